@@ -1,0 +1,2 @@
+//! Bobbin.
+fn main() {}

@@ -1,0 +1,156 @@
+//! The environment that children get: an allow-list cut from the server's own.
+//!
+//! A command chosen by a model can print its environment, so nothing passes because it happened to be
+//! there, and a name that looks like a secret does not pass even when it is listed. Built once by the
+//! binary; this crate never reads the process environment itself.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// Names that pass: who and where the user is, how text looks, where the usual tool chains live.
+const ALLOWED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TERM",
+    "COLORTERM",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
+/// Parts of a name that mark a secret wherever they stand.
+const SECRET_PARTS: &[&str] = &[
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+];
+
+/// The variables a child process starts with; nothing else is inherited.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// Returns an environment without any variable.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Returns those variables of `base` that children may have.
+    ///
+    /// These are a fixed list (`PATH`, `HOME`, `LC_*` and the like) and the names in `also`. Names that look
+    /// like secrets never pass, listed or not; use [`Environment::set`] to hand one over on purpose.
+    pub fn from_base(base: impl IntoIterator<Item = (OsString, OsString)>, also: &[String]) -> Self {
+        let variables = base
+            .into_iter()
+            .filter(|(name, _)| {
+                name.to_str().is_some_and(|name| {
+                    let allowed = ALLOWED.contains(&name)
+                        || name.starts_with("LC_")
+                        || also.iter().any(|other| other == name);
+                    allowed && !looks_secret(name)
+                })
+            })
+            .collect();
+        Self { variables }
+    }
+
+    /// Sets one variable, whatever its name: for values the user configured for this very program.
+    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.variables.insert(name.into(), value.into());
+    }
+
+    /// Returns the value of `name`.
+    pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
+        self.variables.get(name.as_ref()).map(OsString::as_os_str)
+    }
+
+    /// Returns all variables, ordered by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+/// Returns whether a variable of this name is likely to hold a secret.
+fn looks_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET_PARTS.iter().any(|part| name.contains(part))
+        || name
+            .split('_')
+            .any(|word| word.ends_with("KEY") || word.ends_with("KEYS"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base(names: &[&str]) -> Vec<(OsString, OsString)> {
+        names
+            .iter()
+            .map(|name| (OsString::from(name), OsString::from("x")))
+            .collect()
+    }
+
+    #[test]
+    fn only_listed_names_pass() {
+        let env = Environment::from_base(
+            base(&["PATH", "LC_ALL", "LD_PRELOAD", "RUST_LOG", "EXTRA"]),
+            &["EXTRA".to_owned()],
+        );
+        let names: Vec<_> = env.iter().map(|(name, _)| name.to_owned()).collect();
+        assert_eq!(names, ["EXTRA", "LC_ALL", "PATH"]);
+    }
+
+    #[test]
+    fn names_that_look_like_secrets_never_pass() {
+        let names = [
+            "OPENAI_API_KEY",
+            "APIKEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_ACCESS_KEY_ID",
+            "GH_TOKEN",
+            "PGPASSWORD",
+            "client_secret",
+            "LC_TOKEN",
+            "GOOGLE_CREDENTIALS",
+            "SIGNING_KEYS",
+        ];
+        let also: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(Environment::from_base(base(&names), &also), Environment::empty());
+    }
+
+    #[test]
+    fn a_value_set_on_purpose_passes() {
+        let mut env = Environment::empty();
+        env.set("SERVICE_TOKEN", "t");
+        assert_eq!(env.get("SERVICE_TOKEN"), Some(OsStr::new("t")));
+    }
+}

@@ -1,0 +1,124 @@
+//! One running process group, from its start until nothing of it is left.
+//!
+//! The order at the end matters: the leader's exit is *seen* first, then the group is killed and struck from
+//! the guard's books, and only then the leader is reaped. Until it is reaped, its process id, which is also the
+//! group's, cannot be given to anybody else, so the kill cannot hit a stranger. (Systems other than
+//! Linux have to reap to see; there the kill follows at once.)
+
+use std::io;
+use std::process::ExitStatus;
+use std::sync::Arc;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::process::Child;
+
+use crate::guard::Guard;
+
+/// A running group. Killed when dropped; the runtime reaps its leader then.
+#[derive(Debug)]
+pub(crate) struct Group {
+    leader: Child,
+    id: Pid,
+    serial: u64,
+    guard: Arc<Guard>,
+    /// Tells that some child of ours has changed its state; made before this one was started.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "used for waiting on Linux")
+    )]
+    child_signals: tokio::signal::unix::Signal,
+    killed: bool,
+}
+
+impl Group {
+    /// Takes charge of the group that `leader` leads and enters it in the guard's books.
+    pub(crate) fn new(
+        leader: Child,
+        id: Pid,
+        serial: u64,
+        guard: Arc<Guard>,
+        child_signals: tokio::signal::unix::Signal,
+    ) -> Self {
+        guard.enter(serial, id);
+        Self {
+            leader,
+            id,
+            serial,
+            guard,
+            child_signals,
+            killed: false,
+        }
+    }
+
+    /// Returns the group's id, which is the process id of its leader.
+    pub(crate) fn id(&self) -> Pid {
+        self.id
+    }
+
+    /// Waits until the leader has exited, without reaping it.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: the exit is seen again by the next call.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn exited(&mut self) {
+        use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+
+        let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        // An error means that it is gone already: then `reap` has something to say.
+        while let Ok(WaitStatus::StillAlive) = waitid(Id::Pid(self.id), look) {
+            if self.child_signals.recv().await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the leader has exited.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: the exit is seen again by the next call.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) async fn exited(&mut self) {
+        drop(self.leader.wait().await);
+    }
+
+    /// Asks the whole group to end.
+    pub(crate) fn terminate(&self) {
+        self.signal(Signal::SIGTERM);
+        // A stopped process hears only once it goes on.
+        self.signal(Signal::SIGCONT);
+    }
+
+    /// Kills the whole group and strikes it from the guard's books.
+    pub(crate) fn kill(&mut self) {
+        self.signal(Signal::SIGKILL);
+        self.guard.forget(self.serial);
+        self.killed = true;
+    }
+
+    /// Reaps the leader of a killed group.
+    ///
+    /// # Errors
+    ///
+    /// When the system lost its exit status.
+    pub(crate) async fn reap(&mut self) -> io::Result<ExitStatus> {
+        self.leader.wait().await
+    }
+
+    fn signal(&self, signal: Signal) {
+        // The usual error is that nobody is left.
+        if let Err(error) = killpg(self.id, signal) {
+            tracing::debug!(group = %self.id, %signal, %error, "a child's group was not signalled");
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.killed {
+            self.kill();
+        }
+    }
+}

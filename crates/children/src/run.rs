@@ -1,0 +1,178 @@
+//! Runs one command from start to end: output, time-out, cancellation, and the end of the whole group.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::pin::{Pin, pin};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::ChildStdin;
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::children::Started;
+use crate::group::Group;
+use crate::output::Output;
+use crate::{Captured, ChildError, Children, Exit, Limits, Outcome, OutputSink, ProcessSpec};
+
+/// How long the output must be quiet before a group whose leader is gone is killed (guess: well above
+/// what a pipeline's last writer needs, well below what a person notices).
+const QUIET: Duration = Duration::from_millis(200);
+
+/// The longest wait for that quiet, when somebody goes on writing.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// The longest wait for a killed leader: only one stuck in the kernel takes longer.
+const REAP: Duration = Duration::from_secs(2);
+
+impl Children {
+    /// Runs a command until it ends, or until it is ended by `limits` or `cancel`.
+    ///
+    /// Its output goes to `sink` while it runs. The leader's exit ends the command: members of its group that are
+    /// still there may finish what they are writing, then they are killed. To end it early, the group gets
+    /// TERM and, after the grace period, KILL. A sink nobody reads holds the command back, but not its end.
+    ///
+    /// # Errors
+    ///
+    /// Any [`ChildError`]; all but [`ChildError::Wait`] mean that nothing was run.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future kills the group at once and loses the outcome.
+    pub async fn run(
+        &self,
+        spec: ProcessSpec,
+        limits: &Limits,
+        sink: Option<OutputSink>,
+        cancel: &CancellationToken,
+    ) -> Result<Outcome, ChildError> {
+        let begin = Instant::now();
+        if cancel.is_cancelled() {
+            let output = Captured::default();
+            return Ok(Outcome {
+                exit: Exit::Cancelled,
+                duration: begin.elapsed(),
+                output,
+            });
+        }
+        let Started {
+            mut group,
+            output,
+            input,
+        } = self.start(spec).await?;
+        let mut output = Output::new(output, sink, limits.captured_bytes);
+        let mut time_out = pin!(sleep(limits.wall_clock));
+
+        let ended_by_us = until_exit(&mut group, &mut output, feed(input), time_out.as_mut(), cancel).await;
+        if ended_by_us.is_some() {
+            output.keep_up();
+            end(&mut group, &mut output, limits.grace).await;
+        } else {
+            until_quiet(&mut output, Instant::now() + DRAIN, cancel).await;
+        }
+        group.kill();
+        let status = timeout(REAP, group.reap()).await;
+        flush(&mut output, time_out, cancel).await;
+
+        let exit = match (ended_by_us, status) {
+            (Some(exit), _) => exit,
+            (None, Ok(Ok(status))) => exit_of(status),
+            (None, Ok(Err(error))) => return Err(ChildError::Wait(error)),
+            (None, Err(elapsed)) => return Err(ChildError::Wait(elapsed.into())),
+        };
+        let duration = begin.elapsed();
+        tracing::debug!(group = %group.id(), ?exit, ?duration, "child ended");
+        Ok(Outcome {
+            exit,
+            duration,
+            output: output.into_captured(),
+        })
+    }
+}
+
+/// Moves output and input until the leader exits (`None`) or has to be ended.
+async fn until_exit(
+    group: &mut Group,
+    output: &mut Output,
+    feed: impl Future<Output = ()>,
+    mut time_out: Pin<&mut Sleep>,
+    cancel: &CancellationToken,
+) -> Option<Exit> {
+    let mut feed = pin!(feed);
+    let mut fed = false;
+    loop {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Some(Exit::Cancelled),
+            () = &mut time_out => return Some(Exit::TimedOut),
+            () = group.exited() => return None,
+            () = &mut feed, if !fed => fed = true,
+            () = output.pump(), if !output.ended() => {}
+        }
+    }
+}
+
+/// Asks the group to end and gives it up to `grace`, its output being read all the while.
+async fn end(group: &mut Group, output: &mut Output, grace: Duration) {
+    group.terminate();
+    let limit = Instant::now() + grace;
+    loop {
+        tokio::select! {
+            biased;
+            () = sleep_until(limit) => return,
+            () = group.exited() => break,
+            () = output.pump(), if !output.ended() => {}
+        }
+    }
+    // The leader is gone; others may still be tidying up, which ends with the output or in silence.
+    until_quiet(output, limit, &CancellationToken::new()).await;
+}
+
+/// Moves output until its end, until nothing came for [`QUIET`], or until `limit`.
+async fn until_quiet(output: &mut Output, limit: Instant, cancel: &CancellationToken) {
+    let begin = Instant::now();
+    while !output.ended() {
+        let now = Instant::now();
+        let quiet = output.last_read().max(begin) + QUIET;
+        if now >= quiet || now >= limit {
+            return;
+        }
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return,
+            () = output.pump() => {}
+            () = sleep_until(quiet.min(limit)) => {}
+        }
+    }
+}
+
+/// Moves what the dead have left in the pipe; the sink may take its time, but no longer than the command could.
+async fn flush(output: &mut Output, time_out: Pin<&mut Sleep>, cancel: &CancellationToken) {
+    let in_time = tokio::select! {
+        biased;
+        () = output.flush() => true,
+        () = cancel.cancelled() => false,
+        () = time_out => false,
+    };
+    if !in_time {
+        output.keep_up();
+        output.flush().await;
+    }
+}
+
+/// Writes a child's input and closes it.
+async fn feed(input: Option<(ChildStdin, Vec<u8>)>) {
+    if let Some((mut stdin, bytes)) = input
+        && let Err(error) = stdin.write_all(&bytes).await
+    {
+        tracing::debug!(%error, "a child did not read all of its input");
+    }
+}
+
+/// Returns how a leader ended that we did not end.
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Exited(code),
+        (None, signal) => Exit::Signaled(signal.unwrap_or_default()),
+    }
+}

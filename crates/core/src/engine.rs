@@ -1,0 +1,305 @@
+//! What runs a Turn: the seam between a Thread's owner and an agent.
+//!
+//! An engine never touches state. It says what it wants to happen through its [`TurnContext`]; the owner
+//! numbers, records and shows it. Every method of the context returns [`TurnGone`] once the Turn takes
+//! nothing more, which an engine answers by returning. A Turn that the server finds open when it starts is
+//! run again with what was recorded in [`TurnContext::begun`]; an engine decides from that alone where to
+//! go on, so being resumed is no special case.
+
+use std::sync::Arc;
+
+use bobbin_model::{
+    ApprovalId, Decision, Item, ItemBody, ItemId, LiveTurn, Plan, Scope, ThreadId, TokenUsage, Turn,
+    TurnDiff, TurnId,
+};
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::CoreError;
+use crate::hub::Hub;
+use crate::tool::ToolEnvironment;
+
+/// Runs Turns.
+pub trait Engine: Send + Sync + 'static {
+    /// Runs one Turn to its end. A panic inside counts as a failure of the Turn.
+    fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>>;
+}
+
+/// Why a Turn could not be finished.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EngineFailure {
+    /// It cannot go on; the text is for the user.
+    #[error("{0}")]
+    Failed(String),
+    /// The Turn was ended from outside.
+    #[error(transparent)]
+    Gone(#[from] TurnGone),
+}
+
+/// The Turn takes nothing more: it was interrupted, or its Thread could not record it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the turn takes nothing more")]
+pub struct TurnGone;
+
+/// Something an engine wants to happen, on its way to the owner.
+pub(crate) enum EngineWish {
+    Open {
+        body: ItemBody,
+        reply: oneshot::Sender<ItemId>,
+    },
+    Text {
+        item: ItemId,
+        text: String,
+    },
+    Arguments {
+        item: ItemId,
+        call: Arc<(String, String)>,
+        text: String,
+    },
+    Complete {
+        item: ItemId,
+        body: Option<ItemBody>,
+    },
+    Add {
+        body: ItemBody,
+    },
+    CallStarted {
+        call_id: String,
+    },
+    Ask {
+        ask: Ask,
+        reply: oneshot::Sender<Decision>,
+    },
+    Plan {
+        plan: Plan,
+    },
+    Diff {
+        diff: TurnDiff,
+    },
+    Usage {
+        usage: TokenUsage,
+        context_tokens: u64,
+    },
+    /// Answered when everything wished before is recorded.
+    Commit {
+        reply: oneshot::Sender<()>,
+    },
+}
+
+/// A question to a person.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// The tool call that needs the answer.
+    pub call_id: String,
+    /// What is asked for.
+    pub scope: Scope,
+    /// Sentence for the person.
+    pub reason: String,
+}
+
+/// An engine's hold on the Turn it runs. Cheap to clone.
+#[derive(Clone)]
+pub struct TurnContext {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) thread: ThreadId,
+    pub(crate) begun: Arc<LiveTurn>,
+    pub(crate) environment: Arc<ToolEnvironment>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) wishes: mpsc::Sender<(TurnId, EngineWish)>,
+}
+
+impl TurnContext {
+    /// Returns the Thread.
+    pub fn thread(&self) -> &ThreadId {
+        &self.thread
+    }
+
+    /// Returns the Turn.
+    pub fn turn(&self) -> TurnId {
+        self.begun.turn.id
+    }
+
+    /// Returns the Turn as it was when this run began: the user's message alone, or, after a crash,
+    /// everything that was recorded of it.
+    pub fn begun(&self) -> &LiveTurn {
+        &self.begun
+    }
+
+    /// Returns where and under which rules this Turn's calls run.
+    pub fn environment(&self) -> &ToolEnvironment {
+        &self.environment
+    }
+
+    /// Returns the token that is cancelled when the Turn is interrupted.
+    pub fn cancelled(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// Reads up to `limit` finished Turns that came before this one, oldest first, ending with the one
+    /// just before `before`.
+    ///
+    /// # Errors
+    /// The store could not read.
+    pub async fn history(&self, before: TurnId, limit: u32) -> Result<Vec<Turn>, CoreError> {
+        self.hub.turns_before(&self.thread, before, limit).await
+    }
+
+    /// Opens an Item that text or a later completion will follow.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn open(&self, body: ItemBody) -> Result<OpenItem, TurnGone> {
+        let (reply, id) = oneshot::channel();
+        self.wish(EngineWish::Open { body, reply }).await?;
+        Ok(OpenItem {
+            id: id.await.map_err(|_| TurnGone)?,
+            turn: self.clone(),
+        })
+    }
+
+    /// Adds an Item that is final at once.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn add(&self, body: ItemBody) -> Result<(), TurnGone> {
+        self.wish(EngineWish::Add { body }).await
+    }
+
+    /// Records that a call's effect is about to begin, and returns once that is on disk. After a crash a
+    /// call with this record and without a result is never run again.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn start_call(&self, call_id: &str) -> Result<(), TurnGone> {
+        self.wish(EngineWish::CallStarted {
+            call_id: call_id.to_owned(),
+        })
+        .await?;
+        self.commit().await
+    }
+
+    /// Returns once everything wished for before is on disk.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn commit(&self) -> Result<(), TurnGone> {
+        let (reply, done) = oneshot::channel();
+        self.wish(EngineWish::Commit { reply }).await?;
+        done.await.map_err(|_| TurnGone)
+    }
+
+    /// Asks a person, or finds the standing answer: the policy, an earlier answer for the session or for
+    /// ever, an answer this very call got before a crash. Waits as long as people take. The answer is on
+    /// disk when this returns.
+    ///
+    /// # Errors
+    /// [`TurnGone`], also when the answer ends the Turn.
+    pub async fn ask(&self, ask: Ask) -> Result<Decision, TurnGone> {
+        let (reply, answer) = oneshot::channel();
+        self.wish(EngineWish::Ask { ask, reply }).await?;
+        answer.await.map_err(|_| TurnGone)
+    }
+
+    /// Replaces the Thread's plan.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn plan(&self, plan: Plan) -> Result<(), TurnGone> {
+        self.wish(EngineWish::Plan { plan }).await
+    }
+
+    /// Shows all file changes of the Turn so far.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn diff(&self, diff: TurnDiff) -> Result<(), TurnGone> {
+        self.wish(EngineWish::Diff { diff }).await
+    }
+
+    /// Adds one model call's tokens; `context_tokens` is the occupancy of the window after it.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn usage(&self, usage: TokenUsage, context_tokens: u64) -> Result<(), TurnGone> {
+        self.wish(EngineWish::Usage {
+            usage,
+            context_tokens,
+        })
+        .await
+    }
+
+    async fn wish(&self, wish: EngineWish) -> Result<(), TurnGone> {
+        self.wishes.send((self.turn(), wish)).await.map_err(|_| TurnGone)
+    }
+}
+
+/// An Item that is still open.
+#[must_use = "an open item is completed by its turn's end only"]
+pub struct OpenItem {
+    id: ItemId,
+    turn: TurnContext,
+}
+
+impl OpenItem {
+    /// Takes up an Item that was open when the server stopped.
+    pub fn resume(turn: &TurnContext, item: &Item) -> Self {
+        Self {
+            id: item.id,
+            turn: turn.clone(),
+        }
+    }
+
+    /// Streams a piece of text: of a message, of reasoning, or of a command's output. Empty is nothing.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn text(&self, text: impl Into<String>) -> Result<(), TurnGone> {
+        let text = text.into();
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.turn.wish(EngineWish::Text { item: self.id, text }).await
+    }
+
+    /// Streams a piece of a call's raw arguments. `call` is (tool name, call id).
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn arguments(
+        &self,
+        call: &Arc<(String, String)>,
+        text: impl Into<String>,
+    ) -> Result<(), TurnGone> {
+        let text = text.into();
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.turn
+            .wish(EngineWish::Arguments {
+                item: self.id,
+                call: call.clone(),
+                text,
+            })
+            .await
+    }
+
+    /// Completes the Item, as it stands or with a final body.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn complete(self, body: Option<ItemBody>) -> Result<(), TurnGone> {
+        self.turn.wish(EngineWish::Complete { item: self.id, body }).await
+    }
+}
+
+/// An answer to an Approval on its way to the owner.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The question.
+    pub approval: ApprovalId,
+    /// The word.
+    pub decision: Decision,
+    /// Name of the client that gave it.
+    pub client: String,
+}

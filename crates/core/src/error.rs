@@ -1,0 +1,26 @@
+//! Why a command was not carried out.
+
+use std::sync::Arc;
+
+use bobbin_model::Refusal;
+use bobbin_store::StoreError;
+
+/// Why a command was not carried out. Cheap to clone: one failed batch answers many commands.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CoreError {
+    /// A rule says no; nothing has changed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The store failed; nothing of the command is recorded.
+    #[error("the change could not be stored")]
+    Store(#[source] Arc<StoreError>),
+    /// The server is going down.
+    #[error("the server is shutting down; connect again in a moment")]
+    Stopping,
+}
+
+impl From<StoreError> for CoreError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(Arc::new(error))
+    }
+}

@@ -1,0 +1,282 @@
+//! How the rest of the server talks to a live Thread: commands, their answers, and the log.
+//!
+//! An answer is a closure the owner calls, in its own task and without waiting, *before* readers can see
+//! what the command caused. That is how a response precedes the notifications it causes.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bobbin_model::state::{StartTurn, StatusChange};
+use bobbin_model::{
+    InputPart, Mode, QueuedInput, QueuedInputId, Sender, Seq, ThreadConfig, ThreadId, ThreadState, Turn,
+    TurnFeatures, TurnId,
+};
+use tokio::sync::mpsc;
+
+use crate::engine::Answer;
+use crate::{CoreError, Frame, Log};
+
+/// Takes a command's answer. Must not wait.
+pub type Reply<T> = Box<dyn FnOnce(Result<T, CoreError>) + Send>;
+
+/// A wish concerning one Thread.
+pub enum Command {
+    /// Give it another title.
+    Rename {
+        /// The title.
+        display_name: String,
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
+    /// Pause, archive, unarchive.
+    Status {
+        /// Which.
+        change: StatusChange,
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
+    /// Take it up again; `by` is the client's name.
+    Resume {
+        /// Name of the client.
+        by: String,
+        /// Takes the answer.
+        reply: Reply<Resumed>,
+    },
+    /// Replace its configuration.
+    Configure {
+        /// The configuration.
+        config: ThreadConfig,
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
+    /// Set its mode.
+    SetMode {
+        /// The mode.
+        mode: Mode,
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
+    /// Begin a Turn.
+    StartTurn {
+        /// The Turn to be.
+        wish: StartTurn,
+        /// Takes the answer.
+        reply: Reply<StartedTurn>,
+    },
+    /// Put an input into the queue; begins a Turn when none runs.
+    Enqueue {
+        /// Its parts.
+        input: Vec<InputPart>,
+        /// Who says it.
+        sender: Option<Sender>,
+        /// What its client can do.
+        features: TurnFeatures,
+        /// Takes the answer.
+        reply: Reply<Enqueued>,
+    },
+    /// Take an input out of the queue.
+    Unqueue {
+        /// The entry.
+        id: QueuedInputId,
+        /// Takes the answer.
+        reply: Reply<Unqueued>,
+    },
+    /// Stop a Turn; an empty text means the one that runs.
+    Interrupt {
+        /// The Turn.
+        turn: String,
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
+    /// Answer an Approval.
+    Answer {
+        /// The answer.
+        answer: Answer,
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
+    /// Say how things stand.
+    Read {
+        /// Takes the answer.
+        reply: Reply<Snapshot>,
+    },
+    /// Remove it for good.
+    Delete {
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
+}
+
+impl Command {
+    /// Answers the command with an error.
+    pub(crate) fn refuse(self, error: CoreError) {
+        match self {
+            Self::Rename { reply, .. }
+            | Self::Status { reply, .. }
+            | Self::Configure { reply, .. }
+            | Self::SetMode { reply, .. }
+            | Self::Interrupt { reply, .. }
+            | Self::Answer { reply, .. }
+            | Self::Delete { reply } => reply(Err(error)),
+            Self::Resume { reply, .. } => reply(Err(error)),
+            Self::Read { reply } => reply(Err(error)),
+            Self::StartTurn { reply, .. } => reply(Err(error)),
+            Self::Enqueue { reply, .. } => reply(Err(error)),
+            Self::Unqueue { reply, .. } => reply(Err(error)),
+        }
+    }
+}
+
+/// A Thread at one Seq.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// Everything up to and including this is in it, text of open Items included.
+    pub at: Seq,
+    /// The state.
+    pub state: Arc<ThreadState>,
+}
+
+/// A Turn that has just begun.
+#[derive(Debug, Clone)]
+pub struct StartedTurn {
+    /// The Turn, without Items.
+    pub turn: Turn,
+    /// Seq of its first event.
+    pub seq: Seq,
+}
+
+/// A Thread that has just been taken up again.
+#[derive(Debug, Clone)]
+pub struct Resumed {
+    /// Seq of the first event this caused; the last is the snapshot's.
+    pub first: Seq,
+    /// The Thread.
+    pub snapshot: Snapshot,
+}
+
+/// A queue that has just changed.
+#[derive(Debug, Clone)]
+pub struct Unqueued {
+    /// Seq of the change.
+    pub seq: Seq,
+    /// The whole queue.
+    pub queue: Vec<QueuedInput>,
+}
+
+/// An input that has just been queued.
+#[derive(Debug, Clone)]
+pub struct Enqueued {
+    /// Seq of the change.
+    pub seq: Seq,
+    /// The Turn it began at once, when none ran.
+    pub started: Option<TurnId>,
+    /// The new entry.
+    pub entry: QueuedInput,
+    /// The whole queue with it.
+    pub queue: Vec<QueuedInput>,
+}
+
+/// Why a Thread is live no more although somebody still holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was deleted.
+    Deleted,
+    /// The store could not record it; it will be loaded again as it is on disk.
+    Failed,
+    /// The server is going down.
+    Stopped,
+}
+
+/// Commands that may wait for one owner. More senders wait; the owner waits for nobody but the store.
+const COMMAND_QUEUE: usize = 64;
+
+/// A live Thread. Holding one keeps it loaded.
+pub struct ThreadHandle {
+    id: ThreadId,
+    log: Arc<Log<Arc<Frame>>>,
+    shared: Arc<Shared>,
+    commands: mpsc::Sender<Command>,
+}
+
+/// What an owner and the holders of its handle both see.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    approvers: AtomicUsize,
+    ended: OnceLock<Ended>,
+}
+
+impl Shared {
+    pub(crate) fn end(&self, why: Ended) {
+        // The first reason stands.
+        let _ = self.ended.set(why);
+    }
+
+    pub(crate) fn approvers(&self) -> usize {
+        self.approvers.load(Ordering::Acquire)
+    }
+}
+
+impl ThreadHandle {
+    pub(crate) fn new(
+        id: ThreadId,
+        log: Arc<Log<Arc<Frame>>>,
+        shared: Arc<Shared>,
+    ) -> (Self, mpsc::Receiver<Command>) {
+        let (commands, inbox) = mpsc::channel(COMMAND_QUEUE);
+        (
+            Self {
+                id,
+                log,
+                shared,
+                commands,
+            },
+            inbox,
+        )
+    }
+
+    pub(crate) fn shares(&self, shared: &Arc<Shared>) -> bool {
+        Arc::ptr_eq(&self.shared, shared)
+    }
+
+    /// Returns the Thread's id.
+    pub fn id(&self) -> &ThreadId {
+        &self.id
+    }
+
+    /// Returns its log.
+    pub fn log(&self) -> &Arc<Log<Arc<Frame>>> {
+        &self.log
+    }
+
+    /// Hands over a command, waiting for room. When the owner is gone the command's reply is dropped
+    /// with it.
+    pub async fn send(&self, command: Command) {
+        // A closed inbox means the Thread ended; dropping the reply tells the asker.
+        drop(self.commands.send(command).await);
+    }
+
+    /// Counts one more Subscription whose client answers Approvals.
+    pub fn add_approver(&self) {
+        self.shared.approvers.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Counts one fewer.
+    pub fn remove_approver(&self) {
+        self.shared.approvers.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Returns why the Thread is no longer live, once it is not.
+    pub fn ended(&self) -> Option<Ended> {
+        self.shared.ended.get().copied()
+    }
+}
+
+impl fmt::Debug for ThreadHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadHandle")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

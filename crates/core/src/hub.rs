@@ -1,0 +1,307 @@
+//! The workspace's Threads: who is live, loading, unloading, starting, stopping.
+//!
+//! Owns the map of live Threads and joins every owner task. The map's mutex is held for look-ups only;
+//! a Thread that several clients ask for at once is loaded once. Memory follows live Threads.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bobbin_model::state::NewThread;
+use bobbin_model::{ApprovalPolicy, Refusal, Seq, ThreadId, Turn, TurnId};
+use bobbin_store::{ListFilter, Store, StoreStats, ThreadSummary};
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::engine::Engine;
+use crate::handle::{Reply, Shared, Snapshot};
+use crate::owner::Owner;
+use crate::{Clock, Command, CoreError, Frame, Ids, Log, Settings, ThreadHandle};
+
+type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
+
+/// Turns read at once when a Thread is shown.
+const TURN_PAGE: u32 = 200;
+
+/// The core of one workspace.
+pub struct Hub {
+    pub(crate) settings: Settings,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) stopping: CancellationToken,
+    live: Mutex<HashMap<ThreadId, Cell>>,
+    everyone: Arc<Log<Arc<Frame>>>,
+    owners: TaskTracker,
+}
+
+/// Figures of the core, for `server/stats`.
+#[derive(Debug, Clone)]
+pub struct HubStats {
+    /// Threads in memory.
+    pub live_threads: usize,
+    /// Entries in all live logs.
+    pub log_entries: usize,
+    /// Bytes in them.
+    pub log_bytes: usize,
+    /// Readers watching live Threads.
+    pub watchers: usize,
+    /// The store's own.
+    pub store: StoreStats,
+}
+
+impl Hub {
+    /// Makes the core of a workspace. Call [`Hub::recover`] before the first client is let in.
+    pub fn new(
+        settings: Settings,
+        store: Arc<dyn Store>,
+        engine: Arc<dyn Engine>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Arc<Self> {
+        let everyone = Arc::new(Log::new(Seq(1), settings.log));
+        Arc::new(Self {
+            settings,
+            store,
+            engine,
+            clock,
+            ids,
+            stopping: CancellationToken::new(),
+            live: Mutex::default(),
+            everyone,
+            owners: TaskTracker::new(),
+        })
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Returns the clock.
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// Returns the log of what concerns every client; its numbers live as long as the process.
+    pub fn everyone(&self) -> &Arc<Log<Arc<Frame>>> {
+        &self.everyone
+    }
+
+    /// Takes up every Turn that was open when the last process ended. Returns how many.
+    ///
+    /// # Errors
+    /// The store could not read. One damaged Thread stops nothing: it is logged and left as it is.
+    pub async fn recover(self: &Arc<Self>) -> Result<usize, CoreError> {
+        let open = self.store.threads_with_open_turns().await?;
+        let count = open.len();
+        for id in open {
+            if let Err(error) = self.thread(&id).await {
+                tracing::error!(thread = %id, %error, "cannot take up an open turn");
+            }
+        }
+        Ok(count)
+    }
+
+    /// Finds a live Thread or loads it.
+    ///
+    /// # Errors
+    /// [`Refusal::ThreadNotFound`], [`CoreError::Store`], [`CoreError::Stopping`].
+    pub async fn thread(self: &Arc<Self>, id: &ThreadId) -> Result<Arc<ThreadHandle>, CoreError> {
+        loop {
+            if self.stopping.is_cancelled() {
+                return Err(CoreError::Stopping);
+            }
+            let cell = self.live.lock().entry(id.clone()).or_default().clone();
+            let loaded = cell.get_or_try_init(|| self.load(id)).await.cloned();
+            match loaded {
+                // An owner that has just ended is still in the map for a moment.
+                Ok(handle) if handle.ended().is_some() => self.forget(id, &cell),
+                Ok(handle) => return Ok(handle),
+                Err(error) => {
+                    self.forget(id, &cell);
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    async fn load(self: &Arc<Self>, id: &ThreadId) -> Result<Arc<ThreadHandle>, CoreError> {
+        let loaded = self
+            .store
+            .load(id)
+            .await?
+            .ok_or_else(|| CoreError::from(Refusal::ThreadNotFound(id.clone())))?;
+        let (owner, handle) = Owner::new(self.clone(), loaded.state, loaded.head_seq);
+        self.owners.spawn(owner.run(None));
+        Ok(handle)
+    }
+
+    /// Starts a Thread. The reply is called before anybody can see `thread/started`.
+    pub fn start_thread(self: &Arc<Self>, wish: NewThread, reply: Reply<Snapshot>) {
+        if self.stopping.is_cancelled() {
+            return reply(Err(CoreError::Stopping));
+        }
+        let workspace = self.settings.workspace.to_string_lossy();
+        let started = match wish.decide(&workspace, self.clock.now()) {
+            Ok(started) => started,
+            Err(refusal) => return reply(Err(refusal.into())),
+        };
+        let bobbin_model::Event::ThreadStarted { thread } = &started else {
+            return;
+        };
+        let state = bobbin_model::ThreadState::new((**thread).clone());
+        let id = state.header.id.clone();
+        let (owner, handle) = Owner::new(self.clone(), state, Seq(0));
+        self.live
+            .lock()
+            .insert(id, Arc::new(OnceCell::new_with(Some(handle))));
+        self.owners.spawn(owner.run(Some((started, reply))));
+    }
+
+    /// Returns a fresh Thread id.
+    pub fn fresh_thread_id(&self) -> ThreadId {
+        self.ids.thread(self.clock.now())
+    }
+
+    /// Lists Threads, newest activity first.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn list(&self, filter: ListFilter) -> Result<Vec<ThreadSummary>, CoreError> {
+        Ok(self.store.list(filter).await?)
+    }
+
+    /// Reads a Thread as it stands.
+    ///
+    /// # Errors
+    /// As [`Hub::thread`].
+    pub async fn snapshot(self: &Arc<Self>, handle: &ThreadHandle) -> Result<Snapshot, CoreError> {
+        let (tx, rx) = tokio::sync::oneshot::channel();
+        let reply = Box::new(move |snapshot| {
+            // Nobody waits any more: nothing to tell.
+            drop(tx.send(snapshot));
+        });
+        handle.send(Command::Read { reply }).await;
+        rx.await.unwrap_or(Err(CoreError::Stopping))
+    }
+
+    /// Reads the finished Turns of a snapshot's Thread, oldest first.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn turns_of(&self, snapshot: &Snapshot) -> Result<Vec<Turn>, CoreError> {
+        let state = &snapshot.state;
+        let last = state
+            .live_turn()
+            .map_or(state.last_turn, |live| TurnId(live.0 - 1));
+        let mut turns: Vec<Turn> = Vec::new();
+        loop {
+            let from = turns.last().map_or(TurnId(1), |turn| TurnId(turn.id.0 + 1));
+            if from > last {
+                return Ok(turns);
+            }
+            let page = self.store.turns(&state.header.id, from, last, TURN_PAGE).await?;
+            if page.is_empty() {
+                return Ok(turns);
+            }
+            turns.extend(page);
+        }
+    }
+
+    pub(crate) async fn turns_before(
+        &self,
+        id: &ThreadId,
+        before: TurnId,
+        limit: u32,
+    ) -> Result<Vec<Turn>, CoreError> {
+        let last = TurnId(before.0.saturating_sub(1));
+        let first = TurnId(last.0.saturating_sub(limit.saturating_sub(1)).max(1));
+        if last.0 == 0 || limit == 0 {
+            return Ok(Vec::new());
+        }
+        Ok(self.store.turns(id, first, last, limit).await?)
+    }
+
+    /// Returns figures.
+    pub fn stats(&self) -> HubStats {
+        let handles: Vec<_> = self
+            .live
+            .lock()
+            .values()
+            .filter_map(|cell| cell.get().cloned())
+            .collect();
+        let mut stats = HubStats {
+            live_threads: handles.len(),
+            log_entries: 0,
+            log_bytes: 0,
+            watchers: 0,
+            store: self.store.stats(),
+        };
+        for handle in handles {
+            let (entries, bytes) = handle.log().depth();
+            stats.log_entries += entries;
+            stats.log_bytes += bytes;
+            stats.watchers += handle.log().watchers();
+        }
+        stats
+    }
+
+    /// Ends every Turn and every owner, then the store. Everything acknowledged is on disk afterwards.
+    pub async fn stop(&self) {
+        self.stopping.cancel();
+        self.owners.close();
+        self.owners.wait().await;
+        self.everyone.close();
+        self.store.close().await;
+    }
+
+    /// Takes a Thread out of the map unless somebody holds it or `idle` says no. Returns whether it is
+    /// out. New holders come through the map, so with its lock held "nobody" stays true.
+    pub(crate) fn unload(&self, id: &ThreadId, shared: &Arc<Shared>, idle: impl FnOnce() -> bool) -> bool {
+        let mut live = self.live.lock();
+        let unused = live.get(id).is_some_and(|cell| {
+            Arc::strong_count(cell) == 1
+                && cell
+                    .get()
+                    .is_some_and(|own| own.shares(shared) && Arc::strong_count(own) == 1)
+        });
+        let out = unused && idle();
+        if out {
+            live.remove(id);
+        }
+        out
+    }
+
+    /// Takes a Thread that has ended out of the map; a newer owner of the same Thread stays.
+    pub(crate) fn remove(&self, id: &ThreadId, shared: &Arc<Shared>) {
+        let mut live = self.live.lock();
+        if live
+            .get(id)
+            .is_some_and(|cell| cell.get().is_some_and(|own| own.shares(shared)))
+        {
+            live.remove(id);
+        }
+    }
+
+    fn forget(&self, id: &ThreadId, cell: &Cell) {
+        let mut live = self.live.lock();
+        if live.get(id).is_some_and(|known| Arc::ptr_eq(known, cell)) {
+            live.remove(id);
+        }
+    }
+
+    pub(crate) fn policy_of(&self, state: &bobbin_model::ThreadState) -> ApprovalPolicy {
+        match state
+            .header
+            .config
+            .as_ref()
+            .and_then(|config| config.approval_policy)
+        {
+            None | Some(ApprovalPolicy::Default) => self.settings.approval_policy,
+            Some(policy) => policy,
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! One owner per live Thread: commands in, events out, Approvals settled once.
+//!
+//! The [`Hub`] finds or loads a Thread's owner and hands out [`ThreadHandle`]s; the owner task alone holds
+//! the Thread's state, gives Seqs, commits through the store and only then shows. [`engine`] and [`tool`]
+//! are the seams through which Turns are run. This crate has never heard of JSON-RPC, sockets or SQL.
+
+mod clock;
+pub mod engine;
+mod error;
+mod handle;
+mod hub;
+mod owner;
+mod replay;
+mod settings;
+pub mod tool;
+
+pub use bobbin_eventlog::{
+    ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Read, View, Waker, WireMessage, join,
+};
+pub use bobbin_store::{ListFilter, ThreadSummary};
+pub use clock::{Clock, Ids, RandomIds, SystemClock};
+pub use error::CoreError;
+pub use handle::{Command, Ended, Enqueued, Reply, Resumed, Snapshot, StartedTurn, ThreadHandle, Unqueued};
+pub use hub::{Hub, HubStats};
+pub use replay::Backlog;
+pub use settings::Settings;

@@ -1,0 +1,164 @@
+//! Approvals: standing answers, asking, settling once, running out of time.
+
+use std::time::Duration;
+
+use bobbin_model::{
+    Approval, ApprovalId, ApprovalPolicy, DecidedBy, Decision, Event, ItemBody, ItemId, Scope, TurnId,
+    UnixMillis,
+};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::Owner;
+use super::record::{After, Effect, Staged};
+use crate::CoreError;
+use crate::engine::{Answer, Ask};
+use crate::handle::Reply;
+
+impl Owner {
+    /// Finds the standing answer to a call's question or asks it.
+    pub(super) async fn ask(&mut self, ask: Ask, reply: oneshot::Sender<Decision>) -> Result<(), CoreError> {
+        let Some(live) = &self.state.live else {
+            return Ok(());
+        };
+        if let Some(open) = live.approvals.iter().find(|open| open.call_id == ask.call_id) {
+            let id = open.id.clone();
+            self.askers.entry(id).or_default().push(reply);
+            return Ok(());
+        }
+        let known = match live.decided.get(&ask.call_id) {
+            Some(decision) => Some(*decision),
+            None => self.standing_answer(&ask.scope).await?,
+        };
+        if let Some(decision) = known {
+            let effect = Effect::after(After::Standing(reply, decision));
+            return self.commit(Staged::default(), effect).await;
+        }
+        if self.hub.policy_of(&self.state) == ApprovalPolicy::Interrupt {
+            return self
+                .cancel_turn("The approval policy 'interrupt' ended the turn.")
+                .await;
+        }
+        self.open_approval(ask, reply).await
+    }
+
+    async fn standing_answer(&mut self, scope: &Scope) -> Result<Option<Decision>, CoreError> {
+        if self.hub.policy_of(&self.state) == ApprovalPolicy::AutoApprove {
+            return Ok(Some(Decision::Accept));
+        }
+        if self.state.grants.contains(&scope.session_key()) || self.hub.store.is_remembered(scope).await? {
+            return Ok(Some(Decision::Accept));
+        }
+        Ok(None)
+    }
+
+    async fn open_approval(&mut self, ask: Ask, reply: oneshot::Sender<Decision>) -> Result<(), CoreError> {
+        let now = self.now();
+        let wait = i64::try_from(self.hub.settings.approval_max_wait.as_millis()).unwrap_or(i64::MAX);
+        let id = self.hub.ids.approval();
+        let approval = Approval {
+            id: id.clone(),
+            // Both are filled in by the rule that numbers the Item.
+            turn: TurnId(0),
+            item: ItemId(0),
+            call_id: ask.call_id,
+            scope: ask.scope,
+            reason: ask.reason,
+            opened_at: now,
+            expires_at: UnixMillis(now.0.saturating_add(wait)),
+        };
+        let Some(events) = self.state.decide_ask(approval) else {
+            return Ok(());
+        };
+        self.askers.entry(id.clone()).or_default().push(reply);
+        let mut staged = self.stage(events);
+        let mut effect = Effect::default();
+        let anybody = self
+            .state
+            .live
+            .as_ref()
+            .is_some_and(|live| live.features.approvals);
+        if !anybody && self.shared.approvers() == 0 {
+            // Nobody could ever be asked: the fallback decides at once, on the record.
+            let answered = self
+                .state
+                .decide_answer(&id, Decision::Decline, &DecidedBy::Policy, now);
+            let events = answered.unwrap_or_default();
+            effect.after.push(After::Decided(decisions(&events)));
+            staged.append(self.stage(events));
+        }
+        self.commit(staged, effect).await
+    }
+
+    /// Settles a question. An answer that comes too late is taken without a word (04 §6).
+    pub(super) async fn answer(&mut self, answer: Answer, reply: Reply<()>) -> Result<(), CoreError> {
+        let by = DecidedBy::Client(answer.client);
+        let scope = self
+            .state
+            .approval(&answer.approval)
+            .map(|open| open.scope.clone());
+        let decided = self
+            .state
+            .decide_answer(&answer.approval, answer.decision, &by, self.now());
+        let events = decided.unwrap_or_default();
+        let mut effect = Effect::answer(Box::new(reply));
+        if answer.decision == Decision::AcceptAlways {
+            effect.remember = scope.filter(|scope| !events.is_empty() && scope.may_be_remembered());
+        }
+        if answer.decision == Decision::Cancel && !events.is_empty() {
+            // The call that asked hears nothing more; it ends with its Turn.
+            effect.after.push(After::CancelTurn);
+        } else {
+            effect.after.push(After::Decided(decisions(&events)));
+        }
+        let staged = self.stage(events);
+        self.commit(staged, effect).await
+    }
+
+    /// Returns when the next open question runs out of time.
+    pub(super) fn next_expiry(&self) -> Option<Instant> {
+        let first = self.state.approvals().iter().map(|open| open.expires_at).min()?;
+        let left = u64::try_from(first.0.saturating_sub(self.now().0)).unwrap_or(0);
+        // A wall clock that was set back must not turn into a busy loop, nor one far ahead into an overflow.
+        Some(Instant::now() + Duration::from_millis(left.clamp(1, 86_400_000)))
+    }
+
+    /// Declines the questions nobody answered in time (`approval_timeout`).
+    pub(super) async fn expire_approvals(&mut self) -> Result<(), CoreError> {
+        let now = self.now();
+        let late: Vec<ApprovalId> = self
+            .state
+            .approvals()
+            .iter()
+            .filter(|open| open.expires_at <= now)
+            .map(|open| open.id.clone())
+            .collect();
+        for id in late {
+            let decided = self
+                .state
+                .decide_answer(&id, Decision::Decline, &DecidedBy::Timeout, now);
+            let events = decided.unwrap_or_default();
+            let after = After::Decided(decisions(&events));
+            let mut staged = self.stage(events);
+            let body = ItemBody::Error {
+                message: "Nobody answered the approval request in time; it was declined.".to_owned(),
+                code: "approval_timeout".to_owned(),
+                fatal: false,
+            };
+            let error = self.state.decide_add_item(body, now).map(|(_, events)| events);
+            staged.append(self.stage(error.unwrap_or_default()));
+            self.commit(staged, Effect::after(after)).await?;
+        }
+        Ok(())
+    }
+}
+
+fn decisions(events: &[Event]) -> Vec<(ApprovalId, Decision)> {
+    let resolved = events.iter().filter_map(|event| match event {
+        Event::ApprovalResolved {
+            approval, decision, ..
+        } => Some((approval.clone(), *decision)),
+        _ => None,
+    });
+    resolved.collect()
+}

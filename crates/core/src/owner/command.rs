@@ -1,0 +1,164 @@
+//! Commands from clients: decide, record, answer.
+
+use bobbin_model::{Event, Refusal};
+
+use super::Owner;
+use super::record::{After, Effect, Staged};
+use crate::handle::{Enqueued, Reply, Resumed, StartedTurn, Unqueued};
+use crate::{Command, CoreError};
+
+impl Owner {
+    pub(super) async fn command(&mut self, command: Command) -> Result<(), CoreError> {
+        let now = self.now();
+        match command {
+            Command::Rename { display_name, reply } => {
+                self.change(self.state.decide_rename(&display_name), reply).await
+            }
+            Command::Status { change, reply } => {
+                if change == bobbin_model::state::StatusChange::Archive {
+                    self.cancel_turn("The thread was archived.").await?;
+                }
+                self.change(Ok(self.state.decide_status(change)), reply).await
+            }
+            Command::Configure { config, reply } => {
+                self.change(Ok(self.state.decide_configure(config)), reply).await
+            }
+            Command::SetMode { mode, reply } => self.change(Ok(self.state.decide_mode(mode)), reply).await,
+            Command::Resume { by, reply } => {
+                let events = match self.state.decide_resume(&by) {
+                    Ok(events) => events,
+                    Err(refusal) => return self.refuse(refusal, reply).await,
+                };
+                let staged = self.stage(events);
+                let snapshot = self.snapshot();
+                let first = staged.first().unwrap_or(snapshot.at);
+                let resumed = Resumed { first, snapshot };
+                let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| resumed))));
+                self.commit(staged, answer).await
+            }
+            Command::Read { reply } => {
+                let snapshot = self.snapshot();
+                let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| snapshot))));
+                self.commit(Staged::default(), answer).await
+            }
+            Command::StartTurn { wish, reply } => {
+                let features = wish.features;
+                match self.state.decide_start_turn(wish, now) {
+                    Ok(events) => {
+                        self.features = features;
+                        self.start_turn(events, reply).await
+                    }
+                    Err(refusal) => self.refuse(refusal, reply).await,
+                }
+            }
+            Command::Enqueue {
+                input,
+                sender,
+                features,
+                reply,
+            } => {
+                let id = self.hub.ids.queued_input(now);
+                let events = match self.state.decide_enqueue(id, input, sender, now) {
+                    Ok(events) => events,
+                    Err(refusal) => return self.refuse(refusal, reply).await,
+                };
+                self.features = features;
+                self.enqueue(events, reply).await
+            }
+            Command::Unqueue { id, reply } => {
+                let events = match self.state.decide_unqueue(&id) {
+                    Ok(events) => events,
+                    Err(refusal) => return self.refuse(refusal, reply).await,
+                };
+                let staged = self.stage(events);
+                let seq = staged.first().unwrap_or_default();
+                let unqueued = Unqueued {
+                    seq,
+                    queue: self.state.queue.clone(),
+                };
+                let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| unqueued))));
+                self.commit(staged, answer).await
+            }
+            Command::Interrupt { turn, reply } => match self.state.turn_to_interrupt(&turn) {
+                Ok(_) => {
+                    self.commit(Staged::default(), Effect::answer(Box::new(reply)))
+                        .await?;
+                    self.cancel_turn("Cancelled by request").await
+                }
+                Err(refusal) => self.refuse(refusal, reply).await,
+            },
+            Command::Answer { answer, reply } => self.answer(answer, reply).await,
+            Command::Delete { reply } => {
+                self.delete = Some(reply);
+                self.cancel_turn("The thread was deleted.").await
+            }
+        }
+    }
+
+    async fn change(
+        &mut self,
+        decided: Result<Vec<Event>, Refusal>,
+        reply: Reply<()>,
+    ) -> Result<(), CoreError> {
+        match decided {
+            Ok(events) => {
+                let staged = self.stage(events);
+                self.commit(staged, Effect::answer(Box::new(reply))).await
+            }
+            Err(refusal) => self.refuse(refusal, reply).await,
+        }
+    }
+
+    /// Answers "no", in its turn: a refusal must not tell of events that may still fail to commit.
+    async fn refuse<T: 'static>(&mut self, refusal: Refusal, reply: Reply<T>) -> Result<(), CoreError> {
+        let answer = Effect::answer(Box::new(move |done| {
+            reply(Err(done.err().unwrap_or(CoreError::Refused(refusal))));
+        }));
+        self.commit(Staged::default(), answer).await
+    }
+
+    async fn start_turn(&mut self, events: Vec<Event>, reply: Reply<StartedTurn>) -> Result<(), CoreError> {
+        let staged = self.stage(events);
+        let (Some(seq), Some(live)) = (staged.first(), &self.state.live) else {
+            return Ok(());
+        };
+        let mut turn = live.turn.clone();
+        turn.items.clear();
+        let after = After::Run(turn.id);
+        let started = StartedTurn { turn, seq };
+        let answer: super::record::Answering = Box::new(move |done| reply(done.map(|()| started)));
+        self.commit(
+            staged,
+            Effect {
+                answer: Some(answer),
+                after: vec![after],
+                remember: None,
+            },
+        )
+        .await
+    }
+
+    async fn enqueue(&mut self, events: Vec<Event>, reply: Reply<Enqueued>) -> Result<(), CoreError> {
+        let mut staged = self.stage(events);
+        let queue = self.state.queue.clone();
+        let (Some(seq), Some(entry)) = (staged.first(), queue.last().cloned()) else {
+            return Ok(());
+        };
+        // An input that finds the Thread idle begins at once; otherwise one that races with the end of a
+        // Turn would be stranded.
+        let queued = self.stage_queued();
+        let started = queued.as_ref().map(|(_, turn)| *turn);
+        let enqueued = Enqueued {
+            seq,
+            started,
+            entry,
+            queue,
+        };
+        let mut effect = Effect::answer(Box::new(move |done| reply(done.map(|()| enqueued))));
+        if let Some((later, turn)) = queued {
+            staged.append(later);
+            effect.after.push(After::Run(turn));
+        }
+        self.commit(staged, effect).await
+    }
+}

@@ -1,0 +1,299 @@
+//! The owner of one live Thread: the only task that holds its state.
+//!
+//! Commands, engine wishes, commits and deadlines reach it through one loop, served in that order of
+//! urgency: commits first (they free room), then people, then the engine. It waits for nobody but the
+//! store's writer. At most [`MAX_COMMITS`] commits are in flight; at that bound it takes no commands and no
+//! wishes until one is done, which holds back engines and clients of this Thread and nobody else.
+//!
+//! A commit that fails ends the owner: what it holds is ahead of the disk. Everything unanswered is
+//! answered with the error, and the next access loads the Thread as it is stored.
+
+mod approval;
+mod command;
+mod record;
+mod run;
+mod wish;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_model::{ApprovalId, Decision, Event, Seq, ThreadState, TurnFeatures, TurnId, UnixMillis};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::engine::EngineWish;
+use crate::handle::{Reply, Shared, Snapshot};
+use crate::hub::Hub;
+use crate::{Command, CoreError, Ended, Frame, Log, ThreadHandle};
+
+use record::{After, Commit, Effect, Unstored};
+use run::{Ran, Run};
+
+/// Commits of one Thread that may be in flight.
+const MAX_COMMITS: usize = 64;
+/// Engine wishes that may wait; at the bound the engine waits.
+const WISH_QUEUE: usize = 256;
+/// Wishes taken before readers are shown what they did.
+const WISH_BATCH: usize = 64;
+/// Where a loop with nothing to wait for sleeps to.
+const FAR: Duration = Duration::from_hours(1);
+
+pub(crate) struct Owner {
+    hub: Arc<Hub>,
+    state: ThreadState,
+    log: Arc<Log<Arc<Frame>>>,
+    shared: Arc<Shared>,
+    inbox: mpsc::Receiver<Command>,
+    wishes: mpsc::Receiver<(TurnId, EngineWish)>,
+    wish_sender: mpsc::Sender<(TurnId, EngineWish)>,
+    /// Commits in flight and answers that wait for them, oldest first.
+    commits: VecDeque<Commit>,
+    /// What committed events cause, to be done next.
+    todo: VecDeque<After>,
+    /// Highest Seq that may be shown: one above it could be given out again after a crash.
+    ceiling: Seq,
+    /// Frames for everyone that are not shown yet.
+    for_everyone: VecDeque<Arc<Frame>>,
+    /// Streamed text that is in memory only.
+    unstored: Unstored,
+    /// The engine at work.
+    run: Option<Run>,
+    /// Calls that wait for an answer.
+    askers: HashMap<ApprovalId, Vec<oneshot::Sender<Decision>>>,
+    /// What the client behind the last Turn could do; a queued Turn has no other.
+    features: TurnFeatures,
+    /// Who wants the Thread gone, once its Turn has ended.
+    delete: Option<Reply<()>>,
+    /// Since when nothing happens.
+    idle_since: Instant,
+}
+
+enum Next {
+    Committed(Result<(), CoreError>),
+    Command(Command),
+    Wishes,
+    Ran(Ran),
+    Deadline,
+    Stop,
+}
+
+impl Owner {
+    pub(crate) fn new(hub: Arc<Hub>, state: ThreadState, head: Seq) -> (Self, Arc<ThreadHandle>) {
+        let log = Arc::new(Log::new(head.next(), hub.settings.log));
+        let shared = Arc::new(Shared::default());
+        let (handle, inbox) = ThreadHandle::new(state.header.id.clone(), log.clone(), shared.clone());
+        let (wish_sender, wishes) = mpsc::channel(WISH_QUEUE);
+        let approvals = TurnFeatures {
+            approvals: true,
+            ..TurnFeatures::default()
+        };
+        let features = state.live.as_ref().map_or(approvals, |live| live.features);
+        let owner = Self {
+            hub,
+            state,
+            log,
+            shared,
+            inbox,
+            wishes,
+            wish_sender,
+            commits: VecDeque::new(),
+            todo: VecDeque::new(),
+            ceiling: head,
+            for_everyone: VecDeque::new(),
+            unstored: Unstored::default(),
+            run: None,
+            askers: HashMap::new(),
+            features,
+            delete: None,
+            idle_since: Instant::now(),
+        };
+        (owner, Arc::new(handle))
+    }
+
+    /// Runs until the Thread is unloaded, deleted, failed or stopped. `started` is the first event of a
+    /// new Thread; without it the Thread was loaded, and an open Turn is taken up.
+    pub(crate) async fn run(mut self, started: Option<(Event, Reply<Snapshot>)>) {
+        let begun = match started {
+            Some((event, reply)) => self.begin(event, reply).await,
+            None => self.take_up().await,
+        };
+        let ended = match begun {
+            Ok(()) => self.serve().await,
+            Err(error) => Err(error),
+        };
+        let why = match ended {
+            Ok(None) => return,
+            Ok(Some(why)) => why,
+            Err(error) => {
+                tracing::error!(thread = %self.state.header.id, %error, "the thread is closed and will be loaded again");
+                self.fail(&error).await;
+                Ended::Failed
+            }
+        };
+        self.shared.end(why);
+        self.log.close();
+        self.hub.remove(&self.state.header.id, &self.shared);
+        self.refuse_commands(why);
+    }
+
+    /// Returns why the Thread ended, or `None` when it was unloaded.
+    async fn serve(&mut self) -> Result<Option<Ended>, CoreError> {
+        let mut batch = Vec::with_capacity(WISH_BATCH);
+        let stopping = self.hub.stopping.clone();
+        let mut stop_seen = false;
+        loop {
+            while let Some(after) = self.todo.pop_front() {
+                self.act(after).await?;
+            }
+            if self.run.is_none() && self.state.live.is_none() {
+                if let Some(reply) = self.delete.take() {
+                    self.delete_now(reply).await?;
+                    return Ok(Some(Ended::Deleted));
+                }
+                if stop_seen && self.commits.is_empty() {
+                    return Ok(Some(Ended::Stopped));
+                }
+            }
+            let room = self.commits.len() < MAX_COMMITS;
+            let deadline = self.deadline();
+            let next = tokio::select! {
+                biased;
+                done = record::front(&mut self.commits) => Next::Committed(done),
+                Some(command) = self.inbox.recv(), if room && self.delete.is_none() => Next::Command(command),
+                _ = self.wishes.recv_many(&mut batch, WISH_BATCH), if room => Next::Wishes,
+                ran = run::ended(&mut self.run), if room => Next::Ran(ran),
+                () = stopping.cancelled(), if !stop_seen => Next::Stop,
+                () = tokio::time::sleep_until(deadline) => Next::Deadline,
+            };
+            if !matches!(next, Next::Deadline) {
+                self.idle_since = Instant::now();
+            }
+            match next {
+                Next::Committed(done) => self.committed(done)?,
+                Next::Command(command) => self.command(command).await?,
+                Next::Wishes => {
+                    for (turn, wish) in batch.drain(..) {
+                        self.wish(turn, wish).await?;
+                    }
+                    self.checkpoint_if_large().await?;
+                    self.reveal();
+                }
+                Next::Ran(ran) => self.ran(ran).await?,
+                Next::Stop => {
+                    stop_seen = true;
+                    self.cancel_turn("Server shutting down").await?;
+                }
+                Next::Deadline => {
+                    if self.deadlines().await? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn begin(&mut self, started: Event, reply: Reply<Snapshot>) -> Result<(), CoreError> {
+        let staged = self.stage(vec![started]);
+        let snapshot = self.snapshot();
+        let answer: record::Answering = Box::new(move |done| reply(done.map(|()| snapshot)));
+        self.commit(staged, Effect::answer(answer)).await
+    }
+
+    /// Goes on with the Turn that was open when the last process ended.
+    async fn take_up(&mut self) -> Result<(), CoreError> {
+        let Some(live) = &self.state.live else {
+            return Ok(());
+        };
+        let turn = live.turn.id;
+        let reason = if !live.approvals.is_empty() {
+            "The server restarted; the turn is still waiting for an approval."
+        } else if live
+            .pending_calls()
+            .any(|(call, _)| live.started_calls.contains(call))
+        {
+            "The server restarted while a tool call ran; the call was not repeated."
+        } else {
+            "The server restarted; the turn goes on from its last recorded item."
+        };
+        let staged = self.stage(vec![Event::TurnRecovered {
+            turn,
+            reason: reason.to_owned(),
+        }]);
+        self.commit(staged, Effect::after(After::Run(turn))).await
+    }
+
+    fn now(&self) -> UnixMillis {
+        self.hub.clock.now()
+    }
+
+    /// Returns the next moment at which something must be done without being asked.
+    fn deadline(&self) -> Instant {
+        let settled = self.run.is_none() && self.state.live.is_none() && self.commits.is_empty();
+        let idle = settled.then(|| self.idle_since + self.hub.settings.unload_after);
+        let abort = self.run.as_ref().and_then(|run| run.abort_at);
+        [self.unstored.due, abort, self.next_expiry(), idle]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or_else(|| Instant::now() + FAR)
+    }
+
+    /// Does what is due. Returns whether the Thread was unloaded.
+    async fn deadlines(&mut self) -> Result<bool, CoreError> {
+        let now = Instant::now();
+        if self.unstored.due.is_some_and(|due| due <= now) {
+            self.checkpoint().await?;
+        }
+        self.abort_if_stuck(now);
+        self.expire_approvals().await?;
+        let settled = self.run.is_none() && self.state.live.is_none() && self.commits.is_empty();
+        if !settled || self.idle_since + self.hub.settings.unload_after > now {
+            return Ok(false);
+        }
+        let inbox = &self.inbox;
+        let out = self
+            .hub
+            .unload(&self.state.header.id, &self.shared, || inbox.is_empty());
+        if !out {
+            self.idle_since = now;
+        }
+        Ok(out)
+    }
+
+    async fn delete_now(&mut self, reply: Reply<()>) -> Result<(), CoreError> {
+        let staged = self.stage(vec![Event::ThreadDeleted]);
+        self.commit(staged, Effect::answer(Box::new(reply))).await?;
+        while !self.commits.is_empty() {
+            let done = record::front(&mut self.commits).await;
+            self.committed(done)?;
+        }
+        Ok(())
+    }
+
+    /// Ends everything that waits for this owner with the error that ended it.
+    async fn fail(&mut self, error: &CoreError) {
+        for commit in self.commits.drain(..) {
+            commit.fail(error);
+        }
+        if let Some(reply) = self.delete.take() {
+            reply(Err(error.clone()));
+        }
+        self.askers.clear();
+        if let Some(run) = self.run.take() {
+            run.abort().await;
+        }
+    }
+
+    /// Answers the commands that came too late.
+    fn refuse_commands(&mut self, why: Ended) {
+        self.inbox.close();
+        while let Ok(command) = self.inbox.try_recv() {
+            let id = self.state.header.id.clone();
+            command.refuse(match why {
+                Ended::Deleted => bobbin_model::Refusal::ThreadNotFound(id).into(),
+                Ended::Failed | Ended::Stopped => CoreError::Stopping,
+            });
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Recording: events get their Seq, wait hidden for their commit, and are shown.
+//!
+//! The order is the promise: committed, then answered, then shown, then acted upon.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::sync::Arc;
+
+use bobbin_model::{
+    ApprovalId, Decision, Delta, DeltaChannel, Event, ItemBody, ItemId, Scope, Seq, Turn, TurnId,
+};
+use bobbin_store::{Receipt, StoredEvent, Summary, TextPart, Write};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::Owner;
+use crate::{CoreError, Frame, FrameBody, Notice, Snapshot, View};
+
+/// Seqs that Deltas of an open Turn may use before the next write: after a crash the numbering goes on
+/// above it. More than the fastest stream appends between two checkpoints.
+const HEADROOM: u64 = 1 << 16;
+
+/// Takes the outcome of a commit. Must not wait.
+pub(super) type Answering = Box<dyn FnOnce(Result<(), CoreError>) + Send>;
+
+/// What is done once events are committed and shown.
+pub(super) enum After {
+    /// Run the engine on this Turn.
+    Run(TurnId),
+    /// Tell the calls that asked.
+    Decided(Vec<(ApprovalId, Decision)>),
+    /// Stop the engine and end the Turn.
+    CancelTurn,
+    /// Tell the engine that everything before is on disk.
+    Done(oneshot::Sender<()>),
+    /// Give the engine a standing answer.
+    Standing(oneshot::Sender<Decision>, Decision),
+}
+
+/// What a commit brings with it.
+#[derive(Default)]
+pub(super) struct Effect {
+    pub(super) answer: Option<Answering>,
+    pub(super) after: Vec<After>,
+    /// An `acceptAlways` to store in the same transaction.
+    pub(super) remember: Option<Scope>,
+}
+
+impl Effect {
+    pub(super) fn answer(answer: Answering) -> Self {
+        Self {
+            answer: Some(answer),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn after(after: After) -> Self {
+        Self {
+            after: vec![after],
+            ..Self::default()
+        }
+    }
+}
+
+/// Events that are applied and numbered but not yet on their way to the store.
+#[derive(Default)]
+pub(super) struct Staged {
+    events: Vec<StoredEvent>,
+}
+
+impl Staged {
+    /// Returns the Seq of the first event.
+    pub(super) fn first(&self) -> Option<Seq> {
+        self.events.first().map(|event| event.seq)
+    }
+
+    pub(super) fn append(&mut self, mut later: Self) {
+        self.events.append(&mut later.events);
+    }
+}
+
+/// One commit in flight, or an answer that waits for those before it.
+pub(super) struct Commit {
+    /// First recorded Seq of it, which with all that follow stays hidden until it is done.
+    first: Option<Seq>,
+    ceiling: Seq,
+    receipt: Option<Receipt>,
+    answer: Option<Answering>,
+    after: Vec<After>,
+}
+
+impl Commit {
+    pub(super) fn fail(self, error: &CoreError) {
+        if let Some(answer) = self.answer {
+            answer(Err(error.clone()));
+        }
+    }
+}
+
+/// Waits for the oldest commit.
+pub(super) async fn front(commits: &mut VecDeque<Commit>) -> Result<(), CoreError> {
+    match commits.front_mut() {
+        None => pending().await,
+        Some(Commit { receipt: None, .. }) => Ok(()),
+        Some(Commit {
+            receipt: Some(receipt),
+            ..
+        }) => receipt.await.map_err(CoreError::from),
+    }
+}
+
+/// Streamed text that is in memory only: at most a checkpoint's worth.
+#[derive(Default)]
+pub(super) struct Unstored {
+    parts: Vec<(TurnId, ItemId, String)>,
+    bytes: usize,
+    /// When the next checkpoint is due.
+    pub(super) due: Option<Instant>,
+}
+
+impl Unstored {
+    fn push(&mut self, turn: TurnId, item: ItemId, text: &str) {
+        self.bytes += text.len();
+        match self.parts.iter_mut().find(|part| part.1 == item) {
+            Some((.., known)) => known.push_str(text),
+            None => self.parts.push((turn, item, text.to_owned())),
+        }
+    }
+
+    /// Forgets the text of an Item whose final form is being recorded.
+    fn forget(&mut self, item: ItemId) {
+        self.parts.retain(|part| part.1 != item);
+        self.bytes = self.parts.iter().map(|part| part.2.len()).sum();
+        if self.bytes == 0 {
+            self.due = None;
+        }
+    }
+}
+
+impl Owner {
+    /// Applies events and appends their frames, hidden.
+    pub(super) fn stage(&mut self, events: Vec<Event>) -> Staged {
+        let at = self.now();
+        let mut staged = Staged::default();
+        for event in events {
+            let before = self.state.runtime();
+            let ended = self.state.apply(&event, at);
+            if let Event::ItemCompleted { item, .. } = &event {
+                self.unstored.forget(item.id);
+            }
+            let view = self.view_of(&event, ended);
+            let event = Arc::new(event);
+            let weight = weight_of(&event, &view);
+            let seq = self.append(FrameBody::Recorded(event.clone()), view, weight);
+            staged.events.push(StoredEvent { seq, at, event });
+            let after = self.state.runtime();
+            if before != after {
+                self.append(FrameBody::Notice(Notice::RuntimeChanged(after)), View::None, 0);
+            }
+        }
+        staged
+    }
+
+    /// Sends staged events to the store. Without events, the effect waits for the commits before it.
+    pub(super) async fn commit(&mut self, staged: Staged, effect: Effect) -> Result<(), CoreError> {
+        let first = staged.first();
+        let receipt = match first {
+            None => None,
+            Some(_) => Some(self.submit(staged.events, Vec::new(), effect.remember).await?),
+        };
+        let commit = Commit {
+            first,
+            ceiling: self.next_ceiling(),
+            receipt,
+            answer: effect.answer,
+            after: effect.after,
+        };
+        if commit.receipt.is_none() && self.commits.is_empty() {
+            self.finish_commit(commit);
+        } else {
+            self.commits.push_back(commit);
+        }
+        Ok(())
+    }
+
+    /// Releases the oldest commit.
+    pub(super) fn committed(&mut self, done: Result<(), CoreError>) -> Result<(), CoreError> {
+        let Some(commit) = self.commits.pop_front() else {
+            return Ok(());
+        };
+        match done {
+            Ok(()) => {
+                if commit.receipt.is_some() {
+                    self.ceiling = self.ceiling.max(commit.ceiling);
+                }
+                self.finish_commit(commit);
+                Ok(())
+            }
+            Err(error) => {
+                commit.fail(&error);
+                Err(error)
+            }
+        }
+    }
+
+    fn finish_commit(&mut self, commit: Commit) {
+        if let Some(answer) = commit.answer {
+            answer(Ok(()));
+        }
+        self.reveal();
+        self.todo.extend(commit.after);
+    }
+
+    /// Shows what may be shown: everything before the oldest event that is not committed.
+    pub(super) fn reveal(&mut self) {
+        let appended = self.log.appended();
+        let hidden = self.commits.iter().find_map(|commit| commit.first);
+        let target = hidden.map_or(appended, Seq::prev);
+        if target > self.ceiling && hidden.is_none() {
+            // Deltas have used up the headroom: a write raises it.
+            self.unstored.due = Some(Instant::now());
+        }
+        let target = target.min(self.ceiling);
+        // Everyone first: a reader that has seen a frame here can rely on its twin being there already.
+        while let Some(frame) = self.for_everyone.pop_front_if(|frame| frame.seq <= target) {
+            let everyone = self.hub.everyone();
+            everyone.append(|_| frame);
+            everyone.show(everyone.appended());
+        }
+        self.log.show(target);
+    }
+
+    /// Streams text into an open Item. Shown at once, stored with the next checkpoint.
+    pub(super) fn stream(
+        &mut self,
+        item: ItemId,
+        channel: DeltaChannel,
+        text: &str,
+        call: Option<Arc<(String, String)>>,
+    ) {
+        let Some(turn) = self.state.live_turn() else {
+            return;
+        };
+        let Some(offset) = self.state.push_text(item, channel, text) else {
+            return;
+        };
+        if channel != DeltaChannel::ToolArguments {
+            self.unstored.push(turn, item, text);
+            let due = Instant::now() + self.hub.settings.checkpoint_interval;
+            self.unstored.due.get_or_insert(due);
+        }
+        let delta = Delta {
+            turn,
+            item,
+            channel,
+            offset,
+            text: text.into(),
+            call,
+        };
+        self.append(FrameBody::Delta(delta), View::None, text.len());
+    }
+
+    pub(super) async fn checkpoint_if_large(&mut self) -> Result<(), CoreError> {
+        if self.unstored.bytes >= self.hub.settings.checkpoint_bytes {
+            self.checkpoint().await
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Stores the text that is in memory only, and raises the ceiling.
+    pub(super) async fn checkpoint(&mut self) -> Result<(), CoreError> {
+        let unstored = std::mem::take(&mut self.unstored);
+        let parts = unstored.parts.into_iter();
+        let text = parts
+            .map(|(turn, item, text)| TextPart {
+                turn,
+                item,
+                text: text.into(),
+            })
+            .collect();
+        let receipt = self.submit(Vec::new(), text, None).await?;
+        let ceiling = self.next_ceiling();
+        self.commits.push_back(Commit {
+            first: None,
+            ceiling,
+            receipt: Some(receipt),
+            answer: None,
+            after: vec![],
+        });
+        Ok(())
+    }
+
+    /// `&mut`, as everything that waits here: what the owner holds may not be looked at from two threads.
+    async fn submit(
+        &mut self,
+        events: Vec<StoredEvent>,
+        text: Vec<TextPart>,
+        remember: Option<Scope>,
+    ) -> Result<Receipt, CoreError> {
+        let write = Write {
+            thread: self.state.header.id.clone(),
+            state: Summary::of(&self.state, &events),
+            events,
+            head_seq: self.next_ceiling(),
+            text,
+            remember,
+        };
+        Ok(self.hub.store.submit(write).await?)
+    }
+
+    fn next_ceiling(&self) -> Seq {
+        let appended = self.log.appended();
+        if self.state.live.is_some() {
+            Seq(appended.0 + HEADROOM)
+        } else {
+            appended
+        }
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            at: self.log.appended(),
+            state: Arc::new(self.state.clone()),
+        }
+    }
+
+    fn append(&mut self, body: FrameBody, view: View, weight: usize) -> Seq {
+        let thread = self.state.header.id.clone();
+        let at = self.now();
+        let frame = self
+            .log
+            .append(|seq| Arc::new(Frame::new(thread, seq, at, body, view, weight)));
+        if frame.concerns_everyone() {
+            self.for_everyone.push_back(frame.clone());
+        }
+        frame.seq
+    }
+
+    fn view_of(&self, event: &Event, ended: Option<Turn>) -> View {
+        match event {
+            Event::TurnEnded { .. } => ended.map_or(View::None, |turn| View::Turn(Arc::new(turn))),
+            Event::ThreadStarted { .. } | Event::ThreadResumed { .. } => {
+                View::Thread(Arc::new(self.state.clone()))
+            }
+            _ => View::None,
+        }
+    }
+}
+
+/// Estimates the text in an event, which is what the log's bound counts.
+fn weight_of(event: &Event, view: &View) -> usize {
+    let body = |body: &ItemBody| match body {
+        ItemBody::UserMessage(message) => message.text.len() * 2,
+        ItemBody::ToolCall { arguments, .. } => arguments.as_ref().map_or(0, |json| json.get().len()),
+        ItemBody::ToolResult { result, .. } => result.len(),
+        other => other.text().map_or(0, str::len),
+    };
+    match (event, view) {
+        (_, View::Turn(turn)) => turn.items.iter().map(|item| 128 + body(&item.body)).sum(),
+        (
+            Event::ItemStarted { item, .. }
+            | Event::ItemCompleted { item, .. }
+            | Event::ItemAdded { item, .. },
+            _,
+        ) => body(&item.body),
+        (Event::TurnStarted { user_item, .. }, _) => body(&user_item.body),
+        (Event::DiffUpdated { diff, .. }, _) => diff.diff.len(),
+        (Event::QueueChanged { queue }, _) => queue.len() * 256,
+        _ => 0,
+    }
+}

@@ -1,0 +1,205 @@
+//! The engine at work on the open Turn: starting it, stopping it, and what its end means.
+
+use std::future::pending;
+use std::sync::Arc;
+
+use bobbin_model::{Event, ItemBody, Outcome, TurnId};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::Owner;
+use super::record::{After, Effect};
+use crate::CoreError;
+use crate::engine::{EngineFailure, TurnContext};
+use crate::tool::{OutsideWorkspace, ToolEnvironment};
+
+/// One engine run.
+pub(super) struct Run {
+    pub(super) turn: TurnId,
+    task: JoinHandle<Result<(), EngineFailure>>,
+    cancel: CancellationToken,
+    /// Why it was told to stop.
+    pub(super) cancelled: Option<String>,
+    /// When a run that was told to stop is stopped by force.
+    pub(super) abort_at: Option<Instant>,
+}
+
+impl Run {
+    pub(super) async fn abort(self) {
+        self.cancel.cancel();
+        self.task.abort();
+        // Joined either way; its result means nothing any more.
+        drop(self.task.await);
+    }
+}
+
+/// How a run ended.
+pub(super) enum Ran {
+    Finished(Result<(), EngineFailure>),
+    Panicked,
+    Aborted,
+}
+
+/// Waits for the run to end; for ever when there is none.
+pub(super) async fn ended(run: &mut Option<Run>) -> Ran {
+    let Some(run) = run else { return pending().await };
+    match (&mut run.task).await {
+        Ok(result) => Ran::Finished(result),
+        Err(error) if error.is_panic() => Ran::Panicked,
+        Err(_) => Ran::Aborted,
+    }
+}
+
+impl Owner {
+    /// Runs the engine on the open Turn, unless that Turn is over by now.
+    pub(super) fn start_engine(&mut self, turn: TurnId) {
+        let Some(live) = self.state.live.as_ref().filter(|live| live.turn.id == turn) else {
+            return;
+        };
+        if self.run.is_some() {
+            return;
+        }
+        let cancel = CancellationToken::new();
+        let context = TurnContext {
+            hub: self.hub.clone(),
+            thread: self.state.header.id.clone(),
+            begun: Arc::new(live.clone()),
+            environment: Arc::new(self.environment()),
+            cancel: cancel.clone(),
+            wishes: self.wish_sender.clone(),
+        };
+        let task = tokio::spawn(self.hub.engine.run(context));
+        self.run = Some(Run {
+            turn,
+            task,
+            cancel,
+            cancelled: None,
+            abort_at: None,
+        });
+    }
+
+    fn environment(&self) -> ToolEnvironment {
+        let config = self.state.header.config.clone().unwrap_or_default();
+        let settings = &self.hub.settings;
+        let root = config
+            .workspace_override
+            .as_ref()
+            .and_then(|path| std::fs::canonicalize(path).ok())
+            .unwrap_or_else(|| settings.workspace.clone());
+        let ask = config
+            .require_approval_outside_workspace
+            .unwrap_or(settings.ask_outside_workspace);
+        ToolEnvironment {
+            root,
+            mode: config.mode(),
+            outside_workspace: if ask {
+                OutsideWorkspace::Ask
+            } else {
+                OutsideWorkspace::Refuse
+            },
+            config: Arc::new(config),
+        }
+    }
+
+    /// Settles the open Approvals as `cancel` and stops the engine. The Turn ends when the engine has.
+    pub(super) async fn cancel_turn(&mut self, reason: &str) -> Result<(), CoreError> {
+        if self.state.live.is_none() {
+            return Ok(());
+        }
+        let events = self.state.decide_close_approvals(self.now());
+        self.askers.clear();
+        let staged = self.stage(events);
+        self.commit(staged, Effect::default()).await?;
+        match &mut self.run {
+            Some(run) => {
+                run.cancelled.get_or_insert_with(|| reason.to_owned());
+                run.abort_at
+                    .get_or_insert_with(|| Instant::now() + self.hub.settings.cancel_grace);
+                run.cancel.cancel();
+                Ok(())
+            }
+            None => {
+                self.end_turn(Outcome::Cancelled {
+                    reason: reason.to_owned(),
+                })
+                .await
+            }
+        }
+    }
+
+    pub(super) fn abort_if_stuck(&mut self, now: Instant) {
+        if let Some(run) = &mut self.run
+            && run.abort_at.is_some_and(|at| at <= now)
+        {
+            run.task.abort();
+            run.abort_at = None;
+        }
+    }
+
+    /// Ends the Turn as its engine ended.
+    pub(super) async fn ran(&mut self, ran: Ran) -> Result<(), CoreError> {
+        // What it wished for before it ended comes first.
+        while let Ok((turn, wish)) = self.wishes.try_recv() {
+            self.wish(turn, wish).await?;
+        }
+        let Some(run) = self.run.take() else { return Ok(()) };
+        self.askers.clear();
+        if self.state.live_turn() != Some(run.turn) {
+            return Ok(());
+        }
+        if let Some(reason) = run.cancelled {
+            return self.end_turn(Outcome::Cancelled { reason }).await;
+        }
+        let error = match ran {
+            Ran::Finished(Ok(())) => return self.end_turn(Outcome::Completed).await,
+            Ran::Finished(Err(EngineFailure::Failed(error))) => error,
+            Ran::Finished(Err(EngineFailure::Gone(_))) | Ran::Aborted => {
+                "The engine stopped early.".to_owned()
+            }
+            Ran::Panicked => {
+                tracing::error!(thread = %self.state.header.id, turn = %run.turn, "the engine panicked");
+                "The engine failed; this is a bug in the server. The conversation so far is kept.".to_owned()
+            }
+        };
+        self.end_turn(Outcome::Failed { error }).await
+    }
+
+    /// Records the Turn's end and, after a good one, the beginning of the next queued one with it, so that
+    /// no crash can come between.
+    async fn end_turn(&mut self, outcome: Outcome) -> Result<(), CoreError> {
+        let now = self.now();
+        let mut events: Vec<Event> = Vec::new();
+        if let Outcome::Failed { error } = &outcome {
+            let body = ItemBody::Error {
+                message: error.clone(),
+                code: "agent_error".to_owned(),
+                fatal: true,
+            };
+            events.extend(
+                self.state
+                    .decide_add_item(body, now)
+                    .into_iter()
+                    .flat_map(|(_, events)| events),
+            );
+        }
+        let mut staged = self.stage(events);
+        let go_on =
+            outcome == Outcome::Completed && self.delete.is_none() && !self.hub.stopping.is_cancelled();
+        let ended = self.state.decide_end_turn(outcome, now);
+        staged.append(self.stage(ended));
+        let mut effect = Effect::default();
+        if go_on && let Some((queued, turn)) = self.stage_queued() {
+            staged.append(queued);
+            effect.after.push(After::Run(turn));
+        }
+        self.commit(staged, effect).await
+    }
+
+    /// Stages the Turn of the queue's head, if the Thread is ready for it.
+    pub(super) fn stage_queued(&mut self) -> Option<(super::record::Staged, TurnId)> {
+        let events = self.state.decide_start_queued(self.features, self.now())?;
+        let staged = self.stage(events);
+        Some((staged, self.state.live_turn()?))
+    }
+}

@@ -1,0 +1,167 @@
+//! Reading back what is no longer in memory, for a reader that fell behind or comes back.
+//!
+//! Recorded events come from the store in pages; Deltas were never stored, so the text of Items that are
+//! still open is given as it stands, in one piece each, from where the reader had got to.
+
+use std::sync::Arc;
+
+use bobbin_model::{Delta, DeltaChannel, Event, ItemBody, ItemId, Seq, ThreadState, TurnId};
+use bobbin_store::StoredEvent;
+
+use crate::{CoreError, Frame, FrameBody, Hub, Snapshot, ThreadHandle, View};
+
+/// Events read back at once.
+const PAGE: u32 = 500;
+/// Most events one reader may be behind before it must start over (start value of the design).
+const MAX_EVENTS: usize = 1000;
+/// Most bytes, likewise.
+const MAX_BYTES: usize = 8 << 20;
+
+/// What a reader has missed.
+#[derive(Debug)]
+pub enum Backlog {
+    /// All of it, oldest first; live reading goes on at `next`.
+    Frames {
+        /// The frames.
+        frames: Vec<Arc<Frame>>,
+        /// Where to read next.
+        next: Seq,
+    },
+    /// Too much to read back.
+    TooFar,
+}
+
+impl Hub {
+    /// Reads everything from `next` up to now. `shown` tells how many bytes of an open Item's text the
+    /// reader already has.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`], [`CoreError::Stopping`].
+    pub async fn backlog(
+        self: &Arc<Self>,
+        handle: &ThreadHandle,
+        next: Seq,
+        shown: impl Fn(TurnId, ItemId) -> usize,
+    ) -> Result<Backlog, CoreError> {
+        let snapshot = self.snapshot(handle).await?;
+        let mut frames = Vec::new();
+        let mut bytes = 0;
+        let mut after = next.prev();
+        loop {
+            let page = self.store.events(handle.id(), after, snapshot.at, PAGE).await?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            let full = page.len() >= PAGE as usize;
+            for event in page {
+                let frame = self.frame_of(handle, &snapshot.state, event).await?;
+                bytes += frame.bytes();
+                frames.push(frame);
+            }
+            if frames.len() > MAX_EVENTS || bytes > MAX_BYTES {
+                return Ok(Backlog::TooFar);
+            }
+            if !full {
+                break;
+            }
+        }
+        let open = self.open_text(handle, &snapshot, shown);
+        frames.extend(open);
+        Ok(Backlog::Frames {
+            frames,
+            next: snapshot.at.next(),
+        })
+    }
+
+    /// Reads the newest `count` recorded events of a Thread that has nothing in memory.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`], [`CoreError::Stopping`].
+    pub async fn recent(
+        self: &Arc<Self>,
+        handle: &ThreadHandle,
+        count: u32,
+    ) -> Result<(Vec<Arc<Frame>>, Seq), CoreError> {
+        let snapshot = self.snapshot(handle).await?;
+        let mut frames = Vec::new();
+        for event in self.store.recent_events(handle.id(), snapshot.at, count).await? {
+            frames.push(self.frame_of(handle, &snapshot.state, event).await?);
+        }
+        frames.extend(self.open_text(handle, &snapshot, |_, _| 0));
+        Ok((frames, snapshot.at.next()))
+    }
+
+    async fn frame_of(
+        &self,
+        handle: &ThreadHandle,
+        state: &Arc<ThreadState>,
+        stored: StoredEvent,
+    ) -> Result<Arc<Frame>, CoreError> {
+        let view = match &*stored.event {
+            Event::TurnEnded { turn, .. } => {
+                let turn = self.store.turn(handle.id(), *turn).await?;
+                turn.map_or(View::None, |turn| View::Turn(Arc::new(turn)))
+            }
+            Event::ThreadStarted { .. } | Event::ThreadResumed { .. } => View::Thread(state.clone()),
+            _ => View::None,
+        };
+        let weight = match &view {
+            View::Turn(turn) => turn
+                .items
+                .iter()
+                .map(|item| item.body.text().map_or(128, str::len))
+                .sum(),
+            View::None | View::Thread(_) => 256,
+        };
+        let body = FrameBody::Recorded(stored.event);
+        Ok(Arc::new(Frame::new(
+            handle.id().clone(),
+            stored.seq,
+            stored.at,
+            body,
+            view,
+            weight,
+        )))
+    }
+
+    fn open_text(
+        &self,
+        handle: &ThreadHandle,
+        snapshot: &Snapshot,
+        shown: impl Fn(TurnId, ItemId) -> usize,
+    ) -> Vec<Arc<Frame>> {
+        let Some(live) = &snapshot.state.live else {
+            return Vec::new();
+        };
+        let turn = live.turn.id;
+        let missing = live.open_items().filter_map(|item| {
+            let (channel, text) = match &item.body {
+                ItemBody::AgentMessage { text } => (DeltaChannel::AgentMessage, text),
+                ItemBody::Reasoning { text } => (DeltaChannel::Reasoning, text),
+                ItemBody::CommandExecution(run) => (DeltaChannel::CommandOutput, &run.aggregated_output),
+                _ => return None,
+            };
+            let offset = shown(turn, item.id);
+            let text = text.get(offset..).filter(|text| !text.is_empty())?;
+            let delta = Delta {
+                turn,
+                item: item.id,
+                channel,
+                offset,
+                text: text.into(),
+                call: None,
+            };
+            let weight = delta.text.len();
+            let at = self.clock.now();
+            let body = FrameBody::Delta(delta);
+            Some(Arc::new(Frame::new(
+                handle.id().clone(),
+                snapshot.at,
+                at,
+                body,
+                View::None,
+                weight,
+            )))
+        });
+        missing.collect()
+    }
+}

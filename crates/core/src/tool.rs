@@ -1,0 +1,171 @@
+//! What an engine may call: the seam that built-in tools and hosted children implement.
+//!
+//! A call goes through two steps so that nothing happens before its intent is on disk: [`Tool::prepare`]
+//! checks the arguments and says what permission the call needs, touching nothing; the prepared call's
+//! [`PreparedCall::run`] has the effect. Everything between the two (asking, recording, the Items) is the
+//! engine's work and the same for every tool.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bobbin_model::{Json, Mode, Plan, Scope, ThreadConfig};
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+/// A tool, as a model is told of it.
+#[derive(Debug, Clone)]
+pub struct ToolSpec {
+    /// Function name, `[A-Za-z_][A-Za-z0-9_-]*`, at most 64 characters.
+    pub name: &'static str,
+    /// What it does and when to use it, for the model.
+    pub description: &'static str,
+    /// JSON Schema of the arguments, an object.
+    pub input_schema: Json,
+    /// Whether it can change anything: withheld in plan mode.
+    pub effect: Effect,
+}
+
+/// Whether a tool changes the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It only looks.
+    Reads,
+    /// It may change files, run commands or reach beyond the machine.
+    Writes,
+}
+
+/// Where and under which rules the calls of one Turn run.
+#[derive(Debug, Clone)]
+pub struct ToolEnvironment {
+    /// Root of the file tools, absolute and free of symbolic links.
+    pub root: PathBuf,
+    /// What the agent may do at all.
+    pub mode: Mode,
+    /// Paths outside the root: ask about them, or refuse.
+    pub outside_workspace: OutsideWorkspace,
+    /// The Thread's configuration.
+    pub config: Arc<ThreadConfig>,
+}
+
+/// What happens to a path outside the workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutsideWorkspace {
+    /// A person is asked.
+    Ask,
+    /// It is refused without asking.
+    Refuse,
+}
+
+/// The arguments of a call are not usable, or the call breaks a rule. The text goes to the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolRefusal(pub String);
+
+/// What a prepared call needs before it may run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permission {
+    /// Nothing.
+    Free,
+    /// A person's word, or a standing one.
+    Ask {
+        /// What would be done.
+        scope: Scope,
+        /// Sentence for the person.
+        reason: String,
+    },
+}
+
+/// A command line a call will run, for its terminal view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The line.
+    pub command: String,
+    /// Where it runs.
+    pub working_directory: PathBuf,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandEnd {
+    /// Exit code, when it ended by itself.
+    pub exit_code: Option<i32>,
+    /// How it ended.
+    pub status: bobbin_model::CommandStatus,
+    /// What is kept of its output.
+    pub output: String,
+    /// Bytes it wrote.
+    pub output_bytes: u64,
+    /// Whether `output` is less than that.
+    pub truncated: bool,
+    /// How long it ran.
+    pub duration: std::time::Duration,
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, Default)]
+pub struct ToolOutput {
+    /// Text for the model, bounded by the tool.
+    pub text: String,
+    /// Whether it went well.
+    pub success: bool,
+    /// A plan to show.
+    pub plan: Option<Plan>,
+    /// Files it changed, as they were before (`None`: not there).
+    pub changed: Vec<ChangedFile>,
+    /// The command it ran.
+    pub command: Option<CommandEnd>,
+}
+
+/// A file that a call changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Absolute path.
+    pub path: PathBuf,
+    /// Content before the call, `None` when the file was not there.
+    pub before: Option<Vec<u8>>,
+}
+
+/// What a running call is given.
+#[derive(Clone)]
+pub struct CallContext {
+    /// Cancelled when the Turn is.
+    pub cancel: CancellationToken,
+    /// Takes output while it appears; never blocks longer than the Thread's owner needs.
+    pub output: Arc<dyn OutputSink>,
+}
+
+/// Takes a call's output while it appears.
+pub trait OutputSink: Send + Sync {
+    /// Hands over one piece of text.
+    fn write(&self, text: String) -> BoxFuture<'_, ()>;
+}
+
+/// Something an engine may call.
+pub trait Tool: Send + Sync + 'static {
+    /// Returns how the model is told of it.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Checks a call without any effect.
+    ///
+    /// # Errors
+    /// The arguments are not usable or break a rule; the text is the call's result.
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal>;
+}
+
+/// A call that may be run once.
+pub trait PreparedCall: Send {
+    /// Returns what it needs first.
+    fn permission(&self) -> Permission;
+
+    /// Returns the command line it will run, if it runs one.
+    fn command(&self) -> Option<CommandLine> {
+        None
+    }
+
+    /// Runs it. Failures are outputs with `success: false`: the model decides what to do about them.
+    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput>;
+}

@@ -1,0 +1,37 @@
+//! The engine that the core starts for each Turn.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+use super::Model;
+use super::turn::TurnRun;
+use crate::ToolSet;
+
+/// Runs Turns with one model and one set of tools.
+pub struct AgentEngine {
+    model: Arc<dyn Model>,
+    tools: ToolSet,
+}
+
+impl AgentEngine {
+    /// Returns an engine; it holds nothing else.
+    pub fn new(model: Arc<dyn Model>, tools: ToolSet) -> Self {
+        Self { model, tools }
+    }
+}
+
+impl Engine for AgentEngine {
+    fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
+        TurnRun::new(self.model.clone(), self.tools.clone(), turn).run().boxed()
+    }
+}
+
+impl fmt::Debug for AgentEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentEngine").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}

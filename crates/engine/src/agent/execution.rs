@@ -1,0 +1,175 @@
+//! The visible side of a running call: its lifecycle Item, its terminal view, its output while it appears.
+//!
+//! Which of them exist is the wish of the client that started the Turn (AppServer protocol 01 §5).
+
+use std::sync::Arc;
+
+use bobbin_core::engine::{OpenItem, TurnContext, TurnGone};
+use bobbin_core::tool::{CallContext, CommandEnd, CommandLine, OutputSink, PreparedCall, ToolOutput};
+use bobbin_model::item::{CommandExecution, ExecutionStatus};
+use bobbin_model::{CommandStatus, ItemBody};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::Call;
+
+/// Pieces of output on their way to the record; a full queue slows the call down.
+const OUTPUT_QUEUE: usize = 16;
+/// Most output streamed of one call. More is counted and cut in the final Item only.
+const MAX_STREAMED_BYTES: usize = 1 << 20;
+/// Longest preview, characters (03 §5.7).
+const PREVIEW_CHARS: usize = 4096;
+
+/// One running call.
+pub(super) struct Execution<'a> {
+    turn: &'a TurnContext,
+    call: &'a Call,
+    lifecycle: Option<OpenItem>,
+    terminal: Option<(CommandLine, OpenItem)>,
+    streamed: usize,
+}
+
+impl<'a> Execution<'a> {
+    /// Opens the call's Items.
+    pub(super) async fn open(
+        turn: &'a TurnContext,
+        call: &'a Call,
+        command: Option<CommandLine>,
+    ) -> Result<Self, TurnGone> {
+        let features = turn.begun().features;
+        let lifecycle = if features.tool_execution {
+            Some(turn.open(lifecycle(call, ExecutionStatus::InProgress, None)).await?)
+        } else {
+            None
+        };
+        let terminal = match command.filter(|_| features.command_execution) {
+            Some(line) => {
+                let item = turn.open(ItemBody::CommandExecution(running(&line, &call.id))).await?;
+                Some((line, item))
+            }
+            None => None,
+        };
+        Ok(Self { turn, call, lifecycle, terminal, streamed: 0 })
+    }
+
+    /// Runs the call and completes its Items.
+    pub(super) async fn run(mut self, prepared: Box<dyn PreparedCall>) -> Result<ToolOutput, TurnGone> {
+        let began = Instant::now();
+        let (pieces, mut queue) = mpsc::channel(OUTPUT_QUEUE);
+        let context = CallContext { cancel: self.turn.cancelled().clone(), output: Arc::new(Queue(pieces)) };
+        let mut running = prepared.run(context);
+        let output = loop {
+            tokio::select! {
+                biased;
+                Some(piece) = queue.recv() => self.stream(piece).await?,
+                output = &mut running => break output,
+            }
+        };
+        while let Ok(piece) = queue.try_recv() {
+            self.stream(piece).await?;
+        }
+        self.complete(&output, began).await?;
+        Ok(output)
+    }
+
+    async fn stream(&mut self, piece: String) -> Result<(), TurnGone> {
+        let Some((_, item)) = &self.terminal else { return Ok(()) };
+        let was_under = self.streamed <= MAX_STREAMED_BYTES;
+        self.streamed += piece.len();
+        if self.streamed <= MAX_STREAMED_BYTES {
+            item.text(piece).await
+        } else if was_under {
+            item.text("\n[more output follows; it is not shown while the command runs]\n").await
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn complete(self, output: &ToolOutput, began: Instant) -> Result<(), TurnGone> {
+        let cancelled = self.turn.cancelled().is_cancelled();
+        if let Some((line, item)) = self.terminal {
+            let body = ended(&line, &self.call.id, output.command.as_ref());
+            item.complete(Some(ItemBody::CommandExecution(body))).await?;
+        }
+        if let Some(item) = self.lifecycle {
+            let status = if output.success {
+                ExecutionStatus::Completed
+            } else if cancelled {
+                ExecutionStatus::Cancelled
+            } else {
+                ExecutionStatus::Failed
+            };
+            let body = lifecycle(self.call, status, Some((output, began)));
+            item.complete(Some(body)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Hands output to the loop that shows it.
+struct Queue(mpsc::Sender<String>);
+
+impl OutputSink for Queue {
+    fn write(&self, text: String) -> BoxFuture<'_, ()> {
+        // Nobody listens once the Turn is gone.
+        self.0.send(text).map(drop).boxed()
+    }
+}
+
+fn lifecycle(call: &Call, status: ExecutionStatus, end: Option<(&ToolOutput, Instant)>) -> ItemBody {
+    let preview = |wanted: bool| {
+        let (output, _) = end.filter(|(output, _)| output.success == wanted)?;
+        Some(clean(&output.text))
+    };
+    ItemBody::ToolExecution {
+        call_id: call.id.clone(),
+        tool_name: call.tool.clone(),
+        status,
+        success: end.map(|(output, _)| output.success),
+        duration_ms: end.map(|(_, began)| millis(began.elapsed())),
+        result_preview: preview(true),
+        error_message: preview(false),
+    }
+}
+
+/// Returns the beginning of a text without control characters.
+fn clean(text: &str) -> String {
+    let shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    text.chars().filter(shown).take(PREVIEW_CHARS).collect()
+}
+
+fn running(line: &CommandLine, call_id: &str) -> CommandExecution {
+    CommandExecution {
+        command: line.command.clone(),
+        working_directory: line.working_directory.to_string_lossy().into_owned(),
+        status: CommandStatus::InProgress,
+        aggregated_output: String::new(),
+        exit_code: None,
+        duration_ms: None,
+        call_id: call_id.to_owned(),
+        original_output_chars: None,
+        truncated: false,
+    }
+}
+
+fn ended(line: &CommandLine, call_id: &str, end: Option<&CommandEnd>) -> CommandExecution {
+    let base = running(line, call_id);
+    match end {
+        Some(end) => CommandExecution {
+            status: end.status,
+            aggregated_output: end.output.clone(),
+            exit_code: end.exit_code,
+            duration_ms: Some(millis(end.duration)),
+            original_output_chars: end.truncated.then_some(end.output_bytes),
+            truncated: end.truncated,
+            ..base
+        },
+        None => CommandExecution { status: CommandStatus::Failed, ..base },
+    }
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,208 @@
+//! Puts a model's reply into Items while it streams in.
+//!
+//! Order (AppServer protocol 03 §7): at most one message or reasoning is open; a call is opened without
+//! arguments and completed with all of them. A call is opened *before* the message in front of it is completed: so
+//! a completed message at the end of a Turn's record always means that the reply was over.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bobbin_core::engine::{OpenItem, TurnContext, TurnGone};
+use bobbin_model::{ItemBody, Json};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde_json::value::RawValue;
+
+use super::{Call, ModelError, ModelEvent, ModelSink};
+
+/// Most bytes of one reply, arguments included (guess: a hundred times what models write).
+const MAX_REPLY_BYTES: usize = 16 << 20;
+/// Most calls in one reply.
+const MAX_CALLS: usize = 128;
+
+/// Takes one reply.
+pub(super) struct Listener<'a> {
+    turn: &'a TurnContext,
+    /// Call ids of this Turn that are taken.
+    ids: &'a mut HashSet<String>,
+    prose: Option<(Prose, OpenItem)>,
+    text: String,
+    calls: Vec<Made>,
+    bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prose {
+    Message,
+    Reasoning,
+}
+
+/// A call of the reply.
+struct Made {
+    /// The model's own id.
+    key: String,
+    /// Tool name and the call's id in this Turn.
+    named: Arc<(String, String)>,
+    text: String,
+    /// `None` once it is complete.
+    item: Option<OpenItem>,
+    arguments: Option<Json>,
+}
+
+impl<'a> Listener<'a> {
+    pub(super) fn new(turn: &'a TurnContext, ids: &'a mut HashSet<String>) -> Self {
+        Self { turn, ids, prose: None, text: String::new(), calls: Vec::new(), bytes: 0 }
+    }
+
+    /// Completes what is still open and returns what was said, and the calls in order.
+    pub(super) async fn finish(mut self) -> Result<(String, Vec<Call>), TurnGone> {
+        self.complete_prose().await?;
+        for call in &mut self.calls {
+            call.complete().await?;
+        }
+        let calls = self.calls.into_iter().map(|made| Call {
+            id: made.named.1.clone(),
+            tool: made.named.0.clone(),
+            arguments: made.arguments,
+        });
+        Ok((self.text, calls.collect()))
+    }
+
+    async fn take(&mut self, event: ModelEvent) -> Result<(), ModelError> {
+        match event {
+            ModelEvent::Reasoning(text) => self.prose(Prose::Reasoning, text).await,
+            ModelEvent::Text(text) => self.prose(Prose::Message, text).await,
+            ModelEvent::CallBegun { id, tool } => self.begin(id, tool).await,
+            ModelEvent::CallArguments { id, text } => self.arguments(&id, text).await,
+            ModelEvent::CallEnded { id } => match self.call(&id) {
+                Some(call) => Ok(call.complete().await?),
+                None => Ok(()),
+            },
+        }
+    }
+
+    async fn prose(&mut self, kind: Prose, text: String) -> Result<(), ModelError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.grow(text.len())?;
+        if self.prose.as_ref().is_none_or(|(open, _)| *open != kind) {
+            self.complete_prose().await?;
+            let body = match kind {
+                Prose::Message => ItemBody::AgentMessage { text: String::new() },
+                Prose::Reasoning => ItemBody::Reasoning { text: String::new() },
+            };
+            self.prose = Some((kind, self.turn.open(body).await?));
+        }
+        if kind == Prose::Message {
+            self.text.push_str(&text);
+        }
+        if let Some((_, item)) = &self.prose {
+            item.text(text).await?;
+        }
+        Ok(())
+    }
+
+    async fn complete_prose(&mut self) -> Result<(), TurnGone> {
+        match self.prose.take() {
+            Some((_, item)) => item.complete(None).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn begin(&mut self, key: String, tool: String) -> Result<(), ModelError> {
+        if self.calls.len() == MAX_CALLS {
+            return Err(ModelError::Failed(format!("The model made more than {MAX_CALLS} calls at once.")));
+        }
+        let id = self.fresh_id(&key);
+        let body = ItemBody::ToolCall { tool_name: tool.clone(), call_id: id.clone(), arguments: None };
+        let item = self.turn.open(body).await?;
+        self.complete_prose().await?;
+        self.calls.push(Made {
+            key,
+            named: Arc::new((tool, id)),
+            text: String::new(),
+            item: Some(item),
+            arguments: None,
+        });
+        Ok(())
+    }
+
+    /// Returns the model's id of a call, or one made from it when the Turn has that already.
+    fn fresh_id(&mut self, key: &str) -> String {
+        let base = if key.is_empty() { "call" } else { key };
+        let mut id = base.to_owned();
+        let mut count = 2;
+        while !self.ids.insert(id.clone()) {
+            id = format!("{base}_{count}");
+            count += 1;
+        }
+        id
+    }
+
+    async fn arguments(&mut self, key: &str, text: String) -> Result<(), ModelError> {
+        self.grow(text.len())?;
+        if let Some(call) = self.call(key)
+            && let Some(item) = &call.item
+        {
+            call.text.push_str(&text);
+            item.arguments(&call.named, text).await?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, key: &str) -> Option<&mut Made> {
+        self.calls.iter_mut().rev().find(|call| call.key == key)
+    }
+
+    fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
+        self.bytes += bytes;
+        if self.bytes > MAX_REPLY_BYTES {
+            return Err(ModelError::Failed(format!("The model's reply is longer than {MAX_REPLY_BYTES} bytes.")));
+        }
+        Ok(())
+    }
+}
+
+impl ModelSink for Listener<'_> {
+    fn event(&mut self, event: ModelEvent) -> BoxFuture<'_, Result<(), ModelError>> {
+        self.take(event).boxed()
+    }
+}
+
+impl Made {
+    async fn complete(&mut self) -> Result<(), TurnGone> {
+        let Some(item) = self.item.take() else { return Ok(()) };
+        self.arguments = object(&self.text);
+        let body = ItemBody::ToolCall {
+            tool_name: self.named.0.clone(),
+            call_id: self.named.1.clone(),
+            arguments: self.arguments.clone(),
+        };
+        item.complete(Some(body)).await
+    }
+}
+
+/// Returns argument text as an object; no text is an empty one, as models write it for tools without arguments.
+fn object(text: &str) -> Option<Json> {
+    let text = match text.trim() {
+        "" => "{}",
+        text => text,
+    };
+    let raw = RawValue::from_string(text.to_owned()).ok()?;
+    raw.get().starts_with('{').then(|| Json::from_raw(raw))
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn only_objects_are_arguments() {
+        assert_eq!(object(" ").unwrap().get(), "{}");
+        assert_eq!(object(" {\"a\": 1} ").unwrap().get(), "{\"a\": 1}");
+        for text in ["[]", "1", "\"x\"", "null", "{\"a\":", "{} {}"] {
+            assert!(object(text).is_none(), "{text}");
+        }
+    }
+}

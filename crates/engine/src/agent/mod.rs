@@ -1,0 +1,23 @@
+//! The loop that every model shares: ask the model, put what it says into Items, run the calls it makes, ask
+//! again, until it makes none.
+//!
+//! Everything here follows from what is recorded of the Turn, so that a Turn found open after a crash just
+//! goes on ([`restart`]). One [`turn::TurnRun`] owns one run of one Turn; it holds the conversation, bounded by
+//! [`conversation::MAX_HISTORY_BYTES`] of earlier Turns and [`turn::MAX_ROUNDS`] rounds of this one. It knows
+//! no model's wire and no tool's work.
+
+mod call;
+mod conversation;
+mod engine;
+mod execution;
+mod listener;
+mod model;
+mod restart;
+mod turn;
+
+pub use conversation::{Call, Message};
+pub use engine::AgentEngine;
+pub use model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Stop};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! The seam that models implement: a conversation in, a streamed reply out.
+
+use bobbin_core::engine::TurnGone;
+use bobbin_core::tool::ToolSpec;
+use bobbin_model::{Mode, TokenUsage, TurnId};
+use futures_util::future::BoxFuture;
+
+use super::Message;
+
+/// Something that answers in a conversation.
+pub trait Model: Send + Sync + 'static {
+    /// Returns how many finished Turns it wants to see before the one at hand.
+    fn history_turns(&self) -> u32;
+
+    /// Answers, handing over each piece as it comes. Calls that it makes are run afterwards, and it is asked
+    /// again with their results.
+    ///
+    /// # Errors
+    /// [`ModelError`]; what was handed over stays part of the Turn.
+    ///
+    /// # Cancel safety
+    /// Dropped at any await when the Turn is interrupted; a request under way must end with it.
+    fn respond<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        sink: &'a mut dyn ModelSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>>;
+}
+
+/// Takes a reply piece by piece.
+pub trait ModelSink: Send {
+    /// Takes one piece; waits as long as its record is behind.
+    ///
+    /// # Errors
+    /// [`ModelError::Gone`] when the Turn takes nothing more, [`ModelError::Failed`] when the reply breaks a
+    /// bound. The model gives up then.
+    fn event(&mut self, event: ModelEvent) -> BoxFuture<'_, Result<(), ModelError>>;
+}
+
+/// What a model is asked with.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelRequest<'a> {
+    /// The Turn at hand.
+    pub turn: TurnId,
+    /// What the agent may do at all.
+    pub mode: Mode,
+    /// The conversation, oldest first; it ends with a user's message or with results of calls.
+    pub messages: &'a [Message],
+    /// The tools it may call.
+    pub tools: &'a [ToolSpec],
+}
+
+/// A piece of a reply. Empty texts mean nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelEvent {
+    /// It thinks aloud.
+    Reasoning(String),
+    /// It speaks.
+    Text(String),
+    /// It begins a call. `id` names the call in the reply's further pieces; in the conversation it may be another.
+    CallBegun {
+        /// The model's own id of the call.
+        id: String,
+        /// Name of the tool.
+        tool: String,
+    },
+    /// More of a call's arguments, as JSON text. Pieces of several calls may alternate.
+    CallArguments {
+        /// The call.
+        id: String,
+        /// The piece.
+        text: String,
+    },
+    /// A call is complete. Calls still open at the end of the reply are completed by it.
+    CallEnded {
+        /// The call.
+        id: String,
+    },
+}
+
+/// The end of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelReply {
+    /// Why it ended.
+    pub stop: Stop,
+    /// Its tokens, when they are known.
+    pub usage: Option<ModelUsage>,
+}
+
+/// Why a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The model had said everything.
+    Done,
+    /// It reached its limit of tokens; the reply is cut.
+    Length,
+}
+
+/// Tokens of one reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelUsage {
+    /// Tokens billed.
+    pub tokens: TokenUsage,
+    /// Occupancy of the window after the reply.
+    pub context_tokens: u64,
+}
+
+/// Why a reply did not come to its end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// The model cannot answer; the text is for the user.
+    #[error("{0}")]
+    Failed(String),
+    /// The Turn takes nothing more.
+    #[error(transparent)]
+    Gone(#[from] TurnGone),
+}

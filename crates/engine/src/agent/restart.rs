@@ -1,0 +1,67 @@
+//! What a run does first when the server stopped in the middle of its Turn.
+//!
+//! Open Items are completed. A call whose effect may have begun is never run again: its result says so, and
+//! the model decides. A call that was complete but had not begun is run now; the question it may have asked,
+//! or the answer it got, is found by the core.
+
+use bobbin_core::engine::{OpenItem, TurnGone};
+use bobbin_model::item::ExecutionStatus;
+use bobbin_model::{CommandStatus, Item, ItemBody, ItemStatus};
+
+use super::Call;
+use super::turn::TurnRun;
+
+/// Result of a call that may have had its effect.
+const INTERRUPTED: &str = "interrupted_by_restart: the server stopped while this call ran; it may have had some \
+                           or all of its effect, and it was not run again";
+/// Result of a call that the model had not finished writing.
+const UNFINISHED: &str = "interrupted_by_restart: the server stopped before this call was complete; it was not run";
+
+impl TurnRun {
+    /// Brings the record in order; does nothing for a Turn that has just begun.
+    pub(super) async fn settle_after_restart(&mut self) -> Result<(), TurnGone> {
+        let turn = self.turn.clone();
+        let begun = turn.begun();
+        // A command's view was opened after its lifecycle Item and closes before it.
+        let open: Vec<&Item> = begun.open_items().collect();
+        for item in open.into_iter().rev() {
+            OpenItem::resume(&turn, item).complete(closing_body(item)).await?;
+        }
+        for (call_id, item) in begun.pending_calls() {
+            let ItemBody::ToolCall { tool_name, arguments, .. } = &item.body else { continue };
+            if item.status != ItemStatus::Completed {
+                self.add_result(call_id, UNFINISHED.to_owned(), false).await?;
+            } else if begun.started_calls.contains(call_id) {
+                self.add_result(call_id, INTERRUPTED.to_owned(), false).await?;
+            } else {
+                let call = Call {
+                    id: call_id.to_owned(),
+                    tool: tool_name.clone(),
+                    arguments: arguments.clone(),
+                };
+                self.call(&call).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns what an open Item says when it is closed; `None` leaves it as it stands.
+fn closing_body(item: &Item) -> Option<ItemBody> {
+    match item.body.clone() {
+        ItemBody::CommandExecution(mut run) => {
+            run.status = CommandStatus::Lost;
+            Some(ItemBody::CommandExecution(run))
+        }
+        ItemBody::ToolExecution { call_id, tool_name, .. } => Some(ItemBody::ToolExecution {
+            call_id,
+            tool_name,
+            status: ExecutionStatus::Failed,
+            success: Some(false),
+            duration_ms: None,
+            result_preview: None,
+            error_message: Some(INTERRUPTED.to_owned()),
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,185 @@
+//! One run of one Turn: rounds of model reply and calls.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_core::engine::{EngineFailure, TurnContext, TurnGone};
+use bobbin_core::tool::{ChangedFile, ToolSpec};
+use bobbin_model::{Item, ItemBody, ItemStatus};
+use tokio::time::Instant;
+
+use super::conversation::{history, messages};
+use super::listener::Listener;
+use super::{Call, Message, Model, ModelError, ModelRequest, Stop};
+use crate::ToolSet;
+use crate::diff::Changes;
+
+/// Most replies with calls in one Turn (guess: beyond that a model goes in circles).
+pub(super) const MAX_ROUNDS: usize = 50;
+/// Shortest time between two shown diffs while calls of one reply run (03 §9).
+const DIFF_INTERVAL: Duration = Duration::from_millis(100);
+
+/// One run of one Turn.
+pub(super) struct TurnRun {
+    pub(super) model: Arc<dyn Model>,
+    pub(super) tools: ToolSet,
+    pub(super) turn: TurnContext,
+    /// The conversation, this Turn's part at the end.
+    pub(super) messages: Vec<Message>,
+    specs: Vec<ToolSpec>,
+    call_ids: HashSet<String>,
+    rounds: usize,
+    changes: Changes,
+    /// Changes were noted that no shown diff has.
+    unshown: bool,
+    shown_at: Option<Instant>,
+}
+
+impl TurnRun {
+    pub(super) fn new(model: Arc<dyn Model>, tools: ToolSet, turn: TurnContext) -> Self {
+        let begun = turn.begun();
+        let call_ids = begun.turn.items.iter().filter_map(call_id).map(ToOwned::to_owned).collect();
+        Self {
+            specs: tools.specs(turn.environment().mode),
+            changes: Changes::new(&turn.environment().root, begun.diff.as_ref()),
+            model,
+            tools,
+            call_ids,
+            messages: Vec::new(),
+            rounds: 0,
+            unshown: false,
+            shown_at: None,
+            turn,
+        }
+    }
+
+    pub(super) async fn run(mut self) -> Result<(), EngineFailure> {
+        if is_over(&self.turn.begun().turn.items) {
+            return Ok(());
+        }
+        self.read_conversation().await?;
+        self.settle_after_restart().await?;
+        loop {
+            self.show_changes().await?;
+            if self.rounds == MAX_ROUNDS {
+                return Err(EngineFailure::Failed(format!(
+                    "The model made calls in {MAX_ROUNDS} replies without coming to an end."
+                )));
+            }
+            let calls = self.ask_model().await?;
+            if calls.is_empty() {
+                return Ok(());
+            }
+            self.rounds += 1;
+            for call in &calls {
+                self.call(call).await?;
+            }
+        }
+    }
+
+    async fn read_conversation(&mut self) -> Result<(), EngineFailure> {
+        let begun = self.turn.begun();
+        let wanted = self.model.history_turns();
+        let earlier = if wanted == 0 {
+            Vec::new()
+        } else {
+            self.turn.history(begun.turn.id, wanted).await.map_err(|error| {
+                tracing::error!(thread = %self.turn.thread(), %error, "cannot read a thread's history");
+                EngineFailure::Failed("The conversation so far could not be read.".to_owned())
+            })?
+        };
+        let complete = begun.turn.items.iter().filter(|item| {
+            // A message that was cut off is said again.
+            item.status == ItemStatus::Completed || !item.body.is_prose()
+        });
+        let own = messages(complete);
+        let is_round = |message: &&Message| matches!(message, Message::Agent { calls, .. } if !calls.is_empty());
+        self.rounds = own.iter().filter(is_round).count();
+        self.messages = history(&earlier);
+        self.messages.extend(own);
+        Ok(())
+    }
+
+    /// Asks the model once; returns the calls it made.
+    async fn ask_model(&mut self) -> Result<Vec<Call>, EngineFailure> {
+        let turn = self.turn.clone();
+        let mut listener = Listener::new(&turn, &mut self.call_ids);
+        let request = ModelRequest {
+            turn: turn.turn(),
+            mode: turn.environment().mode,
+            messages: &self.messages,
+            tools: &self.specs,
+        };
+        let reply = tokio::select! {
+            biased;
+            () = turn.cancelled().cancelled() => return Err(TurnGone.into()),
+            reply = self.model.respond(request, &mut listener) => reply.map_err(failure)?,
+        };
+        let (text, calls) = listener.finish().await?;
+        if let Some(usage) = reply.usage {
+            turn.usage(usage.tokens, usage.context_tokens).await?;
+        }
+        if reply.stop == Stop::Length {
+            return Err(EngineFailure::Failed("The model's reply was cut at its limit of tokens.".to_owned()));
+        }
+        if text.is_empty() && calls.is_empty() {
+            return Err(EngineFailure::Failed("The model gave an empty reply.".to_owned()));
+        }
+        self.messages.push(Message::Agent { text, calls: calls.clone() });
+        Ok(calls)
+    }
+
+    /// Follows files that a call has changed, and shows the diff unless one was shown a moment ago.
+    pub(super) async fn note_changes(&mut self, changed: Vec<ChangedFile>) -> Result<(), TurnGone> {
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let mut changes = self.changes.clone();
+        let noted = tokio::task::spawn_blocking(move || {
+            changes.note(changed);
+            changes
+        });
+        match noted.await {
+            Ok(changes) => self.changes = changes,
+            // The call itself stands; only its diff is missing.
+            Err(error) => tracing::error!(%error, "cannot follow a changed file"),
+        }
+        self.unshown = true;
+        if self.shown_at.is_none_or(|at| at.elapsed() >= DIFF_INTERVAL) {
+            self.show_changes().await?;
+        }
+        Ok(())
+    }
+
+    /// Shows the diff if it is not what was shown last.
+    pub(super) async fn show_changes(&mut self) -> Result<(), TurnGone> {
+        if !std::mem::take(&mut self.unshown) {
+            return Ok(());
+        }
+        self.shown_at = Some(Instant::now());
+        self.turn.diff(self.changes.diff()).await
+    }
+}
+
+fn failure(error: ModelError) -> EngineFailure {
+    match error {
+        ModelError::Failed(text) => EngineFailure::Failed(text),
+        ModelError::Gone(gone) => gone.into(),
+    }
+}
+
+fn call_id(item: &Item) -> Option<&str> {
+    match &item.body {
+        ItemBody::ToolCall { call_id, .. } => Some(call_id),
+        _ => None,
+    }
+}
+
+/// Whether a record ends with a whole reply that made no call (see `listener`): the server stopped before it
+/// could record the Turn's end.
+fn is_over(items: &[Item]) -> bool {
+    items.last().is_some_and(|last| {
+        last.status == ItemStatus::Completed && matches!(last.body, ItemBody::AgentMessage { .. })
+    })
+}

@@ -1,0 +1,172 @@
+//! Reads a recorded diff again: cuts it into its files' sections and takes a section back from a file.
+//!
+//! Reads only what `section` writes. Anything else, and any content that does not fit, is `None`.
+
+use super::lines::lines;
+
+/// Cuts a diff into sections, one per changed file.
+pub(super) fn split(diff: &str) -> Option<Vec<&str>> {
+    let mut sections = Vec::new();
+    let mut rest = diff;
+    while !rest.is_empty() {
+        let length = section_length(rest)?;
+        let (section, more) = rest.split_at(length);
+        sections.push(section);
+        rest = more;
+    }
+    Some(sections)
+}
+
+/// Returns the bytes of the section that `text` begins with.
+fn section_length(text: &str) -> Option<usize> {
+    let all = lines(text);
+    let first = all.first()?;
+    if first.starts_with("Binary files ") {
+        return Some(first.len());
+    }
+    let mut length = first.len() + all.get(1)?.len();
+    let mut at = 2;
+    if !first.starts_with("--- ") || !all.get(1)?.starts_with("+++ ") {
+        return None;
+    }
+    while let Some(hunk) = all.get(at).and_then(|line| Hunk::head(line)) {
+        let body = hunk.body(all.get(at + 1..)?)?;
+        let taken = &all[at..=at + body];
+        length += taken.iter().map(|line| line.len()).sum::<usize>();
+        at += taken.len();
+    }
+    Some(length)
+}
+
+/// Returns what a file was before its section was made, from what it is now. The inner `None` is "no file".
+pub(super) fn take_back(section: &str, now: Option<&[u8]>) -> Option<Option<Vec<u8>>> {
+    let now = std::str::from_utf8(now.unwrap_or_default()).ok()?;
+    let (now, section) = (lines(now), lines(section));
+    let (old_name, hunks) = (section.first()?.strip_prefix("--- ")?, section.get(2..)?);
+    let mut before = String::new();
+    let mut seen = 0;
+    let mut at = 0;
+    while at < hunks.len() {
+        let hunk = Hunk::head(hunks[at])?;
+        let body = hunk.body(&hunks[at + 1..])?;
+        let begin = if hunk.new_count == 0 { hunk.new_start } else { hunk.new_start.checked_sub(1)? };
+        before.extend(now.get(seen..begin)?.iter().copied());
+        seen = begin;
+        for (mark, line) in marked(&hunks[at + 1..=at + body]) {
+            if mark != '-' {
+                if *now.get(seen)? != line {
+                    return None;
+                }
+                seen += 1;
+            }
+            if mark != '+' {
+                before.push_str(line);
+            }
+        }
+        at += body + 1;
+    }
+    before.extend(now.get(seen..)?.iter().copied());
+    if old_name.trim_end() == "/dev/null" {
+        return before.is_empty().then_some(None);
+    }
+    Some(Some(before.into_bytes()))
+}
+
+/// Numbers of a hunk's header.
+struct Hunk {
+    old_count: usize,
+    new_start: usize,
+    new_count: usize,
+}
+
+impl Hunk {
+    fn head(line: &str) -> Option<Self> {
+        let (old, new) = line.strip_prefix("@@ -")?.strip_suffix(" @@\n")?.split_once(" +")?;
+        let span = |text: &str| -> Option<(usize, usize)> {
+            let (start, count) = text.split_once(',').unwrap_or((text, "1"));
+            Some((start.parse().ok()?, count.parse().ok()?))
+        };
+        let (_, old_count) = span(old)?;
+        let (new_start, new_count) = span(new)?;
+        Some(Self { old_count, new_start, new_count })
+    }
+
+    /// Returns how many of these lines are this hunk's, notes on missing newlines included.
+    fn body(&self, lines: &[&str]) -> Option<usize> {
+        let (mut old, mut new, mut at) = (self.old_count, self.new_count, 0);
+        while old > 0 || new > 0 {
+            match lines.get(at)?.chars().next()? {
+                ' ' => (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?),
+                '-' => old = old.checked_sub(1)?,
+                '+' => new = new.checked_sub(1)?,
+                '\\' => {}
+                _ => return None,
+            }
+            at += 1;
+        }
+        let note = usize::from(lines.get(at).is_some_and(|line| line.starts_with('\\')));
+        Some(at + note)
+    }
+}
+
+/// Returns a hunk's lines with their marks, each with its newline or, before such a note, without.
+fn marked<'a>(lines: &'a [&'a str]) -> impl Iterator<Item = (char, &'a str)> {
+    lines.iter().enumerate().filter_map(|(at, line)| {
+        let mark = line.chars().next().filter(|mark| *mark != '\\')?;
+        let has_note = lines.get(at + 1).is_some_and(|next| next.starts_with('\\'));
+        let text = &line[1..];
+        Some((mark, if has_note { text.strip_suffix('\n').unwrap_or(text) } else { text }))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::diff::section::section;
+
+    fn content() -> impl Strategy<Value = Option<String>> {
+        let line = prop::sample::select(vec!["a", "b", "", "-- a", "++ b", "@@ -1 +1 @@", "\\ x", "a\r", "\ré"]);
+        let text = (prop::collection::vec(line, 0..12), any::<bool>())
+            .prop_map(|(lines, ended)| lines.join("\n") + if ended { "\n" } else { "" });
+        prop_oneof![1 => Just(None), 9 => text.prop_map(Some)]
+    }
+
+    proptest! {
+        #[test]
+        fn a_section_taken_back_gives_what_was_before(before in content(), after in content()) {
+            let before = before.map(String::into_bytes);
+            let after = after.map(String::into_bytes);
+            if let Some(section) = section("x", before.as_deref(), after.as_deref()) {
+                prop_assert_eq!(take_back(&section.text, after.as_deref()), Some(before));
+            }
+        }
+
+        #[test]
+        fn a_diff_is_cut_into_the_sections_it_was_made_of(files in prop::collection::vec((content(), content()), 0..5)) {
+            let texts: Vec<String> = files
+                .iter()
+                .filter_map(|(before, after)| {
+                    section("x", before.as_deref().map(str::as_bytes), after.as_deref().map(str::as_bytes))
+                })
+                .map(|section| section.text)
+                .collect();
+            let diff = texts.concat();
+            prop_assert_eq!(split(&diff), Some(texts.iter().map(String::as_str).collect()));
+        }
+
+        #[test]
+        fn any_text_is_read_without_harm(text in "[-+ @0-9,ab\\\\\n]{0,60}", now in "[ab\n]{0,10}") {
+            drop(split(&text));
+            drop(take_back(&text, Some(now.as_bytes())));
+        }
+    }
+
+    #[test]
+    fn content_that_does_not_fit_is_not_taken_back() {
+        let section = section("x", Some(b"a\n"), Some(b"b\n")).unwrap();
+        assert_eq!(take_back(&section.text, Some(b"c\n")), None);
+        assert_eq!(take_back("Binary files a/x and b/x differ\n", Some(b"c\n")), None);
+    }
+}

@@ -1,0 +1,200 @@
+//! One file's part of the diff.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use bobbin_model::FileChange;
+use bobbin_model::turn::FileChangeStatus;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
+
+use super::lines::lines;
+
+/// Unchanged lines shown around a change (as in git).
+const CONTEXT_LINES: usize = 3;
+/// Time after which a file's diff is allowed to be longer than needed.
+const MAX_TIME: Duration = Duration::from_millis(300);
+
+/// What stands in the diff for one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Section {
+    /// Header and hunks, or a note about binary content.
+    pub(super) text: String,
+    /// The file's entry.
+    pub(super) change: FileChange,
+}
+
+/// Returns the section of a file, or `None` when it is as it was. `path` is relative to the workspace, or
+/// absolute for a file outside of it.
+pub(super) fn section(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Option<Section> {
+    if before == after {
+        return None;
+    }
+    let status = match (before, after) {
+        (None, _) => FileChangeStatus::Added,
+        (_, None) => FileChangeStatus::Deleted,
+        _ => FileChangeStatus::Modified,
+    };
+    let mut change = FileChange { path: path.to_owned(), status, additions: 0, deletions: 0 };
+    let (old_name, new_name) = names(path, status);
+    let text = match (as_text(before), as_text(after)) {
+        (Some(old), Some(new)) => {
+            let mut text = format!("--- {old_name}\n+++ {new_name}\n");
+            write_hunks(&mut text, &mut change, &lines(old), &lines(new));
+            text
+        }
+        _ => format!("Binary files {old_name} and {new_name} differ\n"),
+    };
+    Some(Section { text, change })
+}
+
+/// Returns the section of a file whose old or new content is too large to be shown.
+pub(super) fn untold(path: &str, status: FileChangeStatus) -> Section {
+    let (old_name, new_name) = names(path, status);
+    Section {
+        text: format!("Binary files {old_name} and {new_name} differ\n"),
+        change: FileChange { path: path.to_owned(), status, additions: 0, deletions: 0 },
+    }
+}
+
+fn names(path: &str, status: FileChangeStatus) -> (String, String) {
+    let named = |prefix: &str| {
+        // A path outside the workspace is shown as it is.
+        let prefix = if path.starts_with('/') { "" } else { prefix };
+        quoted(&format!("{prefix}{path}"))
+    };
+    let nothing = || "/dev/null".to_owned();
+    match status {
+        FileChangeStatus::Added => (nothing(), named("b/")),
+        FileChangeStatus::Modified => (named("a/"), named("b/")),
+        FileChangeStatus::Deleted => (named("a/"), nothing()),
+    }
+}
+
+/// Quotes a path as git does when it would break the header line.
+fn quoted(path: &str) -> String {
+    if !path.contains(|c: char| c.is_control() || c == '"' || c == '\\') {
+        return path.to_owned();
+    }
+    let mut text = String::from('"');
+    for c in path.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            // Writing to a String cannot fail.
+            c if c.is_ascii_control() => drop(write!(text, "\\{:03o}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
+/// Returns content as text; a missing file is an empty one.
+fn as_text(content: Option<&[u8]>) -> Option<&str> {
+    let content = content.unwrap_or_default();
+    if content.contains(&0) { None } else { std::str::from_utf8(content).ok() }
+}
+
+fn write_hunks(text: &mut String, change: &mut FileChange, old: &[&str], new: &[&str]) {
+    let deadline = Instant::now() + MAX_TIME;
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(deadline));
+    for hunk in group_diff_ops(ops, CONTEXT_LINES) {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
+        let old_range = first.old_range().start..last.old_range().end;
+        let new_range = first.new_range().start..last.new_range().end;
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "@@ -{} +{} @@", span(&old_range), span(&new_range));
+        for op in &hunk {
+            if let DiffOp::Equal { .. } = op {
+                write_lines(text, ' ', &old[op.old_range()]);
+            } else {
+                change.deletions += write_lines(text, '-', &old[op.old_range()]);
+                change.additions += write_lines(text, '+', &new[op.new_range()]);
+            }
+        }
+    }
+}
+
+/// Returns a range of lines as a hunk header has it: an empty one names the line before it.
+fn span(range: &std::ops::Range<usize>) -> String {
+    match range.len() {
+        0 => format!("{},0", range.start),
+        1 => format!("{}", range.start + 1),
+        count => format!("{},{count}", range.start + 1),
+    }
+}
+
+fn write_lines(text: &mut String, mark: char, lines: &[&str]) -> u64 {
+    for line in lines {
+        text.push(mark);
+        text.push_str(line);
+        if !line.ends_with('\n') {
+            text.push_str("\n\\ No newline at end of file\n");
+        }
+    }
+    lines.len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(before: Option<&str>, after: Option<&str>) -> String {
+        section("x", before.map(str::as_bytes), after.map(str::as_bytes)).map_or_else(String::new, |s| s.text)
+    }
+
+    #[test]
+    fn a_change_is_shown_as_the_protocol_shows_it() {
+        let section = section("boil.txt", Some(b"90\n"), Some(b"100\n")).unwrap();
+        assert_eq!(section.text, "--- a/boil.txt\n+++ b/boil.txt\n@@ -1 +1 @@\n-90\n+100\n");
+        assert_eq!((section.change.additions, section.change.deletions), (1, 1));
+    }
+
+    #[test]
+    fn files_come_and_go_against_nothing() {
+        assert_eq!(text(None, Some("a\nb\n")), "--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n");
+        assert_eq!(text(Some("a\n"), None), "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+        assert_eq!(text(None, Some("")), "--- /dev/null\n+++ b/x\n");
+        assert_eq!(text(Some("same"), Some("same")), "");
+    }
+
+    #[test]
+    fn a_missing_last_newline_is_marked() {
+        assert_eq!(
+            text(Some("a"), Some("a\n")),
+            "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"
+        );
+    }
+
+    #[test]
+    fn context_is_three_lines_and_far_changes_are_two_hunks() {
+        let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
+        let new = old.replace("2\n3\n", "2\nx\n").replace("18\n", "y\n");
+        let text = text(Some(&old), Some(&new));
+        assert!(text.contains("@@ -1,6 +1,6 @@\n 1\n 2\n-3\n+x\n 4\n 5\n 6\n@@ -15,6 +15,6 @@\n 15\n"), "{text}");
+    }
+
+    #[test]
+    fn binary_content_is_a_note() {
+        let section = section("x", Some(b"a\0"), Some(b"b")).unwrap();
+        assert_eq!(section.text, "Binary files a/x and b/x differ\n");
+    }
+
+    #[test]
+    fn odd_names_are_quoted_and_outside_ones_are_absolute() {
+        let odd = section("a\n\"b", None, Some(b"")).unwrap();
+        assert_eq!(odd.text, "--- /dev/null\n+++ \"b/a\\n\\\"b\"\n");
+        let outside = section("/etc/x", Some(b""), Some(b"a\n")).unwrap();
+        assert!(outside.text.starts_with("--- /etc/x\n+++ /etc/x\n"));
+    }
+
+    #[test]
+    fn huge_inputs_do_not_take_for_ever() {
+        let old: String = (0..60_000_u64).map(|n| format!("{}\n", n * 7919 % 65_537)).collect();
+        let new: String = (0..60_000_u64).map(|n| format!("{}\n", n * 104_729 % 65_537)).collect();
+        let began = Instant::now();
+        assert!(!text(Some(&old), Some(&new)).is_empty());
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+}

@@ -1,0 +1,108 @@
+//! What a prompt may ask for, and the tool call that each wish becomes.
+
+use bobbin_model::plan::TodoStatus;
+use serde_json::{Value, json};
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Instruction {
+    /// Run a command line.
+    Run { command: String },
+    /// List a directory, or files everywhere by a glob.
+    List { path: Option<String>, glob: Option<String>, recursive: bool },
+    /// Show a file.
+    Read { path: String },
+    /// Find lines.
+    Search(Search),
+    /// Write a whole file.
+    Write { path: String, content: String },
+    /// Change a text in a file.
+    Replace { path: String, old: String, new: String, all: bool },
+    /// Show a plan.
+    Plan { title: String, steps: Vec<(String, TodoStatus)> },
+    /// Say this.
+    Say { text: String },
+    /// Say this many times.
+    Repeat { times: usize, text: String },
+    /// Say what is in this workspace.
+    Summarize,
+    /// Say what can be done.
+    Help,
+}
+
+/// Lines to find.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Search {
+    pub(super) pattern: String,
+    pub(super) path: Option<String>,
+    pub(super) glob: Option<String>,
+    pub(super) ignore_case: bool,
+    pub(super) literal: bool,
+}
+
+impl Instruction {
+    /// Returns the tool call that does it: name and arguments. `None` for what needs none, or not just one.
+    pub(super) fn call(&self) -> Option<(&'static str, Value)> {
+        let call = match self {
+            Self::Run { command } => ("shell", json!({ "command": command })),
+            Self::List { path, glob, recursive } => {
+                let recursive = recursive.then_some(true);
+                ("listFiles", some(json!({ "path": path, "glob": glob, "recursive": recursive })))
+            }
+            Self::Read { path } => ("readFile", json!({ "path": path })),
+            Self::Search(search) => (
+                "search",
+                some(json!({
+                    "pattern": search.pattern,
+                    "path": search.path,
+                    "glob": search.glob,
+                    "ignoreCase": search.ignore_case.then_some(true),
+                    "literal": search.literal.then_some(true),
+                })),
+            ),
+            Self::Write { path, content } => ("writeFile", json!({ "path": path, "content": content })),
+            Self::Replace { path, old, new, all } => (
+                "editFile",
+                some(json!({
+                    "path": path,
+                    "oldText": old,
+                    "newText": new,
+                    "replaceAll": all.then_some(true),
+                })),
+            ),
+            Self::Plan { title, steps } => {
+                let todo = |(content, status): &(String, TodoStatus)| json!({ "content": content, "status": status });
+                let todos: Vec<Value> = steps.iter().map(todo).collect();
+                ("updatePlan", json!({ "title": title, "todos": todos }))
+            }
+            Self::Say { .. } | Self::Repeat { .. } | Self::Summarize | Self::Help => return None,
+        };
+        Some(call)
+    }
+
+    /// Returns it in a few words, for a list of what was not done.
+    pub(super) fn in_words(&self) -> String {
+        match self {
+            Self::Run { command } => format!("run `{command}`"),
+            Self::List { path, glob, .. } => {
+                format!("list {}", glob.as_ref().or(path.as_ref()).map_or("files", String::as_str))
+            }
+            Self::Read { path } => format!("read `{path}`"),
+            Self::Search(search) => format!("search for `{}`", search.pattern),
+            Self::Write { path, .. } => format!("write `{path}`"),
+            Self::Replace { path, .. } => format!("change `{path}`"),
+            Self::Plan { .. } => "show the plan".to_owned(),
+            Self::Say { .. } | Self::Repeat { .. } => "say something".to_owned(),
+            Self::Summarize => "summarize the workspace".to_owned(),
+            Self::Help => "help".to_owned(),
+        }
+    }
+}
+
+/// Leaves out members that are `null`.
+fn some(mut value: Value) -> Value {
+    if let Value::Object(members) = &mut value {
+        members.retain(|_, member| !member.is_null());
+    }
+    value
+}

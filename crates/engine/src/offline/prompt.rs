@@ -1,0 +1,156 @@
+//! A prompt as instructions: all of it or nothing.
+
+use super::instruction::Instruction;
+use super::phrases::{is_plan_head, raw_command, strip_marker, understand, understand_plan};
+use super::text::{after_any, is_noise, outside_quotes, skip};
+
+/// Politeness and connection in front of an instruction.
+const POLITE: &[&str] = &[
+    "please", "pls", "can you", "could you", "would you", "will you", "kindly", "now", "then", "and then", "and", "first",
+    "next", "finally", "also", "just", "hey", "hi", "hello", "good morning", "ok", "okay", "bobbin", "i want you to",
+    "i would like you to", "i'd like you to", "let's", "lets", "go ahead and", "do this", "do the following",
+    "the following", "steps", "thanks", "thank you",
+];
+
+/// Understands a prompt.
+///
+/// # Errors
+/// The first line that is not understood; nothing of the prompt is to be done then.
+pub(super) fn instructions(prompt: &str) -> Result<Vec<Instruction>, String> {
+    let lines: Vec<&str> = prompt.lines().collect();
+    let found = from_lines(&lines)?;
+    Ok(if found.is_empty() { vec![Instruction::Help] } else { found })
+}
+
+fn from_lines(mut lines: &[&str]) -> Result<Vec<Instruction>, String> {
+    let mut found = Vec::new();
+    while let Some((line, below)) = lines.split_first() {
+        lines = below;
+        let line = line.trim();
+        let line = strip_marker(line).unwrap_or(line);
+        // A shell prompt is no politeness.
+        let line = if raw_command(line, None).is_some() { line } else { skip(line, POLITE) };
+        if is_noise(line) {
+            continue;
+        }
+        let (fenced, after_fence) = fence(below);
+        let (items, after_items) = list(line, below);
+        if let Some(plan) = understand_plan(line, &items) {
+            found.push(plan);
+            lines = after_items;
+        } else if let Some(instruction) = fenced.as_deref().and_then(|block| understand(line, Some(block))) {
+            found.push(instruction);
+            lines = after_fence;
+        } else if let Some(several) = from_line(line) {
+            match (several.as_slice(), from_lines(below)) {
+                (_, Ok(more)) => {
+                    found.extend(several);
+                    found.extend(more);
+                }
+                // What follows is no instruction: it belongs to the text that this line began.
+                ([one], Err(error)) => found.push(with_lines_below(one, below).ok_or(error)?),
+                (_, Err(error)) => return Err(error),
+            }
+            return Ok(found);
+        } else if let Some(instruction) = open_end(line, below) {
+            found.push(instruction);
+            return Ok(found);
+        } else {
+            return Err(line.to_owned());
+        }
+    }
+    Ok(found)
+}
+
+/// Understands one line as one instruction or several joined by "then" or "and".
+fn from_line(line: &str) -> Option<Vec<Instruction>> {
+    if let Some(raw) = raw_command(line, None) {
+        return Some(vec![raw]);
+    }
+    joined(line, "then")
+        .or_else(|| Some(vec![understand(line, None)?]))
+        .or_else(|| joined(line, "and"))
+}
+
+/// Cuts a line at a word; only when every part is an instruction.
+fn joined(line: &str, word: &str) -> Option<Vec<Instruction>> {
+    let cuts: Vec<usize> = outside_quotes(line, word).collect();
+    if cuts.is_empty() {
+        return None;
+    }
+    let mut begin = 0;
+    let mut parts = Vec::new();
+    for cut in cuts {
+        parts.push(&line[begin..cut]);
+        begin = cut + word.len();
+    }
+    parts.push(&line[begin..]);
+    let one = |part: &&str| {
+        let part = part.trim().trim_end_matches([';', ',']).trim_end();
+        let part = part.strip_suffix(" and").unwrap_or(part).trim_end_matches([';', ',']);
+        understand(skip(part, POLITE), None)
+    };
+    parts.iter().map(one).collect()
+}
+
+/// Returns the code block that begins on the next line that is not blank, and the lines behind it.
+fn fence<'a>(below: &'a [&'a str]) -> (Option<String>, &'a [&'a str]) {
+    let Some(at) = below.iter().position(|line| !line.trim().is_empty()) else {
+        return (None, below);
+    };
+    let opening = below[at].trim();
+    let ticks = opening.len() - opening.trim_start_matches('`').len();
+    if ticks < 3 {
+        return (None, below);
+    }
+    let body = &below[at + 1..];
+    let closes = |line: &&str| {
+        let line = line.trim();
+        line.len() >= ticks && line.bytes().all(|b| b == b'`')
+    };
+    let end = body.iter().position(closes).unwrap_or(body.len());
+    let mut text = body[..end].join("\n");
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    (Some(text), body.get(end + 1..).unwrap_or_default())
+}
+
+/// Returns the list below a plan's head, and the lines behind it.
+fn list<'a>(line: &str, below: &'a [&'a str]) -> (Vec<String>, &'a [&'a str]) {
+    if !is_plan_head(line) {
+        return (Vec::new(), below);
+    }
+    let is_item = |line: &&&str| line.trim().is_empty() || strip_marker(line).is_some();
+    let end = below.iter().take_while(is_item).count();
+    let items = below[..end].iter().filter_map(|line| strip_marker(line)).map(ToOwned::to_owned);
+    (items.collect(), &below[end..])
+}
+
+/// Adds the lines below to an instruction that ends with a text.
+fn with_lines_below(instruction: &Instruction, below: &[&str]) -> Option<Instruction> {
+    let below = below.join("\n");
+    let below = below.trim_end();
+    match instruction {
+        Instruction::Write { path, content } if !content.is_empty() => {
+            Some(Instruction::Write { path: path.clone(), content: format!("{content}{below}\n") })
+        }
+        Instruction::Say { text } => Some(Instruction::Say { text: format!("{text}\n{below}") }),
+        _ => None,
+    }
+}
+
+/// `write FILE:` and `say:` with everything below as the text.
+fn open_end(line: &str, below: &[&str]) -> Option<Instruction> {
+    let announces = line.ends_with(':') || after_any(line, &["write", "create", "save"]).is_some();
+    let text = below.join("\n");
+    if !announces || text.trim().is_empty() {
+        return None;
+    }
+    let text = format!("{}\n", text.trim_matches('\n').trim_end());
+    understand(line, Some(&text)).filter(|found| matches!(found, Instruction::Write { .. } | Instruction::Say { .. }))
+}
+
+#[cfg(test)]
+#[path = "prompt_tests.rs"]
+mod tests;

@@ -1,0 +1,67 @@
+//! File work off the async threads, a bounded number of pieces at a time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bobbin_core::tool::ToolOutput;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::failed;
+
+/// Pieces of file work at a time in the whole server; more wait (guess: disks gain nothing beyond).
+const AT_ONCE: usize = 16;
+
+/// Permits for file work. One per server; clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct FileWork {
+    permits: Arc<Semaphore>,
+}
+
+impl FileWork {
+    pub(super) fn new() -> Self {
+        Self { permits: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Runs a piece of work to its end; an error text becomes a failed output.
+    ///
+    /// # Cancel safety
+    /// Dropping the future does not stop work that has begun.
+    pub(super) async fn run(
+        self,
+        work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static,
+    ) -> ToolOutput {
+        // The semaphore is never closed.
+        let permit = self.permits.acquire_owned().await.ok();
+        let done = tokio::task::spawn_blocking(move || {
+            let output = work();
+            drop(permit);
+            output
+        });
+        match done.await {
+            Ok(Ok(output)) => output,
+            Ok(Err(error)) => failed(error),
+            Err(error) => {
+                tracing::error!(%error, "a tool's file work did not end");
+                failed("the tool failed inside")
+            }
+        }
+    }
+}
+
+/// The moment from which a long walk gives up: its time is over or its Turn is.
+#[derive(Debug, Clone)]
+pub(super) struct Patience {
+    until: Instant,
+    cancel: CancellationToken,
+}
+
+impl Patience {
+    pub(super) fn new(time: Duration, cancel: CancellationToken) -> Self {
+        Self { until: Instant::now() + time, cancel }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.cancel.is_cancelled() || Instant::now() >= self.until
+    }
+}

@@ -1,0 +1,189 @@
+//! `editFile`: one text for another inside a file.
+
+use bobbin_core::tool::{
+    CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
+    ToolRefusal, ToolSpec,
+};
+use bobbin_model::Json;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+
+use super::arguments::{decode, done, spec};
+use super::blocking::FileWork;
+use super::paths::{Access, Target, locate};
+use super::replace_file::{MAX_FILE_BYTES, read_whole, replace};
+
+#[derive(Debug)]
+pub(super) struct EditFile {
+    spec: ToolSpec,
+    work: FileWork,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    path: String,
+    old_text: String,
+    new_text: String,
+    #[serde(default)]
+    replace_all: bool,
+}
+
+impl EditFile {
+    pub(super) fn new(work: FileWork) -> Self {
+        let spec = spec(
+            "editFile",
+            Effect::Writes,
+            "Replaces a text in a file. oldText must stand there exactly once, unless replaceAll is true. \
+             Line ends of the file are kept.",
+            &["path", "oldText", "newText"],
+            &serde_json::json!({
+                "path": { "type": "string", "description": "Path, relative to the workspace or absolute." },
+                "oldText": { "type": "string", "description": "The text that is there, whitespace included." },
+                "newText": { "type": "string", "description": "The text to put in its place." },
+                "replaceAll": { "type": "boolean", "description": "Replace every occurrence." },
+            }),
+        );
+        Self { spec, work }
+    }
+}
+
+impl Tool for EditFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        let arguments: Arguments = decode(arguments)?;
+        if arguments.old_text.is_empty() {
+            return Err(ToolRefusal("oldText is empty; writeFile writes whole files".to_owned()));
+        }
+        if arguments.old_text == arguments.new_text {
+            return Err(ToolRefusal("oldText and newText are the same".to_owned()));
+        }
+        let (target, permission) = locate(environment, &arguments.path, Access::Edit)?;
+        Ok(Box::new(Prepared { target, permission, arguments, work: self.work.clone() }))
+    }
+}
+
+struct Prepared {
+    target: Target,
+    permission: Permission,
+    arguments: Arguments,
+    work: FileWork,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        self.permission.clone()
+    }
+
+    fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let Self { target, arguments, work, .. } = *self;
+        work.run(move || {
+            edit(&target, &arguments).map_err(|error| format!("cannot edit {}: {error}", target.shown()))
+        })
+        .boxed()
+    }
+}
+
+fn edit(target: &Target, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let path = target.confirm()?;
+    let before = read_whole(path)?.ok_or("there is no such file")?;
+    let text = std::str::from_utf8(&before).map_err(|_| "it is not UTF-8 text")?;
+    let (after, count) = replaced(text, arguments)?;
+    replace(path, after.as_bytes()).map_err(|error| error.to_string())?;
+    let places = if count == 1 { "place" } else { "places" };
+    let mut output = done(format!("changed {} in {count} {places}", target.shown()));
+    output.changed.push(ChangedFile { path: path.to_owned(), before: Some(before) });
+    Ok(output)
+}
+
+/// Returns the new content and how many texts were replaced.
+fn replaced(text: &str, arguments: &Arguments) -> Result<(String, usize), String> {
+    // Models write `\n`; in a file of `\r\n` lines both texts are meant with its line ends.
+    let (old, new) = if has_crlf_lines(text) {
+        (to_crlf(&arguments.old_text), to_crlf(&arguments.new_text))
+    } else {
+        (arguments.old_text.clone(), arguments.new_text.clone())
+    };
+    let count = text.matches(&old).count();
+    if count == 0 {
+        return Err("oldText does not stand there; read the file again".to_owned());
+    }
+    if count > 1 && !arguments.replace_all {
+        return Err(format!(
+            "oldText stands there {count} times; add surrounding lines to it or set replaceAll"
+        ));
+    }
+    let grown = new.len().saturating_sub(old.len()).saturating_mul(count).saturating_add(text.len());
+    if grown as u64 > MAX_FILE_BYTES {
+        return Err(format!("it would become larger than {} MiB", MAX_FILE_BYTES >> 20));
+    }
+    Ok((text.replace(&old, &new), count))
+}
+
+fn has_crlf_lines(text: &str) -> bool {
+    let all = text.matches('\n').count();
+    all > 0 && text.matches("\r\n").count() == all
+}
+
+fn to_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tools::testing::Workspace;
+
+    async fn edit(before: &str, old: &str, new: &str, all: bool) -> (ToolOutput, String) {
+        let workspace = Workspace::new();
+        workspace.write("f", before);
+        let arguments = json!({ "path": "f", "oldText": old, "newText": new, "replaceAll": all });
+        let output = workspace.call(&EditFile::new(FileWork::new()), arguments).await;
+        (output, workspace.read("f"))
+    }
+
+    #[tokio::test]
+    async fn one_occurrence_is_replaced() {
+        let (output, after) = edit("a b c", "b", "x", false).await;
+        assert_eq!((output.text.as_str(), after.as_str()), ("changed f in 1 place", "a x c"));
+        assert_eq!(output.changed[0].before.as_deref(), Some(&b"a b c"[..]));
+    }
+
+    #[tokio::test]
+    async fn an_ambiguous_or_missing_text_changes_nothing() {
+        for (old, all) in [("a", false), ("z", false), ("z", true)] {
+            let (output, after) = edit("a a", old, "x", all).await;
+            assert!(!output.success && output.changed.is_empty(), "{}", output.text);
+            assert_eq!(after, "a a");
+        }
+    }
+
+    #[tokio::test]
+    async fn all_occurrences_are_replaced_when_asked() {
+        assert_eq!(edit("a a", "a", "b", true).await.1, "b b");
+    }
+
+    #[tokio::test]
+    async fn line_ends_of_the_file_are_kept() {
+        assert_eq!(edit("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", false).await.1, "x\r\ny\r\nz\r\nc\r\n");
+        assert_eq!(edit("a\nb\n", "a\nb", "x", false).await.1, "x\n");
+        assert_eq!(edit("a\r\nb\nc\n", "b", "x", false).await.1, "a\r\nx\nc\n");
+    }
+
+    #[tokio::test]
+    async fn a_missing_file_is_a_failure() {
+        let workspace = Workspace::new();
+        let arguments = json!({ "path": "f", "oldText": "a", "newText": "b" });
+        assert!(!workspace.call(&EditFile::new(FileWork::new()), arguments).await.success);
+    }
+}

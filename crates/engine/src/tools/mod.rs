@@ -1,0 +1,32 @@
+//! The built-in tools, one file each, and what they share.
+//!
+//! A tool checks its arguments and paths in `prepare`, which touches nothing, and acts in `run`. It knows
+//! nothing of Turns, Items or Approvals: the agent around it does. Tools hold no state between calls. What
+//! each may read, write and answer is bounded by constants in its file; work that blocks goes through
+//! [`blocking::FileWork`].
+
+mod arguments;
+mod blocking;
+mod cut;
+mod edit_file;
+mod list_files;
+mod paths;
+mod plain_read;
+mod read_file;
+mod replace_file;
+mod search;
+mod search_report;
+mod shell;
+mod tool_set;
+mod update_plan;
+mod walk;
+mod write_file;
+
+pub(crate) use cut::{head, head_and_tail};
+pub(crate) use paths::shown;
+pub(crate) use shell::split_status;
+pub use tool_set::ToolSet;
+pub(crate) use tool_set::is_allowed;
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -1,0 +1,214 @@
+//! Where a path that a model wrote really leads, and whether a call may go there.
+//!
+//! A path is resolved against the root with every symbolic link followed *before* the workspace check, so a
+//! link out of the workspace counts as outside. Parts that do not exist yet are taken as they stand; a
+//! dangling link counts as the place it points to.
+//!
+//! The check and the use are two moments. A call confirms its [`Target`] again right before it acts, and it
+//! then uses the resolved path, in which no link is left to follow; a process that swaps a directory for a
+//! link within those microseconds can still win, as it could by acting itself.
+//!
+//! Blocking, but only a `stat` per path part. Bounded by [`MAX_PATH_BYTES`] and [`MAX_LINKS`].
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bobbin_core::tool::{OutsideWorkspace, Permission, ToolEnvironment, ToolRefusal};
+use bobbin_model::{ApprovalKind, Scope};
+
+/// Longest path text, bytes (Linux' `PATH_MAX`).
+const MAX_PATH_BYTES: usize = 4096;
+
+/// Most links followed in one path (as in Linux).
+const MAX_LINKS: usize = 40;
+
+/// What a call wants with a path; the words of AppServer protocol 04 §1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    List,
+    Write,
+    Edit,
+}
+
+impl Access {
+    fn operation(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::List => "list",
+            Self::Write => "write",
+            Self::Edit => "edit",
+        }
+    }
+
+    fn sentence(self, place: &str) -> String {
+        match self {
+            Self::Read => format!("The agent wants to read {place}."),
+            Self::List => format!("The agent wants to list {place}."),
+            Self::Write | Self::Edit => format!("The agent wants to change {place}."),
+        }
+    }
+
+    fn changes(self) -> bool {
+        matches!(self, Self::Write | Self::Edit)
+    }
+}
+
+/// Which part of the machine a resolved path lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// In the workspace.
+    Inside,
+    /// In the workspace's `.git` or `.craft`: hooks run programs, and the server keeps its state and keys there.
+    Reserved,
+    /// Elsewhere.
+    Outside,
+}
+
+/// A resolved path that a call was checked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    root: PathBuf,
+    text: String,
+    path: PathBuf,
+}
+
+impl Target {
+    /// Returns the resolved absolute path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the path as people read it: relative to the workspace when it lies there.
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.root, &self.path)
+    }
+
+    /// Resolves the path once more, right before it is used.
+    ///
+    /// # Errors
+    /// It leads elsewhere by now; the text is for the model.
+    pub(crate) fn confirm(&self) -> Result<&Path, String> {
+        match resolve(&self.root, &self.text) {
+            Ok(path) if path == self.path => Ok(&self.path),
+            Ok(_) => Err(format!("{} leads elsewhere since it was checked; nothing was done", self.text)),
+            Err(refusal) => Err(refusal.0),
+        }
+    }
+}
+
+/// Returns a path relative to `root` when it lies there, else as it is. The root itself is `.`.
+pub(crate) fn shown(root: &Path, path: &Path) -> String {
+    let text = match path.strip_prefix(root) {
+        Ok(inside) if inside.as_os_str().is_empty() => ".".into(),
+        Ok(inside) => inside.to_string_lossy(),
+        Err(_) => path.to_string_lossy(),
+    };
+    text.into_owned()
+}
+
+/// Resolves a path for a call and says what permission the call needs for it.
+///
+/// # Errors
+/// The path cannot be resolved, or nobody may give that permission.
+pub(crate) fn locate(
+    environment: &ToolEnvironment,
+    text: &str,
+    access: Access,
+) -> Result<(Target, Permission), ToolRefusal> {
+    let root = &environment.root;
+    let path = resolve(root, text)?;
+    let ask = |place: &str| Permission::Ask {
+        scope: Scope {
+            kind: ApprovalKind::File,
+            operation: access.operation().to_owned(),
+            target: path.to_string_lossy().into_owned(),
+        },
+        reason: access.sentence(place),
+    };
+    let permission = match standing(root, &path) {
+        Standing::Inside => Permission::Free,
+        Standing::Reserved if access.changes() => {
+            return Err(ToolRefusal(format!(
+                "{text} belongs to git or to the server and cannot be changed by a tool"
+            )));
+        }
+        Standing::Reserved => ask("a file that belongs to git or to the server"),
+        Standing::Outside => match environment.outside_workspace {
+            OutsideWorkspace::Ask => ask("a file outside the workspace"),
+            OutsideWorkspace::Refuse => {
+                return Err(ToolRefusal(format!(
+                    "{text} is outside the workspace, where this thread may not go"
+                )));
+            }
+        },
+    };
+    let target = Target { root: root.clone(), text: text.to_owned(), path };
+    Ok((target, permission))
+}
+
+/// Returns which part of the machine a resolved path lies in.
+pub(crate) fn standing(root: &Path, path: &Path) -> Standing {
+    let Ok(inside) = path.strip_prefix(root) else {
+        return Standing::Outside;
+    };
+    // Without regard to case: some file systems have none.
+    let is = |part: &std::ffi::OsStr, name: &str| part.eq_ignore_ascii_case(name);
+    let server = inside.iter().next().is_some_and(|first| is(first, ".craft"));
+    if server || inside.iter().any(|part| is(part, ".git")) {
+        Standing::Reserved
+    } else {
+        Standing::Inside
+    }
+}
+
+/// Resolves a path against an absolute root that is free of symbolic links.
+///
+/// # Errors
+/// The path is empty, too long, runs through a file, a loop or a directory that may not be read.
+pub(crate) fn resolve(root: &Path, text: &str) -> Result<PathBuf, ToolRefusal> {
+    if text.is_empty() || text.len() > MAX_PATH_BYTES || text.contains('\0') {
+        return Err(ToolRefusal(format!("a path has 1 to {MAX_PATH_BYTES} bytes and no zero byte")));
+    }
+    real_path(&root.join(text)).map_err(|error| ToolRefusal(format!("cannot resolve {text}: {error}")))
+}
+
+fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let parts = |path: &Path| -> Vec<OsString> { path.iter().map(ToOwned::to_owned).collect() };
+    let mut rest: VecDeque<OsString> = parts(path).into();
+    let mut real = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = rest.pop_front() {
+        match part.to_str() {
+            Some("/") => real = PathBuf::from("/"),
+            Some(".") => {}
+            Some("..") => {
+                real.pop();
+            }
+            _ => {
+                let next = real.join(&part);
+                match std::fs::symlink_metadata(&next) {
+                    Ok(found) if found.is_symlink() => {
+                        links += 1;
+                        if links > MAX_LINKS {
+                            return Err(io::Error::other("too many symbolic links"));
+                        }
+                        for part in parts(&std::fs::read_link(&next)?).into_iter().rev() {
+                            rest.push_front(part);
+                        }
+                    }
+                    Ok(_) => real = next,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => real = next,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+    Ok(real)
+}
+
+#[cfg(test)]
+#[path = "paths_tests.rs"]
+mod tests;

@@ -1,0 +1,114 @@
+//! Table of ways in and out of a workspace.
+
+use std::os::unix::fs::symlink;
+
+use bobbin_core::tool::OutsideWorkspace;
+use rstest::rstest;
+
+use super::*;
+use crate::tools::testing::Workspace;
+
+/// `work/` is the root; beside it lies `out/secret`.
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    let root = workspace.root();
+    let out = workspace.outside();
+    std::fs::write(out.join("secret"), "s").unwrap();
+    std::fs::create_dir_all(root.join("src/deep")).unwrap();
+    std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    std::fs::create_dir_all(root.join(".craft")).unwrap();
+    std::fs::write(root.join("src/lib.rs"), "l").unwrap();
+    symlink(&out, root.join("leak")).unwrap();
+    symlink(out.join("secret"), root.join("src/leaf")).unwrap();
+    symlink(out.join("not-there"), root.join("dangling")).unwrap();
+    symlink("src/lib.rs", root.join("fine")).unwrap();
+    symlink("nowhere/yet", root.join("later")).unwrap();
+    symlink(".git", root.join("git-link")).unwrap();
+    symlink("/", root.join("src/deep/top")).unwrap();
+    workspace
+}
+
+#[rstest]
+#[case("src/lib.rs", Standing::Inside)]
+#[case("./src//deep/../lib.rs", Standing::Inside)]
+#[case("new/file.txt", Standing::Inside)]
+#[case(".", Standing::Inside)]
+#[case("fine", Standing::Inside)]
+#[case("later", Standing::Inside)]
+#[case("src/../..", Standing::Outside)]
+#[case("../out/secret", Standing::Outside)]
+#[case("../work-sibling", Standing::Outside)]
+#[case("missing/../../out/secret", Standing::Outside)]
+#[case("/etc/passwd", Standing::Outside)]
+#[case("leak/secret", Standing::Outside)]
+#[case("leak/new", Standing::Outside)]
+#[case("src/leaf", Standing::Outside)]
+#[case("dangling", Standing::Outside)]
+#[case("src/deep/top/etc/passwd", Standing::Outside)]
+#[case("leak/../out/secret", Standing::Outside)]
+#[case(".git/config", Standing::Reserved)]
+#[case(".GIT/hooks/pre-commit", Standing::Reserved)]
+#[case("sub/.git/hooks/x", Standing::Reserved)]
+#[case("git-link/hooks/x", Standing::Reserved)]
+#[case(".craft/bobbin.db", Standing::Reserved)]
+#[case("src/../.craft", Standing::Reserved)]
+#[case(".gitignore", Standing::Inside)]
+#[case("src/.craft/notes", Standing::Inside)]
+fn a_path_is_judged_by_where_it_really_leads(#[case] text: &str, #[case] expected: Standing) {
+    let workspace = workspace();
+    let path = resolve(workspace.root(), text).unwrap();
+    assert_eq!(standing(workspace.root(), &path), expected, "{text} -> {}", path.display());
+}
+
+#[rstest]
+#[case("")]
+#[case("a\0b")]
+#[case("src/lib.rs/x")]
+#[case("loop/x")]
+fn a_path_that_leads_nowhere_is_refused(#[case] text: &str) {
+    let workspace = workspace();
+    symlink("loop", workspace.root().join("loop")).unwrap();
+    assert!(resolve(workspace.root(), text).is_err(), "{text:?}");
+}
+
+#[test]
+fn an_absolute_path_into_the_workspace_is_inside() {
+    let workspace = workspace();
+    let text = workspace.root().join("src/lib.rs");
+    let (target, permission) = locate(&workspace.environment(), text.to_str().unwrap(), Access::Write).unwrap();
+    assert_eq!(permission, Permission::Free);
+    assert_eq!(target.shown(), "src/lib.rs");
+}
+
+#[test]
+fn outside_is_asked_about_with_its_real_path_or_refused() {
+    let workspace = workspace();
+    let mut environment = workspace.environment();
+    let (_, permission) = locate(&environment, "leak/secret", Access::Edit).unwrap();
+    let Permission::Ask { scope, .. } = permission else { panic!("free") };
+    assert_eq!(scope.operation, "edit");
+    assert_eq!(scope.target, workspace.outside().join("secret").to_str().unwrap());
+    environment.outside_workspace = OutsideWorkspace::Refuse;
+    assert!(locate(&environment, "leak/secret", Access::Read).is_err());
+}
+
+#[test]
+fn reserved_places_are_never_written_and_read_only_when_asked() {
+    let workspace = workspace();
+    for access in [Access::Write, Access::Edit] {
+        assert!(locate(&workspace.environment(), ".craft/config.json", access).is_err());
+        assert!(locate(&workspace.environment(), "git-link/hooks/pre-commit", access).is_err());
+    }
+    let (_, permission) = locate(&workspace.environment(), ".craft/config.json", Access::Read).unwrap();
+    assert_ne!(permission, Permission::Free);
+}
+
+#[test]
+fn a_target_that_was_swapped_for_a_link_is_not_confirmed() {
+    let workspace = workspace();
+    let (target, _) = locate(&workspace.environment(), "src/lib.rs", Access::Write).unwrap();
+    assert!(target.confirm().is_ok());
+    std::fs::remove_file(workspace.root().join("src/lib.rs")).unwrap();
+    symlink(workspace.outside().join("secret"), workspace.root().join("src/lib.rs")).unwrap();
+    assert!(target.confirm().is_err());
+}

@@ -1,0 +1,211 @@
+//! `readFile`: lines of a text file.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use bobbin_core::tool::{
+    CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
+};
+use bobbin_model::Json;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+
+use super::arguments::{decode, done, spec};
+use super::blocking::{FileWork, Patience};
+use super::paths::{Access, Target, locate};
+
+/// Most bytes given to the model.
+const MAX_BYTES: usize = 256 << 10;
+/// Bytes looked at to tell a binary file.
+const PROBE_BYTES: usize = 8 << 10;
+/// Longest search for a far line.
+const MAX_TIME: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(super) struct ReadFile {
+    spec: ToolSpec,
+    work: FileWork,
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    path: String,
+    #[serde(default)]
+    offset: Option<u64>,
+    #[serde(default)]
+    limit: Option<u64>,
+}
+
+impl ReadFile {
+    pub(super) fn new(work: FileWork) -> Self {
+        let spec = spec(
+            "readFile",
+            Effect::Reads,
+            "Reads a text file. Large files are cut; read on with offset.",
+            &["path"],
+            &serde_json::json!({
+                "path": { "type": "string", "description": "Path, relative to the workspace or absolute." },
+                "offset": { "type": "integer", "minimum": 1, "description": "First line, counted from 1." },
+                "limit": { "type": "integer", "minimum": 1, "description": "Most lines." },
+            }),
+        );
+        Self { spec, work }
+    }
+}
+
+impl Tool for ReadFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        let arguments: Arguments = decode(arguments)?;
+        let (target, permission) = locate(environment, &arguments.path, Access::Read)?;
+        Ok(Box::new(Prepared { target, permission, arguments, work: self.work.clone() }))
+    }
+}
+
+struct Prepared {
+    target: Target,
+    permission: Permission,
+    arguments: Arguments,
+    work: FileWork,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        self.permission.clone()
+    }
+
+    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let Self { target, arguments, work, .. } = *self;
+        let patience = Patience::new(MAX_TIME, context.cancel);
+        work.run(move || {
+            let first = arguments.offset.unwrap_or(1).max(1);
+            let limit = arguments.limit.unwrap_or(u64::MAX);
+            let path = target.confirm()?;
+            read_lines(path, first, limit, &patience)
+                .map(done)
+                .map_err(|error| format!("cannot read {}: {error}", target.shown()))
+        })
+        .boxed()
+    }
+}
+
+fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::Result<String> {
+    let found = std::fs::metadata(path)?;
+    if found.is_dir() {
+        return Err(io::Error::other("it is a directory; use listFiles"));
+    }
+    // Opening a pipe or a device could wait for ever.
+    if !found.is_file() {
+        return Err(io::Error::other("it is not an ordinary file"));
+    }
+    let mut file = BufReader::with_capacity(PROBE_BYTES, File::open(path)?);
+    if file.fill_buf()?.contains(&0) {
+        return Err(io::Error::other(format!("it is a binary file of {} bytes", found.len())));
+    }
+    for skipped in 1..first {
+        if file.skip_until(b'\n')? == 0 {
+            return Ok(format!("[the file has only {} lines]", skipped - 1));
+        }
+        if patience.is_over() {
+            return Err(io::Error::other("it took too long to find that line"));
+        }
+    }
+    let mut text = Vec::new();
+    for line in 0..limit {
+        let room = MAX_BYTES - text.len();
+        let read = file.by_ref().take(room as u64).read_until(b'\n', &mut text)?;
+        if text.len() == MAX_BYTES {
+            return cut(text, first + line, &mut file);
+        }
+        if read == 0 {
+            break;
+        }
+    }
+    if text.is_empty() && first > 1 {
+        return Ok(format!("[the file has only {} lines]", first - 1));
+    }
+    if text.is_empty() {
+        return Ok("[empty]".to_owned());
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Returns text that filled its bound, with a note on where it goes on.
+fn cut(mut text: Vec<u8>, last_line: u64, file: &mut impl io::BufRead) -> io::Result<String> {
+    if file.fill_buf()?.is_empty() {
+        return Ok(String::from_utf8_lossy(&text).into_owned());
+    }
+    let whole = text.ends_with(b"\n");
+    let next = if whole { last_line + 1 } else { last_line };
+    // A line that began is left for the next call, unless it is longer than the bound itself.
+    let end = text.iter().rposition(|&byte| byte == b'\n').map_or(text.len(), |at| at + 1);
+    let next = if end == text.len() && !whole { next + 1 } else { next };
+    text.truncate(end);
+    Ok(format!(
+        "{}\n[cut at {} KiB; the file goes on at offset {next}]",
+        String::from_utf8_lossy(&text).trim_end_matches('\n'),
+        MAX_BYTES >> 10,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Workspace;
+
+    async fn read(workspace: &Workspace, arguments: serde_json::Value) -> ToolOutput {
+        workspace.call(&ReadFile::new(FileWork::new()), arguments).await
+    }
+
+    #[tokio::test]
+    async fn a_file_is_read_whole_or_by_lines() {
+        let workspace = Workspace::new();
+        workspace.write("a.txt", "1\n2\n3\n4");
+        let whole = read(&workspace, serde_json::json!({ "path": "a.txt" })).await;
+        assert_eq!((whole.text.as_str(), whole.success), ("1\n2\n3\n4", true));
+        let part = read(&workspace, serde_json::json!({ "path": "a.txt", "offset": 2, "limit": 2 })).await;
+        assert_eq!(part.text, "2\n3\n");
+        let past = read(&workspace, serde_json::json!({ "path": "a.txt", "offset": 9 })).await;
+        assert_eq!(past.text, "[the file has only 4 lines]");
+    }
+
+    #[tokio::test]
+    async fn a_large_file_is_cut_at_a_line_and_can_be_read_on() {
+        let workspace = Workspace::new();
+        let lines: Vec<String> = (1..=40_000).map(|n| format!("line {n}")).collect();
+        workspace.write("big.txt", &lines.join("\n"));
+        let mut offset = 1;
+        let mut seen = Vec::new();
+        loop {
+            let part = read(&workspace, serde_json::json!({ "path": "big.txt", "offset": offset })).await.text;
+            assert!(part.len() < MAX_BYTES + 100);
+            let Some((text, note)) = part.split_once("\n[cut at") else {
+                seen.extend(part.lines().map(ToOwned::to_owned));
+                break;
+            };
+            seen.extend(text.lines().map(ToOwned::to_owned));
+            offset = note.trim_end_matches(']').rsplit(' ').next().unwrap().parse().unwrap();
+        }
+        assert_eq!(seen, lines);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_text_in_a_file_is_a_failure() {
+        let workspace = Workspace::new();
+        workspace.write("bin", "a\0b");
+        for path in ["bin", ".", "missing"] {
+            let output = read(&workspace, serde_json::json!({ "path": path })).await;
+            assert!(!output.success, "{path}: {}", output.text);
+        }
+    }
+}

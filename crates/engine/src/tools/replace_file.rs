@@ -1,0 +1,93 @@
+//! Puts new content in a file's place, whole or not at all.
+//!
+//! The content goes to a temporary file in the same directory, reaches the disk, and takes the name in one
+//! step; whoever reads sees the old or the new content. Permissions stay. A file with several hard links
+//! loses the one written here, as with any editor that saves this way.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+/// Largest file that is read to be edited or replaced: its old content is kept for the Turn's diff.
+pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// Reads all of a file that is to be changed; `None` when there is none.
+///
+/// # Errors
+/// It is no ordinary file, read-only, larger than [`MAX_FILE_BYTES`], or cannot be read.
+pub(super) fn read_whole(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    if found.is_dir() {
+        return Err("it is a directory".to_owned());
+    }
+    if !found.is_file() {
+        return Err("it is not an ordinary file".to_owned());
+    }
+    if found.permissions().readonly() {
+        return Err("it is read-only".to_owned());
+    }
+    let mut content = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut content))
+        .map_err(|error| error.to_string())?;
+    if content.len() as u64 > MAX_FILE_BYTES {
+        return Err(format!("it is larger than {} MiB", MAX_FILE_BYTES >> 20));
+    }
+    Ok(Some(content))
+}
+
+/// Writes a file, new or in place of the one that is there. The directory must exist.
+///
+/// # Errors
+/// The temporary file could not be written or could not take the name; the old file is as it was.
+pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::Builder::new()
+        .prefix(".bobbin-")
+        // As for any new file: what the process' umask leaves of this.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory)?;
+    match fs::metadata(path) {
+        Ok(old) => file.as_file().set_permissions(old.permissions())?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Workspace;
+
+    #[test]
+    fn permissions_stay_and_nothing_else_is_left_behind() {
+        let workspace = Workspace::new();
+        let path = workspace.root().join("run.sh");
+        replace(&path, b"one").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o751)).unwrap();
+        replace(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o751);
+        assert_eq!(fs::read_dir(workspace.root()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_ordinary_writable_file_is_not_replaced() {
+        let workspace = Workspace::new();
+        let path = workspace.root().join("locked");
+        fs::write(&path, "x").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+        assert!(read_whole(&path).is_err());
+        assert!(read_whole(workspace.root()).is_err());
+        assert_eq!(read_whole(&workspace.root().join("new")), Ok(None));
+    }
+}

@@ -1,0 +1,242 @@
+//! `search`: lines that match a pattern.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bobbin_core::tool::{
+    CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
+};
+use bobbin_model::Json;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use serde::Deserialize;
+
+use super::arguments::{decode, done, spec};
+use super::blocking::{FileWork, Patience};
+use super::paths::{Access, Target, locate, shown};
+use super::search_report::Report;
+use super::walk::{Chosen, Walk, one_line};
+
+/// Longest pattern, bytes.
+const MAX_PATTERN_BYTES: usize = 4096;
+/// Most memory a compiled pattern may take.
+const MAX_REGEX_BYTES: usize = 10 << 20;
+/// Longest line that is searched; a file with a longer one counts as not searched.
+const MAX_BUFFER_BYTES: usize = 4 << 20;
+/// Longest search; looked at between files.
+const MAX_TIME: Duration = Duration::from_secs(20);
+
+#[derive(Debug)]
+pub(super) struct Search {
+    spec: ToolSpec,
+    work: FileWork,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    pattern: String,
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
+    glob: Option<String>,
+    #[serde(default)]
+    ignore_case: bool,
+    #[serde(default)]
+    literal: bool,
+}
+
+impl Search {
+    pub(super) fn new(work: FileWork) -> Self {
+        let spec = spec(
+            "search",
+            Effect::Reads,
+            "Finds lines that match a regular expression (Rust syntax) in a file or below a directory. \
+             Ignored, hidden and binary files are left out.",
+            &["pattern"],
+            &serde_json::json!({
+                "pattern": { "type": "string", "description": "What to look for, in one line." },
+                "path": { "type": "string", "description": "File or directory; the workspace when left out." },
+                "glob": { "type": "string", "description": "Only files that match, such as *.rs." },
+                "ignoreCase": { "type": "boolean" },
+                "literal": { "type": "boolean", "description": "The pattern is plain text." },
+            }),
+        );
+        Self { spec, work }
+    }
+}
+
+impl Tool for Search {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        let arguments: Arguments = decode(arguments)?;
+        let matcher = matcher(&arguments)?;
+        let chosen = Chosen::by(arguments.glob.as_deref())?;
+        let path = arguments.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
+        let (target, permission) = locate(environment, path, Access::Read)?;
+        let root = environment.root.clone();
+        Ok(Box::new(Prepared { target, permission, matcher, chosen, root, work: self.work.clone() }))
+    }
+}
+
+fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolRefusal> {
+    let pattern = &arguments.pattern;
+    if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES {
+        return Err(ToolRefusal(format!("a pattern has 1 to {MAX_PATTERN_BYTES} bytes")));
+    }
+    RegexMatcherBuilder::new()
+        .case_insensitive(arguments.ignore_case)
+        .fixed_strings(arguments.literal)
+        .size_limit(MAX_REGEX_BYTES)
+        .dfa_size_limit(MAX_REGEX_BYTES)
+        .line_terminator(Some(b'\n'))
+        .build(pattern)
+        .map_err(|error| ToolRefusal(format!("the pattern is not usable: {error}")))
+}
+
+struct Prepared {
+    target: Target,
+    permission: Permission,
+    matcher: RegexMatcher,
+    chosen: Chosen,
+    root: std::path::PathBuf,
+    work: FileWork,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        self.permission.clone()
+    }
+
+    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let Self { target, matcher, chosen, root, work, .. } = *self;
+        let patience = Patience::new(MAX_TIME, context.cancel);
+        work.run(move || {
+            search(&target, &root, &matcher, &chosen, &patience)
+                .map(done)
+                .map_err(|error| format!("cannot search {}: {error}", target.shown()))
+        })
+        .boxed()
+    }
+}
+
+fn search(
+    target: &Target,
+    root: &Path,
+    matcher: &RegexMatcher,
+    chosen: &Chosen,
+    patience: &Patience,
+) -> Result<String, String> {
+    let base = target.confirm()?;
+    std::fs::metadata(base).map_err(|error| error.to_string())?;
+    let mut searcher = searcher();
+    let mut report = Report::default();
+    for entry in Walk::below(base).entries().0 {
+        if patience.is_over() {
+            report.stopped = Some("it took too long");
+        }
+        if report.is_full() {
+            break;
+        }
+        let Ok(entry) = entry else {
+            report.unreadable += 1;
+            continue;
+        };
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        if !is_file || !chosen.takes(base, entry.path()) {
+            continue;
+        }
+        let name = one_line(&shown(root, entry.path()));
+        if searcher.search_path(matcher, entry.path(), report.file(&name)).is_err() {
+            report.unreadable += 1;
+        }
+    }
+    Ok(report.into_text())
+}
+
+fn searcher() -> Searcher {
+    SearcherBuilder::new()
+        .line_number(true)
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(MAX_BUFFER_BYTES))
+        .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tools::testing::Workspace;
+
+    fn workspace() -> Workspace {
+        let workspace = Workspace::new();
+        workspace.write("src/boil.rs", "let steam = 100;\nlet ice = 0;\n");
+        workspace.write("notes.md", "Steam rises.\nf(x) = y\n");
+        workspace.write("bin", "steam\0steam\n");
+        workspace.write(".env", "steam=1\n");
+        workspace.write("target/out.rs", "steam\n");
+        workspace.write(".gitignore", "target\n");
+        workspace
+    }
+
+    async fn search(arguments: serde_json::Value) -> String {
+        workspace().call(&Search::new(FileWork::new()), arguments).await.text
+    }
+
+    #[tokio::test]
+    async fn matching_lines_come_with_path_and_number() {
+        assert_eq!(
+            search(json!({ "pattern": "steam" })).await,
+            "src/boil.rs:1:let steam = 100;\n\n[1 match in 1 file]"
+        );
+        assert_eq!(
+            search(json!({ "pattern": "steam", "ignoreCase": true, "glob": "*.md" })).await,
+            "notes.md:1:Steam rises.\n\n[1 match in 1 file]"
+        );
+        assert_eq!(search(json!({ "pattern": "i\\w+", "path": "src" })).await.lines().count(), 3);
+        assert_eq!(search(json!({ "pattern": "vapour" })).await, "[no match]");
+    }
+
+    #[tokio::test]
+    async fn a_literal_pattern_is_no_expression() {
+        assert!(search(json!({ "pattern": "f(x)", "literal": true })).await.starts_with("notes.md:2:"));
+        assert_eq!(search(json!({ "pattern": "f(x)" })).await, "[no match]");
+    }
+
+    #[tokio::test]
+    async fn one_file_may_be_searched() {
+        assert!(search(json!({ "pattern": "ice", "path": "src/boil.rs" })).await.starts_with("src/boil.rs:2:"));
+    }
+
+    #[tokio::test]
+    async fn the_report_is_bounded() {
+        let workspace = Workspace::new();
+        workspace.write("many", &"x\n".repeat(2000));
+        workspace.write("wide", &format!("y{}\n", "é".repeat(2000)));
+        let tool = Search::new(FileWork::new());
+        let many = workspace.call(&tool, json!({ "pattern": "x" })).await.text;
+        assert!(many.ends_with("[500 matches in 1 file; stopped: too many matches, narrow the search]"));
+        let wide = workspace.call(&tool, json!({ "pattern": "y" })).await.text;
+        assert!(wide.len() < 600 && wide.contains(" […]"), "{wide}");
+    }
+
+    #[test]
+    fn a_pattern_that_is_none_is_refused() {
+        let workspace = Workspace::new();
+        let tool = Search::new(FileWork::new());
+        for pattern in ["", "(", "a\\nb", "(((x{1000}){1000}){1000})"] {
+            let arguments = Workspace::json(&json!({ "pattern": pattern }));
+            assert!(tool.prepare(&arguments, &workspace.environment()).is_err(), "{pattern}");
+        }
+    }
+}

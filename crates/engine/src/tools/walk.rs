@@ -1,0 +1,107 @@
+//! Walks a directory as a person would look at it: without ignored files, without hidden ones (counted), and
+//! never into `.git` or `.craft`. Symbolic links are not followed. Each directory's entries come in order of
+//! their names.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bobbin_core::tool::ToolRefusal;
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::WalkBuilder;
+
+/// Longest glob, bytes.
+const MAX_GLOB_BYTES: usize = 1024;
+
+/// A walk that has not begun.
+pub(super) struct Walk {
+    builder: WalkBuilder,
+    hidden: Arc<AtomicUsize>,
+}
+
+impl Walk {
+    /// Walks below `base`, which itself may be hidden or ignored.
+    pub(super) fn below(base: &Path) -> Self {
+        let hidden = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&hidden);
+        let mut builder = WalkBuilder::new(base);
+        builder
+            .hidden(false)
+            .require_git(false)
+            .git_global(false)
+            .follow_links(false)
+            .sort_by_file_name(Ord::cmp)
+            .filter_entry(move |entry| {
+                let name = entry.file_name();
+                if entry.depth() == 0 || !name.as_encoded_bytes().starts_with(b".") {
+                    return true;
+                }
+                if name != ".git" && name != ".craft" {
+                    seen.fetch_add(1, Ordering::Relaxed);
+                }
+                false
+            });
+        Self { builder, hidden }
+    }
+
+    /// Stops at this depth; 1 is the base's own entries.
+    pub(super) fn to_depth(mut self, depth: usize) -> Self {
+        self.builder.max_depth(Some(depth));
+        self
+    }
+
+    /// Returns the entries without the base itself when that is a directory, and where hidden ones are
+    /// counted while the walk goes on.
+    pub(super) fn entries(self) -> (impl Iterator<Item = Result<ignore::DirEntry, ignore::Error>>, Arc<AtomicUsize>) {
+        let is_base = |entry: &ignore::DirEntry| {
+            entry.depth() == 0 && entry.file_type().is_some_and(|kind| kind.is_dir())
+        };
+        let entries = self.builder.build().filter(move |entry| !entry.as_ref().is_ok_and(is_base));
+        (entries, self.hidden)
+    }
+}
+
+/// Chooses files by a glob: one without a slash looks at names, one with a slash at paths below the base.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    glob: Option<GlobMatcher>,
+    by_name: bool,
+}
+
+impl Chosen {
+    /// # Errors
+    /// The glob is not one.
+    pub(super) fn by(glob: Option<&str>) -> Result<Self, ToolRefusal> {
+        let Some(text) = glob.filter(|text| !text.is_empty()) else {
+            return Ok(Self { glob: None, by_name: false });
+        };
+        if text.len() > MAX_GLOB_BYTES {
+            return Err(ToolRefusal(format!("a glob has at most {MAX_GLOB_BYTES} bytes")));
+        }
+        let glob = GlobBuilder::new(text.trim_start_matches("./"))
+            .literal_separator(true)
+            .build()
+            .map_err(|error| ToolRefusal(format!("the glob is not usable: {error}")))?;
+        Ok(Self { glob: Some(glob.compile_matcher()), by_name: !text.contains('/') })
+    }
+
+    /// Whether there is a choice at all.
+    pub(super) fn is_everything(&self) -> bool {
+        self.glob.is_none()
+    }
+
+    /// Whether a file is chosen; `base` is where the walk began.
+    pub(super) fn takes(&self, base: &Path, file: &Path) -> bool {
+        let Some(glob) = &self.glob else { return true };
+        if self.by_name {
+            file.file_name().is_some_and(|name| glob.is_match(name))
+        } else {
+            glob.is_match(file.strip_prefix(base).unwrap_or(file))
+        }
+    }
+}
+
+/// Returns a file name fit for one line of a result.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

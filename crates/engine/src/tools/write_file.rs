@@ -1,0 +1,149 @@
+//! `writeFile`: a whole file, new or replaced.
+
+use std::fs;
+
+use bobbin_core::tool::{
+    CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
+    ToolRefusal, ToolSpec,
+};
+use bobbin_model::Json;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+
+use super::arguments::{decode, done, spec};
+use super::blocking::FileWork;
+use super::paths::{Access, Target, locate};
+use super::replace_file::{read_whole, replace};
+
+#[derive(Debug)]
+pub(super) struct WriteFile {
+    spec: ToolSpec,
+    work: FileWork,
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    path: String,
+    content: String,
+}
+
+impl WriteFile {
+    pub(super) fn new(work: FileWork) -> Self {
+        let spec = spec(
+            "writeFile",
+            Effect::Writes,
+            "Writes a whole file, creating it and its directories or replacing what is there. \
+             To change part of a file, use editFile.",
+            &["path", "content"],
+            &serde_json::json!({
+                "path": { "type": "string", "description": "Path, relative to the workspace or absolute." },
+                "content": { "type": "string", "description": "All of the file." },
+            }),
+        );
+        Self { spec, work }
+    }
+}
+
+impl Tool for WriteFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        let arguments: Arguments = decode(arguments)?;
+        let (target, permission) = locate(environment, &arguments.path, Access::Write)?;
+        Ok(Box::new(Prepared {
+            target,
+            permission,
+            content: arguments.content,
+            work: self.work.clone(),
+        }))
+    }
+}
+
+struct Prepared {
+    target: Target,
+    permission: Permission,
+    content: String,
+    work: FileWork,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        self.permission.clone()
+    }
+
+    fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let Self { target, content, work, .. } = *self;
+        work.run(move || {
+            write(&target, &content).map_err(|error| format!("cannot write {}: {error}", target.shown()))
+        })
+        .boxed()
+    }
+}
+
+fn write(target: &Target, content: &str) -> Result<ToolOutput, String> {
+    let path = target.confirm()?;
+    let before = read_whole(path)?;
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(|error| error.to_string())?;
+    }
+    replace(path, content.as_bytes()).map_err(|error| error.to_string())?;
+    let what = if before.is_none() { "created" } else { "replaced" };
+    let text = format!("{what} {} ({} lines, {} bytes)", target.shown(), content.lines().count(), content.len());
+    let mut output = done(text);
+    output.changed.push(ChangedFile { path: path.to_owned(), before });
+    Ok(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tools::testing::Workspace;
+
+    #[tokio::test]
+    async fn a_file_is_created_with_its_directories_and_replaced_with_its_past_told() {
+        let workspace = Workspace::new();
+        let tool = WriteFile::new(FileWork::new());
+        let first = workspace.call(&tool, json!({ "path": "a/b/c.txt", "content": "one\n" })).await;
+        assert!(first.success, "{}", first.text);
+        assert_eq!(first.text, "created a/b/c.txt (1 lines, 4 bytes)");
+        assert_eq!(first.changed[0].before, None);
+        let second = workspace.call(&tool, json!({ "path": "a/b/c.txt", "content": "two" })).await;
+        assert_eq!(second.changed[0].before.as_deref(), Some(&b"one\n"[..]));
+        assert_eq!(workspace.read("a/b/c.txt"), "two");
+    }
+
+    #[tokio::test]
+    async fn a_directory_is_not_written_over() {
+        let workspace = Workspace::new();
+        workspace.write("a/b", "x");
+        let tool = WriteFile::new(FileWork::new());
+        for path in ["a", "a/b/c"] {
+            let prepared = tool.prepare(&Workspace::json(&json!({ "path": path, "content": "" })), &workspace.environment());
+            let Ok(prepared) = prepared else { continue };
+            assert!(!prepared.run(Workspace::context()).await.success, "{path}");
+        }
+        assert_eq!(workspace.read("a/b"), "x");
+    }
+
+    #[test]
+    fn inside_is_free_and_state_is_refused() {
+        let workspace = Workspace::new();
+        let tool = WriteFile::new(FileWork::new());
+        let prepare = |path: &str| {
+            tool.prepare(&Workspace::json(&json!({ "path": path, "content": "" })), &workspace.environment())
+                .map(|call| call.permission())
+        };
+        assert_eq!(prepare("x").unwrap(), Permission::Free);
+        assert!(matches!(prepare("/etc/x").unwrap(), Permission::Ask { .. }));
+        assert!(prepare(".git/hooks/pre-commit").is_err());
+    }
+}

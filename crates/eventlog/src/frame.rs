@@ -1,0 +1,126 @@
+//! One entry of a log, with the places for its encoded forms.
+
+use std::sync::{Arc, OnceLock};
+
+use bobbin_model::{Delta, Event, Runtime, Seq, ThreadId, ThreadState, Turn, UnixMillis};
+use bytes::Bytes;
+
+/// How many encodings of a frame are kept: four of the native dialect, the rest for other dialects.
+pub const ENCODINGS: usize = 8;
+
+/// One notification as it goes out, without framing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WireMessage {
+    /// Its method, for clients that opted out of it.
+    pub method: &'static str,
+    /// The JSON text.
+    pub json: Bytes,
+}
+
+/// The notifications that one frame becomes in one encoding; may be none.
+pub type Encoded = Arc<[WireMessage]>;
+
+/// Something that every client should know at once and nobody needs to know later: shown, never stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// What lists show of the Thread's activity.
+    RuntimeChanged(Runtime),
+}
+
+/// What a frame says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FrameBody {
+    /// A recorded event.
+    Recorded(Arc<Event>),
+    /// Streamed text.
+    Delta(Delta),
+    /// A passing notice.
+    Notice(Notice),
+}
+
+/// State at the frame's Seq that an encoding needs and the event does not repeat.
+#[derive(Debug, Clone, PartialEq)]
+pub enum View {
+    /// Nothing more is needed.
+    None,
+    /// The Turn with all its Items, for the Turn's end.
+    Turn(Arc<Turn>),
+    /// The Thread, for its beginning and resumption.
+    Thread(Arc<ThreadState>),
+}
+
+/// One numbered entry of a Thread's log. Shared by everybody who reads it.
+#[derive(Debug)]
+pub struct Frame {
+    /// The Thread.
+    pub thread: ThreadId,
+    /// Its number in that Thread.
+    pub seq: Seq,
+    /// When it was appended.
+    pub at: UnixMillis,
+    /// What it says.
+    pub body: FrameBody,
+    /// What an encoding needs besides.
+    pub view: View,
+    /// Estimated size, the unit of the log's bound.
+    bytes: usize,
+    encoded: [OnceLock<Encoded>; ENCODINGS],
+}
+
+/// What a frame costs beside its text: allocations and bookkeeping, measured roughly.
+const FRAME_OVERHEAD: usize = 256;
+
+impl Frame {
+    /// Makes a frame that is not (yet) in a log, for example one read back from the store. `weight` is
+    /// the size of its text in bytes.
+    pub fn new(
+        thread: ThreadId,
+        seq: Seq,
+        at: UnixMillis,
+        body: FrameBody,
+        view: View,
+        weight: usize,
+    ) -> Self {
+        Self {
+            thread,
+            seq,
+            at,
+            body,
+            view,
+            bytes: FRAME_OVERHEAD + weight,
+            encoded: [const { OnceLock::new() }; ENCODINGS],
+        }
+    }
+
+    /// Returns the estimated size in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the encoding kept at `slot`, making it with `encode` the first time.
+    ///
+    /// A slot outside `0..ENCODINGS` is encoded each time and kept nowhere.
+    pub fn encoded(&self, slot: usize, encode: impl FnOnce(&Self) -> Encoded) -> Encoded {
+        match self.encoded.get(slot) {
+            Some(kept) => kept.get_or_init(|| encode(self)).clone(),
+            None => encode(self),
+        }
+    }
+
+    /// Returns the Delta, if it is one.
+    pub fn delta(&self) -> Option<&Delta> {
+        match &self.body {
+            FrameBody::Delta(delta) => Some(delta),
+            FrameBody::Recorded(_) | FrameBody::Notice(_) => None,
+        }
+    }
+
+    /// Whether every client is told, subscribed or not.
+    pub fn concerns_everyone(&self) -> bool {
+        match &self.body {
+            FrameBody::Recorded(event) => event.concerns_everyone(),
+            FrameBody::Notice(Notice::RuntimeChanged(_)) => true,
+            FrameBody::Delta(_) => false,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The log against a plain vector.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Debug)]
+struct Note(u64, usize);
+
+impl Entry for Note {
+    fn bytes(&self) -> usize {
+        self.1
+    }
+}
+
+fn log(entries: usize, bytes: usize) -> Log<Arc<Note>> {
+    Log::new(Seq(1), Limits { entries, bytes })
+}
+
+fn numbers(read: Read<Arc<Note>>) -> (Vec<u64>, Seq) {
+    match read {
+        Read::Entries { entries, next } => (entries.iter().map(|note| note.0).collect(), next),
+        Read::Gone { first } => panic!("gone, first is {first}"),
+    }
+}
+
+#[test]
+fn hidden_entries_are_not_read_until_shown() {
+    let log = log(10, 1000);
+    for _ in 0..3 {
+        log.append(|seq| Arc::new(Note(seq.0, 1)));
+    }
+    assert_eq!(numbers(log.read(Seq(1), 100)), (vec![], Seq(1)));
+    log.show(Seq(2));
+    assert_eq!(numbers(log.read(Seq(1), 100)), (vec![1, 2], Seq(3)));
+    assert_eq!((log.visible(), log.appended()), (Seq(2), Seq(3)));
+}
+
+#[test]
+fn showing_more_than_was_appended_shows_what_there_is() {
+    let log = log(10, 1000);
+    log.append(|seq| Arc::new(Note(seq.0, 1)));
+    log.show(Seq(9));
+    assert_eq!(log.visible(), Seq(1));
+    log.show(Seq(0));
+    assert_eq!(log.visible(), Seq(1));
+}
+
+#[test]
+fn a_read_gives_at_least_one_entry_and_at_most_the_bytes_asked_for() {
+    let log = log(10, 1000);
+    for _ in 0..4 {
+        log.append(|seq| Arc::new(Note(seq.0, 50)));
+    }
+    log.show(Seq(4));
+    assert_eq!(numbers(log.read(Seq(1), 10)), (vec![1], Seq(2)));
+    assert_eq!(numbers(log.read(Seq(2), 100)), (vec![2, 3], Seq(4)));
+}
+
+#[test]
+fn hidden_entries_survive_the_bound() {
+    let log = log(2, 1000);
+    for _ in 0..5 {
+        log.append(|seq| Arc::new(Note(seq.0, 1)));
+    }
+    assert_eq!(log.depth(), (5, 5));
+    log.show(Seq(5));
+    assert_eq!(log.depth(), (2, 2));
+    assert!(matches!(log.read(Seq(1), 100), Read::Gone { first: Seq(4) }));
+}
+
+#[tokio::test]
+async fn a_bell_rung_while_nobody_waits_is_heard_later() {
+    let log = log(2, 1000);
+    let waker = Waker::default();
+    log.watch(&waker);
+    log.watch(&waker);
+    assert_eq!(log.watchers(), 1);
+    log.append(|seq| Arc::new(Note(seq.0, 1)));
+    log.show(Seq(1));
+    waker.woken().await;
+    log.unwatch(&waker);
+    log.close();
+    assert!(log.is_closed());
+    assert_eq!(log.watchers(), 0);
+}
+
+proptest! {
+    /// Invariant 1: no gap, no repeat. A reader that keeps up sees every number once, in order; one that
+    /// does not is told where memory begins and never sees a wrong entry.
+    #[test]
+    fn readers_see_every_number_once_and_in_order(
+        steps in proptest::collection::vec((0u8..4, 1usize..40), 1..200),
+        entries in 1usize..20,
+        bytes in 20usize..400,
+    ) {
+        let log = log(entries, bytes);
+        let mut appended = 0u64;
+        let mut cursor = Seq(1);
+        let mut seen = 0u64;
+        for (step, size) in steps {
+            match step {
+                0 | 1 => {
+                    appended += 1;
+                    let entry = log.append(|seq| Arc::new(Note(seq.0, size)));
+                    prop_assert_eq!(entry.0, appended);
+                }
+                2 => log.show(Seq(appended.saturating_sub(size as u64 % 3))),
+                _ => match log.read(cursor, size * 4) {
+                    Read::Entries { entries, next } => {
+                        for entry in entries {
+                            prop_assert_eq!(entry.0, seen + 1);
+                            seen = entry.0;
+                        }
+                        prop_assert_eq!(next.0, seen + 1);
+                        cursor = next;
+                    }
+                    Read::Gone { first } => {
+                        prop_assert!(first > cursor);
+                        cursor = first;
+                        seen = first.0 - 1;
+                    }
+                },
+            }
+            prop_assert!(log.visible() <= log.appended());
+            prop_assert!(log.appended().0 == appended);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Events: the facts that make up a Thread's history, as they are stored and shown.
+//!
+//! A stored payload is the JSON of one [`Event`] and carries [`PAYLOAD_VERSION`]; decoding older versions
+//! is the store's business. Streamed text is not an event but a [`Delta`]: numbered and shown like one,
+//! stored only as part of its Item.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Approval, ApprovalId, DecidedBy, Decision, Item, ItemId, Outcome, Plan, QueuedInput, QueuedInputId,
+    ThreadConfig, ThreadHeader, ThreadStatus, TokenUsage, TurnDiff, TurnFeatures, TurnId, UnixMillis,
+};
+
+/// Version of the payload format that this code writes.
+pub const PAYLOAD_VERSION: i64 = 1;
+
+/// A recorded change of one Thread.
+///
+/// Its JSON is `{"kind": {…}}`, not `{"event": "kind", …}`: an inner tag would be buffered while decoding,
+/// and opaque JSON inside (tool arguments) does not survive that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The Thread exists from here on.
+    ThreadStarted {
+        /// All that is known of it.
+        thread: Box<ThreadHeader>,
+    },
+    /// Somebody picked it up again.
+    ThreadResumed {
+        /// Name of the client.
+        by: String,
+    },
+    /// It has another title.
+    ThreadRenamed {
+        /// The title.
+        display_name: String,
+    },
+    /// It was paused, archived or taken up again.
+    ThreadStatusChanged {
+        /// Before.
+        previous: ThreadStatus,
+        /// Now.
+        new: ThreadStatus,
+    },
+    /// Its configuration was replaced.
+    ThreadConfigured {
+        /// The configuration.
+        config: ThreadConfig,
+    },
+    /// It is gone, with everything in it.
+    ThreadDeleted,
+    /// Its queue changed.
+    QueueChanged {
+        /// The whole queue.
+        queue: Vec<QueuedInput>,
+    },
+    /// Its plan was replaced.
+    PlanUpdated {
+        /// The plan.
+        plan: Plan,
+    },
+    /// A Turn began.
+    TurnStarted {
+        /// Its number.
+        turn: TurnId,
+        /// The first Item: what the user said.
+        user_item: Box<Item>,
+        /// Channel that started it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin_channel: Option<String>,
+        /// What the starting client can do.
+        features: TurnFeatures,
+        /// The queue entry it came from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from_queue: Option<QueuedInputId>,
+    },
+    /// The server came back and the Turn goes on.
+    TurnRecovered {
+        /// The Turn.
+        turn: TurnId,
+        /// What was in flight, for the user.
+        reason: String,
+    },
+    /// An Item was opened; text or a later completion follows.
+    ItemStarted {
+        /// The Turn.
+        turn: TurnId,
+        /// The Item.
+        item: Box<Item>,
+    },
+    /// An open Item is final.
+    ItemCompleted {
+        /// The Turn.
+        turn: TurnId,
+        /// The Item.
+        item: Box<Item>,
+    },
+    /// An Item that was final at once.
+    ItemAdded {
+        /// The Turn.
+        turn: TurnId,
+        /// The Item.
+        item: Box<Item>,
+    },
+    /// The effect of a tool call is about to begin: from here on it may have happened.
+    CallStarted {
+        /// The Turn.
+        turn: TurnId,
+        /// The call.
+        call_id: String,
+    },
+    /// A person is asked.
+    ApprovalOpened {
+        /// The `approvalRequest` Item.
+        item: Box<Item>,
+        /// The question.
+        approval: Box<Approval>,
+    },
+    /// The question is settled.
+    ApprovalResolved {
+        /// The Turn.
+        turn: TurnId,
+        /// The question.
+        approval: ApprovalId,
+        /// The answer.
+        decision: Decision,
+        /// Whose.
+        by: DecidedBy,
+        /// The `approvalResponse` Item.
+        item: Box<Item>,
+    },
+    /// A model call was billed.
+    UsageAdded {
+        /// The Turn.
+        turn: TurnId,
+        /// This call's tokens.
+        usage: TokenUsage,
+        /// Tokens in the window now.
+        context_tokens: u64,
+    },
+    /// The Turn's file changes so far.
+    DiffUpdated {
+        /// The Turn.
+        turn: TurnId,
+        /// All of them.
+        diff: TurnDiff,
+    },
+    /// The Turn ended. Its last event.
+    TurnEnded {
+        /// The Turn.
+        turn: TurnId,
+        /// How.
+        outcome: Outcome,
+        /// When.
+        completed_at: UnixMillis,
+        /// All its tokens.
+        usage: TokenUsage,
+        /// Whether a finished plan now waits for a word.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        plan_pending: bool,
+    },
+}
+
+impl Event {
+    /// Returns the stored name of the kind, equal to the payload's only member.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::ThreadStarted { .. } => "threadStarted",
+            Self::ThreadResumed { .. } => "threadResumed",
+            Self::ThreadRenamed { .. } => "threadRenamed",
+            Self::ThreadStatusChanged { .. } => "threadStatusChanged",
+            Self::ThreadConfigured { .. } => "threadConfigured",
+            Self::ThreadDeleted => "threadDeleted",
+            Self::QueueChanged { .. } => "queueChanged",
+            Self::PlanUpdated { .. } => "planUpdated",
+            Self::TurnStarted { .. } => "turnStarted",
+            Self::TurnRecovered { .. } => "turnRecovered",
+            Self::ItemStarted { .. } => "itemStarted",
+            Self::ItemCompleted { .. } => "itemCompleted",
+            Self::ItemAdded { .. } => "itemAdded",
+            Self::CallStarted { .. } => "callStarted",
+            Self::ApprovalOpened { .. } => "approvalOpened",
+            Self::ApprovalResolved { .. } => "approvalResolved",
+            Self::UsageAdded { .. } => "usageAdded",
+            Self::DiffUpdated { .. } => "diffUpdated",
+            Self::TurnEnded { .. } => "turnEnded",
+        }
+    }
+
+    /// Returns the Turn the event belongs to.
+    pub fn turn(&self) -> Option<TurnId> {
+        match self {
+            Self::TurnStarted { turn, .. }
+            | Self::TurnRecovered { turn, .. }
+            | Self::ItemStarted { turn, .. }
+            | Self::ItemCompleted { turn, .. }
+            | Self::ItemAdded { turn, .. }
+            | Self::CallStarted { turn, .. }
+            | Self::ApprovalResolved { turn, .. }
+            | Self::UsageAdded { turn, .. }
+            | Self::DiffUpdated { turn, .. }
+            | Self::TurnEnded { turn, .. } => Some(*turn),
+            Self::ApprovalOpened { approval, .. } => Some(approval.turn),
+            Self::ThreadStarted { .. }
+            | Self::ThreadResumed { .. }
+            | Self::ThreadRenamed { .. }
+            | Self::ThreadStatusChanged { .. }
+            | Self::ThreadConfigured { .. }
+            | Self::ThreadDeleted
+            | Self::QueueChanged { .. }
+            | Self::PlanUpdated { .. } => None,
+        }
+    }
+
+    /// Whether every client is told, subscribed or not (AppServer protocol 01 §8 rule 6).
+    pub fn concerns_everyone(&self) -> bool {
+        matches!(
+            self,
+            Self::ThreadStarted { .. }
+                | Self::ThreadRenamed { .. }
+                | Self::ThreadStatusChanged { .. }
+                | Self::ThreadDeleted
+                | Self::PlanUpdated { .. }
+        )
+    }
+}
+
+/// Which stream of an Item a Delta belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeltaChannel {
+    /// Text of an agent message.
+    AgentMessage,
+    /// Text of reasoning.
+    Reasoning,
+    /// Raw JSON text of a call's arguments.
+    ToolArguments,
+    /// Output of a command.
+    CommandOutput,
+}
+
+/// A piece of streamed text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delta {
+    /// The Turn.
+    pub turn: TurnId,
+    /// The open Item.
+    pub item: ItemId,
+    /// Which stream of it.
+    pub channel: DeltaChannel,
+    /// Bytes of this stream before this piece.
+    pub offset: usize,
+    /// The piece, never empty.
+    pub text: Arc<str>,
+    /// Tool name and call id, for argument streams.
+    pub call: Option<Arc<(String, String)>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ItemBody, ItemId, Json};
+
+    #[test]
+    fn opaque_json_survives_a_round_trip_as_it_came() {
+        let arguments: Json =
+            serde_json::from_str(r#"{"z":1e2,"a":12345678901234567890123,"n":1.50}"#).unwrap();
+        let body = ItemBody::ToolCall {
+            tool_name: "shell".into(),
+            call_id: "call_1".into(),
+            arguments: Some(arguments),
+        };
+        let item = Box::new(Item::whole(ItemId(2), UnixMillis(5), body));
+        let event = Event::ItemAdded {
+            turn: TurnId(1),
+            item,
+        };
+        let text = serde_json::to_string(&event).unwrap();
+        assert!(
+            text.contains(r#"{"z":1e2,"a":12345678901234567890123,"n":1.50}"#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+        assert!(text.starts_with(&format!("{{\"{}\":", event.kind())));
+    }
+}

@@ -1,0 +1,137 @@
+//! What a user hands in: input parts, who sent them, and the queue entry they become.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{QueuedInputId, TurnId, UnixMillis};
+
+/// One part of an input (AppServer protocol 03 §3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum InputPart {
+    /// Literal text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A reference to a custom slash command.
+    CommandRef {
+        /// Name without the slash.
+        name: String,
+        /// What follows the name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        args_text: Option<String>,
+        /// The line as typed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raw_text: Option<String>,
+    },
+    /// A reference to a skill.
+    SkillRef {
+        /// Name without the dollar sign.
+        name: String,
+    },
+    /// A reference to a file.
+    FileRef {
+        /// Where it is.
+        path: String,
+        /// How to show it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display_path: Option<String>,
+    },
+    /// A remote picture.
+    Image {
+        /// `http` or `https` address.
+        url: String,
+    },
+    /// A picture on the server's disk.
+    LocalImage {
+        /// Where it is.
+        path: String,
+        /// Its media type.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mime_type: Option<String>,
+        /// How to show it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_name: Option<String>,
+    },
+}
+
+impl InputPart {
+    /// Returns what a history shows for this part.
+    pub fn display(&self) -> String {
+        match self {
+            Self::Text { text } => text.clone(),
+            Self::CommandRef { name, args_text, .. } => match args_text {
+                Some(args) if !args.is_empty() => format!("/{name} {args}"),
+                _ => format!("/{name}"),
+            },
+            Self::SkillRef { name } => format!("${name}"),
+            Self::FileRef { path, display_path } => format!("@{}", display_path.as_ref().unwrap_or(path)),
+            Self::Image { url } => format!("[image: {url}]"),
+            Self::LocalImage { path, file_name, .. } => {
+                format!("[image: {}]", file_name.as_ref().unwrap_or(path))
+            }
+        }
+    }
+
+    /// Returns the part as the model gets it.
+    #[must_use]
+    pub fn materialized(&self) -> Self {
+        match self {
+            Self::FileRef { path, .. } => Self::Text {
+                text: format!("@{path}"),
+            },
+            other => other.clone(),
+        }
+    }
+}
+
+/// Returns the display text of a whole input: the parts' display texts one after the other.
+pub fn display_text(parts: &[InputPart]) -> String {
+    parts.iter().map(InputPart::display).collect()
+}
+
+/// The person behind an input in a shared conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sender {
+    /// Who, for machines.
+    pub sender_id: String,
+    /// Who, for people.
+    pub sender_name: String,
+    /// Role in the channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_role: Option<String>,
+    /// Group the input was sent in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<String>,
+}
+
+/// State of a queue entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum QueueStatus {
+    /// Waits for its own Turn.
+    Queued,
+    /// Will be given to the running Turn at its next safe boundary.
+    GuidancePending,
+}
+
+/// An input that waits for the running Turn to end (AppServer protocol 03 §4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuedInput {
+    /// Its id.
+    pub id: QueuedInputId,
+    /// The parts as sent.
+    pub native: Vec<InputPart>,
+    /// Who sent them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<Sender>,
+    /// Where it stands.
+    pub status: QueueStatus,
+    /// When it came.
+    pub created_at: UnixMillis,
+    /// The Turn that ran when it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_after: Option<TurnId>,
+}

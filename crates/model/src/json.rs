@@ -1,0 +1,45 @@
+//! JSON that is passed through without being looked into: tool arguments, schemas, opaque results.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// One JSON text, kept exactly as it came: member order, number spelling and all. Cheap to clone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Json(Arc<RawValue>);
+
+impl Json {
+    /// Wraps a parsed raw value.
+    pub fn from_raw(raw: Box<RawValue>) -> Self {
+        Self(raw.into())
+    }
+
+    /// Serializes a value.
+    ///
+    /// # Errors
+    /// The value's own serialization failed (for example a map with non-text keys).
+    pub fn of(value: &impl Serialize) -> Result<Self, serde_json::Error> {
+        serde_json::value::to_raw_value(value).map(Self::from_raw)
+    }
+
+    /// Returns the text.
+    pub fn get(&self) -> &str {
+        self.0.get()
+    }
+
+    /// Decodes the text into a type.
+    ///
+    /// # Errors
+    /// The text does not have the type's shape.
+    pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.0.get())
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}

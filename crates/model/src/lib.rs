@@ -1,0 +1,34 @@
+//! What Threads, Turns, Items and Approvals are, and which changes to them are legal.
+//!
+//! Values only: nothing here does IO, reads a clock, draws a random number or is `async`. Times and
+//! fresh ids come in as arguments, so every rule is a function from (state, wish) to events or a
+//! refusal and is tested as a table.
+//!
+//! Start with [`state::ThreadState`]: `decide_*` methods turn wishes into [`event::Event`]s, `apply`
+//! turns events into state. [`event::Event`] is also what is stored, see [`event::PAYLOAD_VERSION`].
+
+pub mod approval;
+pub mod config;
+pub mod event;
+pub mod id;
+pub mod input;
+pub mod item;
+pub mod json;
+pub mod plan;
+pub mod refusal;
+pub mod state;
+pub mod thread;
+pub mod turn;
+
+pub use approval::{Approval, ApprovalKind, ApprovalPolicy, DecidedBy, Decision, Scope};
+pub use config::{Mode, ThreadConfig};
+pub use event::{Delta, DeltaChannel, Event};
+pub use id::{ApprovalId, ItemId, QueuedInputId, Seq, ThreadId, TurnId, UnixMillis};
+pub use input::{InputPart, QueueStatus, QueuedInput, Sender};
+pub use item::{CommandStatus, DeliveryMode, Item, ItemBody, ItemStatus};
+pub use json::Json;
+pub use plan::{Plan, Todo};
+pub use refusal::Refusal;
+pub use state::{LiveTurn, ThreadState};
+pub use thread::{ContextUsage, HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus};
+pub use turn::{FileChange, Outcome, TokenUsage, Turn, TurnDiff, TurnFeatures, TurnStatus};

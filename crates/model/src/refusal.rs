@@ -1,0 +1,45 @@
+//! Why a wish was not granted. A refusal is a value, not a failure: nothing has changed.
+
+use crate::{ApprovalId, QueuedInputId, ThreadId, ThreadStatus, TurnId};
+
+/// A legal "no". Each dialect maps every variant to its own code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There is no such Thread (any more).
+    #[error("thread {0} does not exist")]
+    ThreadNotFound(ThreadId),
+    /// The Thread is paused or archived where an active one is needed.
+    #[error("thread {thread} is {status}, not active")]
+    ThreadNotActive {
+        /// The Thread.
+        thread: ThreadId,
+        /// What it is instead.
+        status: ThreadStatus,
+    },
+    /// A Turn runs or waits where none may.
+    #[error("turn {turn} is still in progress on thread {thread}")]
+    TurnInProgress {
+        /// The Thread.
+        thread: ThreadId,
+        /// The Turn in the way.
+        turn: TurnId,
+    },
+    /// The Thread never had such a Turn.
+    #[error("turn {0} does not exist")]
+    TurnNotFound(String),
+    /// The Turn has already ended, or (empty id) none runs.
+    #[error("turn {0} is not running")]
+    TurnNotRunning(String),
+    /// No such entry in the Thread's queue.
+    #[error("queued input {0} does not exist")]
+    QueuedInputNotFound(QueuedInputId),
+    /// The queue is full; see [`crate::state::MAX_QUEUED_INPUTS`].
+    #[error("the queue of thread {0} is full; wait for a turn to end or remove an entry")]
+    QueueFull(ThreadId),
+    /// The Approval was never opened or is settled.
+    #[error("approval {0} is not open")]
+    ApprovalNotOpen(ApprovalId),
+    /// The wish itself breaks a rule; the text says which and is fit for the user.
+    #[error("{0}")]
+    Invalid(String),
+}

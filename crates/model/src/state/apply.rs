@@ -1,0 +1,146 @@
+//! Events into state. Never refuses: what is recorded has happened.
+
+use super::{LiveTurn, ThreadState};
+use crate::{
+    ApprovalId, ContextUsage, Decision, DeltaChannel, Event, Item, ItemId, ItemStatus, Outcome,
+    QueuedInputId, Turn, TurnStatus, UnixMillis,
+};
+
+impl ThreadState {
+    /// Applies one event. Returns the whole Turn when the event ended it.
+    pub fn apply(&mut self, event: &Event, at: UnixMillis) -> Option<Turn> {
+        match event {
+            Event::ThreadStarted { thread } => *self = Self::new((**thread).clone()),
+            Event::ThreadResumed { .. } | Event::TurnRecovered { .. } | Event::ThreadDeleted => {}
+            Event::ThreadRenamed { display_name } => self.header.display_name = Some(display_name.clone()),
+            Event::ThreadStatusChanged { new, .. } => self.header.status = *new,
+            Event::ThreadConfigured { config } => self.header.config = Some(config.clone()),
+            Event::QueueChanged { queue } => self.queue.clone_from(queue),
+            Event::PlanUpdated { plan } => self.plan = Some(plan.clone()),
+            Event::TurnStarted {
+                turn,
+                origin_channel,
+                features,
+                from_queue,
+                ..
+            } => {
+                self.header.last_active_at = at;
+                self.last_turn = *turn;
+                self.turn_count += 1;
+                self.plan_pending = false;
+                self.drop_queued(from_queue.as_ref());
+                self.live = Some(LiveTurn::new(*turn, at, origin_channel.clone(), *features));
+            }
+            Event::ItemStarted { item, .. }
+            | Event::ItemCompleted { item, .. }
+            | Event::ItemAdded { item, .. } => {
+                self.put_item(item);
+            }
+            Event::CallStarted { call_id, .. } => {
+                if let Some(live) = &mut self.live {
+                    live.started_calls.insert(call_id.clone());
+                }
+            }
+            Event::ApprovalOpened { item, approval } => {
+                self.put_item(item);
+                if let Some(live) = &mut self.live {
+                    live.approvals.push((**approval).clone());
+                    live.turn.status = TurnStatus::WaitingApproval;
+                }
+            }
+            Event::ApprovalResolved {
+                approval,
+                decision,
+                item,
+                ..
+            } => {
+                self.put_item(item);
+                self.close_approval(approval, *decision);
+            }
+            Event::UsageAdded {
+                usage,
+                context_tokens,
+                ..
+            } => {
+                self.context = ContextUsage {
+                    tokens: *context_tokens,
+                };
+                if let Some(live) = &mut self.live {
+                    live.turn.usage.add(*usage);
+                }
+            }
+            Event::DiffUpdated { diff, .. } => {
+                if let Some(live) = &mut self.live {
+                    live.diff = Some(diff.clone());
+                }
+            }
+            Event::TurnEnded {
+                outcome,
+                completed_at,
+                usage,
+                plan_pending,
+                ..
+            } => {
+                self.header.last_active_at = at;
+                self.plan_pending = *plan_pending;
+                let mut turn = self.live.take()?.turn;
+                turn.status = outcome.status();
+                turn.completed_at = Some(*completed_at);
+                turn.usage = *usage;
+                if let Outcome::Failed { error } = outcome {
+                    turn.error = Some(error.clone());
+                }
+                return Some(turn);
+            }
+        }
+        None
+    }
+
+    /// Adds streamed text to an open Item and returns the bytes that stood there before, or `None` when
+    /// the Item is not open or has no such stream.
+    pub fn push_text(&mut self, id: ItemId, channel: DeltaChannel, text: &str) -> Option<usize> {
+        let live = self.live.as_mut()?;
+        let item = live
+            .item_mut(id)
+            .filter(|item| item.status != ItemStatus::Completed)?;
+        let stream = if channel == DeltaChannel::ToolArguments {
+            live.arguments.entry(id).or_default()
+        } else {
+            item.status = ItemStatus::Streaming;
+            item.body.text_mut()?
+        };
+        let offset = stream.len();
+        stream.push_str(text);
+        Some(offset)
+    }
+
+    fn put_item(&mut self, item: &Item) {
+        let Some(live) = &mut self.live else { return };
+        live.arguments.remove(&item.id);
+        match live.item_mut(item.id) {
+            Some(old) => *old = item.clone(),
+            None => live.turn.items.push(item.clone()),
+        }
+    }
+
+    fn close_approval(&mut self, id: &ApprovalId, decision: Decision) {
+        let Some(live) = &mut self.live else { return };
+        let Some(index) = live.approvals.iter().position(|open| open.id == *id) else {
+            return;
+        };
+        let approval = live.approvals.remove(index);
+        live.decided.insert(approval.call_id.clone(), decision);
+        if matches!(decision, Decision::AcceptForSession | Decision::AcceptAlways) {
+            self.grants.insert(approval.scope.session_key());
+        }
+        if live.approvals.is_empty() {
+            live.turn.status = TurnStatus::Running;
+        }
+    }
+
+    fn drop_queued(&mut self, id: Option<&QueuedInputId>) {
+        if let Some(id) = id {
+            self.queue.retain(|entry| entry.id != *id);
+        }
+    }
+}

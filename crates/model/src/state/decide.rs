@@ -1,0 +1,325 @@
+//! Wishes about the Thread as a whole: start, rename, status, configuration, queue.
+
+use super::{MAX_QUEUED_INPUTS, ThreadState};
+use crate::input::display_text;
+use crate::thread::title_of;
+use crate::{
+    DeliveryMode, Event, HistoryMode, Identity, InputPart, Item, ItemBody, ItemId, Mode, QueueStatus,
+    QueuedInput, QueuedInputId, Refusal, Sender, ThreadConfig, ThreadHeader, ThreadId, ThreadSource,
+    ThreadStatus, TurnFeatures, TurnId, UnixMillis, item,
+};
+
+/// A Thread to be.
+#[derive(Debug, Clone)]
+pub struct NewThread {
+    /// Its fresh id.
+    pub id: ThreadId,
+    /// Who wants it.
+    pub identity: Identity,
+    /// Initial configuration.
+    pub config: Option<ThreadConfig>,
+    /// Who keeps the history.
+    pub history_mode: HistoryMode,
+    /// Title; blank means none.
+    pub display_name: Option<String>,
+}
+
+/// A Turn to be.
+#[derive(Debug, Clone)]
+pub struct StartTurn {
+    /// What the user says; never empty.
+    pub input: Vec<InputPart>,
+    /// Who says it.
+    pub sender: Option<Sender>,
+    /// Channel it came through.
+    pub channel: Option<String>,
+    /// What the starting client can do.
+    pub features: TurnFeatures,
+}
+
+/// A change of a Thread's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusChange {
+    /// Take no Turns for now.
+    Pause,
+    /// Put away.
+    Archive,
+    /// Take up again after archiving.
+    Unarchive,
+}
+
+impl NewThread {
+    /// Decides on a new Thread.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`] when the channel name is blank.
+    pub fn decide(self, workspace: &str, now: UnixMillis) -> Result<Event, Refusal> {
+        let identity = self.identity;
+        if identity.channel_name.trim().is_empty() {
+            return Err(Refusal::Invalid(
+                "'identity.channelName' must not be blank.".into(),
+            ));
+        }
+        let display_name = self
+            .display_name
+            .map(|name| name.trim().to_owned())
+            .filter(|name| !name.is_empty());
+        let metadata = identity
+            .channel_context
+            .iter()
+            .map(|context| ("channelContext".to_owned(), context.clone()))
+            .collect();
+        let thread = ThreadHeader {
+            id: self.id,
+            workspace_path: identity
+                .workspace_path
+                .filter(|path| !path.trim().is_empty())
+                .unwrap_or_else(|| workspace.to_owned()),
+            user_id: identity.user_id,
+            origin_channel: identity.channel_name,
+            channel_context: identity.channel_context,
+            display_name,
+            source: ThreadSource::User,
+            status: ThreadStatus::Active,
+            created_at: now,
+            last_active_at: now,
+            history_mode: self.history_mode,
+            config: self.config,
+            metadata,
+        };
+        Ok(Event::ThreadStarted {
+            thread: Box::new(thread),
+        })
+    }
+}
+
+impl ThreadState {
+    fn id(&self) -> &ThreadId {
+        &self.header.id
+    }
+
+    /// Decides on another title; no event when it is the same.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`] for a blank one.
+    pub fn decide_rename(&self, display_name: &str) -> Result<Vec<Event>, Refusal> {
+        let name = display_name.trim();
+        if name.is_empty() {
+            return Err(Refusal::Invalid("'displayName' must not be blank.".into()));
+        }
+        if self.header.display_name.as_deref() == Some(name) {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Event::ThreadRenamed {
+            display_name: name.to_owned(),
+        }])
+    }
+
+    /// Decides on pausing, archiving, unarchiving; no event when nothing changes.
+    ///
+    /// An archived Thread cannot be paused: that is a change of nothing too.
+    pub fn decide_status(&self, change: StatusChange) -> Vec<Event> {
+        let new = match (change, self.header.status) {
+            (StatusChange::Pause, ThreadStatus::Active) => ThreadStatus::Paused,
+            (StatusChange::Archive, ThreadStatus::Active | ThreadStatus::Paused) => ThreadStatus::Archived,
+            (StatusChange::Unarchive, ThreadStatus::Archived) => ThreadStatus::Active,
+            _ => return Vec::new(),
+        };
+        vec![Event::ThreadStatusChanged {
+            previous: self.header.status,
+            new,
+        }]
+    }
+
+    /// Decides on taking the Thread up again.
+    ///
+    /// # Errors
+    /// [`Refusal::ThreadNotActive`] when it is archived.
+    pub fn decide_resume(&self, by: &str) -> Result<Vec<Event>, Refusal> {
+        let mut events = Vec::new();
+        match self.header.status {
+            ThreadStatus::Archived => return Err(self.not_active()),
+            ThreadStatus::Paused => events.push(Event::ThreadStatusChanged {
+                previous: ThreadStatus::Paused,
+                new: ThreadStatus::Active,
+            }),
+            ThreadStatus::Active => {}
+        }
+        events.push(Event::ThreadResumed { by: by.to_owned() });
+        Ok(events)
+    }
+
+    /// Decides on another configuration, replacing the whole.
+    pub fn decide_configure(&self, config: ThreadConfig) -> Vec<Event> {
+        vec![Event::ThreadConfigured { config }]
+    }
+
+    /// Decides on another mode, keeping the rest of the configuration.
+    pub fn decide_mode(&self, mode: Mode) -> Vec<Event> {
+        let mut config = self.header.config.clone().unwrap_or_default();
+        if config.mode == Some(mode) {
+            return Vec::new();
+        }
+        config.mode = Some(mode);
+        vec![Event::ThreadConfigured { config }]
+    }
+
+    /// Decides on a new Turn.
+    ///
+    /// # Errors
+    /// [`Refusal::ThreadNotActive`], [`Refusal::TurnInProgress`], [`Refusal::Invalid`] for an empty input.
+    pub fn decide_start_turn(&self, wish: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
+        self.check_active()?;
+        self.check_idle()?;
+        if wish.input.is_empty() {
+            return Err(Refusal::Invalid("'input' has no usable part.".into()));
+        }
+        Ok(self.turn_events(wish, None, now))
+    }
+
+    /// Decides on the Turn of the queue's head, if the Thread is ready for it.
+    pub fn decide_start_queued(&self, features: TurnFeatures, now: UnixMillis) -> Option<Vec<Event>> {
+        if self.live.is_some() || self.header.status != ThreadStatus::Active {
+            return None;
+        }
+        let head = self.queue.first()?;
+        let wish = StartTurn {
+            input: head.native.clone(),
+            sender: head.sender.clone(),
+            channel: Some(self.header.origin_channel.clone()),
+            features,
+        };
+        let mut events = self.turn_events(wish, Some(head.id.clone()), now);
+        events.push(Event::QueueChanged {
+            queue: self.queue[1..].to_vec(),
+        });
+        Some(events)
+    }
+
+    fn turn_events(&self, wish: StartTurn, from_queue: Option<QueuedInputId>, now: UnixMillis) -> Vec<Event> {
+        let text = display_text(&wish.input);
+        let title = if self.header.display_name.is_none() {
+            title_of(&text)
+        } else {
+            None
+        };
+        let delivery = if from_queue.is_some() {
+            DeliveryMode::Queued
+        } else {
+            DeliveryMode::Normal
+        };
+        let body = ItemBody::UserMessage(item::UserMessage {
+            text,
+            native: wish.input,
+            delivery,
+            sender: wish.sender,
+            channel_name: wish.channel.clone(),
+            channel_context: self.header.channel_context.clone(),
+        });
+        let turn = TurnId(self.last_turn.0 + 1);
+        let user_item = Box::new(Item::whole(ItemId(1), now, body));
+        let mut events = vec![
+            Event::TurnStarted {
+                turn,
+                user_item: user_item.clone(),
+                origin_channel: wish.channel,
+                features: wish.features,
+                from_queue,
+            },
+            Event::ItemAdded {
+                turn,
+                item: user_item,
+            },
+        ];
+        events.extend(title.map(|display_name| Event::ThreadRenamed { display_name }));
+        events
+    }
+
+    /// Decides on one more queue entry.
+    ///
+    /// # Errors
+    /// [`Refusal::ThreadNotActive`], [`Refusal::QueueFull`], [`Refusal::Invalid`] for an empty input.
+    pub fn decide_enqueue(
+        &self,
+        id: QueuedInputId,
+        input: Vec<InputPart>,
+        sender: Option<Sender>,
+        now: UnixMillis,
+    ) -> Result<Vec<Event>, Refusal> {
+        self.check_active()?;
+        if input.is_empty() {
+            return Err(Refusal::Invalid("'input' has no usable part.".into()));
+        }
+        if self.queue.len() >= MAX_QUEUED_INPUTS {
+            return Err(Refusal::QueueFull(self.id().clone()));
+        }
+        let mut queue = self.queue.clone();
+        queue.push(QueuedInput {
+            id,
+            native: input,
+            sender,
+            status: QueueStatus::Queued,
+            created_at: now,
+            ready_after: self.live.as_ref().map(|live| live.turn.id),
+        });
+        Ok(vec![Event::QueueChanged { queue }])
+    }
+
+    /// Decides on taking an entry out of the queue.
+    ///
+    /// # Errors
+    /// [`Refusal::QueuedInputNotFound`].
+    pub fn decide_unqueue(&self, id: &QueuedInputId) -> Result<Vec<Event>, Refusal> {
+        let queue: Vec<_> = self
+            .queue
+            .iter()
+            .filter(|entry| entry.id != *id)
+            .cloned()
+            .collect();
+        if queue.len() == self.queue.len() {
+            return Err(Refusal::QueuedInputNotFound(id.clone()));
+        }
+        Ok(vec![Event::QueueChanged { queue }])
+    }
+
+    /// Finds the Turn an interrupt means; an empty text means the one that runs.
+    ///
+    /// # Errors
+    /// [`Refusal::TurnNotFound`], [`Refusal::TurnNotRunning`].
+    pub fn turn_to_interrupt(&self, text: &str) -> Result<TurnId, Refusal> {
+        let live = self.live.as_ref().map(|live| live.turn.id);
+        if text.is_empty() {
+            return live.ok_or_else(|| Refusal::TurnNotRunning(text.to_owned()));
+        }
+        match text.parse::<TurnId>() {
+            Ok(id) if Some(id) == live => Ok(id),
+            Ok(id) if id.0 >= 1 && id <= self.last_turn => Err(Refusal::TurnNotRunning(text.to_owned())),
+            _ => Err(Refusal::TurnNotFound(text.to_owned())),
+        }
+    }
+
+    pub(super) fn check_idle(&self) -> Result<(), Refusal> {
+        match &self.live {
+            Some(live) => Err(Refusal::TurnInProgress {
+                thread: self.id().clone(),
+                turn: live.turn.id,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_active(&self) -> Result<(), Refusal> {
+        if self.header.status == ThreadStatus::Active {
+            Ok(())
+        } else {
+            Err(self.not_active())
+        }
+    }
+
+    fn not_active(&self) -> Refusal {
+        Refusal::ThreadNotActive {
+            thread: self.id().clone(),
+            status: self.header.status,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The state of one Thread as its owner holds it, and the rules for changing it.
+//!
+//! Holds the Thread's header, queue and plan and at most one open Turn; finished Turns live in the store
+//! only, so the size follows the open Turn and not the history. `decide` refuses or returns events and
+//! changes nothing; `apply` changes state and refuses nothing.
+
+mod apply;
+mod decide;
+mod turn;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    Approval, ApprovalId, ContextUsage, Decision, Item, ItemBody, ItemId, ItemStatus, Plan, QueuedInput,
+    Runtime, ThreadHeader, Turn, TurnDiff, TurnFeatures, TurnId, TurnStatus, UnixMillis,
+};
+
+pub use decide::{NewThread, StartTurn, StatusChange};
+
+/// Most entries a Thread's queue takes; one more is refused (a guess: nobody types that far ahead).
+pub const MAX_QUEUED_INPUTS: usize = 256;
+
+/// One Thread without its finished Turns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadState {
+    /// What is known of it without its Turns.
+    pub header: ThreadHeader,
+    /// Highest Turn number ever given; zero for none.
+    pub last_turn: TurnId,
+    /// Turns that exist.
+    pub turn_count: u32,
+    /// Inputs that wait.
+    pub queue: Vec<QueuedInput>,
+    /// Current plan.
+    pub plan: Option<Plan>,
+    /// Occupancy of the model's window.
+    pub context: ContextUsage,
+    /// Whether a finished plan waits for a word.
+    pub plan_pending: bool,
+    /// Scope keys accepted for this session.
+    pub grants: BTreeSet<String>,
+    /// The open Turn.
+    pub live: Option<LiveTurn>,
+}
+
+/// A Turn that has not ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveTurn {
+    /// The Turn; `items[n]` has the id `n + 1`.
+    pub turn: Turn,
+    /// What its starter can do.
+    pub features: TurnFeatures,
+    /// Open questions, oldest first.
+    pub approvals: Vec<Approval>,
+    /// Answers given so far, by the call that asked.
+    pub decided: BTreeMap<String, Decision>,
+    /// Calls whose effect may have begun.
+    pub started_calls: BTreeSet<String>,
+    /// Argument text of calls that still stream in.
+    pub arguments: BTreeMap<ItemId, String>,
+    /// File changes so far.
+    pub diff: Option<TurnDiff>,
+}
+
+impl ThreadState {
+    /// Returns the state of a Thread in which nothing has happened yet.
+    pub fn new(header: ThreadHeader) -> Self {
+        Self {
+            header,
+            last_turn: TurnId(0),
+            turn_count: 0,
+            queue: Vec::new(),
+            plan: None,
+            context: ContextUsage::default(),
+            plan_pending: false,
+            grants: BTreeSet::new(),
+            live: None,
+        }
+    }
+
+    /// Returns what lists show of its activity.
+    pub fn runtime(&self) -> Runtime {
+        Runtime {
+            running: self.live.is_some(),
+            waiting_on_approval: self.live.as_ref().is_some_and(|live| !live.approvals.is_empty()),
+            waiting_on_plan_confirmation: self.plan_pending,
+        }
+    }
+
+    /// Returns the open Approvals.
+    pub fn approvals(&self) -> &[Approval] {
+        self.live.as_ref().map_or(&[], |live| &live.approvals)
+    }
+
+    /// Returns an open Approval.
+    pub fn approval(&self, id: &ApprovalId) -> Option<&Approval> {
+        self.approvals().iter().find(|approval| approval.id == *id)
+    }
+}
+
+impl LiveTurn {
+    /// Returns a Turn that has just begun and has no Item yet.
+    pub fn new(id: TurnId, at: UnixMillis, origin_channel: Option<String>, features: TurnFeatures) -> Self {
+        Self {
+            turn: Turn {
+                id,
+                status: TurnStatus::Running,
+                items: Vec::new(),
+                started_at: at,
+                completed_at: None,
+                usage: crate::TokenUsage::default(),
+                error: None,
+                origin_channel,
+            },
+            features,
+            approvals: Vec::new(),
+            decided: BTreeMap::new(),
+            started_calls: BTreeSet::new(),
+            arguments: BTreeMap::new(),
+            diff: None,
+        }
+    }
+
+    /// Returns the id the next Item gets.
+    pub fn next_item(&self) -> ItemId {
+        self.turn
+            .items
+            .last()
+            .map_or(ItemId(1), |item| ItemId(item.id.0 + 1))
+    }
+
+    /// Returns an Item.
+    pub fn item(&self, id: ItemId) -> Option<&Item> {
+        let index = usize::try_from(id.0).ok()?.checked_sub(1)?;
+        self.turn.items.get(index)
+    }
+
+    fn item_mut(&mut self, id: ItemId) -> Option<&mut Item> {
+        let index = usize::try_from(id.0).ok()?.checked_sub(1)?;
+        self.turn.items.get_mut(index)
+    }
+
+    /// Returns the Items that are not final.
+    pub fn open_items(&self) -> impl Iterator<Item = &Item> {
+        self.turn
+            .items
+            .iter()
+            .filter(|item| item.status != ItemStatus::Completed)
+    }
+
+    /// Returns the calls that have no result yet, oldest first, as (call id, their Item).
+    pub fn pending_calls(&self) -> impl Iterator<Item = (&str, &Item)> {
+        self.turn.items.iter().filter_map(|item| match &item.body {
+            ItemBody::ToolCall { call_id, .. } if self.result_of(call_id).is_none() => {
+                Some((call_id.as_str(), item))
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns the result Item of a call.
+    pub fn result_of(&self, call: &str) -> Option<&Item> {
+        self.turn
+            .items
+            .iter()
+            .rev()
+            .find(|item| matches!(&item.body, ItemBody::ToolResult { call_id, .. } if call_id == call))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! The rules as tables, and as a property: no sequence of wishes leaves a Turn with an open Item.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    ApprovalKind, DecidedBy, Decision, DeltaChannel, Event, HistoryMode, Identity, InputPart, Mode, Outcome,
+    QueuedInputId, Refusal, Scope, ThreadId, ThreadStatus,
+};
+
+const NOW: UnixMillis = UnixMillis(1_000);
+
+fn thread() -> ThreadState {
+    let wish = NewThread {
+        id: ThreadId::new("thread_20270104_q9w3k1"),
+        identity: Identity {
+            channel_name: "cli".into(),
+            ..Identity::default()
+        },
+        config: None,
+        history_mode: HistoryMode::Server,
+        display_name: None,
+    };
+    let Ok(Event::ThreadStarted { thread }) = wish.decide("/srv/tea", NOW) else {
+        panic!("refused")
+    };
+    ThreadState::new(*thread)
+}
+
+fn play(state: &mut ThreadState, events: &[Event]) -> Option<Turn> {
+    events
+        .iter()
+        .fold(None, |ended, event| state.apply(event, NOW).or(ended))
+}
+
+fn wish(text: &str) -> StartTurn {
+    StartTurn {
+        input: vec![InputPart::Text { text: text.into() }],
+        sender: None,
+        channel: Some("cli".into()),
+        features: TurnFeatures {
+            approvals: true,
+            ..TurnFeatures::default()
+        },
+    }
+}
+
+fn running(text: &str) -> ThreadState {
+    let mut state = thread();
+    let events = state.decide_start_turn(wish(text), NOW).unwrap();
+    play(&mut state, &events);
+    state
+}
+
+fn end(state: &mut ThreadState) -> Option<Turn> {
+    let events = state.decide_end_turn(Outcome::Completed, NOW);
+    play(state, &events)
+}
+
+fn question(id: &str, operation: &str) -> Approval {
+    Approval {
+        id: ApprovalId::new(id),
+        turn: TurnId(0),
+        item: ItemId(0),
+        call_id: "call_1".into(),
+        scope: Scope {
+            kind: ApprovalKind::Shell,
+            operation: operation.into(),
+            target: "/srv/tea".into(),
+        },
+        reason: String::new(),
+        opened_at: NOW,
+        expires_at: UnixMillis(2_000),
+    }
+}
+
+#[test]
+fn a_blank_channel_name_is_refused() {
+    let wish = NewThread {
+        id: ThreadId::new("t"),
+        identity: Identity {
+            channel_name: " ".into(),
+            ..Identity::default()
+        },
+        config: None,
+        history_mode: HistoryMode::Server,
+        display_name: None,
+    };
+    assert!(matches!(wish.decide("/", NOW), Err(Refusal::Invalid(_))));
+}
+
+#[test]
+fn status_changes_follow_the_table() {
+    use StatusChange::{Archive, Pause, Unarchive};
+    use ThreadStatus::{Active, Archived, Paused};
+    let table = [
+        (Active, Pause, Some(Paused)),
+        (Active, Archive, Some(Archived)),
+        (Active, Unarchive, None),
+        (Paused, Pause, None),
+        (Paused, Archive, Some(Archived)),
+        (Paused, Unarchive, None),
+        (Archived, Pause, None),
+        (Archived, Archive, None),
+        (Archived, Unarchive, Some(Active)),
+    ];
+    for (from, change, to) in table {
+        let mut state = thread();
+        state.header.status = from;
+        let events = state.decide_status(change);
+        let expected: Vec<_> = to
+            .into_iter()
+            .map(|new| Event::ThreadStatusChanged { previous: from, new })
+            .collect();
+        assert_eq!(events, expected, "{from} {change:?}");
+    }
+}
+
+#[test]
+fn only_an_active_idle_thread_takes_a_turn() {
+    for status in [ThreadStatus::Paused, ThreadStatus::Archived] {
+        let mut state = thread();
+        state.header.status = status;
+        let refusal = state.decide_start_turn(wish("hi"), NOW).unwrap_err();
+        assert!(matches!(refusal, Refusal::ThreadNotActive { .. }));
+        let refusal = state
+            .decide_enqueue(QueuedInputId::new("q"), wish("hi").input, None, NOW)
+            .unwrap_err();
+        assert!(matches!(refusal, Refusal::ThreadNotActive { .. }));
+    }
+    let refusal = running("hi").decide_start_turn(wish("again"), NOW).unwrap_err();
+    assert!(matches!(refusal, Refusal::TurnInProgress { turn: TurnId(1), .. }));
+}
+
+#[test]
+fn resume_is_refused_for_archived_and_reactivates_paused() {
+    let mut state = thread();
+    state.header.status = ThreadStatus::Archived;
+    assert!(state.decide_resume("me").is_err());
+    state.header.status = ThreadStatus::Paused;
+    assert_eq!(state.decide_resume("me").unwrap().len(), 2);
+    state.header.status = ThreadStatus::Active;
+    assert_eq!(
+        state.decide_resume("me").unwrap(),
+        [Event::ThreadResumed { by: "me".into() }]
+    );
+}
+
+#[test]
+fn first_message_names_the_thread_and_later_ones_do_not() {
+    let mut state = running("Boil water");
+    assert_eq!(state.header.display_name.as_deref(), Some("Boil water"));
+    end(&mut state);
+    let events = state.decide_start_turn(wish("Cool it"), NOW).unwrap();
+    assert_eq!(
+        events.iter().map(Event::kind).collect::<Vec<_>>(),
+        ["turnStarted", "itemAdded"]
+    );
+}
+
+#[test]
+fn interrupt_finds_the_turn_or_says_why_not() {
+    let mut state = running("hi");
+    assert_eq!(state.turn_to_interrupt("turn_001"), Ok(TurnId(1)));
+    assert_eq!(state.turn_to_interrupt(""), Ok(TurnId(1)));
+    assert!(matches!(
+        state.turn_to_interrupt("turn_002"),
+        Err(Refusal::TurnNotFound(_))
+    ));
+    assert!(matches!(
+        state.turn_to_interrupt("nonsense"),
+        Err(Refusal::TurnNotFound(_))
+    ));
+    end(&mut state);
+    assert!(matches!(
+        state.turn_to_interrupt("turn_001"),
+        Err(Refusal::TurnNotRunning(_))
+    ));
+    assert!(matches!(
+        state.turn_to_interrupt(""),
+        Err(Refusal::TurnNotRunning(_))
+    ));
+}
+
+#[test]
+fn opening_reasoning_completes_the_open_message() {
+    let mut state = running("hi");
+    let (first, events) = state
+        .decide_open_item(ItemBody::AgentMessage { text: String::new() }, NOW)
+        .unwrap();
+    play(&mut state, &events);
+    assert_eq!(state.push_text(first, DeltaChannel::AgentMessage, "Hel"), Some(0));
+    assert_eq!(state.push_text(first, DeltaChannel::AgentMessage, "lo"), Some(3));
+    let (_, events) = state
+        .decide_open_item(ItemBody::Reasoning { text: String::new() }, NOW)
+        .unwrap();
+    assert_eq!(
+        events.iter().map(Event::kind).collect::<Vec<_>>(),
+        ["itemCompleted", "itemStarted"]
+    );
+    play(&mut state, &events);
+    let done = state.live.as_ref().unwrap().item(first).unwrap();
+    assert_eq!(
+        (done.status, done.body.text()),
+        (ItemStatus::Completed, Some("Hello"))
+    );
+    assert_eq!(state.push_text(first, DeltaChannel::AgentMessage, "late"), None);
+}
+
+#[test]
+fn an_answer_for_the_session_settles_the_same_scope_and_is_remembered() {
+    let mut state = running("hi");
+    for id in ["a", "b"] {
+        let events = state.decide_ask(question(id, &format!("run {id}"))).unwrap();
+        play(&mut state, &events);
+    }
+    assert!(state.runtime().waiting_on_approval);
+    let by = DecidedBy::Client("one".into());
+    let events = state
+        .decide_answer(&ApprovalId::new("b"), Decision::AcceptForSession, &by, NOW)
+        .unwrap();
+    assert_eq!(events.len(), 2);
+    play(&mut state, &events);
+    assert!(!state.runtime().waiting_on_approval);
+    assert!(state.grants.contains("shell:*"));
+    let late = state.decide_answer(&ApprovalId::new("a"), Decision::Decline, &by, NOW);
+    assert_eq!(late, Err(Refusal::ApprovalNotOpen(ApprovalId::new("a"))));
+}
+
+#[test]
+fn the_end_of_a_turn_completes_items_and_cancels_approvals() {
+    let mut state = running("hi");
+    let (_, events) = state
+        .decide_open_item(ItemBody::AgentMessage { text: String::new() }, NOW)
+        .unwrap();
+    play(&mut state, &events);
+    let events = state.decide_ask(question("a", "rm -r /")).unwrap();
+    play(&mut state, &events);
+    let events = state.decide_end_turn(
+        Outcome::Cancelled {
+            reason: "Cancelled by request".into(),
+        },
+        NOW,
+    );
+    let kinds: Vec<_> = events.iter().map(Event::kind).collect();
+    assert_eq!(kinds, ["approvalResolved", "itemCompleted", "turnEnded"]);
+    let turn = play(&mut state, &events).unwrap();
+    assert!(turn.items.iter().all(|item| item.status == ItemStatus::Completed));
+    assert_eq!(state.runtime(), crate::Runtime::default());
+}
+
+#[test]
+fn queue_is_first_in_first_out_and_starts_only_when_idle() {
+    let mut state = running("one");
+    for id in ["a", "b"] {
+        let events = state
+            .decide_enqueue(QueuedInputId::new(id), wish(id).input, None, NOW)
+            .unwrap();
+        play(&mut state, &events);
+    }
+    assert_eq!(state.decide_start_queued(TurnFeatures::default(), NOW), None);
+    end(&mut state);
+    let events = state.decide_start_queued(TurnFeatures::default(), NOW).unwrap();
+    play(&mut state, &events);
+    assert_eq!(state.queue.len(), 1);
+    assert_eq!(state.live_turn(), Some(TurnId(2)));
+    let gone = state.decide_unqueue(&QueuedInputId::new("a"));
+    assert_eq!(gone, Err(Refusal::QueuedInputNotFound(QueuedInputId::new("a"))));
+    assert!(state.decide_unqueue(&QueuedInputId::new("b")).is_ok());
+}
+
+#[test]
+fn mode_keeps_the_rest_of_the_configuration() {
+    let mut state = thread();
+    let config: crate::ThreadConfig =
+        serde_json::from_str(r#"{"model":"brew-large","toolProfile":"x"}"#).unwrap();
+    let events = state.decide_configure(config);
+    play(&mut state, &events);
+    let events = state.decide_mode(Mode::Plan);
+    play(&mut state, &events);
+    let config = state.header.config.clone().unwrap();
+    assert_eq!(config.model.as_deref(), Some("brew-large"));
+    assert_eq!(config.extra["toolProfile"], "x");
+    assert_eq!(config.mode, Some(Mode::Plan));
+    assert_eq!(state.decide_mode(Mode::Plan), []);
+}
+
+proptest! {
+    /// Whatever an engine and its clients do, a Turn ends with every Item final, no Approval open, and
+    /// Items numbered without a gap; and replaying the events gives the same state.
+    #[test]
+    fn any_sequence_of_wishes_ends_in_a_clean_turn(steps in proptest::collection::vec(0u8..7, 0..40)) {
+        let mut state = running("go");
+        let mut copy = state.clone();
+        let mut history = Vec::new();
+        for (n, step) in steps.into_iter().enumerate() {
+            let text = || String::new();
+            let last = state.live.as_ref().map(|live| live.next_item().0 - 1).map_or(ItemId(0), ItemId);
+            let events = match step {
+                0 => state.decide_open_item(ItemBody::AgentMessage { text: text() }, NOW).map(|x| x.1),
+                1 => state.decide_open_item(ItemBody::Reasoning { text: text() }, NOW).map(|x| x.1),
+                2 => state.decide_ask(question(&n.to_string(), "ls")),
+                3 => {
+                    let open = state.approvals().first().map(|open| open.id.clone());
+                    open.and_then(|id| {
+                        state.decide_answer(&id, Decision::AcceptForSession, &DecidedBy::Policy, NOW).ok()
+                    })
+                }
+                4 => Some(state.decide_complete_item(last, None, NOW)),
+                5 => state
+                    .decide_add_item(ItemBody::Error { message: text(), code: text(), fatal: false }, NOW)
+                    .map(|x| x.1),
+                _ => Some(state.decide_close_approvals(NOW)),
+            };
+            let events = events.unwrap_or_default();
+            play(&mut state, &events);
+            history.extend(events);
+        }
+        play(&mut copy, &history);
+        prop_assert_eq!(&copy, &state);
+        let events = state.decide_end_turn(Outcome::Completed, NOW);
+        let turn = play(&mut state, &events).unwrap();
+        prop_assert!(turn.items.iter().all(|item| item.status == ItemStatus::Completed));
+        prop_assert!(turn.items.iter().zip(1..).all(|(item, n)| item.id == ItemId(n)));
+        prop_assert!(state.live.is_none());
+    }
+}

@@ -1,0 +1,247 @@
+//! Wishes about the open Turn: its Items, its Approvals, its end.
+
+use super::{LiveTurn, ThreadState};
+use crate::item::{CommandStatus, ExecutionStatus};
+use crate::{
+    Approval, ApprovalId, DecidedBy, Decision, Event, Item, ItemBody, ItemId, ItemStatus, Mode, Outcome,
+    Refusal, TurnId, UnixMillis,
+};
+
+/// Tool whose success in plan mode leaves a plan to be confirmed.
+const PLAN_TOOL: &str = "updatePlan";
+
+impl ThreadState {
+    /// Decides on opening an Item. Opening prose completes prose that is still open (03 §7 rule 5).
+    pub fn decide_open_item(&self, body: ItemBody, now: UnixMillis) -> Option<(ItemId, Vec<Event>)> {
+        let live = self.live.as_ref()?;
+        let mut events = if body.is_prose() {
+            live.completed_prose(now)
+        } else {
+            Vec::new()
+        };
+        let id = live.next_item();
+        let item = Item {
+            id,
+            status: ItemStatus::Started,
+            created_at: now,
+            completed_at: None,
+            body,
+        };
+        events.push(Event::ItemStarted {
+            turn: live.turn.id,
+            item: Box::new(item),
+        });
+        Some((id, events))
+    }
+
+    /// Decides on completing an open Item, with another body when one is given. No event when the Item is
+    /// not open (any more).
+    pub fn decide_complete_item(&self, id: ItemId, body: Option<ItemBody>, now: UnixMillis) -> Vec<Event> {
+        let Some(live) = &self.live else { return Vec::new() };
+        let Some(item) = live.item(id).filter(|item| item.status != ItemStatus::Completed) else {
+            return Vec::new();
+        };
+        vec![live.completed(item, body, now)]
+    }
+
+    /// Decides on an Item that is final at once. A tool result completes open prose (03 §7 rule 5).
+    pub fn decide_add_item(&self, body: ItemBody, now: UnixMillis) -> Option<(ItemId, Vec<Event>)> {
+        let live = self.live.as_ref()?;
+        let closes = matches!(body, ItemBody::ToolResult { .. });
+        let mut events = if closes {
+            live.completed_prose(now)
+        } else {
+            Vec::new()
+        };
+        let id = live.next_item();
+        events.push(Event::ItemAdded {
+            turn: live.turn.id,
+            item: Box::new(Item::whole(id, now, body)),
+        });
+        Some((id, events))
+    }
+
+    /// Decides on asking a person. `approval.item` is filled in here.
+    pub fn decide_ask(&self, mut approval: Approval) -> Option<Vec<Event>> {
+        let live = self.live.as_ref()?;
+        approval.turn = live.turn.id;
+        approval.item = live.next_item();
+        let body = ItemBody::ApprovalRequest {
+            approval_type: approval.scope.kind,
+            operation: approval.scope.operation.clone(),
+            target: approval.scope.target.clone(),
+            request_id: approval.id.clone(),
+            scope_key: approval.scope.session_key(),
+            reason: approval.reason.clone(),
+        };
+        let item = Item::whole(approval.item, approval.opened_at, body);
+        Some(vec![Event::ApprovalOpened {
+            item: Box::new(item),
+            approval: Box::new(approval),
+        }])
+    }
+
+    /// Decides on an answer. An answer for the session settles the open questions of the same scope too.
+    ///
+    /// # Errors
+    /// [`Refusal::ApprovalNotOpen`]: never asked, or another answer was first.
+    pub fn decide_answer(
+        &self,
+        id: &ApprovalId,
+        decision: Decision,
+        by: &DecidedBy,
+        now: UnixMillis,
+    ) -> Result<Vec<Event>, Refusal> {
+        let asked = self
+            .approval(id)
+            .ok_or_else(|| Refusal::ApprovalNotOpen(id.clone()))?;
+        let covers = matches!(decision, Decision::AcceptForSession | Decision::AcceptAlways);
+        let key = asked.scope.session_key();
+        let settled = self
+            .approvals()
+            .iter()
+            .filter(|open| open.id == *id || (covers && open.scope.session_key() == key));
+        let mut next = self.live.as_ref().map_or(ItemId(1), LiveTurn::next_item);
+        let events = settled.map(|open| {
+            let by = if open.id == *id {
+                by.clone()
+            } else {
+                DecidedBy::SameScope(id.clone())
+            };
+            let decision = if open.id == *id {
+                decision
+            } else {
+                Decision::Accept
+            };
+            let event = resolved(open, decision, by, next, now);
+            next = ItemId(next.0 + 1);
+            event
+        });
+        Ok(events.collect())
+    }
+
+    /// Decides on the end of the open Turn: open Items become final as they are, open Approvals are
+    /// settled as `cancel`, and the last event is the Turn's end.
+    pub fn decide_end_turn(&self, outcome: Outcome, now: UnixMillis) -> Vec<Event> {
+        let Some(live) = &self.live else { return Vec::new() };
+        let mut events = self.decide_close_approvals(now);
+        events.extend(
+            live.open_items()
+                .map(|item| live.completed(item, stopped_body(item, &outcome), now)),
+        );
+        let plan_pending = outcome == Outcome::Completed
+            && self
+                .header
+                .config
+                .as_ref()
+                .is_some_and(|config| config.mode() == Mode::Plan)
+            && live.ended_with_a_plan();
+        events.push(Event::TurnEnded {
+            turn: live.turn.id,
+            outcome,
+            completed_at: now,
+            usage: live.turn.usage,
+            plan_pending,
+        });
+        events
+    }
+
+    /// Settles every open Approval as `cancel`.
+    pub fn decide_close_approvals(&self, now: UnixMillis) -> Vec<Event> {
+        let Some(live) = &self.live else { return Vec::new() };
+        let first = live.next_item().0;
+        (first..)
+            .zip(&live.approvals)
+            .map(|(id, open)| resolved(open, Decision::Cancel, DecidedBy::Interrupt, ItemId(id), now))
+            .collect()
+    }
+
+    /// Returns the open Turn's number.
+    pub fn live_turn(&self) -> Option<TurnId> {
+        self.live.as_ref().map(|live| live.turn.id)
+    }
+}
+
+impl LiveTurn {
+    fn completed(&self, item: &Item, body: Option<ItemBody>, now: UnixMillis) -> Event {
+        let item = Item {
+            id: item.id,
+            status: ItemStatus::Completed,
+            created_at: item.created_at,
+            completed_at: Some(now),
+            body: body.unwrap_or_else(|| item.body.clone()),
+        };
+        Event::ItemCompleted {
+            turn: self.turn.id,
+            item: Box::new(item),
+        }
+    }
+
+    fn completed_prose(&self, now: UnixMillis) -> Vec<Event> {
+        self.open_items()
+            .filter(|item| item.body.is_prose())
+            .map(|item| self.completed(item, None, now))
+            .collect()
+    }
+
+    fn ended_with_a_plan(&self) -> bool {
+        let last_call = self.turn.items.iter().rev().find_map(|item| match &item.body {
+            ItemBody::ToolCall {
+                tool_name, call_id, ..
+            } => Some((tool_name, call_id)),
+            _ => None,
+        });
+        last_call.is_some_and(|(tool, call)| {
+            tool == PLAN_TOOL
+                && self
+                    .result_of(call)
+                    .is_some_and(|item| matches!(item.body, ItemBody::ToolResult { success: true, .. }))
+        })
+    }
+}
+
+fn resolved(open: &Approval, decision: Decision, by: DecidedBy, item: ItemId, now: UnixMillis) -> Event {
+    let body = ItemBody::ApprovalResponse {
+        request_id: open.id.clone(),
+        approved: decision.approves(),
+        decision,
+    };
+    Event::ApprovalResolved {
+        turn: open.turn,
+        approval: open.id.clone(),
+        decision,
+        by,
+        item: Box::new(Item::whole(item, now, body)),
+    }
+}
+
+/// Returns what an Item that was still open says when its Turn ends without it.
+fn stopped_body(item: &Item, outcome: &Outcome) -> Option<ItemBody> {
+    let cancelled = matches!(outcome, Outcome::Cancelled { .. });
+    match item.body.clone() {
+        ItemBody::CommandExecution(mut run) => {
+            run.status = if cancelled {
+                CommandStatus::Cancelled
+            } else {
+                CommandStatus::Failed
+            };
+            Some(ItemBody::CommandExecution(run))
+        }
+        ItemBody::ToolExecution {
+            call_id, tool_name, ..
+        } => Some(ItemBody::ToolExecution {
+            call_id,
+            tool_name,
+            status: if cancelled {
+                ExecutionStatus::Cancelled
+            } else {
+                ExecutionStatus::Failed
+            },
+            success: Some(false),
+            duration_ms: None,
+            result_preview: None,
+            error_message: Some(if cancelled { "cancelled" } else { "the turn failed" }.to_owned()),
+        }),
+        _ => None,
+    }
+}

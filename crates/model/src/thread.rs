@@ -1,0 +1,166 @@
+//! The values that describe a Thread apart from its Turns.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ThreadConfig, ThreadId, UnixMillis};
+
+/// Who is talking (AppServer protocol 02 §2.1).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Identity {
+    /// Channel, never blank.
+    pub channel_name: String,
+    /// Owner inside that channel.
+    pub user_id: Option<String>,
+    /// Free scope text.
+    pub channel_context: Option<String>,
+    /// Absolute path; `None` means the server's workspace.
+    pub workspace_path: Option<String>,
+}
+
+/// Life of a Thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadStatus {
+    /// Takes Turns.
+    Active,
+    /// Takes none until resumed.
+    Paused,
+    /// Put away; takes none until unarchived.
+    Archived,
+}
+
+impl ThreadStatus {
+    /// Returns the wire's and the store's word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Archived => "archived",
+        }
+    }
+}
+
+impl fmt::Display for ThreadStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Who keeps the model's history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HistoryMode {
+    /// We do.
+    #[default]
+    Server,
+    /// The client sends it with every Turn.
+    Client,
+}
+
+/// Where a Thread came from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum ThreadSource {
+    /// A person or a channel started it.
+    #[default]
+    User,
+}
+
+/// What is known of a Thread without its Turns (AppServer protocol 02 §2.2).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadHeader {
+    /// Its id.
+    pub id: ThreadId,
+    /// Workspace it was started for, as given.
+    pub workspace_path: String,
+    /// Owner inside the channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
+    /// Channel that started it; never changes.
+    pub origin_channel: String,
+    /// Scope inside the channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel_context: Option<String>,
+    /// Title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    /// Where it came from.
+    pub source: ThreadSource,
+    /// Life.
+    pub status: ThreadStatus,
+    /// When it was started.
+    pub created_at: UnixMillis,
+    /// When something last happened in it.
+    pub last_active_at: UnixMillis,
+    /// Who keeps the history.
+    pub history_mode: HistoryMode,
+    /// Its configuration, if any was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<ThreadConfig>,
+    /// Free labels.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// What lists show of a Thread's activity (AppServer protocol 02 §2.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Runtime {
+    /// A Turn runs or waits.
+    pub running: bool,
+    /// At least one Approval is open.
+    pub waiting_on_approval: bool,
+    /// A finished plan waits for a word.
+    pub waiting_on_plan_confirmation: bool,
+}
+
+/// Occupancy of the model's window (AppServer protocol 02 §2.7). Only `tokens` is stored; the thresholds
+/// follow from the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextUsage {
+    /// Tokens in the window now.
+    pub tokens: u64,
+}
+
+/// Effective window in tokens: 200,000 less the 20,000 kept for a summary (02 §2.7 defaults).
+pub const CONTEXT_WINDOW: u64 = 180_000;
+/// Tokens at which the conversation is compacted by itself.
+pub const AUTO_COMPACT_THRESHOLD: u64 = 167_000;
+/// Tokens from which a warning is shown.
+pub const WARNING_THRESHOLD: u64 = 147_000;
+/// Tokens from which an error is shown.
+pub const ERROR_THRESHOLD: u64 = 157_000;
+
+/// Longest title made from a first message, characters, before `...` (02 §3).
+const TITLE_CHARS: usize = 50;
+
+/// Returns the title a Thread without one gets from its first message, or `None` for a blank message.
+pub fn title_of(text: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() {
+        return None;
+    }
+    let mut title: String = line.chars().take(TITLE_CHARS).collect();
+    if line.chars().nth(TITLE_CHARS).is_some() {
+        title.push_str("...");
+    }
+    Some(title)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn title_is_the_first_text_cut_to_50_characters() {
+        assert_eq!(title_of("  \n "), None);
+        assert_eq!(title_of("Boil\n  water ").as_deref(), Some("Boil water"));
+        assert_eq!(title_of(&"é".repeat(50)), Some("é".repeat(50)));
+        assert_eq!(title_of(&"é".repeat(51)), Some("é".repeat(50) + "..."));
+    }
+}

@@ -1,0 +1,180 @@
+//! Turns: one user input and all that follows, and the running totals that belong to one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Item, TurnId, UnixMillis};
+
+/// Life of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnStatus {
+    /// The engine works.
+    Running,
+    /// At least one Approval is open.
+    WaitingApproval,
+    /// Ended well.
+    Completed,
+    /// Ended by an error.
+    Failed,
+    /// Ended by somebody's wish.
+    Cancelled,
+}
+
+impl TurnStatus {
+    /// Returns the wire's and the store's word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::WaitingApproval => "waitingApproval",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Returns the status of a word, if it is one.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [
+            Self::Running,
+            Self::WaitingApproval,
+            Self::Completed,
+            Self::Failed,
+            Self::Cancelled,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == word)
+    }
+}
+
+/// How a Turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Outcome {
+    /// The engine finished.
+    Completed,
+    /// The engine could not go on; the text is for the user.
+    Failed {
+        /// Why.
+        error: String,
+    },
+    /// Somebody stopped it.
+    Cancelled {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// Returns the final status.
+    pub fn status(&self) -> TurnStatus {
+        match self {
+            Self::Completed => TurnStatus::Completed,
+            Self::Failed { .. } => TurnStatus::Failed,
+            Self::Cancelled { .. } => TurnStatus::Cancelled,
+        }
+    }
+}
+
+/// Tokens billed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenUsage {
+    /// Read by the model.
+    pub input_tokens: u64,
+    /// Written by the model.
+    pub output_tokens: u64,
+}
+
+impl TokenUsage {
+    /// Returns both together.
+    pub fn total(self) -> u64 {
+        self.input_tokens + self.output_tokens
+    }
+
+    /// Adds another call's tokens.
+    pub fn add(&mut self, other: Self) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+    }
+
+    /// Whether nothing was used, which means "not known".
+    pub fn is_zero(self) -> bool {
+        self.total() == 0
+    }
+}
+
+/// What the client that started a Turn can do; decides which extra Items the Turn gets and whether anybody
+/// can be asked (AppServer protocol 01 §5, 04 §4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnFeatures {
+    /// Shell calls also appear as `commandExecution` Items.
+    #[serde(default)]
+    pub command_execution: bool,
+    /// Calls also appear as `toolExecution` Items.
+    #[serde(default)]
+    pub tool_execution: bool,
+    /// The starter can answer Approvals.
+    #[serde(default)]
+    pub approvals: bool,
+}
+
+/// A Turn, with the Items that the occasion calls for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// Number inside the Thread.
+    pub id: TurnId,
+    /// Life.
+    pub status: TurnStatus,
+    /// Its Items, in order of their ids.
+    pub items: Vec<Item>,
+    /// When it began.
+    pub started_at: UnixMillis,
+    /// When it ended.
+    pub completed_at: Option<UnixMillis>,
+    /// Tokens, when known.
+    pub usage: TokenUsage,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Channel that started it.
+    pub origin_channel: Option<String>,
+}
+
+/// How one file was changed by a Turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileChange {
+    /// Path relative to the workspace.
+    pub path: String,
+    /// `added`, `modified` or `deleted`.
+    pub status: FileChangeStatus,
+    /// Lines added.
+    pub additions: u64,
+    /// Lines removed.
+    pub deletions: u64,
+}
+
+/// Kind of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FileChangeStatus {
+    /// It was not there before.
+    Added,
+    /// It has other content.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+/// All file changes of a Turn so far (AppServer protocol 03 §9).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnDiff {
+    /// Unified diff, git style; empty when everything was undone.
+    pub diff: String,
+    /// One entry a file.
+    pub files: Vec<FileChange>,
+    /// Whether `diff` was cut at its limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}

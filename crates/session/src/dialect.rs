@@ -1,0 +1,34 @@
+//! What a dialect adds to a Session.
+
+use bobbin_core::{Encoded, Frame, WireMessage};
+use bobbin_model::{Approval, Decision, ThreadId};
+use bobbin_peer::PeerHandle;
+use futures_util::future::BoxFuture;
+
+/// One dialect as one connection speaks it, with that client's capabilities.
+pub trait Dialect: Send + Sync + 'static {
+    /// Returns where in a frame this connection's encoding is kept: connections with the same slot share
+    /// one encoding, so the slot says everything that [`Dialect::encode`] depends on besides the frame.
+    fn slot(&self) -> usize;
+
+    /// Returns the notifications of a frame; none is fine.
+    fn encode(&self, frame: &Frame) -> Encoded;
+
+    /// Whether this client wants a notification.
+    fn wants(&self, message: &WireMessage) -> bool;
+
+    /// Whether this client answers Approvals.
+    fn approves(&self) -> bool;
+
+    /// Returns the client's name, recorded with its answers.
+    fn client_name(&self) -> String;
+
+    /// Puts an open question to the client and waits for its answer. `None` means that it never will:
+    /// the connection is gone. The question stays open for others and for later.
+    fn ask<'a>(
+        &'a self,
+        peer: &'a PeerHandle,
+        thread: &'a ThreadId,
+        approval: &'a Approval,
+    ) -> BoxFuture<'a, Option<Decision>>;
+}

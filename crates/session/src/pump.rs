@@ -1,0 +1,178 @@
+//! The pump: takes what lies between the cursors and what is shown, encodes it, writes it, and takes more
+//! only after the flush.
+//!
+//! The slow-client ladder, from the top: a later cursor; joined Deltas; events read back from the store; a
+//! close with code 1013 and a reason. The pump is the only task that ever waits for this client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_core::{Backlog, Frame, FrameBody, ThreadHandle, join};
+use bobbin_model::{Event, ThreadId};
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use crate::Session;
+use crate::readers::Broken;
+
+/// Frames' bytes taken per cursor and flush.
+const BATCH_BYTES: usize = 64 << 10;
+/// Frames behind from which Deltas are joined.
+const JOIN_FROM: usize = 64;
+/// A flush that took longer than this marks a slow client, whose Deltas are joined.
+const SLOW_FLUSH: Duration = Duration::from_millis(20);
+/// Close code "try again later" (RFC 6455 registry).
+const TRY_AGAIN_LATER: u16 = 1013;
+/// Close code "internal error".
+const INTERNAL_ERROR: u16 = 1011;
+
+/// Serves one client until its connection is closed.
+pub(crate) async fn run(session: Arc<Session>) {
+    let closed = session.peer.closed();
+    let served = async {
+        let mut slow = false;
+        loop {
+            if !session.turn(&mut slow).await {
+                break;
+            }
+        }
+    };
+    tokio::pin!(closed, served);
+    tokio::select! {
+        () = &mut closed => {}
+        () = &mut served => closed.await,
+    }
+    session.readers.lock().close(session.hub.everyone());
+    session.asks.close().await;
+}
+
+impl Session {
+    /// Sends what there is, or waits for something. Returns whether there can be more.
+    async fn turn(&self, slow: &mut bool) -> bool {
+        let batch = self.readers.lock().take(&self.hub, BATCH_BYTES);
+        let idle = batch.frames.is_empty() && batch.behind.is_empty() && batch.greet.is_empty();
+        if !self.send(batch.frames, slow).await {
+            return false;
+        }
+        for thread in &batch.behind {
+            if !self.catch_up(thread, slow).await {
+                return false;
+            }
+        }
+        for handle in &batch.greet {
+            self.ask_open(handle).await;
+        }
+        if let Some(broken) = batch.broken {
+            self.close(broken);
+            return false;
+        }
+        if idle {
+            self.waker.woken().await;
+        }
+        true
+    }
+
+    async fn send(&self, frames: Vec<Arc<Frame>>, slow: &mut bool) -> bool {
+        if frames.is_empty() {
+            return true;
+        }
+        let frames = if *slow || frames.len() > JOIN_FROM { join(frames) } else { frames };
+        let mut messages: Vec<Bytes> = Vec::with_capacity(frames.len());
+        for frame in &frames {
+            let encoded = frame.encoded(self.dialect.slot(), |frame| self.dialect.encode(frame));
+            let wanted = encoded.iter().filter(|message| self.dialect.wants(message));
+            messages.extend(wanted.map(|message| message.json.clone()));
+        }
+        if !messages.is_empty() {
+            let started = Instant::now();
+            if self.peer.send_batch(messages).await.is_err() {
+                return false;
+            }
+            *slow = started.elapsed() > SLOW_FLUSH;
+        }
+        for frame in &frames {
+            self.follow_approvals(frame);
+        }
+        true
+    }
+
+    /// Asks what a frame opens and stops asking what it settles.
+    fn follow_approvals(&self, frame: &Frame) {
+        let FrameBody::Recorded(event) = &frame.body else { return };
+        match &**event {
+            Event::ApprovalOpened { approval, .. } if self.dialect.approves() => {
+                let behind = self.readers.lock().behind(&frame.thread);
+                if let Some((handle, ..)) = behind {
+                    self.asks.ask(&self.dialect, &self.peer, &handle, (**approval).clone());
+                }
+            }
+            Event::ApprovalResolved { approval, .. } => self.asks.settled(approval),
+            _ => {}
+        }
+    }
+
+    /// Asks the questions that were open before this client came.
+    async fn ask_open(&self, handle: &Arc<ThreadHandle>) {
+        match self.hub.snapshot(handle).await {
+            Ok(snapshot) => {
+                for approval in snapshot.state.approvals() {
+                    self.asks.ask(&self.dialect, &self.peer, handle, approval.clone());
+                }
+            }
+            Err(error) => tracing::debug!(thread = %handle.id(), %error, "open approvals are not known"),
+        }
+    }
+
+    /// Reads back what a cursor missed. Returns whether the client can go on.
+    async fn catch_up(&self, thread: &ThreadId, slow: &mut bool) -> bool {
+        let Some((handle, next, shown)) = self.readers.lock().behind(thread) else { return true };
+        let known = |turn, item| {
+            shown.iter().find(|known| (known.0, known.1) == (turn, item)).map_or(0, |known| known.2)
+        };
+        match self.hub.backlog(&handle, next, known).await {
+            Ok(Backlog::Frames { frames, next }) => {
+                let frames = self.readers.lock().caught_up(thread, frames, next);
+                for part in parts(frames) {
+                    if !self.send(part, slow).await {
+                        return false;
+                    }
+                }
+                true
+            }
+            Ok(Backlog::TooFar) => {
+                self.close(Broken::TooFarBehind);
+                false
+            }
+            Err(error) => {
+                tracing::warn!(%thread, %error, "a backlog cannot be read");
+                self.close(Broken::ThreadFailed);
+                false
+            }
+        }
+    }
+
+    fn close(&self, broken: Broken) {
+        let (code, reason) = match broken {
+            Broken::TooFarBehind => (TRY_AGAIN_LATER, "too far behind; reconnect and read the thread"),
+            Broken::ThreadFailed => (INTERNAL_ERROR, "a thread could not be stored; reconnect"),
+        };
+        self.peer.close_with(code, reason);
+    }
+}
+
+/// Cuts a backlog into batches.
+fn parts(frames: Vec<Arc<Frame>>) -> Vec<Vec<Arc<Frame>>> {
+    let mut parts: Vec<Vec<Arc<Frame>>> = Vec::new();
+    let mut bytes = BATCH_BYTES;
+    for frame in frames {
+        bytes += frame.bytes();
+        match parts.last_mut() {
+            Some(part) if bytes <= BATCH_BYTES => part.push(frame),
+            _ => {
+                bytes = frame.bytes();
+                parts.push(vec![frame]);
+            }
+        }
+    }
+    parts
+}

@@ -1,0 +1,18 @@
+//! Which Threads a list shows (AppServer protocol 02 §5.3).
+
+/// A filter; see the fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Threads of this workspace.
+    pub workspace_path: String,
+    /// Threads of this user, if given.
+    pub user_id: Option<String>,
+    /// Threads of exactly this context; `None` means Threads without one.
+    pub channel_context: Option<String>,
+    /// Threads that were put away too.
+    pub include_archived: bool,
+    /// Besides, every Thread of the workspace that one of these channels started.
+    pub cross_channel_origins: Vec<String>,
+    /// Of all those only Threads this channel started, whatever its case.
+    pub origin_channel: Option<String>,
+}

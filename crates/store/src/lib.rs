@@ -1,0 +1,23 @@
+//! The only room that knows SQL: one batching writer, a reader pool, migrations.
+//!
+//! [`Store`] is what the rest of the server sees and has nothing of SQLite in it; [`SqliteStore`] is the
+//! implementation. A write is acknowledged after its commit. Reads see committed state and never a whole
+//! Thread at once, except for the one open Turn.
+
+mod error;
+mod filter;
+mod open;
+mod project;
+mod read;
+mod row;
+mod sqlite;
+mod store;
+mod write;
+mod writer;
+
+pub use error::StoreError;
+pub use filter::ListFilter;
+pub use open::{Durability, Options};
+pub use sqlite::SqliteStore;
+pub use store::{LoadedThread, Receipt, Store, StoreStats, ThreadSummary};
+pub use write::{Step, StepObserver, StoredEvent, Summary, TextPart, Write};

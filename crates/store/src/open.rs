@@ -1,0 +1,124 @@
+//! Opening the database: permissions, pragmas, migrations, and what a new process must undo.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::SqlitePool;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+
+use crate::{StepObserver, StoreError};
+
+/// How safe a commit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// A commit survives a power cut.
+    #[default]
+    Full,
+    /// A commit survives the process; a power cut may lose the last ones, never damage the rest.
+    Normal,
+}
+
+/// How a store is opened.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// How safe a commit is.
+    pub durability: Durability,
+    /// Told of each durable step; for tests.
+    pub on_step: Option<StepObserver>,
+}
+
+/// Readers at most: more than cores, since some wait for the disk.
+const READERS: u32 = 4;
+/// How long a statement waits for another process's lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The two pools of one database.
+pub(crate) struct Pools {
+    pub(crate) writer: SqlitePool,
+    pub(crate) readers: SqlitePool,
+}
+
+static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
+
+pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreError> {
+    refuse_network_file_system(path)?;
+    create_private(path)?;
+    let failed = |error: sqlx::Error| StoreError::Open {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    let connect = SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(match options.durability {
+            Durability::Full => SqliteSynchronous::Full,
+            Durability::Normal => SqliteSynchronous::Normal,
+        })
+        .busy_timeout(BUSY_TIMEOUT)
+        .foreign_keys(true)
+        .optimize_on_close(false, None);
+    let writer = SqlitePoolOptions::new()
+        .max_connections(1)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connect_with(connect.clone())
+        .await
+        .map_err(failed)?;
+    MIGRATIONS.run(&writer).await.map_err(|error| StoreError::Open {
+        path: path.to_owned(),
+        reason: format!("{error}; it may have been written by a newer version"),
+    })?;
+    // What was accepted "for this session" ends with the process that was asked.
+    sqlx::query("UPDATE thread SET grants = '[]' WHERE grants <> '[]'")
+        .execute(&writer)
+        .await
+        .map_err(failed)?;
+    let readers = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .connect_with(connect.read_only(true))
+        .await
+        .map_err(failed)?;
+    Ok(Pools { writer, readers })
+}
+
+/// Creates the file for its owner only; conversations are nobody else's business.
+fn create_private(path: &Path) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let opened = options.open(path);
+    opened.map(drop).map_err(|error| StoreError::Open {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn refuse_network_file_system(path: &Path) -> Result<(), StoreError> {
+    use nix::sys::statfs::{FsType, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, statfs};
+    /// `CIFS_SUPER_MAGIC` and `SMB2_SUPER_MAGIC` of `linux/magic.h`, which nix does not name.
+    const CIFS: FsType = FsType(0xff53_4d42);
+    const SMB2: FsType = FsType(0xfe53_4d42);
+    let Some(directory) = path.parent() else {
+        return Ok(());
+    };
+    let Ok(found) = statfs(directory) else {
+        return Ok(());
+    };
+    let kind = match found.filesystem_type() {
+        NFS_SUPER_MAGIC => "NFS",
+        SMB_SUPER_MAGIC | CIFS | SMB2 => "SMB",
+        _ => return Ok(()),
+    };
+    Err(StoreError::NetworkFileSystem {
+        path: path.to_owned(),
+        kind,
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refuse_network_file_system(_: &Path) -> Result<(), StoreError> {
+    Ok(())
+}

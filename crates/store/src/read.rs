@@ -1,0 +1,297 @@
+//! Reads: every one bounded by an index range, none over a whole Thread.
+
+use std::collections::BTreeMap;
+
+use bobbin_model::{Approval, Event, Item, ItemStatus, LiveTurn, Scope, Seq, ThreadId, Turn, TurnId};
+use sqlx::{SqliteConnection, SqlitePool};
+
+use crate::project::number;
+use crate::row::{EventRow, ThreadRow, TurnRow};
+use crate::write::json;
+use crate::{ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary};
+
+type Read<T> = Result<T, StoreError>;
+
+pub(crate) async fn load(pool: &SqlitePool, id: &ThreadId) -> Read<Option<LoadedThread>> {
+    // One transaction, so that the row and the open Turn are of the same moment.
+    let mut connection = pool.begin().await?;
+    let row: Option<ThreadRow> =
+        sqlx::query_as("SELECT * FROM thread WHERE thread_id = ? AND deleted_at IS NULL")
+            .bind(id.as_str().to_owned())
+            .fetch_optional(&mut *connection)
+            .await?;
+    let Some(row) = row else { return Ok(None) };
+    let mut loaded = row.into_loaded()?;
+    loaded.state.live = open_turn(&mut connection, id).await?;
+    Ok(Some(loaded))
+}
+
+async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Option<LiveTurn>> {
+    let row: Option<TurnRow> = sqlx::query_as(
+        "SELECT * FROM turn WHERE thread_id = ? AND completed_at IS NULL ORDER BY turn_no DESC LIMIT 1",
+    )
+    .bind(id.as_str().to_owned())
+    .fetch_optional(&mut *connection)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let features = serde_json::from_str(&row.features).map_err(|error| StoreError::CorruptThread {
+        thread: id.clone(),
+        reason: format!("features of turn {}: {error}", row.turn_no),
+    })?;
+    let diff_seq = row.diff_seq;
+    let mut turn = row.into_turn(id)?;
+    turn.items = items(connection, id, turn.id, turn.id)
+        .await?
+        .remove(&turn.id)
+        .unwrap_or_default();
+    add_text(connection, id, &mut turn).await?;
+    let mut live = LiveTurn::new(turn.id, turn.started_at, turn.origin_channel.clone(), features);
+    live.turn = turn;
+    add_approvals(connection, id, &mut live).await?;
+    let started: Vec<(String,)> =
+        sqlx::query_as("SELECT call_id FROM call_started WHERE thread_id = ? AND turn_no = ?")
+            .bind(id.as_str().to_owned())
+            .bind(live.turn.id.0)
+            .fetch_all(&mut *connection)
+            .await?;
+    live.started_calls = started.into_iter().map(|row| row.0).collect();
+    if let Some(seq) = diff_seq {
+        let event = one_event(connection, id, seq).await?;
+        if let Event::DiffUpdated { diff, .. } = &*event.event {
+            live.diff = Some(diff.clone());
+        }
+    }
+    Ok(Some(live))
+}
+
+async fn add_text(connection: &mut SqliteConnection, id: &ThreadId, turn: &mut Turn) -> Read<()> {
+    let parts: Vec<(u32, String)> = sqlx::query_as(
+        "SELECT item_no, text FROM item_text WHERE thread_id = ? AND turn_no = ? ORDER BY part_id",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(turn.id.0)
+    .fetch_all(connection)
+    .await?;
+    for (item_no, text) in parts {
+        let open = turn
+            .items
+            .iter_mut()
+            .find(|item| item.id.0 == item_no && item.status != ItemStatus::Completed);
+        if let Some(item) = open
+            && let Some(stream) = item.body.text_mut()
+        {
+            stream.push_str(&text);
+            item.status = ItemStatus::Streaming;
+        }
+    }
+    Ok(())
+}
+
+async fn add_approvals(connection: &mut SqliteConnection, id: &ThreadId, live: &mut LiveTurn) -> Read<()> {
+    let rows: Vec<(String, i64, Option<String>)> = sqlx::query_as(
+        "SELECT call_id, seq, decision FROM approval WHERE thread_id = ? AND turn_no = ? ORDER BY seq",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(live.turn.id.0)
+    .fetch_all(&mut *connection)
+    .await?;
+    for (call_id, seq, decision) in rows {
+        let corrupt = |reason| StoreError::CorruptThread {
+            thread: id.clone(),
+            reason,
+        };
+        if let Some(decision) = decision {
+            let decision = serde_json::from_str(&decision)
+                .map_err(|error| corrupt(format!("decision about {call_id}: {error}")))?;
+            live.decided.insert(call_id, decision);
+        } else {
+            let event = one_event(connection, id, seq).await?;
+            let approval: Approval = match &*event.event {
+                Event::ApprovalOpened { approval, .. } => (**approval).clone(),
+                other => {
+                    return Err(corrupt(format!(
+                        "event {seq} is {} and opens no approval",
+                        other.kind()
+                    )));
+                }
+            };
+            live.approvals.push(approval);
+        }
+    }
+    Ok(())
+}
+
+async fn one_event(connection: &mut SqliteConnection, id: &ThreadId, seq: i64) -> Read<StoredEvent> {
+    let row: EventRow =
+        sqlx::query_as("SELECT seq, version, at, payload FROM event WHERE thread_id = ? AND seq = ?")
+            .bind(id.as_str().to_owned())
+            .bind(seq)
+            .fetch_one(connection)
+            .await?;
+    row.decode(id)
+}
+
+/// Reads the Items of a range of Turns, in order.
+async fn items(
+    connection: &mut SqliteConnection,
+    id: &ThreadId,
+    first: TurnId,
+    last: TurnId,
+) -> Read<BTreeMap<TurnId, Vec<Item>>> {
+    let rows: Vec<EventRow> = sqlx::query_as(
+        "SELECT e.seq, e.version, e.at, e.payload FROM item i \
+         JOIN event e ON e.thread_id = i.thread_id AND e.seq = i.seq \
+         WHERE i.thread_id = ? AND i.turn_no BETWEEN ? AND ? ORDER BY i.turn_no, i.item_no",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(first.0)
+    .bind(last.0)
+    .fetch_all(connection)
+    .await?;
+    let mut turns: BTreeMap<TurnId, Vec<Item>> = BTreeMap::new();
+    for row in rows {
+        let stored = row.decode(id)?;
+        let (turn, item) = match &*stored.event {
+            Event::ItemStarted { turn, item }
+            | Event::ItemCompleted { turn, item }
+            | Event::ItemAdded { turn, item }
+            | Event::ApprovalResolved { turn, item, .. } => (*turn, item),
+            Event::ApprovalOpened { item, approval } => (approval.turn, item),
+            other => {
+                return Err(StoreError::CorruptEvent {
+                    thread: id.clone(),
+                    seq: stored.seq,
+                    reason: format!("{} carries no item", other.kind()),
+                });
+            }
+        };
+        turns.entry(turn).or_default().push((**item).clone());
+    }
+    Ok(turns)
+}
+
+pub(crate) async fn turns(
+    pool: &SqlitePool,
+    id: &ThreadId,
+    first: TurnId,
+    last: TurnId,
+    limit: u32,
+) -> Read<Vec<Turn>> {
+    let mut connection = pool.begin().await?;
+    let rows: Vec<TurnRow> = sqlx::query_as(
+        "SELECT * FROM turn WHERE thread_id = ? AND turn_no BETWEEN ? AND ? ORDER BY turn_no LIMIT ?",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(first.0)
+    .bind(last.0)
+    .bind(limit)
+    .fetch_all(&mut *connection)
+    .await?;
+    let (Some(from), Some(to)) = (rows.first(), rows.last()) else {
+        return Ok(Vec::new());
+    };
+    let mut all = items(&mut connection, id, TurnId(from.turn_no), TurnId(to.turn_no)).await?;
+    let turns = rows.into_iter().map(|row| {
+        let mut turn = row.into_turn(id)?;
+        turn.items = all.remove(&turn.id).unwrap_or_default();
+        Ok(turn)
+    });
+    turns.collect()
+}
+
+pub(crate) async fn events(
+    pool: &SqlitePool,
+    id: &ThreadId,
+    after: Seq,
+    up_to: Seq,
+    limit: u32,
+) -> Read<Vec<StoredEvent>> {
+    let rows: Vec<EventRow> = sqlx::query_as(
+        "SELECT seq, version, at, payload FROM event WHERE thread_id = ? AND seq > ? AND seq <= ? \
+         ORDER BY seq LIMIT ?",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(number(after))
+    .bind(number(up_to))
+    .bind(limit)
+    .fetch_all(pool)
+    .await?;
+    rows.into_iter().map(|row| row.decode(id)).collect()
+}
+
+pub(crate) async fn recent_events(
+    pool: &SqlitePool,
+    id: &ThreadId,
+    up_to: Seq,
+    limit: u32,
+) -> Read<Vec<StoredEvent>> {
+    let rows: Vec<EventRow> = sqlx::query_as(
+        "SELECT seq, version, at, payload FROM event WHERE thread_id = ? AND seq <= ? ORDER BY seq DESC LIMIT ?",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(number(up_to))
+    .bind(limit)
+    .fetch_all(pool)
+    .await?;
+    rows.into_iter().rev().map(|row| row.decode(id)).collect()
+}
+
+/// Columns a list needs, with the rest of a row as constants: configuration and queue are not read.
+const SUMMARY: &str = "SELECT thread_id, workspace_path, user_id, origin_channel, channel_context, source, \
+    history_mode, created_at, metadata, display_name, status, last_active_at, last_turn, turn_count, running, \
+    waiting_approval, plan_pending, context_tokens, NULL AS config, '[]' AS queue, NULL AS plan, '[]' AS grants, \
+    head_seq FROM thread WHERE deleted_at IS NULL AND workspace_path = ";
+
+pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<ThreadSummary>> {
+    let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(SUMMARY);
+    query.push_bind(filter.workspace_path);
+    if !filter.include_archived {
+        query.push(" AND status <> 'archived'");
+    }
+    query
+        .push(" AND ((channel_context IS ")
+        .push_bind(filter.channel_context);
+    if let Some(user) = filter.user_id {
+        query.push(" AND user_id = ").push_bind(user);
+    }
+    query.push(")");
+    if !filter.cross_channel_origins.is_empty() {
+        query.push(" OR origin_channel IN (");
+        let mut names = query.separated(", ");
+        for name in filter.cross_channel_origins {
+            names.push_bind(name);
+        }
+        query.push(")");
+    }
+    query.push(")");
+    if let Some(channel) = filter.origin_channel {
+        query
+            .push(" AND origin_channel = ")
+            .push_bind(channel)
+            .push(" COLLATE NOCASE");
+    }
+    query.push(" ORDER BY last_active_at DESC, thread_id DESC");
+    let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
+    rows.into_iter().map(ThreadRow::into_summary).collect()
+}
+
+pub(crate) async fn threads_with_open_turns(pool: &SqlitePool) -> Read<Vec<ThreadId>> {
+    let rows: Vec<(String,)> = sqlx::query_as(
+        "SELECT DISTINCT turn.thread_id FROM turn JOIN thread USING (thread_id) \
+         WHERE completed_at IS NULL AND deleted_at IS NULL",
+    )
+    .fetch_all(pool)
+    .await?;
+    Ok(rows.into_iter().map(|row| ThreadId::new(row.0)).collect())
+}
+
+pub(crate) async fn is_remembered(pool: &SqlitePool, scope: &Scope) -> Read<bool> {
+    let row: Option<(i64,)> =
+        sqlx::query_as("SELECT 1 FROM approval_rule WHERE kind = ? AND operation = ? AND target = ?")
+            .bind(json(&scope.kind))
+            .bind(scope.operation.clone())
+            .bind(scope.target.clone())
+            .fetch_optional(pool)
+            .await?;
+    Ok(row.is_some())
+}

@@ -1,0 +1,194 @@
+//! Rows into values. Damage is an error that names its place, never an empty value.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bobbin_model::{
+    ContextUsage, Event, Runtime, Seq, ThreadHeader, ThreadId, ThreadState, ThreadStatus, TokenUsage, Turn,
+    TurnId, TurnStatus, UnixMillis,
+};
+use serde::de::DeserializeOwned;
+
+use crate::{LoadedThread, StoreError, StoredEvent, ThreadSummary};
+
+/// A Thread's row.
+#[derive(Debug, sqlx::FromRow)]
+pub(crate) struct ThreadRow {
+    thread_id: String,
+    workspace_path: String,
+    user_id: Option<String>,
+    origin_channel: String,
+    channel_context: Option<String>,
+    source: String,
+    history_mode: String,
+    created_at: i64,
+    metadata: String,
+    display_name: Option<String>,
+    status: String,
+    last_active_at: i64,
+    last_turn: u32,
+    turn_count: u32,
+    running: bool,
+    waiting_approval: bool,
+    plan_pending: bool,
+    context_tokens: i64,
+    config: Option<String>,
+    queue: String,
+    plan: Option<String>,
+    grants: String,
+    head_seq: i64,
+}
+
+impl ThreadRow {
+    /// Returns what a list shows.
+    pub(crate) fn into_summary(self) -> Result<ThreadSummary, StoreError> {
+        let runtime = Runtime {
+            running: self.running,
+            waiting_on_approval: self.waiting_approval,
+            waiting_on_plan_confirmation: self.plan_pending,
+        };
+        let turn_count = self.turn_count;
+        Ok(ThreadSummary {
+            header: self.header(false)?,
+            turn_count,
+            runtime,
+        })
+    }
+
+    /// Returns the state without an open Turn.
+    pub(crate) fn into_loaded(self) -> Result<LoadedThread, StoreError> {
+        let head_seq = Seq(u64::try_from(self.head_seq).unwrap_or(0));
+        let queue = self.json("queue", &self.queue)?;
+        let plan = self
+            .plan
+            .as_deref()
+            .map(|plan| self.json("plan", plan))
+            .transpose()?;
+        let grants: BTreeSet<String> = self.json("grants", &self.grants)?;
+        let (last_turn, turn_count) = (TurnId(self.last_turn), self.turn_count);
+        let tokens = u64::try_from(self.context_tokens).unwrap_or(0);
+        let plan_pending = self.plan_pending;
+        let state = ThreadState {
+            header: self.header(true)?,
+            last_turn,
+            turn_count,
+            queue,
+            plan,
+            context: ContextUsage { tokens },
+            plan_pending,
+            grants,
+            live: None,
+        };
+        Ok(LoadedThread { state, head_seq })
+    }
+
+    fn header(self, with_config: bool) -> Result<ThreadHeader, StoreError> {
+        let config = self.config.as_deref().filter(|_| with_config);
+        let status = match self.status.as_str() {
+            "active" => ThreadStatus::Active,
+            "paused" => ThreadStatus::Paused,
+            "archived" => ThreadStatus::Archived,
+            other => return Err(self.corrupt(format!("status {other:?}"))),
+        };
+        Ok(ThreadHeader {
+            source: self.json("source", &self.source)?,
+            history_mode: self.json("history_mode", &self.history_mode)?,
+            config: config.map(|config| self.json("config", config)).transpose()?,
+            metadata: self.json("metadata", &self.metadata)?,
+            id: ThreadId::new(self.thread_id),
+            workspace_path: self.workspace_path,
+            user_id: self.user_id,
+            origin_channel: self.origin_channel,
+            channel_context: self.channel_context,
+            display_name: self.display_name,
+            status,
+            created_at: UnixMillis(self.created_at),
+            last_active_at: UnixMillis(self.last_active_at),
+        })
+    }
+
+    fn json<T: DeserializeOwned>(&self, column: &str, text: &str) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|error| self.corrupt(format!("{column}: {error}")))
+    }
+
+    fn corrupt(&self, reason: String) -> StoreError {
+        StoreError::CorruptThread {
+            thread: ThreadId::new(self.thread_id.as_str()),
+            reason,
+        }
+    }
+}
+
+/// An event's row.
+#[derive(Debug, sqlx::FromRow)]
+pub(crate) struct EventRow {
+    pub(crate) seq: i64,
+    pub(crate) version: i64,
+    pub(crate) at: i64,
+    pub(crate) payload: String,
+}
+
+impl EventRow {
+    /// Decodes the payload by its version.
+    pub(crate) fn decode(self, thread: &ThreadId) -> Result<StoredEvent, StoreError> {
+        let seq = Seq(u64::try_from(self.seq).unwrap_or(0));
+        let corrupt = |reason: String| StoreError::CorruptEvent {
+            thread: thread.clone(),
+            seq,
+            reason,
+        };
+        let event: Event = match self.version {
+            bobbin_model::event::PAYLOAD_VERSION => {
+                serde_json::from_str(&self.payload).map_err(|error| corrupt(error.to_string()))?
+            }
+            other => {
+                return Err(corrupt(format!(
+                    "payload version {other} is not known to this server"
+                )));
+            }
+        };
+        Ok(StoredEvent {
+            seq,
+            at: UnixMillis(self.at),
+            event: Arc::new(event),
+        })
+    }
+}
+
+/// A Turn's row.
+#[derive(Debug, sqlx::FromRow)]
+pub(crate) struct TurnRow {
+    pub(crate) turn_no: u32,
+    status: String,
+    started_at: i64,
+    completed_at: Option<i64>,
+    input_tokens: i64,
+    output_tokens: i64,
+    error: Option<String>,
+    origin_channel: Option<String>,
+    pub(crate) features: String,
+    pub(crate) diff_seq: Option<i64>,
+}
+
+impl TurnRow {
+    /// Returns the Turn without Items.
+    pub(crate) fn into_turn(self, thread: &ThreadId) -> Result<Turn, StoreError> {
+        let status = TurnStatus::from_word(&self.status).ok_or_else(|| StoreError::CorruptThread {
+            thread: thread.clone(),
+            reason: format!("turn {} has status {:?}", self.turn_no, self.status),
+        })?;
+        Ok(Turn {
+            id: TurnId(self.turn_no),
+            status,
+            items: Vec::new(),
+            started_at: UnixMillis(self.started_at),
+            completed_at: self.completed_at.map(UnixMillis),
+            usage: TokenUsage {
+                input_tokens: u64::try_from(self.input_tokens).unwrap_or(0),
+                output_tokens: u64::try_from(self.output_tokens).unwrap_or(0),
+            },
+            error: self.error,
+            origin_channel: self.origin_channel,
+        })
+    }
+}

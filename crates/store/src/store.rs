@@ -1,0 +1,105 @@
+//! The store as the rest of the server sees it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bobbin_model::{Runtime, Scope, Seq, ThreadHeader, ThreadId, ThreadState, Turn, TurnId};
+use futures_util::future::BoxFuture;
+use tokio::sync::oneshot;
+
+use crate::{ListFilter, StoreError, StoredEvent, Write};
+
+/// A future of a store's answer.
+type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// Durable storage of Threads.
+pub trait Store: Send + Sync + 'static {
+    /// Hands over a write, waiting for room in the writer's queue. Writes of one caller are committed in
+    /// the order of their submission.
+    fn submit(&self, write: Write) -> Answer<'_, Receipt>;
+
+    /// Reads a Thread with its open Turn, or `None` when there is none.
+    fn load(&self, id: &ThreadId) -> Answer<'_, Option<LoadedThread>>;
+
+    /// Lists Threads, newest activity first, ties by id, newest first.
+    fn list(&self, filter: ListFilter) -> Answer<'_, Vec<ThreadSummary>>;
+
+    /// Reads up to `limit` Turns with their Items, from `first` to `last`, in order.
+    fn turns(&self, id: &ThreadId, first: TurnId, last: TurnId, limit: u32) -> Answer<'_, Vec<Turn>>;
+
+    /// Reads one Turn with its Items.
+    fn turn(&self, id: &ThreadId, turn: TurnId) -> Answer<'_, Option<Turn>>;
+
+    /// Reads up to `limit` events after one number and up to another, in order.
+    fn events(&self, id: &ThreadId, after: Seq, up_to: Seq, limit: u32) -> Answer<'_, Vec<StoredEvent>>;
+
+    /// Reads the newest `limit` events up to a number, in order.
+    fn recent_events(&self, id: &ThreadId, up_to: Seq, limit: u32) -> Answer<'_, Vec<StoredEvent>>;
+
+    /// Returns the Threads whose newest Turn has not ended.
+    fn threads_with_open_turns(&self) -> Answer<'_, Vec<ThreadId>>;
+
+    /// Whether an operation was accepted for ever.
+    fn is_remembered(&self, scope: &Scope) -> Answer<'_, bool>;
+
+    /// Returns figures.
+    fn stats(&self) -> StoreStats;
+
+    /// Finishes what was handed over and closes. Later calls fail with [`StoreError::Closed`].
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Resolves when a write is committed, or with why it is not.
+#[derive(Debug)]
+pub struct Receipt(oneshot::Receiver<Result<(), StoreError>>);
+
+impl Receipt {
+    /// Makes a receipt that whoever holds the sender fulfils.
+    pub fn new(done: oneshot::Receiver<Result<(), StoreError>>) -> Self {
+        Self(done)
+    }
+}
+
+impl Future for Receipt {
+    type Output = Result<(), StoreError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0)
+            .poll(context)
+            .map(|done| done.unwrap_or(Err(StoreError::Closed)))
+    }
+}
+
+/// A Thread as it is on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedThread {
+    /// Its state, with the open Turn.
+    pub state: ThreadState,
+    /// No Seq above this was ever shown.
+    pub head_seq: Seq,
+}
+
+/// What a list shows of a Thread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadSummary {
+    /// Its header, without configuration.
+    pub header: ThreadHeader,
+    /// How many Turns it has.
+    pub turn_count: u32,
+    /// What it is doing.
+    pub runtime: Runtime,
+}
+
+/// Figures of a store since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoreStats {
+    /// Writes waiting for the writer.
+    pub queued_writes: usize,
+    /// Transactions committed.
+    pub commits: u64,
+    /// Writes in them.
+    pub writes: u64,
+    /// Events in them.
+    pub events: u64,
+}

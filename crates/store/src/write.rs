@@ -1,0 +1,119 @@
+//! What an owner hands to the writer.
+
+use std::sync::Arc;
+
+use bobbin_model::{Event, ItemId, Scope, Seq, ThreadId, ThreadState, TurnId, UnixMillis};
+use serde::Serialize;
+
+/// An event with its number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredEvent {
+    /// Its number in the Thread.
+    pub seq: Seq,
+    /// When it happened.
+    pub at: UnixMillis,
+    /// What happened.
+    pub event: Arc<Event>,
+}
+
+/// A piece of streamed text of an open Item, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextPart {
+    /// The Turn.
+    pub turn: TurnId,
+    /// The open Item.
+    pub item: ItemId,
+    /// The piece.
+    pub text: Arc<str>,
+}
+
+/// One write: all of it is committed or none.
+#[derive(Debug)]
+pub struct Write {
+    /// The Thread.
+    pub thread: ThreadId,
+    /// Its new events, in order.
+    pub events: Vec<StoredEvent>,
+    /// Its row after them.
+    pub state: Summary,
+    /// No Seq above this will be shown before the next write.
+    pub head_seq: Seq,
+    /// Streamed text.
+    pub text: Vec<TextPart>,
+    /// An operation accepted for ever.
+    pub remember: Option<Scope>,
+}
+
+/// A Thread's row as far as events change it.
+#[derive(Debug)]
+pub struct Summary {
+    pub(crate) display_name: Option<String>,
+    pub(crate) status: &'static str,
+    pub(crate) last_active_at: i64,
+    pub(crate) last_turn: u32,
+    pub(crate) turn_count: u32,
+    pub(crate) running: bool,
+    pub(crate) waiting_approval: bool,
+    pub(crate) plan_pending: bool,
+    pub(crate) context_tokens: u64,
+    /// JSON of what rarely changes; `None`: as it was.
+    pub(crate) config: Option<String>,
+    pub(crate) queue: Option<String>,
+    pub(crate) plan: Option<String>,
+    pub(crate) grants: Option<String>,
+}
+
+impl Summary {
+    /// Takes the row from the state after `events`. What none of them touches is left as it is on disk.
+    pub fn of(state: &ThreadState, events: &[StoredEvent]) -> Self {
+        let any = |kinds: &[&str]| events.iter().any(|stored| kinds.contains(&stored.event.kind()));
+        let runtime = state.runtime();
+        Self {
+            display_name: state.header.display_name.clone(),
+            status: state.header.status.as_str(),
+            last_active_at: state.header.last_active_at.0,
+            last_turn: state.last_turn.0,
+            turn_count: state.turn_count,
+            running: runtime.running,
+            waiting_approval: runtime.waiting_on_approval,
+            plan_pending: state.plan_pending,
+            context_tokens: state.context.tokens,
+            config: state
+                .header
+                .config
+                .as_ref()
+                .filter(|_| any(&["threadConfigured"]))
+                .and_then(json),
+            queue: any(&["queueChanged", "turnStarted"])
+                .then(|| json(&state.queue))
+                .flatten(),
+            plan: state
+                .plan
+                .as_ref()
+                .filter(|_| any(&["planUpdated"]))
+                .and_then(json),
+            grants: any(&["approvalResolved"]).then(|| json(&state.grants)).flatten(),
+        }
+    }
+}
+
+/// Serializes a value of ours, whose serialization has no way to fail.
+pub(crate) fn json(value: &impl Serialize) -> Option<String> {
+    serde_json::to_string(value).ok()
+}
+
+/// A named durable step of the writer, for tests that stop the process there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Writes were taken from the queue; nothing is on disk.
+    BatchTaken,
+    /// Everything of the batch is in the transaction; nothing is on disk.
+    BeforeCommit,
+    /// The batch is on disk; nobody knows.
+    AfterCommit,
+    /// The writers have been told.
+    Acknowledged,
+}
+
+/// Called by the writer at each step.
+pub type StepObserver = Arc<dyn Fn(Step) + Send + Sync>;

@@ -1,0 +1,195 @@
+//! The writer: takes everything that waits, from all Threads, and commits it together.
+//!
+//! Owns the only connection that writes. At most [`QUEUE`] writes wait; more owners wait for room. A write
+//! that fails for a reason of its own is rolled back alone: the batch is tried again one by one. Between
+//! batches it removes what deleted Threads left, in small steps.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bobbin_model::Seq;
+use sqlx::{Connection, SqliteConnection, SqlitePool};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::project;
+use crate::write::{Step, StepObserver, Write};
+use crate::{StoreError, StoreStats};
+
+/// Writes that may wait. Each holds at most a few hundred events of one Thread.
+pub(crate) const QUEUE: usize = 1024;
+/// Writes in one transaction.
+const BATCH: usize = 256;
+/// Rows of a deleted Thread removed in one transaction.
+const PURGE_ROWS: i64 = 500;
+
+/// A write and who waits for it.
+pub(crate) type Order = (Write, oneshot::Sender<Result<(), StoreError>>);
+
+/// Figures the writer keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    commits: AtomicU64,
+    writes: AtomicU64,
+    events: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) fn snapshot(&self, queued_writes: usize) -> StoreStats {
+        StoreStats {
+            queued_writes,
+            commits: self.commits.load(Ordering::Relaxed),
+            writes: self.writes.load(Ordering::Relaxed),
+            events: self.events.load(Ordering::Relaxed),
+        }
+    }
+}
+
+pub(crate) struct Writer {
+    pub(crate) pool: SqlitePool,
+    pub(crate) orders: mpsc::Receiver<Order>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) on_step: Option<StepObserver>,
+}
+
+impl Writer {
+    /// Runs until the queue is closed and empty.
+    pub(crate) async fn run(mut self) {
+        let mut batch: Vec<Order> = Vec::with_capacity(BATCH);
+        let mut leftovers = true;
+        loop {
+            if leftovers && self.orders.is_empty() && !self.orders.is_closed() {
+                leftovers = self.purge().await;
+                continue;
+            }
+            if self.orders.recv_many(&mut batch, BATCH).await == 0 {
+                return;
+            }
+            self.step(Step::BatchTaken);
+            leftovers |= batch.iter().any(|(write, _)| {
+                write
+                    .events
+                    .iter()
+                    .any(|stored| matches!(*stored.event, bobbin_model::Event::ThreadDeleted))
+            });
+            self.write(&mut batch).await;
+            self.step(Step::Acknowledged);
+        }
+    }
+
+    async fn write(&self, batch: &mut Vec<Order>) {
+        let writes: Vec<&Write> = batch.iter().map(|order| &order.0).collect();
+        let together = self.transaction(&writes).await;
+        if together.is_ok() || batch.len() == 1 {
+            for (write, done) in batch.drain(..) {
+                acknowledge(done, together.clone().map_err(|error| named(error, &write)));
+            }
+            return;
+        }
+        // Writes of one Thread build on each other: after one has failed, those behind it fail too.
+        let mut failed = Vec::new();
+        for (write, done) in batch.drain(..) {
+            let outcome = if failed.contains(&write.thread) {
+                Err(StoreError::Closed)
+            } else {
+                self.transaction(&[&write]).await
+            };
+            if outcome.is_err() {
+                failed.push(write.thread.clone());
+            }
+            acknowledge(done, outcome.map_err(|error| named(error, &write)));
+        }
+    }
+
+    async fn transaction(&self, writes: &[&Write]) -> Result<(), StoreError> {
+        let mut connection = self.pool.acquire().await?;
+        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+        for write in writes {
+            project::apply(&mut transaction, write).await?;
+        }
+        self.step(Step::BeforeCommit);
+        transaction.commit().await?;
+        self.step(Step::AfterCommit);
+        let events = writes.iter().map(|write| write.events.len() as u64).sum();
+        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        self.counters
+            .writes
+            .fetch_add(writes.len() as u64, Ordering::Relaxed);
+        self.counters.events.fetch_add(events, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes some of what deleted Threads left. Returns whether there is more.
+    async fn purge(&self) -> bool {
+        let purged = async {
+            let mut connection = self.pool.acquire().await?;
+            purge_some(&mut connection).await
+        };
+        purged.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a deleted thread's rows stay for now");
+            false
+        })
+    }
+
+    fn step(&self, step: Step) {
+        if let Some(observer) = &self.on_step {
+            observer(step);
+        }
+    }
+}
+
+async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    let found: Option<(String,)> =
+        sqlx::query_as("SELECT thread_id FROM thread WHERE deleted_at IS NOT NULL LIMIT 1")
+            .fetch_optional(&mut *connection)
+            .await?;
+    let Some((thread,)) = found else { return Ok(false) };
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let events = sqlx::query(
+        "DELETE FROM event WHERE thread_id = ?1 AND seq IN \
+         (SELECT seq FROM event WHERE thread_id = ?1 ORDER BY seq LIMIT ?2)",
+    )
+    .bind(thread.clone())
+    .bind(PURGE_ROWS)
+    .execute(&mut *transaction)
+    .await?;
+    if events.rows_affected() == 0 {
+        for statement in [
+            "DELETE FROM item WHERE thread_id = ?",
+            "DELETE FROM item_text WHERE thread_id = ?",
+            "DELETE FROM turn WHERE thread_id = ?",
+            "DELETE FROM approval WHERE thread_id = ?",
+            "DELETE FROM call_started WHERE thread_id = ?",
+            "DELETE FROM thread WHERE thread_id = ?",
+        ] {
+            sqlx::query(statement)
+                .bind(thread.clone())
+                .execute(&mut *transaction)
+                .await?;
+        }
+    }
+    transaction.commit().await?;
+    Ok(true)
+}
+
+fn acknowledge(done: oneshot::Sender<Result<(), StoreError>>, outcome: Result<(), StoreError>) {
+    // An owner that no longer waits has failed and will load what is on disk.
+    drop(done.send(outcome));
+}
+
+/// Says which event stood in the way of a write that repeats a number.
+fn named(error: StoreError, write: &Write) -> StoreError {
+    match &error {
+        StoreError::Database(source)
+            if source
+                .as_database_error()
+                .is_some_and(sqlx::error::DatabaseError::is_unique_violation) =>
+        {
+            let seq = write.events.first().map_or(Seq(0), |stored| stored.seq);
+            StoreError::Conflict {
+                thread: write.thread.clone(),
+                seq,
+            }
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,239 @@
+//! An engine that does what the prompt says, one line at a time:
+//!
+//! | line | effect |
+//! |---|---|
+//! | `say TEXT` | an agent message, streamed word by word |
+//! | `think TEXT` | reasoning, likewise |
+//! | `stream N` | an agent message of N pieces `0 1 2 …` |
+//! | `ask COMMAND` | a shell call that needs approval; the effect is a line in [`ScriptEngine::effects`] |
+//! | `call COMMAND` | the same without approval |
+//! | `plan TITLE` | a plan of one step |
+//! | `usage IN OUT` | tokens |
+//! | `diff PATH` | a file change |
+//! | `wait` | waits for [`ScriptEngine::release`] |
+//! | `hang` | waits for the interrupt |
+//! | `fail TEXT`, `panic TEXT` | ends the Turn badly |
+//!
+//! Like every engine it goes on from what is recorded: a call whose effect may have begun is never repeated.
+//! Prose is said again.
+
+use std::sync::Arc;
+
+use bobbin_core::engine::{Ask, Engine, EngineFailure, TurnContext};
+use bobbin_model::turn::FileChangeStatus;
+use bobbin_model::{
+    ApprovalKind, FileChange, ItemBody, ItemStatus, Json, Plan, Scope, Todo, TokenUsage, TurnDiff,
+};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+
+/// See the module's page.
+#[derive(Clone)]
+pub struct ScriptEngine {
+    effects: Arc<Mutex<Vec<String>>>,
+    gate: Arc<Semaphore>,
+}
+
+impl Default for ScriptEngine {
+    fn default() -> Self {
+        Self {
+            effects: Arc::default(),
+            gate: Arc::new(Semaphore::new(0)),
+        }
+    }
+}
+
+impl ScriptEngine {
+    /// Returns the effects of all calls so far, in order.
+    pub fn effects(&self) -> Vec<String> {
+        self.effects.lock().clone()
+    }
+
+    /// Lets one `wait` go on.
+    pub fn release(&self) {
+        self.gate.add_permits(1);
+    }
+}
+
+impl Engine for ScriptEngine {
+    fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
+        let engine = self.clone();
+        async move {
+            let prompt = match turn.begun().turn.items.first().map(|item| &item.body) {
+                Some(ItemBody::UserMessage(message)) => message.text.clone(),
+                _ => String::new(),
+            };
+            for item in turn.begun().open_items() {
+                bobbin_core::engine::OpenItem::resume(&turn, item)
+                    .complete(None)
+                    .await?;
+            }
+            for (n, line) in prompt.lines().enumerate() {
+                engine.line(&turn, n, line.trim()).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+impl ScriptEngine {
+    #[expect(clippy::panic, reason = "a prompt asks for it, to see what the server does")]
+    async fn line(&self, turn: &TurnContext, n: usize, line: &str) -> Result<(), EngineFailure> {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match word {
+            "say" => prose(turn, ItemBody::AgentMessage { text: String::new() }, words(rest)).await,
+            "think" => prose(turn, ItemBody::Reasoning { text: String::new() }, words(rest)).await,
+            "stream" => {
+                let count = rest.parse().unwrap_or(0u32);
+                let pieces = (0..count).map(|piece| format!("{piece} ")).collect();
+                prose(turn, ItemBody::AgentMessage { text: String::new() }, pieces).await
+            }
+            "ask" | "call" => self.call(turn, n, rest, word == "ask").await,
+            "plan" => {
+                let todo = Todo {
+                    id: "one".to_owned(),
+                    content: rest.to_owned(),
+                    priority: bobbin_model::plan::TodoPriority::Medium,
+                    status: bobbin_model::plan::TodoStatus::Pending,
+                };
+                Ok(turn
+                    .plan(Plan {
+                        title: rest.to_owned(),
+                        todos: vec![todo],
+                        ..Plan::default()
+                    })
+                    .await?)
+            }
+            "usage" => {
+                let mut numbers = rest.split(' ').map(|word| word.parse().unwrap_or(0));
+                let input_tokens = numbers.next().unwrap_or(0);
+                let output_tokens = numbers.next().unwrap_or(0);
+                Ok(turn
+                    .usage(
+                        TokenUsage {
+                            input_tokens,
+                            output_tokens,
+                        },
+                        input_tokens,
+                    )
+                    .await?)
+            }
+            "diff" => {
+                let file = FileChange {
+                    path: rest.to_owned(),
+                    status: FileChangeStatus::Added,
+                    additions: 1,
+                    deletions: 0,
+                };
+                let diff = format!("--- /dev/null\n+++ b/{rest}\n@@ -0,0 +1 @@\n+hello\n");
+                Ok(turn
+                    .diff(TurnDiff {
+                        diff,
+                        files: vec![file],
+                        truncated: false,
+                    })
+                    .await?)
+            }
+            "wait" => {
+                tokio::select! {
+                    permit = self.gate.acquire() => if let Ok(permit) = permit { permit.forget() },
+                    () = turn.cancelled().cancelled() => {}
+                }
+                Ok(())
+            }
+            "hang" => {
+                turn.cancelled().cancelled().await;
+                Ok(())
+            }
+            "fail" => Err(EngineFailure::Failed(rest.to_owned())),
+            "panic" => panic!("{rest}"),
+            _ => prose(turn, ItemBody::AgentMessage { text: String::new() }, words(line)).await,
+        }
+    }
+
+    async fn call(
+        &self,
+        turn: &TurnContext,
+        n: usize,
+        command: &str,
+        ask: bool,
+    ) -> Result<(), EngineFailure> {
+        let call_id = format!("call_{n}");
+        let begun = turn.begun();
+        if begun.result_of(&call_id).is_some() {
+            return Ok(());
+        }
+        let known = begun
+            .pending_calls()
+            .any(|(known, item)| known == call_id && item.status == ItemStatus::Completed);
+        if begun.started_calls.contains(&call_id) {
+            let result = "interrupted_by_restart".to_owned();
+            return Ok(turn
+                .add(ItemBody::ToolResult {
+                    call_id,
+                    result,
+                    success: false,
+                })
+                .await?);
+        }
+        if !known {
+            let arguments = Json::of(&serde_json::json!({ "command": command })).ok();
+            let tool_name = "shell".to_owned();
+            turn.add(ItemBody::ToolCall {
+                tool_name,
+                call_id: call_id.clone(),
+                arguments,
+            })
+            .await?;
+        }
+        if ask {
+            let scope = Scope {
+                kind: ApprovalKind::Shell,
+                operation: command.to_owned(),
+                target: turn.environment().root.to_string_lossy().into_owned(),
+            };
+            let reason = "The agent wants to run a command.".to_owned();
+            let decision = turn
+                .ask(Ask {
+                    call_id: call_id.clone(),
+                    scope,
+                    reason,
+                })
+                .await?;
+            if !decision.approves() {
+                let result = "refused".to_owned();
+                return Ok(turn
+                    .add(ItemBody::ToolResult {
+                        call_id,
+                        result,
+                        success: false,
+                    })
+                    .await?);
+            }
+        }
+        turn.start_call(&call_id).await?;
+        self.effects.lock().push(command.to_owned());
+        Ok(turn
+            .add(ItemBody::ToolResult {
+                call_id,
+                result: "done".to_owned(),
+                success: true,
+            })
+            .await?)
+    }
+}
+
+async fn prose(turn: &TurnContext, body: ItemBody, pieces: Vec<String>) -> Result<(), EngineFailure> {
+    let item = turn.open(body).await?;
+    for piece in pieces {
+        item.text(piece).await?;
+    }
+    Ok(item.complete(None).await?)
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_inclusive(' ').map(str::to_owned).collect()
+}

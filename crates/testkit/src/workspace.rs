@@ -1,0 +1,70 @@
+//! A workspace in a temporary directory, with its database, that can be closed and opened again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bobbin_core::engine::Engine;
+use bobbin_core::{Hub, RandomIds, Settings};
+use bobbin_store::{Options, SqliteStore};
+use tempfile::TempDir;
+
+use crate::ManualClock;
+
+/// A temporary workspace. Gone when dropped.
+pub struct TestWorkspace {
+    dir: TempDir,
+    /// The clock of every hub opened here.
+    pub clock: Arc<ManualClock>,
+}
+
+impl Default for TestWorkspace {
+    /// # Panics
+    /// The machine has no temporary directory.
+    #[expect(clippy::expect_used, reason = "a test without a directory cannot go on")]
+    fn default() -> Self {
+        Self {
+            dir: tempfile::tempdir().expect("a temporary directory"),
+            clock: Arc::default(),
+        }
+    }
+}
+
+impl TestWorkspace {
+    /// Returns the directory.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Returns the database file.
+    pub fn database(&self) -> PathBuf {
+        self.dir.path().join("bobbin.db")
+    }
+
+    /// Opens the core over this workspace with the default settings and takes up open Turns.
+    pub async fn open(&self, engine: Arc<dyn Engine>) -> Arc<Hub> {
+        self.open_with(engine, |_| {}).await
+    }
+
+    /// Opens the core with other settings.
+    ///
+    /// # Panics
+    /// The database cannot be opened.
+    #[expect(clippy::expect_used, reason = "a test without a database cannot go on")]
+    pub async fn open_with(&self, engine: Arc<dyn Engine>, change: impl FnOnce(&mut Settings)) -> Arc<Hub> {
+        let root = self.dir.path().canonicalize().expect("the directory is there");
+        let mut settings = Settings::new(root);
+        change(&mut settings);
+        let store = SqliteStore::open(&self.database(), Options::default())
+            .await
+            .expect("the store opens");
+        let hub = Hub::new(
+            settings,
+            Arc::new(store),
+            engine,
+            self.clock.clone(),
+            Arc::new(RandomIds),
+        );
+        hub.recover().await.expect("open turns can be read");
+        hub
+    }
+}

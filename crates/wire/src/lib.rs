@@ -1,0 +1,78 @@
+//! The native protocol's JSON shapes, method names and error codes.
+//!
+//! Values only: nothing here connects, stores or decides anything, and nothing here knows another crate
+//! of the workspace. What a shape means and when it is sent is for `native`. The pages that fix the
+//! shapes are AppServer protocol 01 to 04; what goes beyond them is marked "extension" where it stands.
+//!
+//! * [`method::METHODS`] is the one table of methods: the name constants, the coverage tests and
+//!   `proto-schema/` are all made from it, so a new method is one row there.
+//! * [`decode::params`] reads what a client sent, as leniently as AppServer protocol 01 §1.1 asks.
+//! * [`encode::encode_notification`] writes what a server says unasked.
+//! * [`error::RpcError`] has one constructor for every row of the error table.
+
+pub mod approval;
+pub mod capabilities;
+pub mod config;
+pub mod content;
+pub mod decode;
+pub mod delta;
+pub mod diff;
+pub mod encode;
+pub mod error;
+pub mod initialize;
+pub mod input;
+pub mod item;
+pub mod item_payload;
+pub mod method;
+pub mod opaque;
+pub mod plan;
+pub mod queue;
+pub mod server_requests;
+pub mod stats;
+pub mod suggest;
+pub mod system;
+pub mod terminal;
+pub mod thread;
+pub mod thread_methods;
+pub mod thread_notifications;
+pub mod timestamp;
+pub mod tool_payload;
+pub mod turn;
+pub mod turn_methods;
+pub mod turn_notifications;
+pub mod usage;
+
+#[cfg(test)]
+mod examples;
+
+pub use approval::*;
+pub use capabilities::*;
+pub use config::*;
+pub use content::*;
+pub use decode::DecodeError;
+pub use delta::*;
+pub use diff::*;
+pub use encode::{EncodeError, encode_notification};
+pub use error::{ErrorCode, ErrorData, RpcError};
+pub use initialize::*;
+pub use input::*;
+pub use item::*;
+pub use item_payload::*;
+pub use method::{Availability, Direction, METHODS, Method, Shape};
+pub use opaque::{Nullable, Opaque};
+pub use plan::*;
+pub use queue::*;
+pub use server_requests::*;
+pub use stats::*;
+pub use suggest::*;
+pub use system::*;
+pub use terminal::*;
+pub use thread::*;
+pub use thread_methods::*;
+pub use thread_notifications::*;
+pub use timestamp::Timestamp;
+pub use tool_payload::*;
+pub use turn::*;
+pub use turn_methods::*;
+pub use turn_notifications::*;
+pub use usage::*;

@@ -1,0 +1,240 @@
+//! The rows. Order is that of the protocol's pages.
+
+use super::{Availability, Direction, Method, Shape};
+use crate::ErrorCode;
+
+macro_rules! methods {
+    ($(
+        $(#[doc = $about:literal])+
+        $group:ident: $direction:ident {
+            $(
+                $(#[doc = $summary:literal])+
+                $constant:ident = $name:literal, $availability:ident,
+                $params:ident $(=> $result:ident)? $(, [$($error:ident),*])?;
+            )+
+        }
+    )+) => {
+        $(
+            $(#[doc = $about])+
+            pub mod $group {
+                $(
+                    $(#[doc = $summary])+
+                    pub const $constant: &str = $name;
+                )+
+            }
+        )+
+
+        /// Every method of the protocol.
+        pub static METHODS: &[Method] = &[
+            $($(
+                Method {
+                    name: $name,
+                    direction: Direction::$direction,
+                    availability: Availability::$availability,
+                    summary: concat!($($summary),+).trim_ascii(),
+                    params: Shape::of::<crate::$params>(),
+                    result: methods!(@result $($result)?),
+                    errors: &[$($(ErrorCode::$error),*)?],
+                },
+            )+)+
+        ];
+    };
+    (@result) => { None };
+    (@result $result:ident) => { Some(Shape::of::<crate::$result>()) };
+}
+
+methods! {
+    /// Requests of a client.
+    request: Request {
+        /// Opens the connection. Must be the first request.
+        INITIALIZE = "initialize", Now, InitializeParams => InitializeResult, [AlreadyInitialized];
+
+        /// Creates a Thread.
+        THREAD_START = "thread/start", Now, ThreadStartParams => ThreadResult;
+        /// Makes a Thread active and binds its client-side tools to this connection.
+        THREAD_RESUME = "thread/resume", Now, ThreadTargetParams => ThreadResult,
+            [ThreadNotFound, ThreadNotActive];
+        /// Lists Threads, latest activity first.
+        THREAD_LIST = "thread/list", Now, ThreadListParams => ThreadListResult;
+        /// Reads a Thread without changing anything.
+        THREAD_READ = "thread/read", Now, ThreadReadParams => ThreadReadResult, [ThreadNotFound];
+        /// Starts the delivery of a Thread's events to this connection.
+        THREAD_SUBSCRIBE = "thread/subscribe", Now, ThreadSubscribeParams => ThreadSubscribeResult,
+            [ThreadNotFound];
+        /// Ends that delivery.
+        THREAD_UNSUBSCRIBE = "thread/unsubscribe", Now, ThreadUnsubscribeParams => EmptyResult;
+        /// Gives a Thread another title.
+        THREAD_RENAME = "thread/rename", Now, ThreadRenameParams => EmptyResult, [ThreadNotFound];
+        /// Deletes a Thread and its subagents for good.
+        THREAD_DELETE = "thread/delete", Now, ThreadTargetParams => EmptyResult, [ThreadNotFound];
+        /// Keeps new Turns from starting. A running one goes on.
+        THREAD_PAUSE = "thread/pause", Now, ThreadTargetParams => EmptyResult, [ThreadNotFound];
+        /// Puts a Thread and its subagents away.
+        THREAD_ARCHIVE = "thread/archive", Now, ThreadTargetParams => EmptyResult, [ThreadNotFound];
+        /// Takes them out again.
+        THREAD_UNARCHIVE = "thread/unarchive", Now, ThreadTargetParams => EmptyResult, [ThreadNotFound];
+        /// Sets the agent's mode, from the next Turn on.
+        THREAD_MODE_SET = "thread/mode/set", Now, ThreadModeSetParams => EmptyResult, [ThreadNotFound];
+        /// Replaces a Thread's configuration, from the next Turn on.
+        THREAD_CONFIG_UPDATE = "thread/config/update", Now, ThreadConfigUpdateParams => EmptyResult,
+            [ThreadNotFound];
+        /// Drops Turns from the end of the conversation. Files stay as they are.
+        THREAD_ROLLBACK = "thread/rollback", Later, ThreadRollbackParams => ThreadResult, [ThreadNotFound];
+        /// Lists the channels that Threads may come from.
+        CHANNEL_LIST = "channel/list", Later, EmptyParams => ChannelListResult;
+
+        /// Starts a Turn.
+        TURN_START = "turn/start", Now, TurnStartParams => TurnStartResult,
+            [ThreadNotFound, ThreadNotActive, TurnInProgress];
+        /// Puts an input into the queue.
+        TURN_ENQUEUE = "turn/enqueue", Now, TurnEnqueueParams => TurnEnqueueResult,
+            [ThreadNotFound, ThreadNotActive];
+        /// Asks the running Turn to stop. It has stopped when `turn/cancelled` comes.
+        TURN_INTERRUPT = "turn/interrupt", Now, TurnInterruptParams => EmptyResult,
+            [ThreadNotFound, TurnNotFound, TurnNotRunning];
+        /// Takes an input out of the queue.
+        TURN_QUEUE_REMOVE = "turn/queue/remove", Now, TurnQueueRemoveParams => TurnQueueRemoveResult,
+            [ThreadNotFound];
+        /// Makes a queued input guidance for the running Turn.
+        TURN_STEER = "turn/steer", Later, TurnSteerParams => TurnSteerResult,
+            [ThreadNotFound, ThreadNotActive];
+
+        /// Lists background terminals.
+        TERMINAL_LIST = "terminal/list", Later, TerminalListParams => TerminalsResult;
+        /// Reads a background terminal.
+        TERMINAL_READ = "terminal/read", Later, TerminalReadParams => TerminalResult, [ThreadNotFound];
+        /// Types into a background terminal.
+        TERMINAL_WRITE = "terminal/write", Later, TerminalWriteParams => TerminalResult, [ThreadNotFound];
+        /// Ends a background terminal.
+        TERMINAL_STOP = "terminal/stop", Later, TerminalStopParams => TerminalResult, [ThreadNotFound];
+        /// Removes a Thread's background terminals.
+        TERMINAL_CLEAN = "terminal/clean", Later, TerminalCleanParams => TerminalsResult;
+
+        /// Suggests a commit message for changed files.
+        WORKSPACE_COMMIT_MESSAGE_SUGGEST = "workspace/commitMessage/suggest", Later,
+            CommitMessageSuggestParams => CommitMessageSuggestResult, [ThreadNotFound];
+        /// Suggests first inputs.
+        WELCOME_SUGGESTIONS = "welcome/suggestions", Later,
+            WelcomeSuggestionsParams => WelcomeSuggestionsResult;
+
+        /// Extension: the server's counters.
+        SERVER_STATS = "server/stats", Now, EmptyParams => ServerStatsResult;
+    }
+
+    /// Notifications of a client.
+    client_notification: ClientNotification {
+        /// Ends the handshake.
+        INITIALIZED = "initialized", Now, EmptyParams;
+        /// The request of the same name, without an answer: some clients send it so after a reconnect.
+        THREAD_SUBSCRIBE = "thread/subscribe", Now, ThreadSubscribeParams;
+        /// Gives up a request that is still running.
+        CANCEL_REQUEST = "$/cancelRequest", Now, CancelRequestParams;
+    }
+
+    /// Notifications of the server.
+    notification: Notification {
+        /// A Thread was created.
+        THREAD_STARTED = "thread/started", Now, ThreadStartedNotification;
+        /// A Thread was resumed.
+        THREAD_RESUMED = "thread/resumed", Now, ThreadResumedNotification;
+        /// A Thread has another title.
+        THREAD_RENAMED = "thread/renamed", Now, ThreadRenamedNotification;
+        /// A Thread is gone.
+        THREAD_DELETED = "thread/deleted", Now, ThreadDeletedNotification;
+        /// A Thread was paused, archived, or is active again.
+        THREAD_STATUS_CHANGED = "thread/statusChanged", Now, ThreadStatusChangedNotification;
+        /// What a Thread is doing has changed.
+        THREAD_RUNTIME_CHANGED = "thread/runtimeChanged", Now, ThreadRuntimeChangedNotification;
+        /// A Thread's queue has changed.
+        THREAD_QUEUE_UPDATED = "thread/queue/updated", Now, ThreadQueueUpdatedNotification;
+        /// Extension: the end of a replay.
+        THREAD_SYNCED = "thread/synced", Now, ThreadSyncedNotification;
+
+        /// A Turn began; the user's Item is in it.
+        TURN_STARTED = "turn/started", Now, TurnNotification;
+        /// A Turn ended well.
+        TURN_COMPLETED = "turn/completed", Now, TurnNotification;
+        /// A Turn ended by an error.
+        TURN_FAILED = "turn/failed", Now, TurnFailedNotification;
+        /// A Turn was cancelled.
+        TURN_CANCELLED = "turn/cancelled", Now, TurnCancelledNotification;
+        /// The Turn has changed files.
+        TURN_DIFF_UPDATED = "turn/diff/updated", Now, TurnDiffUpdatedNotification;
+        /// A Thread has another plan.
+        PLAN_UPDATED = "plan/updated", Now, PlanUpdatedNotification;
+
+        /// An Item was begun.
+        ITEM_STARTED = "item/started", Now, ItemNotification;
+        /// An Item is final.
+        ITEM_COMPLETED = "item/completed", Now, ItemNotification;
+        /// A piece of the agent's answer.
+        ITEM_AGENT_MESSAGE_DELTA = "item/agentMessage/delta", Now, AgentMessageDeltaNotification;
+        /// A piece of the agent's reasoning.
+        ITEM_REASONING_DELTA = "item/reasoning/delta", Now, ReasoningDeltaNotification;
+        /// A piece of a tool call's arguments.
+        ITEM_TOOL_CALL_ARGUMENTS_DELTA = "item/toolCall/argumentsDelta", Now,
+            ToolCallArgumentsDeltaNotification;
+        /// A piece of a command's output.
+        ITEM_COMMAND_EXECUTION_OUTPUT_DELTA = "item/commandExecution/outputDelta", Now,
+            CommandOutputDeltaNotification;
+        /// An approval is settled; open dialogs about it should close.
+        ITEM_APPROVAL_RESOLVED = "item/approval/resolved", Now, ItemNotification;
+        /// One call of the model and its tokens.
+        ITEM_USAGE_DELTA = "item/usage/delta", Now, UsageDeltaNotification;
+
+        /// The server did something to a conversation.
+        SYSTEM_EVENT = "system/event", Later, SystemEventNotification;
+        /// A job that the server ran has ended.
+        SYSTEM_JOB_RESULT = "system/jobResult", Later, JobResultNotification;
+        /// How far the subagents of a Turn are.
+        SUBAGENT_PROGRESS = "subagent/progress", Later, SubagentProgressNotification;
+        /// The tree of subagents has changed.
+        SUBAGENT_GRAPH_CHANGED = "subagent/graphChanged", Later, SubagentGraphChangedNotification;
+
+        /// A command went into the background.
+        TERMINAL_STARTED = "terminal/started", Later, TerminalNotification;
+        /// Output of a background terminal.
+        TERMINAL_OUTPUT_DELTA = "terminal/outputDelta", Later, TerminalOutputDeltaNotification;
+        /// A background terminal ended.
+        TERMINAL_COMPLETED = "terminal/completed", Later, TerminalNotification;
+        /// A background terminal has been silent for long.
+        TERMINAL_STALLED = "terminal/stalled", Later, TerminalNotification;
+        /// A background terminal was removed.
+        TERMINAL_CLEANED = "terminal/cleaned", Later, TerminalNotification;
+    }
+
+    /// Requests of the server.
+    server_request: ServerRequest {
+        /// Asks a person. An error or an unknown answer counts as `decline`.
+        ITEM_APPROVAL_REQUEST = "item/approval/request", Now,
+            ApprovalRequestParams => ApprovalRequestResult;
+        /// Runs a tool that the client gave in `thread/start`.
+        ITEM_TOOL_CALL = "item/tool/call", Later, ToolCallParams => ToolCallResult;
+
+        /// Reads a file through the editor.
+        EXT_ACP_FS_READ_TEXT_FILE = "ext/acp/fs/readTextFile", Later,
+            AcpReadTextFileParams => AcpReadTextFileResult;
+        /// Writes a file through the editor.
+        EXT_ACP_FS_WRITE_TEXT_FILE = "ext/acp/fs/writeTextFile", Later,
+            AcpWriteTextFileParams => AcpWriteTextFileResult;
+        /// Runs a command in the editor.
+        EXT_ACP_TERMINAL_CREATE = "ext/acp/terminal/create", Later,
+            AcpTerminalCreateParams => AcpTerminalCreateResult;
+        /// Reads the output of a command in the editor.
+        EXT_ACP_TERMINAL_GET_OUTPUT = "ext/acp/terminal/getOutput", Later,
+            AcpTerminalParams => AcpTerminalOutputResult;
+        /// Waits for a command in the editor.
+        EXT_ACP_TERMINAL_WAIT_FOR_EXIT = "ext/acp/terminal/waitForExit", Later,
+            AcpTerminalWaitParams => AcpTerminalWaitResult;
+        /// Ends a command in the editor.
+        EXT_ACP_TERMINAL_KILL = "ext/acp/terminal/kill", Later, AcpTerminalParams => EmptyResult;
+        /// Closes a terminal in the editor.
+        EXT_ACP_TERMINAL_RELEASE = "ext/acp/terminal/release", Later, AcpTerminalParams => EmptyResult;
+
+        /// Runs JavaScript in the client.
+        EXT_NODE_REPL_EVALUATE = "ext/nodeRepl/evaluate", Later,
+            NodeReplEvaluateParams => NodeReplEvaluateResult;
+        /// Gives up an evaluation.
+        EXT_NODE_REPL_CANCEL = "ext/nodeRepl/cancel", Later, NodeReplCancelParams => NodeReplCancelResult;
+    }
+}

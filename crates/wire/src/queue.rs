@@ -1,0 +1,44 @@
+//! Inputs that wait for their Turn.
+//!
+//! AppServer protocol 03 §4.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{InputPart, SenderContext, Timestamp};
+
+/// One waiting input.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuedTurnInput {
+    /// Its id.
+    pub id: String,
+    /// The Thread it waits in.
+    pub thread_id: String,
+    /// As the user gave it.
+    pub native_input_parts: Vec<InputPart>,
+    /// As the model gets it.
+    pub materialized_input_parts: Vec<InputPart>,
+    /// One line that sums it up.
+    pub display_text: String,
+    /// Who gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<SenderContext>,
+    /// Whether it waits for a Turn of its own or for a boundary in the running one.
+    pub status: QueuedInputStatus,
+    /// When it was given.
+    pub created_at: Timestamp,
+    /// The Turn that ran then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_after_turn_id: Option<String>,
+}
+
+/// What a queued input waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum QueuedInputStatus {
+    /// A Turn of its own.
+    Queued,
+    /// The next safe boundary in the running Turn.
+    GuidancePending,
+}

@@ -1,0 +1,153 @@
+//! News of the server itself: compaction, memory, jobs, subagents.
+//!
+//! AppServer protocol 03 §11 and §12.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Params of `system/event`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemEventNotification {
+    /// The Thread; absent with `channelRejected` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// The Turn; consolidation may have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// What happened.
+    pub kind: SystemEventKind,
+    /// In words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Free part of the window, 0.0 to 1.0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent_left: Option<f64>,
+    /// Tokens in the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_count: Option<u64>,
+    /// The channel, with `channelRejected`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_name: Option<String>,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SystemEventKind {
+    /// The window is fuller than the warning threshold.
+    CompactWarning,
+    /// The window is fuller than the error threshold.
+    CompactError,
+    /// A compaction began.
+    Compacting,
+    /// It ended well.
+    Compacted,
+    /// There was nothing to do.
+    CompactSkipped,
+    /// It failed.
+    CompactFailed,
+    /// A consolidation of memory began.
+    Consolidating,
+    /// It ended well.
+    Consolidated,
+    /// There was nothing to do.
+    ConsolidationSkipped,
+    /// It failed.
+    ConsolidationFailed,
+    /// To a channel adapter only: its channel is not known or not enabled.
+    ChannelRejected,
+}
+
+/// Params of `system/jobResult`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobResultNotification {
+    /// What ran the job.
+    pub source: JobSource,
+    /// The job's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job_id: Option<String>,
+    /// The job's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job_name: Option<String>,
+    /// The Thread it ran in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<String>,
+    /// What it said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_usage: Option<JobTokenUsage>,
+}
+
+/// What ran a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum JobSource {
+    /// The cron service.
+    Cron,
+    /// The heartbeat service.
+    Heartbeat,
+}
+
+/// Tokens of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobTokenUsage {
+    /// Tokens sent to the model.
+    pub input_tokens: u64,
+    /// Tokens received from it.
+    pub output_tokens: u64,
+}
+
+/// Params of `subagent/progress`: a full snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentProgressNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// The Turn.
+    pub turn_id: String,
+    /// One entry for each child.
+    pub entries: Vec<SubagentProgress>,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+}
+
+/// How far one child is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentProgress {
+    /// What it is called.
+    pub label: String,
+    /// The tool it uses now; `null` while it thinks.
+    pub current_tool: Option<String>,
+    /// The same, to show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_tool_display: Option<String>,
+    /// Tokens sent to the model.
+    pub input_tokens: u64,
+    /// Tokens received from it.
+    pub output_tokens: u64,
+    /// Whether it has ended.
+    pub is_completed: bool,
+}
+
+/// Params of `subagent/graphChanged`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentGraphChangedNotification {
+    /// The Thread that started the other.
+    pub parent_thread_id: String,
+    /// The Thread that was started.
+    pub child_thread_id: String,
+}

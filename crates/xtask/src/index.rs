@@ -1,0 +1,55 @@
+//! The index of `proto-schema/`: every method with its direction, files and errors, and every error.
+
+use bobbin_wire::method::COMMON_ERRORS;
+use bobbin_wire::{Availability, Direction, ErrorCode, METHODS, Method, PROTOCOL_VERSION};
+use serde_json::{Value, json};
+
+use crate::schema::Paths;
+
+/// Returns the index.
+pub(crate) fn index(types_file: &str) -> Value {
+    json!({
+        "protocolVersion": PROTOCOL_VERSION,
+        "types": types_file,
+        "requests": methods(Direction::Request),
+        "clientNotifications": methods(Direction::ClientNotification),
+        "notifications": methods(Direction::Notification),
+        "serverRequests": methods(Direction::ServerRequest),
+        "errorsOfAnyRequest": codes(COMMON_ERRORS),
+        "errors": ErrorCode::ALL.iter().map(|code| json!({
+            "code": code.code(),
+            "name": code.name(),
+            "message": code.message(),
+            "description": code.description(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn methods(direction: Direction) -> Vec<Value> {
+    METHODS
+        .iter()
+        .filter(|method| method.direction == direction)
+        .map(entry)
+        .collect()
+}
+
+fn entry(method: &Method) -> Value {
+    let paths = Paths::of(method);
+    let mut entry = json!({
+        "method": method.name,
+        "summary": method.summary,
+        "served": method.availability == Availability::Now,
+        "params": paths.params,
+    });
+    if let Some(result) = paths.result {
+        entry["result"] = result.into();
+    }
+    if !method.errors.is_empty() {
+        entry["errors"] = codes(method.errors).into();
+    }
+    entry
+}
+
+fn codes(errors: &[ErrorCode]) -> Vec<i64> {
+    errors.iter().map(|error| error.code()).collect()
+}

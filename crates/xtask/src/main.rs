@@ -1,0 +1,82 @@
+//! Chores with logic in them, run as `cargo xtask …`.
+//!
+//! Knows the protocol through `wire` and the repository by where this package lies in it; takes no part
+//! in the server.
+
+mod index;
+mod schema;
+mod stale;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Chores of this repository")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Writes `proto-schema/` anew from the protocol's types.
+    Schema {
+        /// Changes nothing; fails when a file is stale, missing or left over.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().chore {
+        Chore::Schema { check: true } => check_schema(&schema_dir()),
+        Chore::Schema { check: false } => write_schema(&schema_dir()),
+    }
+}
+
+/// Returns the directory of the committed schema.
+fn schema_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto-schema")
+}
+
+fn check_schema(dir: &Path) -> anyhow::Result<()> {
+    let differences = stale::compare(dir, &schema::files()?)?;
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    bail!(
+        "proto-schema/ does not fit the code; run `cargo xtask schema`\n  {}",
+        list.join("\n  ")
+    )
+}
+
+fn write_schema(dir: &Path) -> anyhow::Result<()> {
+    let files = schema::files()?;
+    let differences = stale::compare(dir, &files)?;
+    for difference in &differences {
+        stale::mend(dir, difference, &files)?;
+    }
+    writeln!(
+        std::io::stdout(),
+        "{} files, {} changed",
+        files.len(),
+        differences.len()
+    )
+    .context("cannot say what was done")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn committed_schema_is_what_the_types_say() {
+        if let Err(error) = check_schema(&schema_dir()) {
+            panic!("{error}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! SIGKILL, then the same workspace again.
+
+use serde_json::json;
+
+use crate::support::Workspace;
+
+#[tokio::test]
+async fn a_waiting_approval_is_asked_again_and_the_turn_goes_on() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut client = server.client("before").await;
+    let thread = client.start_thread().await;
+    let turn = client.start_turn(&thread, "run `echo x >> ran`").await;
+    client.wait_for("item/approval/request").await;
+    server.kill().await;
+
+    let server = workspace.web_socket();
+    let mut client = server.client("after").await;
+    let read = client.call("thread/read", json!({ "threadId": thread, "includeTurns": true })).await;
+    assert_eq!(read["thread"]["turns"][0]["status"], "waitingApproval");
+    assert_eq!(read["thread"]["runtime"]["waitingOnApproval"], true);
+    client.call("thread/subscribe", json!({ "threadId": thread })).await;
+    let asked = client.wait_for("item/approval/request").await;
+    assert_eq!(asked["params"]["turnId"], turn);
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    let done = client.wait_for("turn/completed").await;
+    assert_eq!(done["params"]["turn"]["id"], turn);
+    assert_eq!(std::fs::read_to_string(workspace.path().join("ran")).unwrap(), "x\n");
+}
+
+#[tokio::test]
+async fn a_command_that_ran_is_gone_and_is_not_run_again() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut client = server.client("before").await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "run `echo $$ > pid; echo x >> ran; sleep 600 & sleep 600`").await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    let pid_file = workspace.path().join("pid");
+    while !std::fs::read_to_string(&pid_file).is_ok_and(|pid| pid.ends_with('\n')) {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    server.kill().await;
+    let group: i32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
+    let group = nix::unistd::Pid::from_raw(group);
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(10);
+    while nix::sys::signal::killpg(group, None).is_ok() {
+        assert!(tokio::time::Instant::now() < deadline, "the command's group lives on");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+
+    let server = workspace.web_socket();
+    let mut client = server.client("after").await;
+    client.call("thread/subscribe", json!({ "threadId": thread, "replayRecent": true })).await;
+    let turns = loop {
+        let read = client.call("thread/read", json!({ "threadId": thread, "includeTurns": true })).await;
+        if read["thread"]["runtime"]["running"] == false {
+            break read["thread"]["turns"].clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    let items = turns[0]["items"].as_array().unwrap();
+    let result = items.iter().find(|item| item["type"] == "toolResult").unwrap();
+    assert_eq!(result["payload"]["success"], false);
+    assert!(result["payload"]["result"].as_str().unwrap().contains("interrupted_by_restart"));
+    assert_eq!(std::fs::read_to_string(workspace.path().join("ran")).unwrap(), "x\n");
+}
+
+#[tokio::test]
+async fn kill_at_any_time_loses_nothing_acknowledged_and_leaves_no_turn_running() {
+    let workspace = Workspace::new();
+    // Moments spread over a short turn, from before its first commit to after its last.
+    for round in 0..12u64 {
+        let server = workspace.web_socket();
+        let mut client = server.client("before").await;
+        let thread = client.start_thread().await;
+        let input = json!([{ "type": "text", "text": "repeat 2000 word" }]);
+        let id = client.request("turn/start", json!({ "threadId": thread, "input": input })).await;
+        tokio::time::sleep(std::time::Duration::from_millis(round * 4)).await;
+        server.kill().await;
+        let seen = client.finish().await;
+        let acknowledged = seen.iter().any(|m| m.get("method").is_none() && m["id"] == id);
+
+        let server = workspace.web_socket();
+        let mut client = server.client("after").await;
+        let turns = loop {
+            let read = client.call("thread/read", json!({ "threadId": thread, "includeTurns": true })).await;
+            if read["thread"]["runtime"]["running"] == false {
+                break read["thread"]["turns"].as_array().unwrap().clone();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        };
+        assert!(!acknowledged || turns.len() == 1, "round {round}: the acknowledged turn is gone");
+        for turn in &turns {
+            assert_eq!(turn["status"], "completed", "round {round}");
+            for shown in seen.iter().filter(|m| m["method"] == "item/completed") {
+                let item = &shown["params"]["item"];
+                let stored = turn["items"].as_array().unwrap().iter().find(|known| known["id"] == item["id"]);
+                assert_eq!(stored, Some(item), "round {round}: what was shown is stored");
+            }
+        }
+        server.kill().await;
+    }
+}
