@@ -85,6 +85,13 @@ impl Hub {
         &*self.clock
     }
 
+    /// Returns a path as Threads of this workspace carry it: symbolic links resolved where it exists, so
+    /// that one directory has one name.
+    pub fn normal_path(&self, path: &str) -> String {
+        std::fs::canonicalize(path)
+            .map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
+    }
+
     /// Returns the log of what concerns every client; its numbers live as long as the process.
     pub fn everyone(&self) -> &Arc<Log<Arc<Frame>>> {
         &self.everyone
@@ -140,11 +147,17 @@ impl Hub {
     }
 
     /// Starts a Thread. The reply is called before anybody can see `thread/started`.
-    pub fn start_thread(self: &Arc<Self>, wish: NewThread, reply: Reply<Snapshot>) {
+    pub fn start_thread(self: &Arc<Self>, mut wish: NewThread, reply: Reply<Snapshot>) {
         if self.stopping.is_cancelled() {
             return reply(Err(CoreError::Stopping));
         }
         let workspace = self.settings.workspace.to_string_lossy();
+        let given = wish
+            .identity
+            .workspace_path
+            .take()
+            .filter(|path| !path.trim().is_empty());
+        wish.identity.workspace_path = given.map(|path| self.normal_path(&path));
         let started = match wish.decide(&workspace, self.clock.now()) {
             Ok(started) => started,
             Err(refusal) => return reply(Err(refusal.into())),

@@ -17,7 +17,7 @@ pub mod tool;
 pub use bobbin_eventlog::{
     ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Read, View, Waker, WireMessage, join,
 };
-pub use bobbin_store::{ListFilter, ThreadSummary};
+pub use bobbin_store::{ListFilter, StoreError, ThreadSummary};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use error::CoreError;
 pub use handle::{Command, Ended, Enqueued, Reply, Resumed, Snapshot, StartedTurn, ThreadHandle, Unqueued};

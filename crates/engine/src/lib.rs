@@ -1,6 +1,20 @@
-//! Engine.
+//! Runs one Turn: model stream in, Items out, tools and approvals through the core.
+//!
+//! [`AgentEngine`] is the one [`Engine`](bobbin_core::engine::Engine): the loop, shared by every [`Model`].
+//! [`Offline`] is the model that needs no key. [`ToolSet::built_in`] has the tools. Files a Turn changes are
+//! shown as one diff.
+//!
+//! Nothing here knows a wire, a client or SQL; what happens is told to the core through a `TurnContext`, and
+//! no state outlives a run. Processes are started by `bobbin-children` only.
+
 mod agent;
 mod diff;
+mod offline;
 mod tools;
-pub use agent::*;
+
+pub use agent::{
+    AgentEngine, Call, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink,
+    ModelUsage, Stop,
+};
+pub use offline::Offline;
 pub use tools::ToolSet;

@@ -24,6 +24,11 @@ impl Json {
         serde_json::value::to_raw_value(value).map(Self::from_raw)
     }
 
+    /// Returns the shared text.
+    pub fn into_shared(self) -> Arc<RawValue> {
+        self.0
+    }
+
     /// Returns the text.
     pub fn get(&self) -> &str {
         self.0.get()

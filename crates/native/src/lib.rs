@@ -1,1 +1,14 @@
-//! Placeholder.
+//! The native dialect: the AppServer protocol's messages to core commands, events to its notifications.
+//!
+//! [`serve`] runs one connection from its handshake to its end. No state machine of its own beside the
+//! handshake: Threads and Turns live in the core, cursors in the session.
+
+mod connection;
+mod convert;
+mod dialect;
+mod encode;
+mod errors;
+mod input;
+mod methods;
+
+pub use connection::{ServerIdentity, serve};

@@ -40,7 +40,8 @@ impl Asks {
             }
             open.insert(approval.id.clone(), settled.clone());
         }
-        let (dialect, peer, handle, open) = (dialect.clone(), peer.clone(), handle.clone(), self.open.clone());
+        let (dialect, peer, handle, open) =
+            (dialect.clone(), peer.clone(), handle.clone(), self.open.clone());
         self.tasks.spawn(async move {
             let answered = tokio::select! {
                 biased;
@@ -49,9 +50,18 @@ impl Asks {
             };
             if let Some(decision) = answered {
                 let client = dialect.client_name();
-                let answer = Answer { approval: approval.id.clone(), decision, client };
+                let answer = Answer {
+                    approval: approval.id.clone(),
+                    decision,
+                    client,
+                };
                 // Nobody waits for this reply: a late answer is taken without a word.
-                handle.send(Command::Answer { answer, reply: Box::new(|_| {}) }).await;
+                handle
+                    .send(Command::Answer {
+                        answer,
+                        reply: Box::new(|_| {}),
+                    })
+                    .await;
             }
             open.lock().remove(&approval.id);
         });

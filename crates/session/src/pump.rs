@@ -76,7 +76,11 @@ impl Session {
         if frames.is_empty() {
             return true;
         }
-        let frames = if *slow || frames.len() > JOIN_FROM { join(frames) } else { frames };
+        let frames = if *slow || frames.len() > JOIN_FROM {
+            join(frames)
+        } else {
+            frames
+        };
         let mut messages: Vec<Bytes> = Vec::with_capacity(frames.len());
         for frame in &frames {
             let encoded = frame.encoded(self.dialect.slot(), |frame| self.dialect.encode(frame));
@@ -98,12 +102,15 @@ impl Session {
 
     /// Asks what a frame opens and stops asking what it settles.
     fn follow_approvals(&self, frame: &Frame) {
-        let FrameBody::Recorded(event) = &frame.body else { return };
+        let FrameBody::Recorded(event) = &frame.body else {
+            return;
+        };
         match &**event {
             Event::ApprovalOpened { approval, .. } if self.dialect.approves() => {
                 let behind = self.readers.lock().behind(&frame.thread);
                 if let Some((handle, ..)) = behind {
-                    self.asks.ask(&self.dialect, &self.peer, &handle, (**approval).clone());
+                    self.asks
+                        .ask(&self.dialect, &self.peer, &handle, (**approval).clone());
                 }
             }
             Event::ApprovalResolved { approval, .. } => self.asks.settled(approval),
@@ -125,9 +132,14 @@ impl Session {
 
     /// Reads back what a cursor missed. Returns whether the client can go on.
     async fn catch_up(&self, thread: &ThreadId, slow: &mut bool) -> bool {
-        let Some((handle, next, shown)) = self.readers.lock().behind(thread) else { return true };
+        let Some((handle, next, shown)) = self.readers.lock().behind(thread) else {
+            return true;
+        };
         let known = |turn, item| {
-            shown.iter().find(|known| (known.0, known.1) == (turn, item)).map_or(0, |known| known.2)
+            shown
+                .iter()
+                .find(|known| (known.0, known.1) == (turn, item))
+                .map_or(0, |known| known.2)
         };
         match self.hub.backlog(&handle, next, known).await {
             Ok(Backlog::Frames { frames, next }) => {

@@ -98,7 +98,13 @@ pub(crate) enum Broken {
 
 impl Readers {
     pub(crate) fn new(approves: bool, waker: Waker) -> Self {
-        Self { everyone: None, threads: HashMap::new(), covered: Vec::new(), approves, waker }
+        Self {
+            everyone: None,
+            threads: HashMap::new(),
+            covered: Vec::new(),
+            approves,
+            waker,
+        }
     }
 
     /// Begins to read what concerns everyone.
@@ -112,7 +118,9 @@ impl Readers {
         let visible = log.visible();
         let start = match attach.begin {
             Begin::Now => visible.next(),
-            Begin::Recent(count) => Seq((visible.0 + 1).saturating_sub(count)).max(log.first()).max(Seq(1)),
+            Begin::Recent(count) => Seq((visible.0 + 1).saturating_sub(count))
+                .max(log.first())
+                .max(Seq(1)),
             Begin::At(seq) => seq,
         };
         log.watch(&self.waker);
@@ -150,13 +158,19 @@ impl Readers {
 
     /// Ends an explicit Subscription; a cursor that serves a Turn of this connection stays for it.
     pub(crate) fn detach(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) {
-        if self.threads.get(id).is_some_and(|reader| reader.until == Until::Unsubscribed) {
+        if self
+            .threads
+            .get(id)
+            .is_some_and(|reader| reader.until == Until::Unsubscribed)
+        {
             self.remove(id, everyone);
         }
     }
 
     pub(crate) fn is_subscribed(&self, id: &ThreadId) -> bool {
-        self.threads.get(id).is_some_and(|reader| reader.until == Until::Unsubscribed)
+        self.threads
+            .get(id)
+            .is_some_and(|reader| reader.until == Until::Unsubscribed)
     }
 
     pub(crate) fn close(&mut self, everyone: &Log<Arc<Frame>>) {
@@ -170,7 +184,9 @@ impl Readers {
     }
 
     fn remove(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) {
-        let Some(reader) = self.threads.remove(id) else { return };
+        let Some(reader) = self.threads.remove(id) else {
+            return;
+        };
         reader.handle.log().unwatch(&self.waker);
         if self.approves {
             reader.handle.remove_approver();
@@ -186,7 +202,9 @@ impl Readers {
     /// Takes the next frames of every cursor, up to `max_bytes` each.
     pub(crate) fn take(&mut self, hub: &Hub, max_bytes: usize) -> Batch {
         let mut batch = Batch::default();
-        let Some(everyone) = self.everyone else { return batch };
+        let Some(everyone) = self.everyone else {
+            return batch;
+        };
         let mut over = Vec::new();
         for (id, reader) in &mut self.threads {
             if std::mem::take(&mut reader.greet) {
@@ -211,7 +229,9 @@ impl Readers {
         match hub.everyone().read(everyone, max_bytes) {
             Read::Gone { .. } => batch.broken = Some(Broken::TooFarBehind),
             Read::Entries { entries, next } => {
-                batch.frames.extend(entries.into_iter().filter(|frame| !self.covers(frame)));
+                batch
+                    .frames
+                    .extend(entries.into_iter().filter(|frame| !self.covers(frame)));
                 self.everyone = Some(next);
                 self.covered.retain(|covered| covered.until_everyone >= next);
             }
@@ -223,7 +243,9 @@ impl Readers {
     }
 
     fn covers(&self, frame: &Frame) -> bool {
-        self.threads.get(&frame.thread).is_some_and(|reader| reader.from <= frame.seq)
+        self.threads
+            .get(&frame.thread)
+            .is_some_and(|reader| reader.from <= frame.seq)
             || self.covered.iter().any(|covered| {
                 covered.thread == frame.thread && (covered.from..covered.next).contains(&frame.seq)
             })
@@ -235,7 +257,9 @@ impl Readers {
         &self,
         id: &ThreadId,
     ) -> Option<(Arc<ThreadHandle>, Seq, Vec<(TurnId, ItemId, usize)>)> {
-        self.threads.get(id).map(|reader| (reader.handle.clone(), reader.next, reader.shown.clone()))
+        self.threads
+            .get(id)
+            .map(|reader| (reader.handle.clone(), reader.next, reader.shown.clone()))
     }
 
     /// Takes a backlog as read and returns the frames of it that are still wanted.
@@ -279,7 +303,11 @@ impl Reader {
             FrameBody::Notice(_) => true,
             FrameBody::Delta(_) => false,
             FrameBody::Recorded(event) => match &**event {
-                Event::TurnStarted { turn, from_queue: Some(_), .. } => {
+                Event::TurnStarted {
+                    turn,
+                    from_queue: Some(_),
+                    ..
+                } => {
                     self.until = Until::TurnEnds(*turn);
                     self.ended = false;
                     true
@@ -293,7 +321,11 @@ impl Reader {
         match &frame.body {
             FrameBody::Delta(delta) => {
                 let end = delta.offset + delta.text.len();
-                match self.shown.iter_mut().find(|known| (known.0, known.1) == (delta.turn, delta.item)) {
+                match self
+                    .shown
+                    .iter_mut()
+                    .find(|known| (known.0, known.1) == (delta.turn, delta.item))
+                {
                     Some(known) => known.2 = end,
                     None => self.shown.push((delta.turn, delta.item, end)),
                 }

@@ -28,7 +28,14 @@ impl Session {
     pub fn start(peer: PeerHandle, hub: Arc<Hub>, dialect: Arc<dyn Dialect>) -> (Arc<Self>, JoinHandle<()>) {
         let waker = Waker::default();
         let readers = Mutex::new(Readers::new(dialect.approves(), waker.clone()));
-        let session = Arc::new(Self { peer, hub, dialect, readers, waker, asks: Asks::default() });
+        let session = Arc::new(Self {
+            peer,
+            hub,
+            dialect,
+            readers,
+            waker,
+            asks: Asks::default(),
+        });
         session.readers.lock().open(session.hub.everyone());
         let pump = tokio::spawn(pump::run(session.clone()));
         (session, pump)

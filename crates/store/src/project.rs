@@ -1,6 +1,8 @@
 //! Events into rows: what each event changes besides being stored.
 
-use bobbin_model::{ApprovalId, Decision, Event, Item, Outcome, Seq, ThreadHeader, TurnFeatures, TurnId};
+use bobbin_model::{
+    ApprovalId, Decision, Event, Item, Outcome, Seq, ThreadHeader, TokenUsage, TurnFeatures, TurnId,
+};
 use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteArguments;
 
@@ -122,17 +124,7 @@ async fn project(
             run(connection, put_item(thread, *turn, item, seq)).await?;
             settle(connection, thread, *turn, approval, *decision).await
         }
-        Event::UsageAdded { turn, usage, .. } => {
-            let update = sqlx::query(
-                "UPDATE turn SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ? \
-                 WHERE thread_id = ? AND turn_no = ?",
-            )
-            .bind(signed(usage.input_tokens))
-            .bind(signed(usage.output_tokens))
-            .bind(thread.to_owned())
-            .bind(turn.0);
-            run(connection, update).await
-        }
+        Event::UsageAdded { turn, usage, .. } => run(connection, add_usage(thread, *turn, *usage)).await,
         Event::DiffUpdated { turn, .. } => {
             let update = sqlx::query("UPDATE turn SET diff_seq = ? WHERE thread_id = ? AND turn_no = ?")
                 .bind(number(seq))
@@ -145,21 +137,7 @@ async fn project(
             outcome,
             completed_at,
             ..
-        } => {
-            let error = match outcome {
-                Outcome::Failed { error } => Some(error.clone()),
-                Outcome::Completed | Outcome::Cancelled { .. } => None,
-            };
-            let update = sqlx::query(
-                "UPDATE turn SET status = ?, completed_at = ?, error = ? WHERE thread_id = ? AND turn_no = ?",
-            )
-            .bind(outcome.status().as_str())
-            .bind(completed_at.0)
-            .bind(error)
-            .bind(thread.to_owned())
-            .bind(turn.0);
-            run(connection, update).await
-        }
+        } => run(connection, end_turn(thread, *turn, outcome, completed_at.0)).await,
         Event::ThreadDeleted => {
             let update = sqlx::query("UPDATE thread SET deleted_at = ? WHERE thread_id = ?")
                 .bind(stored.at.0)
@@ -218,6 +196,30 @@ fn insert_turn(
     .bind(at)
     .bind(origin_channel)
     .bind(json(&features))
+}
+
+fn add_usage(thread: &str, turn: TurnId, usage: TokenUsage) -> Query {
+    sqlx::query(
+        "UPDATE turn SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ? \
+         WHERE thread_id = ? AND turn_no = ?",
+    )
+    .bind(signed(usage.input_tokens))
+    .bind(signed(usage.output_tokens))
+    .bind(thread.to_owned())
+    .bind(turn.0)
+}
+
+fn end_turn(thread: &str, turn: TurnId, outcome: &Outcome, completed_at: i64) -> Query {
+    let error = match outcome {
+        Outcome::Failed { error } => Some(error.clone()),
+        Outcome::Completed | Outcome::Cancelled { .. } => None,
+    };
+    sqlx::query("UPDATE turn SET status = ?, completed_at = ?, error = ? WHERE thread_id = ? AND turn_no = ?")
+        .bind(outcome.status().as_str())
+        .bind(completed_at)
+        .bind(error)
+        .bind(thread.to_owned())
+        .bind(turn.0)
 }
 
 fn put_item(thread: &str, turn: TurnId, item: &Item, seq: Seq) -> Query {

@@ -100,21 +100,21 @@ async fn add_approvals(connection: &mut SqliteConnection, id: &ThreadId, live: &
             thread: id.clone(),
             reason,
         };
+        let event = one_event(connection, id, seq).await?;
+        let approval: Approval = match &*event.event {
+            Event::ApprovalOpened { approval, .. } => (**approval).clone(),
+            other => {
+                return Err(corrupt(format!(
+                    "event {seq} is {} and opens no approval",
+                    other.kind()
+                )));
+            }
+        };
         if let Some(decision) = decision {
             let decision = serde_json::from_str(&decision)
                 .map_err(|error| corrupt(format!("decision about {call_id}: {error}")))?;
-            live.decided.insert(call_id, decision);
+            live.decided.insert(call_id, (approval.scope, decision));
         } else {
-            let event = one_event(connection, id, seq).await?;
-            let approval: Approval = match &*event.event {
-                Event::ApprovalOpened { approval, .. } => (**approval).clone(),
-                other => {
-                    return Err(corrupt(format!(
-                        "event {seq} is {} and opens no approval",
-                        other.kind()
-                    )));
-                }
-            };
             live.approvals.push(approval);
         }
     }

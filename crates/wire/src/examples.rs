@@ -111,7 +111,7 @@ examples! {
     WelcomeSuggestionsParams: r#"{"identity":{"channelName":"potter"},"maxItems":3}"#;
     WelcomeSuggestionsResult: r#"{"items":[{"title":"Glaze it","prompt":"Pick a glaze","reason":"Still raw"}],"source":"dynamic","generatedAt":"2027-03-01T08:00:00.000Z","fingerprint":"f00d"}"#;
     WelcomeSuggestionsResult: r#"{"items":[],"source":"none","generatedAt":"2027-03-01T08:00:00.000Z","fingerprint":""}"#;
-    ServerStatsResult: r#"{"uptimeMs":5000,"connection":{"phase":"ShuttingDown","writeQueueLength":1,"writeQueueBytes":90,"pendingOutboundCallCount":2,"runningInboundRequestCount":3,"runningNotificationCount":1,"queuedInboundCount":0,"timerArmed":true,"recentlyTimedOutCallCount":1,"callsTimedOut":4,"bytesRead":100,"bytesWritten":200,"messagesRead":10,"messagesWritten":20,"readErrors":1,"lastOrdinal":9,"uptimeMs":4000},"connections":2,"liveThreads":3,"runningTurns":1,"subscriptions":4,"log":{"frames":50,"bytes":6000},"store":{"writeQueueLength":1,"transactions":70,"eventsWritten":900}}"#;
+    ServerStatsResult: r#"{"connection":{"phase":"ShuttingDown","writeQueueLength":1,"writeQueueBytes":90,"pendingOutboundCallCount":2,"runningInboundRequestCount":3,"queuedInboundCount":0,"bytesRead":100,"bytesWritten":200,"messagesRead":10,"messagesWritten":20,"readErrors":1,"uptimeMs":4000},"liveThreads":3,"subscriptions":4,"log":{"frames":50,"bytes":6000},"store":{"writeQueueLength":1,"transactions":70,"eventsWritten":900}}"#;
 
     ThreadStartedNotification: format!(r#"{{"thread":{}}}"#, thread(""));
     ThreadResumedNotification: format!(r#"{{"thread":{},"resumedBy":"potter","seq":3}}"#, thread(""));

@@ -9,16 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerStatsResult {
-    /// Milliseconds since the server started.
-    pub uptime_ms: u64,
     /// The connection that asked.
     pub connection: ConnectionStats,
-    /// Open connections, with the one that asked.
-    pub connections: u64,
     /// Threads in memory.
     pub live_threads: u64,
-    /// Turns that run or wait.
-    pub running_turns: u64,
     /// Cursors on live Threads.
     pub subscriptions: u64,
     /// The logs of all live Threads together.
@@ -41,16 +35,8 @@ pub struct ConnectionStats {
     pub pending_outbound_call_count: u64,
     /// Handlers at work, those of notifications included.
     pub running_inbound_request_count: u64,
-    /// Handlers of notifications at work.
-    pub running_notification_count: u64,
     /// Messages that wait for their handler.
     pub queued_inbound_count: u64,
-    /// Whether a request of the server with a deadline is pending.
-    pub timer_armed: bool,
-    /// The server's requests that ran out of time in the last 60 s.
-    pub recently_timed_out_call_count: u64,
-    /// The server's requests that ever ran out of time.
-    pub calls_timed_out: u64,
     /// Bytes read.
     pub bytes_read: u64,
     /// Bytes written.
@@ -61,9 +47,6 @@ pub struct ConnectionStats {
     pub messages_written: u64,
     /// Messages that could not be understood.
     pub read_errors: u64,
-    /// Number of the latest message that was read; absent before the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_ordinal: Option<u64>,
     /// Milliseconds since it was opened.
     pub uptime_ms: u64,
 }

@@ -60,6 +60,8 @@ pub enum SystemEventKind {
     ConsolidationFailed,
     /// To a channel adapter only: its channel is not known or not enabled.
     ChannelRejected,
+    /// Extension: the server came back after a crash and the Turn goes on.
+    TurnResumed,
 }
 
 /// Params of `system/jobResult`.

@@ -21,14 +21,19 @@ impl Owner {
         let Some(live) = &self.state.live else {
             return Ok(());
         };
-        if let Some(open) = live.approvals.iter().find(|open| open.call_id == ask.call_id) {
+        if let Some(open) = live
+            .approvals
+            .iter()
+            .find(|open| open.call_id == ask.call_id && open.scope == ask.scope)
+        {
             let id = open.id.clone();
             self.askers.entry(id).or_default().push(reply);
             return Ok(());
         }
+        // An answer from before a crash counts only for what was asked: by now a link may point elsewhere.
         let known = match live.decided.get(&ask.call_id) {
-            Some(decision) => Some(*decision),
-            None => self.standing_answer(&ask.scope).await?,
+            Some((scope, decision)) if *scope == ask.scope => Some(*decision),
+            _ => self.standing_answer(&ask.scope).await?,
         };
         if let Some(decision) = known {
             let effect = Effect::after(After::Standing(reply, decision));

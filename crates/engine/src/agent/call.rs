@@ -21,7 +21,10 @@ impl TurnRun {
         }
         let output = match self.prepare(call) {
             Ok(prepared) => self.run_if_allowed(call, prepared).await?,
-            Err(why) => ToolOutput { text: why, ..ToolOutput::default() },
+            Err(why) => ToolOutput {
+                text: why,
+                ..ToolOutput::default()
+            },
         };
         self.add_result(&call.id, output.text, output.success).await?;
         if let Some(plan) = output.plan {
@@ -43,9 +46,17 @@ impl TurnRun {
         text: String,
         success: bool,
     ) -> Result<(), TurnGone> {
-        let result = ItemBody::ToolResult { call_id: call_id.to_owned(), result: text.clone(), success };
+        let result = ItemBody::ToolResult {
+            call_id: call_id.to_owned(),
+            result: text.clone(),
+            success,
+        };
         self.turn.add(result).await?;
-        self.messages.push(Message::Result { call_id: call_id.to_owned(), text, success });
+        self.messages.push(Message::Result {
+            call_id: call_id.to_owned(),
+            text,
+            success,
+        });
         Ok(())
     }
 
@@ -53,10 +64,17 @@ impl TurnRun {
         let environment = self.turn.environment();
         let Some(tool) = self.tools.get(&call.tool) else {
             let names: Vec<&str> = self.tools.names(environment.mode).collect();
-            return Err(format!("there is no tool {:?}; there are {}", call.tool, names.join(", ")));
+            return Err(format!(
+                "there is no tool {:?}; there are {}",
+                call.tool,
+                names.join(", ")
+            ));
         };
         if !is_allowed(tool.spec(), environment.mode) {
-            return Err(format!("refused: {} can change things and is withheld in plan mode", call.tool));
+            return Err(format!(
+                "refused: {} can change things and is withheld in plan mode",
+                call.tool
+            ));
         }
         let Some(arguments) = &call.arguments else {
             return Err("the arguments are not a JSON object".to_owned());
@@ -70,14 +88,21 @@ impl TurnRun {
         prepared: Box<dyn PreparedCall>,
     ) -> Result<ToolOutput, TurnGone> {
         if let Permission::Ask { scope, reason } = prepared.permission() {
-            let ask = Ask { call_id: call.id.clone(), scope, reason };
+            let ask = Ask {
+                call_id: call.id.clone(),
+                scope,
+                reason,
+            };
             let decision = tokio::select! {
                 biased;
                 () = self.turn.cancelled().cancelled() => return Err(TurnGone),
                 decision = self.turn.ask(ask) => decision?,
             };
             if !decision.approves() {
-                return Ok(ToolOutput { text: DECLINED.to_owned(), ..ToolOutput::default() });
+                return Ok(ToolOutput {
+                    text: DECLINED.to_owned(),
+                    ..ToolOutput::default()
+                });
             }
         }
         self.turn.start_call(&call.id).await?;

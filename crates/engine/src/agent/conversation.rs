@@ -57,7 +57,9 @@ impl Message {
         match self {
             Self::User { parts } => parts.iter().map(|part| part.display().len()).sum(),
             Self::Agent { text, calls } => {
-                let call = |call: &Call| call.tool.len() + call.arguments.as_ref().map_or(0, |json| json.get().len());
+                let call = |call: &Call| {
+                    call.tool.len() + call.arguments.as_ref().map_or(0, |json| json.get().len())
+                };
                 text.len() + calls.iter().map(call).sum::<usize>()
             }
             Self::Result { text, .. } => text.len(),
@@ -77,12 +79,20 @@ pub(super) fn messages<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Mes
                 messages.push(Message::User { parts });
             }
             ItemBody::AgentMessage { text } => reply.say(text),
-            ItemBody::ToolCall { tool_name, call_id, arguments } => reply.calls.push(Call {
+            ItemBody::ToolCall {
+                tool_name,
+                call_id,
+                arguments,
+            } => reply.calls.push(Call {
                 id: call_id.clone(),
                 tool: tool_name.clone(),
                 arguments: arguments.clone(),
             }),
-            ItemBody::ToolResult { call_id, result, success } => {
+            ItemBody::ToolResult {
+                call_id,
+                result,
+                success,
+            } => {
                 reply.end(&mut messages);
                 messages.push(Message::Result {
                     call_id: call_id.clone(),
@@ -192,7 +202,9 @@ mod tests {
     fn user(text: &str) -> ItemBody {
         ItemBody::UserMessage(UserMessage {
             text: text.to_owned(),
-            native: vec![InputPart::Text { text: text.to_owned() }],
+            native: vec![InputPart::Text {
+                text: text.to_owned(),
+            }],
             delivery: DeliveryMode::Normal,
             sender: None,
             channel_name: None,
@@ -201,15 +213,25 @@ mod tests {
     }
 
     fn call(id: &str) -> ItemBody {
-        ItemBody::ToolCall { tool_name: "t".to_owned(), call_id: id.to_owned(), arguments: None }
+        ItemBody::ToolCall {
+            tool_name: "t".to_owned(),
+            call_id: id.to_owned(),
+            arguments: None,
+        }
     }
 
     fn result(id: &str) -> ItemBody {
-        ItemBody::ToolResult { call_id: id.to_owned(), result: "r".to_owned(), success: true }
+        ItemBody::ToolResult {
+            call_id: id.to_owned(),
+            result: "r".to_owned(),
+            success: true,
+        }
     }
 
     fn agent(text: &str) -> ItemBody {
-        ItemBody::AgentMessage { text: text.to_owned() }
+        ItemBody::AgentMessage {
+            text: text.to_owned(),
+        }
     }
 
     fn shape(messages: &[Message]) -> Vec<String> {
@@ -226,24 +248,48 @@ mod tests {
 
     #[test]
     fn one_reply_is_one_message_with_its_calls() {
-        let reasoning = ItemBody::Reasoning { text: "hm".to_owned() };
-        let items = turn(vec![user("u"), reasoning, agent("a"), call("1"), call("2"), result("1"), result("2"), agent("b")]);
+        let reasoning = ItemBody::Reasoning {
+            text: "hm".to_owned(),
+        };
+        let items = turn(vec![
+            user("u"),
+            reasoning,
+            agent("a"),
+            call("1"),
+            call("2"),
+            result("1"),
+            result("2"),
+            agent("b"),
+        ]);
         assert_eq!(
             shape(&messages(&items.items)),
-            ["user", "agent a [1 2]", "result 1 true", "result 2 true", "agent b []"]
+            [
+                "user",
+                "agent a [1 2]",
+                "result 1 true",
+                "result 2 true",
+                "agent b []"
+            ]
         );
     }
 
     #[test]
     fn calls_of_earlier_turns_always_have_results() {
         let history = history(&[turn(vec![user("u"), call("1"), call("2"), result("1")])]);
-        assert_eq!(shape(&history), ["user", "agent  [1 2]", "result 2 false", "result 1 true"]);
+        assert_eq!(
+            shape(&history),
+            ["user", "agent  [1 2]", "result 2 false", "result 1 true"]
+        );
     }
 
     #[test]
     fn the_oldest_turns_are_left_out_first() {
         let long = "x".repeat(MAX_HISTORY_BYTES / 2 + 1);
-        let history = history(&[turn(vec![user(&long)]), turn(vec![user(&long)]), turn(vec![user("c")])]);
+        let history = history(&[
+            turn(vec![user(&long)]),
+            turn(vec![user(&long)]),
+            turn(vec![user("c")]),
+        ]);
         assert_eq!(history.len(), 2);
     }
 }

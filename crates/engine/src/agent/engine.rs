@@ -26,12 +26,16 @@ impl AgentEngine {
 
 impl Engine for AgentEngine {
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
-        TurnRun::new(self.model.clone(), self.tools.clone(), turn).run().boxed()
+        TurnRun::new(self.model.clone(), self.tools.clone(), turn)
+            .run()
+            .boxed()
     }
 }
 
 impl fmt::Debug for AgentEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentEngine").field("tools", &self.tools).finish_non_exhaustive()
+        f.debug_struct("AgentEngine")
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
     }
 }

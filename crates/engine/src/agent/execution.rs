@@ -40,25 +40,39 @@ impl<'a> Execution<'a> {
     ) -> Result<Self, TurnGone> {
         let features = turn.begun().features;
         let lifecycle = if features.tool_execution {
-            Some(turn.open(lifecycle(call, ExecutionStatus::InProgress, None)).await?)
+            Some(
+                turn.open(lifecycle(call, ExecutionStatus::InProgress, None))
+                    .await?,
+            )
         } else {
             None
         };
         let terminal = match command.filter(|_| features.command_execution) {
             Some(line) => {
-                let item = turn.open(ItemBody::CommandExecution(running(&line, &call.id))).await?;
+                let item = turn
+                    .open(ItemBody::CommandExecution(running(&line, &call.id)))
+                    .await?;
                 Some((line, item))
             }
             None => None,
         };
-        Ok(Self { turn, call, lifecycle, terminal, streamed: 0 })
+        Ok(Self {
+            turn,
+            call,
+            lifecycle,
+            terminal,
+            streamed: 0,
+        })
     }
 
     /// Runs the call and completes its Items.
     pub(super) async fn run(mut self, prepared: Box<dyn PreparedCall>) -> Result<ToolOutput, TurnGone> {
         let began = Instant::now();
         let (pieces, mut queue) = mpsc::channel(OUTPUT_QUEUE);
-        let context = CallContext { cancel: self.turn.cancelled().clone(), output: Arc::new(Queue(pieces)) };
+        let context = CallContext {
+            cancel: self.turn.cancelled().clone(),
+            output: Arc::new(Queue(pieces)),
+        };
         let mut running = prepared.run(context);
         let output = loop {
             tokio::select! {
@@ -75,13 +89,16 @@ impl<'a> Execution<'a> {
     }
 
     async fn stream(&mut self, piece: String) -> Result<(), TurnGone> {
-        let Some((_, item)) = &self.terminal else { return Ok(()) };
+        let Some((_, item)) = &self.terminal else {
+            return Ok(());
+        };
         let was_under = self.streamed <= MAX_STREAMED_BYTES;
         self.streamed += piece.len();
         if self.streamed <= MAX_STREAMED_BYTES {
             item.text(piece).await
         } else if was_under {
-            item.text("\n[more output follows; it is not shown while the command runs]\n").await
+            item.text("\n[more output follows; it is not shown while the command runs]\n")
+                .await
         } else {
             Ok(())
         }
@@ -166,7 +183,10 @@ fn ended(line: &CommandLine, call_id: &str, end: Option<&CommandEnd>) -> Command
             truncated: end.truncated,
             ..base
         },
-        None => CommandExecution { status: CommandStatus::Failed, ..base },
+        None => CommandExecution {
+            status: CommandStatus::Failed,
+            ..base
+        },
     }
 }
 

@@ -51,7 +51,14 @@ struct Made {
 
 impl<'a> Listener<'a> {
     pub(super) fn new(turn: &'a TurnContext, ids: &'a mut HashSet<String>) -> Self {
-        Self { turn, ids, prose: None, text: String::new(), calls: Vec::new(), bytes: 0 }
+        Self {
+            turn,
+            ids,
+            prose: None,
+            text: String::new(),
+            calls: Vec::new(),
+            bytes: 0,
+        }
     }
 
     /// Completes what is still open and returns what was said, and the calls in order.
@@ -112,10 +119,16 @@ impl<'a> Listener<'a> {
 
     async fn begin(&mut self, key: String, tool: String) -> Result<(), ModelError> {
         if self.calls.len() == MAX_CALLS {
-            return Err(ModelError::Failed(format!("The model made more than {MAX_CALLS} calls at once.")));
+            return Err(ModelError::Failed(format!(
+                "The model made more than {MAX_CALLS} calls at once."
+            )));
         }
         let id = self.fresh_id(&key);
-        let body = ItemBody::ToolCall { tool_name: tool.clone(), call_id: id.clone(), arguments: None };
+        let body = ItemBody::ToolCall {
+            tool_name: tool.clone(),
+            call_id: id.clone(),
+            arguments: None,
+        };
         let item = self.turn.open(body).await?;
         self.complete_prose().await?;
         self.calls.push(Made {
@@ -158,7 +171,9 @@ impl<'a> Listener<'a> {
     fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.bytes += bytes;
         if self.bytes > MAX_REPLY_BYTES {
-            return Err(ModelError::Failed(format!("The model's reply is longer than {MAX_REPLY_BYTES} bytes.")));
+            return Err(ModelError::Failed(format!(
+                "The model's reply is longer than {MAX_REPLY_BYTES} bytes."
+            )));
         }
         Ok(())
     }
@@ -172,7 +187,9 @@ impl ModelSink for Listener<'_> {
 
 impl Made {
     async fn complete(&mut self) -> Result<(), TurnGone> {
-        let Some(item) = self.item.take() else { return Ok(()) };
+        let Some(item) = self.item.take() else {
+            return Ok(());
+        };
         self.arguments = object(&self.text);
         let body = ItemBody::ToolCall {
             tool_name: self.named.0.clone(),

@@ -18,6 +18,3 @@ mod turn;
 pub use conversation::{Call, Message};
 pub use engine::AgentEngine;
 pub use model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Stop};
-
-#[cfg(test)]
-mod tests;

@@ -15,7 +15,8 @@ use super::turn::TurnRun;
 const INTERRUPTED: &str = "interrupted_by_restart: the server stopped while this call ran; it may have had some \
                            or all of its effect, and it was not run again";
 /// Result of a call that the model had not finished writing.
-const UNFINISHED: &str = "interrupted_by_restart: the server stopped before this call was complete; it was not run";
+const UNFINISHED: &str =
+    "interrupted_by_restart: the server stopped before this call was complete; it was not run";
 
 impl TurnRun {
     /// Brings the record in order; does nothing for a Turn that has just begun.
@@ -28,7 +29,12 @@ impl TurnRun {
             OpenItem::resume(&turn, item).complete(closing_body(item)).await?;
         }
         for (call_id, item) in begun.pending_calls() {
-            let ItemBody::ToolCall { tool_name, arguments, .. } = &item.body else { continue };
+            let ItemBody::ToolCall {
+                tool_name, arguments, ..
+            } = &item.body
+            else {
+                continue;
+            };
             if item.status != ItemStatus::Completed {
                 self.add_result(call_id, UNFINISHED.to_owned(), false).await?;
             } else if begun.started_calls.contains(call_id) {
@@ -53,7 +59,9 @@ fn closing_body(item: &Item) -> Option<ItemBody> {
             run.status = CommandStatus::Lost;
             Some(ItemBody::CommandExecution(run))
         }
-        ItemBody::ToolExecution { call_id, tool_name, .. } => Some(ItemBody::ToolExecution {
+        ItemBody::ToolExecution {
+            call_id, tool_name, ..
+        } => Some(ItemBody::ToolExecution {
             call_id,
             tool_name,
             status: ExecutionStatus::Failed,

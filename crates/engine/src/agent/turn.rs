@@ -39,7 +39,13 @@ pub(super) struct TurnRun {
 impl TurnRun {
     pub(super) fn new(model: Arc<dyn Model>, tools: ToolSet, turn: TurnContext) -> Self {
         let begun = turn.begun();
-        let call_ids = begun.turn.items.iter().filter_map(call_id).map(ToOwned::to_owned).collect();
+        let call_ids = begun
+            .turn
+            .items
+            .iter()
+            .filter_map(call_id)
+            .map(ToOwned::to_owned)
+            .collect();
         Self {
             specs: tools.specs(turn.environment().mode),
             changes: Changes::new(&turn.environment().root, begun.diff.as_ref()),
@@ -94,7 +100,8 @@ impl TurnRun {
             item.status == ItemStatus::Completed || !item.body.is_prose()
         });
         let own = messages(complete);
-        let is_round = |message: &&Message| matches!(message, Message::Agent { calls, .. } if !calls.is_empty());
+        let is_round =
+            |message: &&Message| matches!(message, Message::Agent { calls, .. } if !calls.is_empty());
         self.rounds = own.iter().filter(is_round).count();
         self.messages = history(&earlier);
         self.messages.extend(own);
@@ -121,12 +128,17 @@ impl TurnRun {
             turn.usage(usage.tokens, usage.context_tokens).await?;
         }
         if reply.stop == Stop::Length {
-            return Err(EngineFailure::Failed("The model's reply was cut at its limit of tokens.".to_owned()));
+            return Err(EngineFailure::Failed(
+                "The model's reply was cut at its limit of tokens.".to_owned(),
+            ));
         }
         if text.is_empty() && calls.is_empty() {
             return Err(EngineFailure::Failed("The model gave an empty reply.".to_owned()));
         }
-        self.messages.push(Message::Agent { text, calls: calls.clone() });
+        self.messages.push(Message::Agent {
+            text,
+            calls: calls.clone(),
+        });
         Ok(calls)
     }
 

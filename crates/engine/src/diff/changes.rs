@@ -10,9 +10,9 @@ use bobbin_core::tool::ChangedFile;
 use bobbin_model::TurnDiff;
 use bobbin_model::turn::FileChangeStatus;
 
-use super::patch::{split, take_back};
+use super::patch::{Past, split, take_back};
 use super::section::{Section, section, untold};
-use crate::tools::shown;
+use crate::tools::{head, shown};
 
 /// Most bytes of diff text (03 §9); the list of files stays complete.
 pub(super) const MAX_DIFF_BYTES: usize = 1 << 20;
@@ -51,23 +51,38 @@ enum Before {
 impl Changes {
     /// Returns the changes of a Turn; `recorded` is the diff that a run before a crash has shown.
     pub(crate) fn new(root: &Path, recorded: Option<&TurnDiff>) -> Self {
-        let mut changes = Self { root: root.to_owned(), files: BTreeMap::new(), kept_bytes: 0 };
+        let mut changes = Self {
+            root: root.to_owned(),
+            files: BTreeMap::new(),
+            kept_bytes: 0,
+        };
         if let Some(recorded) = recorded {
             // A diff that was cut has no whole sections to go by.
-            let sections = if recorded.truncated { None } else { split(&recorded.diff) };
-            let sections = sections.filter(|all| all.len() == recorded.files.len()).unwrap_or_default();
+            let sections = if recorded.truncated {
+                None
+            } else {
+                split(&recorded.diff)
+            };
+            let sections = sections
+                .filter(|all| all.len() == recorded.files.len())
+                .unwrap_or_default();
             for (index, change) in recorded.files.iter().enumerate() {
-                let (before, section) = match sections.get(index) {
-                    Some(text) => {
-                        let section = Section { text: (*text).to_owned(), change: change.clone() };
-                        (Before::Recorded, section)
-                    }
-                    None => {
-                        let section = Section { change: change.clone(), ..untold(&change.path, change.status) };
-                        (Before::Unknown, section)
-                    }
+                let told = sections
+                    .get(index)
+                    .map(|text| (Before::Recorded, Arc::from(*text)));
+                let untold = || (Before::Unknown, untold(&change.path, change.status).text);
+                let (before, text) = told.unwrap_or_else(untold);
+                let section = Section {
+                    text,
+                    change: change.clone(),
                 };
-                changes.files.insert(change.path.clone(), Followed { before, section: Some(section) });
+                changes.files.insert(
+                    change.path.clone(),
+                    Followed {
+                        before,
+                        section: Some(section),
+                    },
+                );
             }
         }
         changes
@@ -86,6 +101,7 @@ impl Changes {
                 (Before::Unknown, Ok(None)) => Some(untold(&path, FileChangeStatus::Deleted)),
                 _ => Some(untold(&path, FileChangeStatus::Modified)),
             };
+            let section = section.map(no_longer_than_shown);
             self.files.insert(path, Followed { before, section });
         }
     }
@@ -94,15 +110,19 @@ impl Changes {
     fn before(&mut self, path: &str, before_call: Option<Vec<u8>>) -> Before {
         let before = match self.files.get(path) {
             None => before_call,
-            Some(Followed { before: Before::Recorded, section: Some(section) }) => {
-                match take_back(&section.text, before_call.as_deref()) {
-                    Some(before) => before,
-                    None => return Before::Unknown,
-                }
-            }
+            Some(Followed {
+                before: Before::Recorded,
+                section: Some(section),
+            }) => match take_back(&section.text, before_call.as_deref()) {
+                Some(Past::Content(before)) => Some(before),
+                Some(Past::NotThere) => None,
+                None => return Before::Unknown,
+            },
             Some(followed) => return followed.before.clone(),
         };
-        let Some(content) = before else { return Before::NotThere };
+        let Some(content) = before else {
+            return Before::NotThere;
+        };
         if self.kept_bytes + content.len() > MAX_KEPT_BYTES {
             return Before::Unknown;
         }
@@ -122,13 +142,24 @@ impl Changes {
             if section.text.len() <= room {
                 diff.diff.push_str(&section.text);
             } else {
-                let end = section.text.as_bytes()[..room].iter().rposition(|&byte| byte == b'\n');
+                let end = section.text.as_bytes()[..room]
+                    .iter()
+                    .rposition(|&byte| byte == b'\n');
                 diff.diff.push_str(&section.text[..end.map_or(0, |at| at + 1)]);
                 diff.truncated = true;
             }
         }
         diff
     }
+}
+
+/// Drops text that no diff has room for; what is left is still too long, so that the diff says it was cut.
+fn no_longer_than_shown(mut section: Section) -> Section {
+    let (kept, whole) = head(&section.text, MAX_DIFF_BYTES + 4);
+    if !whole {
+        section.text = kept.into();
+    }
+    section
 }
 
 /// Reads a file as it is now; `None` when there is none.
@@ -171,10 +202,19 @@ mod tests {
             diff.diff,
             "--- /dev/null\n+++ b/a/new\n@@ -0,0 +1 @@\n+x\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-1\n+3\n"
         );
-        assert_eq!(diff.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["a/new", "b"]);
+        assert_eq!(
+            diff.files
+                .iter()
+                .map(|file| file.path.as_str())
+                .collect::<Vec<_>>(),
+            ["a/new", "b"]
+        );
         change(&mut changes, &workspace, "b", "1\n");
         std::fs::remove_file(workspace.root().join("a/new")).unwrap();
-        changes.note(vec![ChangedFile { path: workspace.root().join("a/new"), before: None }]);
+        changes.note(vec![ChangedFile {
+            path: workspace.root().join("a/new"),
+            before: None,
+        }]);
         assert_eq!(changes.diff(), TurnDiff::default());
     }
 

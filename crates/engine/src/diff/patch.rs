@@ -38,8 +38,15 @@ fn section_length(text: &str) -> Option<usize> {
     Some(length)
 }
 
-/// Returns what a file was before its section was made, from what it is now. The inner `None` is "no file".
-pub(super) fn take_back(section: &str, now: Option<&[u8]>) -> Option<Option<Vec<u8>>> {
+/// What a file was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Past {
+    NotThere,
+    Content(Vec<u8>),
+}
+
+/// Returns what a file was before its section was made, from what it is now.
+pub(super) fn take_back(section: &str, now: Option<&[u8]>) -> Option<Past> {
     let now = std::str::from_utf8(now.unwrap_or_default()).ok()?;
     let (now, section) = (lines(now), lines(section));
     let (old_name, hunks) = (section.first()?.strip_prefix("--- ")?, section.get(2..)?);
@@ -49,7 +56,11 @@ pub(super) fn take_back(section: &str, now: Option<&[u8]>) -> Option<Option<Vec<
     while at < hunks.len() {
         let hunk = Hunk::head(hunks[at])?;
         let body = hunk.body(&hunks[at + 1..])?;
-        let begin = if hunk.new_count == 0 { hunk.new_start } else { hunk.new_start.checked_sub(1)? };
+        let begin = if hunk.new_count == 0 {
+            hunk.new_start
+        } else {
+            hunk.new_start.checked_sub(1)?
+        };
         before.extend(now.get(seen..begin)?.iter().copied());
         seen = begin;
         for (mark, line) in marked(&hunks[at + 1..=at + body]) {
@@ -67,9 +78,9 @@ pub(super) fn take_back(section: &str, now: Option<&[u8]>) -> Option<Option<Vec<
     }
     before.extend(now.get(seen..)?.iter().copied());
     if old_name.trim_end() == "/dev/null" {
-        return before.is_empty().then_some(None);
+        return before.is_empty().then_some(Past::NotThere);
     }
-    Some(Some(before.into_bytes()))
+    Some(Past::Content(before.into_bytes()))
 }
 
 /// Numbers of a hunk's header.
@@ -81,14 +92,21 @@ struct Hunk {
 
 impl Hunk {
     fn head(line: &str) -> Option<Self> {
-        let (old, new) = line.strip_prefix("@@ -")?.strip_suffix(" @@\n")?.split_once(" +")?;
+        let (old, new) = line
+            .strip_prefix("@@ -")?
+            .strip_suffix(" @@\n")?
+            .split_once(" +")?;
         let span = |text: &str| -> Option<(usize, usize)> {
             let (start, count) = text.split_once(',').unwrap_or((text, "1"));
             Some((start.parse().ok()?, count.parse().ok()?))
         };
         let (_, old_count) = span(old)?;
         let (new_start, new_count) = span(new)?;
-        Some(Self { old_count, new_start, new_count })
+        Some(Self {
+            old_count,
+            new_start,
+            new_count,
+        })
     }
 
     /// Returns how many of these lines are this hunk's, notes on missing newlines included.
@@ -115,7 +133,14 @@ fn marked<'a>(lines: &'a [&'a str]) -> impl Iterator<Item = (char, &'a str)> {
         let mark = line.chars().next().filter(|mark| *mark != '\\')?;
         let has_note = lines.get(at + 1).is_some_and(|next| next.starts_with('\\'));
         let text = &line[1..];
-        Some((mark, if has_note { text.strip_suffix('\n').unwrap_or(text) } else { text }))
+        Some((
+            mark,
+            if has_note {
+                text.strip_suffix('\n').unwrap_or(text)
+            } else {
+                text
+            },
+        ))
     })
 }
 
@@ -127,7 +152,17 @@ mod tests {
     use crate::diff::section::section;
 
     fn content() -> impl Strategy<Value = Option<String>> {
-        let line = prop::sample::select(vec!["a", "b", "", "-- a", "++ b", "@@ -1 +1 @@", "\\ x", "a\r", "\ré"]);
+        let line = prop::sample::select(vec![
+            "a",
+            "b",
+            "",
+            "-- a",
+            "++ b",
+            "@@ -1 +1 @@",
+            "\\ x",
+            "a\r",
+            "\ré",
+        ]);
         let text = (prop::collection::vec(line, 0..12), any::<bool>())
             .prop_map(|(lines, ended)| lines.join("\n") + if ended { "\n" } else { "" });
         prop_oneof![1 => Just(None), 9 => text.prop_map(Some)]
@@ -139,7 +174,8 @@ mod tests {
             let before = before.map(String::into_bytes);
             let after = after.map(String::into_bytes);
             if let Some(section) = section("x", before.as_deref(), after.as_deref()) {
-                prop_assert_eq!(take_back(&section.text, after.as_deref()), Some(before));
+                let past = before.map_or(Past::NotThere, Past::Content);
+                prop_assert_eq!(take_back(&section.text, after.as_deref()), Some(past));
             }
         }
 
@@ -150,7 +186,7 @@ mod tests {
                 .filter_map(|(before, after)| {
                     section("x", before.as_deref().map(str::as_bytes), after.as_deref().map(str::as_bytes))
                 })
-                .map(|section| section.text)
+                .map(|section| section.text.to_string())
                 .collect();
             let diff = texts.concat();
             prop_assert_eq!(split(&diff), Some(texts.iter().map(String::as_str).collect()));

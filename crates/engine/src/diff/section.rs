@@ -1,6 +1,7 @@
 //! One file's part of the diff.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bobbin_model::FileChange;
@@ -18,7 +19,7 @@ const MAX_TIME: Duration = Duration::from_millis(300);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
     /// Header and hunks, or a note about binary content.
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     /// The file's entry.
     pub(super) change: FileChange,
 }
@@ -34,7 +35,12 @@ pub(super) fn section(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -
         (_, None) => FileChangeStatus::Deleted,
         _ => FileChangeStatus::Modified,
     };
-    let mut change = FileChange { path: path.to_owned(), status, additions: 0, deletions: 0 };
+    let mut change = FileChange {
+        path: path.to_owned(),
+        status,
+        additions: 0,
+        deletions: 0,
+    };
     let (old_name, new_name) = names(path, status);
     let text = match (as_text(before), as_text(after)) {
         (Some(old), Some(new)) => {
@@ -44,15 +50,23 @@ pub(super) fn section(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -
         }
         _ => format!("Binary files {old_name} and {new_name} differ\n"),
     };
-    Some(Section { text, change })
+    Some(Section {
+        text: text.into(),
+        change,
+    })
 }
 
 /// Returns the section of a file whose old or new content is too large to be shown.
 pub(super) fn untold(path: &str, status: FileChangeStatus) -> Section {
     let (old_name, new_name) = names(path, status);
     Section {
-        text: format!("Binary files {old_name} and {new_name} differ\n"),
-        change: FileChange { path: path.to_owned(), status, additions: 0, deletions: 0 },
+        text: format!("Binary files {old_name} and {new_name} differ\n").into(),
+        change: FileChange {
+            path: path.to_owned(),
+            status,
+            additions: 0,
+            deletions: 0,
+        },
     }
 }
 
@@ -93,14 +107,20 @@ fn quoted(path: &str) -> String {
 /// Returns content as text; a missing file is an empty one.
 fn as_text(content: Option<&[u8]>) -> Option<&str> {
     let content = content.unwrap_or_default();
-    if content.contains(&0) { None } else { std::str::from_utf8(content).ok() }
+    if content.contains(&0) {
+        None
+    } else {
+        std::str::from_utf8(content).ok()
+    }
 }
 
 fn write_hunks(text: &mut String, change: &mut FileChange, old: &[&str], new: &[&str]) {
     let deadline = Instant::now() + MAX_TIME;
     let ops = capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(deadline));
     for hunk in group_diff_ops(ops, CONTEXT_LINES) {
-        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
+            continue;
+        };
         let old_range = first.old_range().start..last.old_range().end;
         let new_range = first.new_range().start..last.new_range().end;
         // Writing to a String cannot fail.
@@ -141,20 +161,35 @@ mod tests {
     use super::*;
 
     fn text(before: Option<&str>, after: Option<&str>) -> String {
-        section("x", before.map(str::as_bytes), after.map(str::as_bytes)).map_or_else(String::new, |s| s.text)
+        section("x", before.map(str::as_bytes), after.map(str::as_bytes))
+            .map_or_else(String::new, |s| s.text.to_string())
+    }
+
+    fn numbered(range: std::ops::RangeInclusive<u64>, line: impl Fn(u64) -> u64) -> String {
+        let lines: Vec<String> = range.map(|n| line(n).to_string()).collect();
+        lines.join("\n") + "\n"
     }
 
     #[test]
     fn a_change_is_shown_as_the_protocol_shows_it() {
         let section = section("boil.txt", Some(b"90\n"), Some(b"100\n")).unwrap();
-        assert_eq!(section.text, "--- a/boil.txt\n+++ b/boil.txt\n@@ -1 +1 @@\n-90\n+100\n");
+        assert_eq!(
+            &*section.text,
+            "--- a/boil.txt\n+++ b/boil.txt\n@@ -1 +1 @@\n-90\n+100\n"
+        );
         assert_eq!((section.change.additions, section.change.deletions), (1, 1));
     }
 
     #[test]
     fn files_come_and_go_against_nothing() {
-        assert_eq!(text(None, Some("a\nb\n")), "--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n");
-        assert_eq!(text(Some("a\n"), None), "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+        assert_eq!(
+            text(None, Some("a\nb\n")),
+            "--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+        );
+        assert_eq!(
+            text(Some("a\n"), None),
+            "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+        );
         assert_eq!(text(None, Some("")), "--- /dev/null\n+++ b/x\n");
         assert_eq!(text(Some("same"), Some("same")), "");
     }
@@ -169,30 +204,33 @@ mod tests {
 
     #[test]
     fn context_is_three_lines_and_far_changes_are_two_hunks() {
-        let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
+        let old = numbered(1..=20, |n| n);
         let new = old.replace("2\n3\n", "2\nx\n").replace("18\n", "y\n");
         let text = text(Some(&old), Some(&new));
-        assert!(text.contains("@@ -1,6 +1,6 @@\n 1\n 2\n-3\n+x\n 4\n 5\n 6\n@@ -15,6 +15,6 @@\n 15\n"), "{text}");
+        assert!(
+            text.contains("@@ -1,6 +1,6 @@\n 1\n 2\n-3\n+x\n 4\n 5\n 6\n@@ -15,6 +15,6 @@\n 15\n"),
+            "{text}"
+        );
     }
 
     #[test]
     fn binary_content_is_a_note() {
         let section = section("x", Some(b"a\0"), Some(b"b")).unwrap();
-        assert_eq!(section.text, "Binary files a/x and b/x differ\n");
+        assert_eq!(&*section.text, "Binary files a/x and b/x differ\n");
     }
 
     #[test]
     fn odd_names_are_quoted_and_outside_ones_are_absolute() {
         let odd = section("a\n\"b", None, Some(b"")).unwrap();
-        assert_eq!(odd.text, "--- /dev/null\n+++ \"b/a\\n\\\"b\"\n");
+        assert_eq!(&*odd.text, "--- /dev/null\n+++ \"b/a\\n\\\"b\"\n");
         let outside = section("/etc/x", Some(b""), Some(b"a\n")).unwrap();
         assert!(outside.text.starts_with("--- /etc/x\n+++ /etc/x\n"));
     }
 
     #[test]
     fn huge_inputs_do_not_take_for_ever() {
-        let old: String = (0..60_000_u64).map(|n| format!("{}\n", n * 7919 % 65_537)).collect();
-        let new: String = (0..60_000_u64).map(|n| format!("{}\n", n * 104_729 % 65_537)).collect();
+        let old = numbered(0..=60_000, |n| n * 7919 % 65_537);
+        let new = numbered(0..=60_000, |n| n * 104_729 % 65_537);
         let began = Instant::now();
         assert!(!text(Some(&old), Some(&new)).is_empty());
         assert!(began.elapsed() < Duration::from_secs(20));

@@ -9,7 +9,11 @@ pub(super) enum Instruction {
     /// Run a command line.
     Run { command: String },
     /// List a directory, or files everywhere by a glob.
-    List { path: Option<String>, glob: Option<String>, recursive: bool },
+    List {
+        path: Option<String>,
+        glob: Option<String>,
+        recursive: bool,
+    },
     /// Show a file.
     Read { path: String },
     /// Find lines.
@@ -17,9 +21,17 @@ pub(super) enum Instruction {
     /// Write a whole file.
     Write { path: String, content: String },
     /// Change a text in a file.
-    Replace { path: String, old: String, new: String, all: bool },
+    Replace {
+        path: String,
+        old: String,
+        new: String,
+        all: bool,
+    },
     /// Show a plan.
-    Plan { title: String, steps: Vec<(String, TodoStatus)> },
+    Plan {
+        title: String,
+        steps: Vec<(String, TodoStatus)>,
+    },
     /// Say this.
     Say { text: String },
     /// Say this many times.
@@ -45,9 +57,16 @@ impl Instruction {
     pub(super) fn call(&self) -> Option<(&'static str, Value)> {
         let call = match self {
             Self::Run { command } => ("shell", json!({ "command": command })),
-            Self::List { path, glob, recursive } => {
+            Self::List {
+                path,
+                glob,
+                recursive,
+            } => {
                 let recursive = recursive.then_some(true);
-                ("listFiles", some(json!({ "path": path, "glob": glob, "recursive": recursive })))
+                (
+                    "listFiles",
+                    some(json!({ "path": path, "glob": glob, "recursive": recursive })),
+                )
             }
             Self::Read { path } => ("readFile", json!({ "path": path })),
             Self::Search(search) => (
@@ -85,7 +104,10 @@ impl Instruction {
         match self {
             Self::Run { command } => format!("run `{command}`"),
             Self::List { path, glob, .. } => {
-                format!("list {}", glob.as_ref().or(path.as_ref()).map_or("files", String::as_str))
+                format!(
+                    "list {}",
+                    glob.as_ref().or(path.as_ref()).map_or("files", String::as_str)
+                )
             }
             Self::Read { path } => format!("read `{path}`"),
             Self::Search(search) => format!("search for `{}`", search.pattern),

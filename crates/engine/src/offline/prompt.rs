@@ -6,10 +6,41 @@ use super::text::{after_any, is_noise, outside_quotes, skip};
 
 /// Politeness and connection in front of an instruction.
 const POLITE: &[&str] = &[
-    "please", "pls", "can you", "could you", "would you", "will you", "kindly", "now", "then", "and then", "and", "first",
-    "next", "finally", "also", "just", "hey", "hi", "hello", "good morning", "ok", "okay", "bobbin", "i want you to",
-    "i would like you to", "i'd like you to", "let's", "lets", "go ahead and", "do this", "do the following",
-    "the following", "steps", "thanks", "thank you",
+    "please",
+    "pls",
+    "can you",
+    "could you",
+    "would you",
+    "will you",
+    "kindly",
+    "now",
+    "then",
+    "and then",
+    "and",
+    "first",
+    "next",
+    "finally",
+    "also",
+    "just",
+    "hey",
+    "hi",
+    "hello",
+    "good morning",
+    "ok",
+    "okay",
+    "bobbin",
+    "i want you to",
+    "i would like you to",
+    "i'd like you to",
+    "let's",
+    "lets",
+    "go ahead and",
+    "do this",
+    "do the following",
+    "the following",
+    "steps",
+    "thanks",
+    "thank you",
 ];
 
 /// Understands a prompt.
@@ -19,17 +50,25 @@ const POLITE: &[&str] = &[
 pub(super) fn instructions(prompt: &str) -> Result<Vec<Instruction>, String> {
     let lines: Vec<&str> = prompt.lines().collect();
     let found = from_lines(&lines)?;
-    Ok(if found.is_empty() { vec![Instruction::Help] } else { found })
+    Ok(if found.is_empty() {
+        vec![Instruction::Help]
+    } else {
+        found
+    })
 }
 
-fn from_lines(mut lines: &[&str]) -> Result<Vec<Instruction>, String> {
+fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> {
     let mut found = Vec::new();
     while let Some((line, below)) = lines.split_first() {
         lines = below;
         let line = line.trim();
         let line = strip_marker(line).unwrap_or(line);
         // A shell prompt is no politeness.
-        let line = if raw_command(line, None).is_some() { line } else { skip(line, POLITE) };
+        let line = if raw_command(line, None).is_some() {
+            line
+        } else {
+            skip(line, POLITE)
+        };
         if is_noise(line) {
             continue;
         }
@@ -87,7 +126,10 @@ fn joined(line: &str, word: &str) -> Option<Vec<Instruction>> {
     parts.push(&line[begin..]);
     let one = |part: &&str| {
         let part = part.trim().trim_end_matches([';', ',']).trim_end();
-        let part = part.strip_suffix(" and").unwrap_or(part).trim_end_matches([';', ',']);
+        let part = part
+            .strip_suffix(" and")
+            .unwrap_or(part)
+            .trim_end_matches([';', ',']);
         understand(skip(part, POLITE), None)
     };
     parts.iter().map(one).collect()
@@ -123,7 +165,10 @@ fn list<'a>(line: &str, below: &'a [&'a str]) -> (Vec<String>, &'a [&'a str]) {
     }
     let is_item = |line: &&&str| line.trim().is_empty() || strip_marker(line).is_some();
     let end = below.iter().take_while(is_item).count();
-    let items = below[..end].iter().filter_map(|line| strip_marker(line)).map(ToOwned::to_owned);
+    let items = below[..end]
+        .iter()
+        .filter_map(|line| strip_marker(line))
+        .map(ToOwned::to_owned);
     (items.collect(), &below[end..])
 }
 
@@ -132,10 +177,13 @@ fn with_lines_below(instruction: &Instruction, below: &[&str]) -> Option<Instruc
     let below = below.join("\n");
     let below = below.trim_end();
     match instruction {
-        Instruction::Write { path, content } if !content.is_empty() => {
-            Some(Instruction::Write { path: path.clone(), content: format!("{content}{below}\n") })
-        }
-        Instruction::Say { text } => Some(Instruction::Say { text: format!("{text}\n{below}") }),
+        Instruction::Write { path, content } if !content.is_empty() => Some(Instruction::Write {
+            path: path.clone(),
+            content: format!("{content}{below}\n"),
+        }),
+        Instruction::Say { text } => Some(Instruction::Say {
+            text: format!("{text}\n{below}"),
+        }),
         _ => None,
     }
 }
@@ -148,7 +196,8 @@ fn open_end(line: &str, below: &[&str]) -> Option<Instruction> {
         return None;
     }
     let text = format!("{}\n", text.trim_matches('\n').trim_end());
-    understand(line, Some(&text)).filter(|found| matches!(found, Instruction::Write { .. } | Instruction::Say { .. }))
+    understand(line, Some(&text))
+        .filter(|found| matches!(found, Instruction::Write { .. } | Instruction::Say { .. }))
 }
 
 #[cfg(test)]

@@ -7,46 +7,83 @@ use super::*;
 use crate::offline::instruction::Search;
 
 fn run(command: &str) -> Instruction {
-    Instruction::Run { command: command.to_owned() }
+    Instruction::Run {
+        command: command.to_owned(),
+    }
 }
 
 fn list(path: &str) -> Instruction {
-    Instruction::List { path: Some(path).filter(|path| !path.is_empty()).map(Into::into), glob: None, recursive: false }
+    Instruction::List {
+        path: Some(path).filter(|path| !path.is_empty()).map(Into::into),
+        glob: None,
+        recursive: false,
+    }
 }
 
 fn glob(glob: &str) -> Instruction {
-    Instruction::List { path: None, glob: Some(glob.to_owned()), recursive: false }
+    Instruction::List {
+        path: None,
+        glob: Some(glob.to_owned()),
+        recursive: false,
+    }
 }
 
 fn read(path: &str) -> Instruction {
-    Instruction::Read { path: path.to_owned() }
+    Instruction::Read {
+        path: path.to_owned(),
+    }
 }
 
 fn text(pattern: &str, path: &str) -> Instruction {
     let path = Some(path).filter(|path| !path.is_empty()).map(Into::into);
-    Instruction::Search(Search { pattern: pattern.to_owned(), path, literal: true, ..Search::default() })
+    Instruction::Search(Search {
+        pattern: pattern.to_owned(),
+        path,
+        literal: true,
+        ..Search::default()
+    })
 }
 
 fn regex(pattern: &str, path: &str) -> Instruction {
     let path = Some(path).filter(|path| !path.is_empty()).map(Into::into);
-    Instruction::Search(Search { pattern: pattern.to_owned(), path, ..Search::default() })
+    Instruction::Search(Search {
+        pattern: pattern.to_owned(),
+        path,
+        ..Search::default()
+    })
 }
 
 fn write(path: &str, content: &str) -> Instruction {
-    Instruction::Write { path: path.to_owned(), content: content.to_owned() }
+    Instruction::Write {
+        path: path.to_owned(),
+        content: content.to_owned(),
+    }
 }
 
 fn replace(old: &str, new: &str, path: &str, all: bool) -> Instruction {
-    Instruction::Replace { path: path.to_owned(), old: old.to_owned(), new: new.to_owned(), all }
+    Instruction::Replace {
+        path: path.to_owned(),
+        old: old.to_owned(),
+        new: new.to_owned(),
+        all,
+    }
 }
 
 fn plan(title: &str, steps: &[&str]) -> Instruction {
-    let steps = steps.iter().map(|step| ((*step).to_owned(), TodoStatus::Pending)).collect();
-    Instruction::Plan { title: title.to_owned(), steps }
+    let steps = steps
+        .iter()
+        .map(|step| ((*step).to_owned(), TodoStatus::Pending))
+        .collect();
+    Instruction::Plan {
+        title: title.to_owned(),
+        steps,
+    }
 }
 
 fn say(text: &str) -> Instruction {
-    Instruction::Say { text: text.to_owned() }
+    Instruction::Say {
+        text: text.to_owned(),
+    }
 }
 
 #[rstest]
@@ -70,6 +107,8 @@ fn say(text: &str) -> Instruction {
 #[case("show me all the files in src", list("src"))]
 #[case("What files are here?", list(""))]
 #[case("which files are there in src?", list("src"))]
+#[case("what's in src?", list("src"))]
+#[case("what is in the docs/ folder?", list("docs/"))]
 #[case("find files named *.toml", glob("*.toml"))]
 #[case("find *.rs", glob("*.rs"))]
 #[case("list *.rs files", glob("*.rs"))]
@@ -94,13 +133,19 @@ fn say(text: &str) -> Instruction {
 #[case("write `notes.txt`: hello", write("notes.txt", "hello\n"))]
 #[case("write notes.txt: hello world", write("notes.txt", "hello world\n"))]
 #[case("Create a file a/b.txt with content \"x\\ny\"", write("a/b.txt", "x\ny\n"))]
-#[case("create file empty", write("empty", ""))]
+#[case("create an empty file called notes", write("notes", ""))]
 #[case("write \"hello\" to notes.txt", write("notes.txt", "hello\n"))]
-#[case("write src/x.rs\n\n```rust\nfn main() {}\n```", write("src/x.rs", "fn main() {}\n"))]
+#[case(
+    "write src/x.rs\n\n```rust\nfn main() {}\n```",
+    write("src/x.rs", "fn main() {}\n")
+)]
 #[case("write notes.txt:\nfirst\n\nlast\n", write("notes.txt", "first\n\nlast\n"))]
 #[case("write notes.txt: first\nsecond", write("notes.txt", "first\nsecond\n"))]
 #[case("replace `a b` with `c` in src/x.rs", replace("a b", "c", "src/x.rs", false))]
-#[case("replace foo with bar in x.txt everywhere", replace("foo", "bar", "x.txt", true))]
+#[case(
+    "replace foo with bar in x.txt everywhere",
+    replace("foo", "bar", "x.txt", true)
+)]
 #[case("change all \"x\" to \"\" in x.txt", replace("x", "", "x.txt", true))]
 #[case("make a plan: a, b, and c.", plan("", &["a", "b", "c"]))]
 #[case("Make a plan to descale: buy vinegar; rinse, twice", plan("descale", &["buy vinegar", "rinse, twice"]))]

@@ -3,14 +3,40 @@
 
 /// Words that add nothing after an instruction.
 const NOISE: &[&str] = &[
-    "please", "pls", "for", "me", "now", "thanks", "thank", "you", "file", "directory", "folder", "too", "again",
-    "here", "everywhere",
+    "please",
+    "pls",
+    "for",
+    "me",
+    "now",
+    "thanks",
+    "thank",
+    "you",
+    "file",
+    "directory",
+    "folder",
+    "too",
+    "again",
+    "here",
+    "everywhere",
 ];
 
 /// File names people write without an extension.
 const BARE_FILES: &[&str] = &[
-    "readme", "license", "licence", "makefile", "dockerfile", "justfile", "changelog", "contributing", "authors",
-    "notice", "todo", "gemfile", "rakefile", "procfile", "codeowners",
+    "readme",
+    "license",
+    "licence",
+    "makefile",
+    "dockerfile",
+    "justfile",
+    "changelog",
+    "contributing",
+    "authors",
+    "notice",
+    "todo",
+    "gemfile",
+    "rakefile",
+    "procfile",
+    "codeowners",
 ];
 
 /// Returns what follows a phrase at the beginning of `text`, case aside.
@@ -61,7 +87,11 @@ pub(super) fn quoted(text: &str) -> Option<Named<'_>> {
             let fence = &text[..text.len() - text.trim_start_matches('`').len()];
             let body = &text[fence.len()..];
             let end = body.find(fence)?;
-            let inner = if fence.len() > 1 { body[..end].trim() } else { &body[..end] };
+            let inner = if fence.len() > 1 {
+                body[..end].trim()
+            } else {
+                &body[..end]
+            };
             named(inner.to_owned(), &body[end + fence.len()..])
         }
         '“' => {
@@ -89,7 +119,11 @@ pub(super) fn quoted(text: &str) -> Option<Named<'_>> {
         _ => return None,
     };
     let rest = text[text.len() - left..].trim_start();
-    Some(Named { text: content, quoted: true, rest })
+    Some(Named {
+        text: content,
+        quoted: true,
+        rest,
+    })
 }
 
 fn unescaped(text: &str) -> String {
@@ -119,12 +153,19 @@ pub(super) fn path(text: &str) -> Option<Named<'_>> {
     let word = text.split_whitespace().next()?;
     let mut end = word.trim_end_matches([',', ';', ':', '!', '?']).len();
     // A full stop ends a sentence; `..` and `.` are directories.
-    if word[..end].strip_suffix('.').is_some_and(|stem| stem.ends_with(char::is_alphanumeric)) {
+    if word[..end]
+        .strip_suffix('.')
+        .is_some_and(|stem| stem.ends_with(char::is_alphanumeric))
+    {
         end -= 1;
     }
     let name = word[..end].trim_start_matches('@');
     let plain = !name.is_empty() && !name.contains(|c: char| "`\"'<>|;&$()".contains(c));
-    plain.then(|| Named { text: name.to_owned(), quoted: false, rest: text[end..].trim_start() })
+    plain.then(|| Named {
+        text: name.to_owned(),
+        quoted: false,
+        rest: text[end..].trim_start(),
+    })
 }
 
 /// Whether a named thing is surely meant as a path and not as a word of the sentence.
@@ -164,7 +205,9 @@ pub(super) fn outside_quotes<'a>(text: &'a str, word: &'a str) -> impl Iterator<
             _ => {}
         }
         let here = open.is_none()
-            && text.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word))
+            && text
+                .get(at..at + word.len())
+                .is_some_and(|found| found.eq_ignore_ascii_case(word))
             && text[..at].ends_with(char::is_whitespace)
             && text[at + word.len()..].starts_with(char::is_whitespace);
         here.then_some(at)
@@ -220,7 +263,10 @@ mod tests {
     #[test]
     fn words_are_found_outside_of_quotes() {
         assert_eq!(split_last("a in b in c", "in"), Some(("a in b", "c")));
-        assert_eq!(split_first("`x with y` with z", "with"), Some(("`x with y`", "z")));
+        assert_eq!(
+            split_first("`x with y` with z", "with"),
+            Some(("`x with y`", "z"))
+        );
         assert_eq!(split_first("within", "in"), None);
     }
 }

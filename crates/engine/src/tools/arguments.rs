@@ -22,7 +22,12 @@ pub(super) fn spec(
     });
     // A `Value` always serializes; `null` would only mean "no schema".
     let input_schema = Json::of(&schema).unwrap_or_else(|_| Json::from_raw(RawValue::NULL.to_owned()));
-    ToolSpec { name, description, input_schema, effect }
+    ToolSpec {
+        name,
+        description,
+        input_schema,
+        effect,
+    }
 }
 
 /// Decodes a call's arguments.
@@ -30,15 +35,24 @@ pub(super) fn spec(
 /// # Errors
 /// They do not have the tool's shape; the text is for the model.
 pub(super) fn decode<'a, T: Deserialize<'a>>(arguments: &'a Json) -> Result<T, ToolRefusal> {
-    arguments.decode().map_err(|error| ToolRefusal(format!("the arguments are not usable: {error}")))
+    arguments
+        .decode()
+        .map_err(|error| ToolRefusal(format!("the arguments are not usable: {error}")))
 }
 
 /// Returns what a call gave that went well.
 pub(super) fn done(text: impl Into<String>) -> ToolOutput {
-    ToolOutput { text: text.into(), success: true, ..ToolOutput::default() }
+    ToolOutput {
+        text: text.into(),
+        success: true,
+        ..ToolOutput::default()
+    }
 }
 
 /// Returns what a call gave that did not.
 pub(super) fn failed(text: impl Into<String>) -> ToolOutput {
-    ToolOutput { text: text.into(), ..ToolOutput::default() }
+    ToolOutput {
+        text: text.into(),
+        ..ToolOutput::default()
+    }
 }

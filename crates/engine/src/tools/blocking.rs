@@ -20,7 +20,9 @@ pub(super) struct FileWork {
 
 impl FileWork {
     pub(super) fn new() -> Self {
-        Self { permits: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self {
+            permits: Arc::new(Semaphore::new(AT_ONCE)),
+        }
     }
 
     /// Runs a piece of work to its end; an error text becomes a failed output.
@@ -58,7 +60,10 @@ pub(super) struct Patience {
 
 impl Patience {
     pub(super) fn new(time: Duration, cancel: CancellationToken) -> Self {
-        Self { until: Instant::now() + time, cancel }
+        Self {
+            until: Instant::now() + time,
+            cancel,
+        }
     }
 
     pub(super) fn is_over(&self) -> bool {

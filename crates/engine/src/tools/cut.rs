@@ -13,7 +13,12 @@ pub(crate) fn head_and_tail(text: &str, limit: usize) -> String {
     }
     let first = text.floor_char_boundary(limit / 2);
     let last = text.ceil_char_boundary(text.len() - limit / 2);
-    format!("{}\n[{} bytes left out]\n{}", &text[..first], last - first, &text[last..])
+    format!(
+        "{}\n[{} bytes left out]\n{}",
+        &text[..first],
+        last - first,
+        &text[last..]
+    )
 }
 
 #[cfg(test)]

@@ -61,13 +61,20 @@ impl Tool for EditFile {
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
         if arguments.old_text.is_empty() {
-            return Err(ToolRefusal("oldText is empty; writeFile writes whole files".to_owned()));
+            return Err(ToolRefusal(
+                "oldText is empty; writeFile writes whole files".to_owned(),
+            ));
         }
         if arguments.old_text == arguments.new_text {
             return Err(ToolRefusal("oldText and newText are the same".to_owned()));
         }
         let (target, permission) = locate(environment, &arguments.path, Access::Edit)?;
-        Ok(Box::new(Prepared { target, permission, arguments, work: self.work.clone() }))
+        Ok(Box::new(Prepared {
+            target,
+            permission,
+            arguments,
+            work: self.work.clone(),
+        }))
     }
 }
 
@@ -84,7 +91,12 @@ impl PreparedCall for Prepared {
     }
 
     fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
-        let Self { target, arguments, work, .. } = *self;
+        let Self {
+            target,
+            arguments,
+            work,
+            ..
+        } = *self;
         work.run(move || {
             edit(&target, &arguments).map_err(|error| format!("cannot edit {}: {error}", target.shown()))
         })
@@ -100,7 +112,10 @@ fn edit(target: &Target, arguments: &Arguments) -> Result<ToolOutput, String> {
     replace(path, after.as_bytes()).map_err(|error| error.to_string())?;
     let places = if count == 1 { "place" } else { "places" };
     let mut output = done(format!("changed {} in {count} {places}", target.shown()));
-    output.changed.push(ChangedFile { path: path.to_owned(), before: Some(before) });
+    output.changed.push(ChangedFile {
+        path: path.to_owned(),
+        before: Some(before),
+    });
     Ok(output)
 }
 
@@ -121,9 +136,16 @@ fn replaced(text: &str, arguments: &Arguments) -> Result<(String, usize), String
             "oldText stands there {count} times; add surrounding lines to it or set replaceAll"
         ));
     }
-    let grown = new.len().saturating_sub(old.len()).saturating_mul(count).saturating_add(text.len());
+    let grown = new
+        .len()
+        .saturating_sub(old.len())
+        .saturating_mul(count)
+        .saturating_add(text.len());
     if grown as u64 > MAX_FILE_BYTES {
-        return Err(format!("it would become larger than {} MiB", MAX_FILE_BYTES >> 20));
+        return Err(format!(
+            "it would become larger than {} MiB",
+            MAX_FILE_BYTES >> 20
+        ));
     }
     Ok((text.replace(&old, &new), count))
 }
@@ -155,7 +177,10 @@ mod tests {
     #[tokio::test]
     async fn one_occurrence_is_replaced() {
         let (output, after) = edit("a b c", "b", "x", false).await;
-        assert_eq!((output.text.as_str(), after.as_str()), ("changed f in 1 place", "a x c"));
+        assert_eq!(
+            (output.text.as_str(), after.as_str()),
+            ("changed f in 1 place", "a x c")
+        );
         assert_eq!(output.changed[0].before.as_deref(), Some(&b"a b c"[..]));
     }
 
@@ -175,7 +200,10 @@ mod tests {
 
     #[tokio::test]
     async fn line_ends_of_the_file_are_kept() {
-        assert_eq!(edit("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", false).await.1, "x\r\ny\r\nz\r\nc\r\n");
+        assert_eq!(
+            edit("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", false).await.1,
+            "x\r\ny\r\nz\r\nc\r\n"
+        );
         assert_eq!(edit("a\nb\n", "a\nb", "x", false).await.1, "x\n");
         assert_eq!(edit("a\r\nb\nc\n", "b", "x", false).await.1, "a\r\nx\nc\n");
     }
@@ -184,6 +212,11 @@ mod tests {
     async fn a_missing_file_is_a_failure() {
         let workspace = Workspace::new();
         let arguments = json!({ "path": "f", "oldText": "a", "newText": "b" });
-        assert!(!workspace.call(&EditFile::new(FileWork::new()), arguments).await.success);
+        assert!(
+            !workspace
+                .call(&EditFile::new(FileWork::new()), arguments)
+                .await
+                .success
+        );
     }
 }

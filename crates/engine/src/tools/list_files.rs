@@ -75,7 +75,11 @@ impl Tool for ListFiles {
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
         let chosen = Chosen::by(arguments.glob.as_deref())?;
-        let path = arguments.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
+        let path = arguments
+            .path
+            .as_deref()
+            .filter(|path| !path.is_empty())
+            .unwrap_or(".");
         let (target, permission) = locate(environment, path, Access::List)?;
         Ok(Box::new(Prepared {
             target,
@@ -101,7 +105,13 @@ impl PreparedCall for Prepared {
     }
 
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
-        let Self { target, chosen, recursive, work, .. } = *self;
+        let Self {
+            target,
+            chosen,
+            recursive,
+            work,
+            ..
+        } = *self;
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {
             list(&target, &chosen, recursive, &patience)
@@ -119,7 +129,7 @@ fn list(target: &Target, chosen: &Chosen, recursive: bool, patience: &Patience) 
         return Err("it is not a directory; use readFile".to_owned());
     }
     let walk = Walk::below(base);
-    let (entries, hidden) = if recursive { walk } else { walk.to_depth(1) }.entries();
+    let (entries, hidden) = if recursive { walk } else { walk.no_deeper_than(1) }.entries();
     let mut text = String::new();
     let (mut count, mut unreadable, mut whole) = (0_usize, 0_usize, true);
     for entry in entries {
@@ -165,7 +175,15 @@ mod tests {
 
     fn workspace() -> Workspace {
         let workspace = Workspace::new();
-        for path in ["src/lib.rs", "src/deep/a.rs", "README.md", ".hidden", "target/x", ".git/config", ".craft/db"] {
+        for path in [
+            "src/lib.rs",
+            "src/deep/a.rs",
+            "README.md",
+            ".hidden",
+            "target/x",
+            ".git/config",
+            ".craft/db",
+        ] {
             workspace.write(path, "x");
         }
         workspace.write(".gitignore", "target/\n");
@@ -173,13 +191,19 @@ mod tests {
     }
 
     async fn list(workspace: &Workspace, arguments: serde_json::Value) -> String {
-        workspace.call(&ListFiles::new(FileWork::new()), arguments).await.text
+        workspace
+            .call(&ListFiles::new(FileWork::new()), arguments)
+            .await
+            .text
     }
 
     #[tokio::test]
     async fn one_directory_is_listed_without_ignored_and_hidden_files() {
         let workspace = workspace();
-        assert_eq!(list(&workspace, json!({})).await, "README.md\nsrc/\n\n[2 entries; 2 hidden not shown]");
+        assert_eq!(
+            list(&workspace, json!({})).await,
+            "README.md\nsrc/\n\n[2 entries; 2 hidden not shown]"
+        );
     }
 
     #[tokio::test]
@@ -195,7 +219,10 @@ mod tests {
     async fn a_glob_looks_everywhere_for_files() {
         let workspace = workspace();
         let all = list(&workspace, json!({ "glob": "*.rs" })).await;
-        assert!(all.starts_with("src/deep/a.rs\nsrc/lib.rs\n\n[2 entries"), "{all}");
+        assert!(
+            all.starts_with("src/deep/a.rs\nsrc/lib.rs\n\n[2 entries"),
+            "{all}"
+        );
         let some = list(&workspace, json!({ "glob": "src/*.rs" })).await;
         assert!(some.starts_with("src/lib.rs\n\n[1 entries"), "{some}");
         let none = list(&workspace, json!({ "glob": "*.py" })).await;
@@ -210,7 +237,10 @@ mod tests {
         }
         let text = list(&workspace, json!({})).await;
         assert!(text.ends_with("[the first 1000 entries; there are more]"));
-        assert_eq!(text.lines().filter(|line| line.starts_with('f')).count(), MAX_ENTRIES);
+        assert_eq!(
+            text.lines().filter(|line| line.starts_with('f')).count(),
+            MAX_ENTRIES
+        );
     }
 
     #[tokio::test]
@@ -218,6 +248,9 @@ mod tests {
         let workspace = Workspace::new();
         std::fs::write(workspace.outside().join("secret"), "s").unwrap();
         std::os::unix::fs::symlink(workspace.outside(), workspace.root().join("leak")).unwrap();
-        assert_eq!(list(&workspace, json!({ "recursive": true })).await, "leak\n\n[1 entries]");
+        assert_eq!(
+            list(&workspace, json!({ "recursive": true })).await,
+            "leak\n\n[1 entries]"
+        );
     }
 }

@@ -76,11 +76,6 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Returns the resolved absolute path.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Returns the path as people read it: relative to the workspace when it lies there.
     pub(crate) fn shown(&self) -> String {
         shown(&self.root, &self.path)
@@ -93,7 +88,10 @@ impl Target {
     pub(crate) fn confirm(&self) -> Result<&Path, String> {
         match resolve(&self.root, &self.text) {
             Ok(path) if path == self.path => Ok(&self.path),
-            Ok(_) => Err(format!("{} leads elsewhere since it was checked; nothing was done", self.text)),
+            Ok(_) => Err(format!(
+                "{} leads elsewhere since it was checked; nothing was done",
+                self.text
+            )),
             Err(refusal) => Err(refusal.0),
         }
     }
@@ -145,7 +143,11 @@ pub(crate) fn locate(
             }
         },
     };
-    let target = Target { root: root.clone(), text: text.to_owned(), path };
+    let target = Target {
+        root: root.clone(),
+        text: text.to_owned(),
+        path,
+    };
     Ok((target, permission))
 }
 
@@ -170,7 +172,9 @@ pub(crate) fn standing(root: &Path, path: &Path) -> Standing {
 /// The path is empty, too long, runs through a file, a loop or a directory that may not be read.
 pub(crate) fn resolve(root: &Path, text: &str) -> Result<PathBuf, ToolRefusal> {
     if text.is_empty() || text.len() > MAX_PATH_BYTES || text.contains('\0') {
-        return Err(ToolRefusal(format!("a path has 1 to {MAX_PATH_BYTES} bytes and no zero byte")));
+        return Err(ToolRefusal(format!(
+            "a path has 1 to {MAX_PATH_BYTES} bytes and no zero byte"
+        )));
     }
     real_path(&root.join(text)).map_err(|error| ToolRefusal(format!("cannot resolve {text}: {error}")))
 }

@@ -18,7 +18,7 @@ fn workspace() -> Workspace {
     std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
     std::fs::create_dir_all(root.join(".craft")).unwrap();
     std::fs::write(root.join("src/lib.rs"), "l").unwrap();
-    symlink(&out, root.join("leak")).unwrap();
+    symlink(out, root.join("leak")).unwrap();
     symlink(out.join("secret"), root.join("src/leaf")).unwrap();
     symlink(out.join("not-there"), root.join("dangling")).unwrap();
     symlink("src/lib.rs", root.join("fine")).unwrap();
@@ -57,7 +57,12 @@ fn workspace() -> Workspace {
 fn a_path_is_judged_by_where_it_really_leads(#[case] text: &str, #[case] expected: Standing) {
     let workspace = workspace();
     let path = resolve(workspace.root(), text).unwrap();
-    assert_eq!(standing(workspace.root(), &path), expected, "{text} -> {}", path.display());
+    assert_eq!(
+        standing(workspace.root(), &path),
+        expected,
+        "{text} -> {}",
+        path.display()
+    );
 }
 
 #[rstest]
@@ -75,7 +80,8 @@ fn a_path_that_leads_nowhere_is_refused(#[case] text: &str) {
 fn an_absolute_path_into_the_workspace_is_inside() {
     let workspace = workspace();
     let text = workspace.root().join("src/lib.rs");
-    let (target, permission) = locate(&workspace.environment(), text.to_str().unwrap(), Access::Write).unwrap();
+    let (target, permission) =
+        locate(&workspace.environment(), text.to_str().unwrap(), Access::Write).unwrap();
     assert_eq!(permission, Permission::Free);
     assert_eq!(target.shown(), "src/lib.rs");
 }
@@ -85,7 +91,9 @@ fn outside_is_asked_about_with_its_real_path_or_refused() {
     let workspace = workspace();
     let mut environment = workspace.environment();
     let (_, permission) = locate(&environment, "leak/secret", Access::Edit).unwrap();
-    let Permission::Ask { scope, .. } = permission else { panic!("free") };
+    let Permission::Ask { scope, .. } = permission else {
+        panic!("free")
+    };
     assert_eq!(scope.operation, "edit");
     assert_eq!(scope.target, workspace.outside().join("secret").to_str().unwrap());
     environment.outside_workspace = OutsideWorkspace::Refuse;
@@ -109,6 +117,10 @@ fn a_target_that_was_swapped_for_a_link_is_not_confirmed() {
     let (target, _) = locate(&workspace.environment(), "src/lib.rs", Access::Write).unwrap();
     assert!(target.confirm().is_ok());
     std::fs::remove_file(workspace.root().join("src/lib.rs")).unwrap();
-    symlink(workspace.outside().join("secret"), workspace.root().join("src/lib.rs")).unwrap();
+    symlink(
+        workspace.outside().join("secret"),
+        workspace.root().join("src/lib.rs"),
+    )
+    .unwrap();
     assert!(target.confirm().is_err());
 }

@@ -23,12 +23,48 @@ struct Program {
 
 /// No letter here follows links, recurses, executes, writes or waits.
 const PROGRAMS: &[Program] = &[
-    Program { name: "ls", letters: "1aAdFhlrSt", counted: "", needs_path: false, takes_paths: true },
-    Program { name: "pwd", letters: "", counted: "", needs_path: false, takes_paths: false },
-    Program { name: "cat", letters: "bns", counted: "", needs_path: true, takes_paths: true },
-    Program { name: "head", letters: "qv", counted: "nc", needs_path: true, takes_paths: true },
-    Program { name: "tail", letters: "qv", counted: "nc", needs_path: true, takes_paths: true },
-    Program { name: "wc", letters: "clmwL", counted: "", needs_path: true, takes_paths: true },
+    Program {
+        name: "ls",
+        letters: "1aAdFhlrSt",
+        counted: "",
+        needs_path: false,
+        takes_paths: true,
+    },
+    Program {
+        name: "pwd",
+        letters: "",
+        counted: "",
+        needs_path: false,
+        takes_paths: false,
+    },
+    Program {
+        name: "cat",
+        letters: "bns",
+        counted: "",
+        needs_path: true,
+        takes_paths: true,
+    },
+    Program {
+        name: "head",
+        letters: "qv",
+        counted: "nc",
+        needs_path: true,
+        takes_paths: true,
+    },
+    Program {
+        name: "tail",
+        letters: "qv",
+        counted: "nc",
+        needs_path: true,
+        takes_paths: true,
+    },
+    Program {
+        name: "wc",
+        letters: "clmwL",
+        counted: "",
+        needs_path: true,
+        takes_paths: true,
+    },
 ];
 
 /// Whether a command line only reads inside the workspace `root`, where it would run.
@@ -37,7 +73,10 @@ pub(crate) fn is_plain_read(command: &str, root: &Path) -> bool {
         return false;
     }
     let mut words = command.split(' ').filter(|word| !word.is_empty());
-    let Some(program) = words.next().and_then(|name| PROGRAMS.iter().find(|known| known.name == name)) else {
+    let Some(program) = words
+        .next()
+        .and_then(|name| PROGRAMS.iter().find(|known| known.name == name))
+    else {
         return false;
     };
     let mut paths = 0_usize;

@@ -68,7 +68,12 @@ impl Tool for ReadFile {
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
         let (target, permission) = locate(environment, &arguments.path, Access::Read)?;
-        Ok(Box::new(Prepared { target, permission, arguments, work: self.work.clone() }))
+        Ok(Box::new(Prepared {
+            target,
+            permission,
+            arguments,
+            work: self.work.clone(),
+        }))
     }
 }
 
@@ -85,7 +90,12 @@ impl PreparedCall for Prepared {
     }
 
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
-        let Self { target, arguments, work, .. } = *self;
+        let Self {
+            target,
+            arguments,
+            work,
+            ..
+        } = *self;
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {
             let first = arguments.offset.unwrap_or(1).max(1);
@@ -110,7 +120,10 @@ fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::R
     }
     let mut file = BufReader::with_capacity(PROBE_BYTES, File::open(path)?);
     if file.fill_buf()?.contains(&0) {
-        return Err(io::Error::other(format!("it is a binary file of {} bytes", found.len())));
+        return Err(io::Error::other(format!(
+            "it is a binary file of {} bytes",
+            found.len()
+        )));
     }
     for skipped in 1..first {
         if file.skip_until(b'\n')? == 0 {
@@ -148,8 +161,15 @@ fn cut(mut text: Vec<u8>, last_line: u64, file: &mut impl io::BufRead) -> io::Re
     let whole = text.ends_with(b"\n");
     let next = if whole { last_line + 1 } else { last_line };
     // A line that began is left for the next call, unless it is longer than the bound itself.
-    let end = text.iter().rposition(|&byte| byte == b'\n').map_or(text.len(), |at| at + 1);
-    let next = if end == text.len() && !whole { next + 1 } else { next };
+    let end = text
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(text.len(), |at| at + 1);
+    let next = if end == text.len() && !whole {
+        next + 1
+    } else {
+        next
+    };
     text.truncate(end);
     Ok(format!(
         "{}\n[cut at {} KiB; the file goes on at offset {next}]",
@@ -173,7 +193,11 @@ mod tests {
         workspace.write("a.txt", "1\n2\n3\n4");
         let whole = read(&workspace, serde_json::json!({ "path": "a.txt" })).await;
         assert_eq!((whole.text.as_str(), whole.success), ("1\n2\n3\n4", true));
-        let part = read(&workspace, serde_json::json!({ "path": "a.txt", "offset": 2, "limit": 2 })).await;
+        let part = read(
+            &workspace,
+            serde_json::json!({ "path": "a.txt", "offset": 2, "limit": 2 }),
+        )
+        .await;
         assert_eq!(part.text, "2\n3\n");
         let past = read(&workspace, serde_json::json!({ "path": "a.txt", "offset": 9 })).await;
         assert_eq!(past.text, "[the file has only 4 lines]");
@@ -187,14 +211,25 @@ mod tests {
         let mut offset = 1;
         let mut seen = Vec::new();
         loop {
-            let part = read(&workspace, serde_json::json!({ "path": "big.txt", "offset": offset })).await.text;
+            let part = read(
+                &workspace,
+                serde_json::json!({ "path": "big.txt", "offset": offset }),
+            )
+            .await
+            .text;
             assert!(part.len() < MAX_BYTES + 100);
             let Some((text, note)) = part.split_once("\n[cut at") else {
                 seen.extend(part.lines().map(ToOwned::to_owned));
                 break;
             };
             seen.extend(text.lines().map(ToOwned::to_owned));
-            offset = note.trim_end_matches(']').rsplit(' ').next().unwrap().parse().unwrap();
+            offset = note
+                .trim_end_matches(']')
+                .rsplit(' ')
+                .next()
+                .unwrap()
+                .parse()
+                .unwrap();
         }
         assert_eq!(seen, lines);
     }

@@ -81,17 +81,30 @@ impl Tool for Search {
         let arguments: Arguments = decode(arguments)?;
         let matcher = matcher(&arguments)?;
         let chosen = Chosen::by(arguments.glob.as_deref())?;
-        let path = arguments.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
+        let path = arguments
+            .path
+            .as_deref()
+            .filter(|path| !path.is_empty())
+            .unwrap_or(".");
         let (target, permission) = locate(environment, path, Access::Read)?;
         let root = environment.root.clone();
-        Ok(Box::new(Prepared { target, permission, matcher, chosen, root, work: self.work.clone() }))
+        Ok(Box::new(Prepared {
+            target,
+            permission,
+            matcher,
+            chosen,
+            root,
+            work: self.work.clone(),
+        }))
     }
 }
 
 fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolRefusal> {
     let pattern = &arguments.pattern;
     if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES {
-        return Err(ToolRefusal(format!("a pattern has 1 to {MAX_PATTERN_BYTES} bytes")));
+        return Err(ToolRefusal(format!(
+            "a pattern has 1 to {MAX_PATTERN_BYTES} bytes"
+        )));
     }
     RegexMatcherBuilder::new()
         .case_insensitive(arguments.ignore_case)
@@ -118,7 +131,14 @@ impl PreparedCall for Prepared {
     }
 
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
-        let Self { target, matcher, chosen, root, work, .. } = *self;
+        let Self {
+            target,
+            matcher,
+            chosen,
+            root,
+            work,
+            ..
+        } = *self;
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {
             search(&target, &root, &matcher, &chosen, &patience)
@@ -156,7 +176,10 @@ fn search(
             continue;
         }
         let name = one_line(&shown(root, entry.path()));
-        if searcher.search_path(matcher, entry.path(), report.file(&name)).is_err() {
+        if searcher
+            .search_path(matcher, entry.path(), report.file(&name))
+            .is_err()
+        {
             report.unreadable += 1;
         }
     }
@@ -190,7 +213,10 @@ mod tests {
     }
 
     async fn search(arguments: serde_json::Value) -> String {
-        workspace().call(&Search::new(FileWork::new()), arguments).await.text
+        workspace()
+            .call(&Search::new(FileWork::new()), arguments)
+            .await
+            .text
     }
 
     #[tokio::test]
@@ -203,19 +229,33 @@ mod tests {
             search(json!({ "pattern": "steam", "ignoreCase": true, "glob": "*.md" })).await,
             "notes.md:1:Steam rises.\n\n[1 match in 1 file]"
         );
-        assert_eq!(search(json!({ "pattern": "i\\w+", "path": "src" })).await.lines().count(), 3);
+        assert_eq!(
+            search(json!({ "pattern": "i\\w+", "path": "src" }))
+                .await
+                .lines()
+                .count(),
+            3
+        );
         assert_eq!(search(json!({ "pattern": "vapour" })).await, "[no match]");
     }
 
     #[tokio::test]
     async fn a_literal_pattern_is_no_expression() {
-        assert!(search(json!({ "pattern": "f(x)", "literal": true })).await.starts_with("notes.md:2:"));
+        assert!(
+            search(json!({ "pattern": "f(x)", "literal": true }))
+                .await
+                .starts_with("notes.md:2:")
+        );
         assert_eq!(search(json!({ "pattern": "f(x)" })).await, "[no match]");
     }
 
     #[tokio::test]
     async fn one_file_may_be_searched() {
-        assert!(search(json!({ "pattern": "ice", "path": "src/boil.rs" })).await.starts_with("src/boil.rs:2:"));
+        assert!(
+            search(json!({ "pattern": "ice", "path": "src/boil.rs" }))
+                .await
+                .starts_with("src/boil.rs:2:")
+        );
     }
 
     #[tokio::test]
@@ -236,7 +276,10 @@ mod tests {
         let tool = Search::new(FileWork::new());
         for pattern in ["", "(", "a\\nb", "(((x{1000}){1000}){1000})"] {
             let arguments = Workspace::json(&json!({ "pattern": pattern }));
-            assert!(tool.prepare(&arguments, &workspace.environment()).is_err(), "{pattern}");
+            assert!(
+                tool.prepare(&arguments, &workspace.environment()).is_err(),
+                "{pattern}"
+            );
         }
     }
 }

@@ -34,14 +34,23 @@ impl Report {
 
     /// Returns where the matches of one file go.
     pub(super) fn file<'a>(&'a mut self, shown: &'a str) -> InFile<'a> {
-        InFile { report: self, shown, any: false }
+        InFile {
+            report: self,
+            shown,
+            any: false,
+        }
     }
 
     pub(super) fn into_text(self) -> String {
-        let Self { mut text, matches, files, stopped, unreadable } = self;
-        let plural = |count: usize, one: &str, many: &str| {
-            format!("{count} {}", if count == 1 { one } else { many })
-        };
+        let Self {
+            mut text,
+            matches,
+            files,
+            stopped,
+            unreadable,
+        } = self;
+        let plural =
+            |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
         if matches == 0 {
             text.push_str("[no match");
         } else {
@@ -57,7 +66,11 @@ impl Report {
             let _ = write!(text, "; stopped: {why}");
         }
         if unreadable > 0 {
-            let _ = write!(text, "; {} could not be searched", plural(unreadable, "file", "files"));
+            let _ = write!(
+                text,
+                "; {} could not be searched",
+                plural(unreadable, "file", "files")
+            );
         }
         text.push(']');
         text
@@ -81,7 +94,12 @@ impl Sink for InFile<'_> {
         let (line, whole) = head(&line, MAX_LINE_BYTES);
         let number = found.line_number().unwrap_or_default();
         // Writing to a String cannot fail.
-        let _ = writeln!(report.text, "{}:{number}:{line}{}", self.shown, if whole { "" } else { " […]" });
+        let _ = writeln!(
+            report.text,
+            "{}:{number}:{line}{}",
+            self.shown,
+            if whole { "" } else { " […]" }
+        );
         report.matches += 1;
         if !std::mem::replace(&mut self.any, true) {
             report.files += 1;

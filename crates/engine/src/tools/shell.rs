@@ -55,7 +55,12 @@ impl ShellTool {
     /// Returns the tool; commands get the variables of `environment` and some that keep them from waiting
     /// for a person.
     pub(super) fn new(children: Children, mut environment: Environment, shell: Shell) -> Self {
-        for (name, value) in [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0"), ("TERM", "dumb")] {
+        for (name, value) in [
+            ("PAGER", "cat"),
+            ("GIT_PAGER", "cat"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("TERM", "dumb"),
+        ] {
             environment.set(name, value);
         }
         let spec = spec(
@@ -74,7 +79,12 @@ impl ShellTool {
                 },
             }),
         );
-        Self { spec, children, environment, shell }
+        Self {
+            spec,
+            children,
+            environment,
+            shell,
+        }
     }
 }
 
@@ -95,7 +105,9 @@ impl Tool for ShellTool {
                 "a command has 1 to {MAX_COMMAND_BYTES} bytes and no zero byte"
             )));
         }
-        let timeout = arguments.timeout_ms.map_or(DEFAULT_TIMEOUT, Duration::from_millis);
+        let timeout = arguments
+            .timeout_ms
+            .map_or(DEFAULT_TIMEOUT, Duration::from_millis);
         Ok(Box::new(Prepared {
             command: command.to_owned(),
             root: environment.root.clone(),
@@ -139,9 +151,18 @@ impl PreparedCall for Prepared {
     }
 
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
-        let Self { timeout, spec, children, .. } = *self;
+        let Self {
+            timeout,
+            spec,
+            children,
+            ..
+        } = *self;
         async move {
-            let limits = Limits { wall_clock: timeout, grace: GRACE, captured_bytes: CAPTURED_BYTES };
+            let limits = Limits {
+                wall_clock: timeout,
+                grace: GRACE,
+                captured_bytes: CAPTURED_BYTES,
+            };
             let (sink, chunks) = output_channel();
             let run = children.run(spec, &limits, Some(sink), &context.cancel);
             // The run drops its end of the channel when it is over, which ends the other half.
@@ -162,17 +183,28 @@ async fn forward(mut chunks: tokio::sync::mpsc::Receiver<String>, output: Arc<dy
 }
 
 fn ended(outcome: Outcome, timeout: Duration) -> ToolOutput {
-    let Outcome { exit, duration, output } = outcome;
+    let Outcome {
+        exit,
+        duration,
+        output,
+    } = outcome;
     let (status, how) = match exit {
         Exit::Exited(0) => (CommandStatus::Completed, "exit code 0".to_owned()),
         Exit::Exited(code) => (CommandStatus::Failed, format!("exit code {code}")),
         Exit::Signaled(signal) => (CommandStatus::Failed, format!("ended by signal {signal}")),
-        Exit::TimedOut => (CommandStatus::Killed, format!("killed after {} ms, its time limit", timeout.as_millis())),
+        Exit::TimedOut => (
+            CommandStatus::Killed,
+            format!("killed after {} ms, its time limit", timeout.as_millis()),
+        ),
         Exit::Cancelled => (CommandStatus::Cancelled, "cancelled".to_owned()),
     };
     let text = head_and_tail(&output.text, MODEL_BYTES);
     let command = CommandEnd {
-        exit_code: if let Exit::Exited(code) = exit { Some(code) } else { None },
+        exit_code: if let Exit::Exited(code) = exit {
+            Some(code)
+        } else {
+            None
+        },
         status,
         output_bytes: output.total_bytes,
         truncated: output.is_truncated(),
@@ -200,14 +232,20 @@ fn not_run(error: &ChildError) -> ToolOutput {
     if let Some(cause) = std::error::Error::source(error) {
         text = format!("{text}: {cause}");
     }
-    ToolOutput { text, command: Some(command), ..ToolOutput::default() }
+    ToolOutput {
+        text,
+        command: Some(command),
+        ..ToolOutput::default()
+    }
 }
 
 /// Splits a result of this tool into how the command ended and its output; `None` when it was not run.
 pub(crate) fn split_status(result: &str) -> Option<(&str, &str)> {
     let (how, output) = result.split_once('\n')?;
     let ran = ["exit code ", "ended by signal ", "killed after ", "cancelled"];
-    ran.iter().any(|start| how.starts_with(start)).then_some((how, output))
+    ran.iter()
+        .any(|start| how.starts_with(start))
+        .then_some((how, output))
 }
 
 #[cfg(test)]
@@ -230,16 +268,23 @@ mod tests {
     async fn a_command_gives_its_output_and_its_end() {
         let workspace = Workspace::new();
         workspace.write("a", "hello\n");
-        let output = workspace.call(&tool(), json!({ "command": " cat a; exit 3 " })).await;
+        let output = workspace
+            .call(&tool(), json!({ "command": " cat a; exit 3 " }))
+            .await;
         assert_eq!(output.text, "exit code 3\nhello\n");
         let end = output.command.unwrap();
-        assert_eq!((end.exit_code, end.status, output.success), (Some(3), CommandStatus::Failed, false));
+        assert_eq!(
+            (end.exit_code, end.status, output.success),
+            (Some(3), CommandStatus::Failed, false)
+        );
         assert_eq!(split_status(&output.text), Some(("exit code 3", "hello\n")));
     }
 
     #[tokio::test]
     async fn a_command_runs_no_longer_than_it_may() {
-        let output = Workspace::new().call(&tool(), json!({ "command": "sleep 60", "timeoutMs": 50 })).await;
+        let output = Workspace::new()
+            .call(&tool(), json!({ "command": "sleep 60", "timeoutMs": 50 }))
+            .await;
         assert_eq!(output.command.unwrap().status, CommandStatus::Killed);
         assert_eq!(output.text, "killed after 50 ms, its time limit\n");
     }
@@ -259,7 +304,12 @@ mod tests {
         let call = tool().prepare(&arguments, &workspace.environment()).unwrap();
         let cancel = CancellationToken::new();
         let ears = Arc::new(Ears(Mutex::default(), cancel.clone()));
-        let output = call.run(CallContext { cancel, output: ears.clone() }).await;
+        let output = call
+            .run(CallContext {
+                cancel,
+                output: ears.clone(),
+            })
+            .await;
         assert_eq!(output.command.unwrap().status, CommandStatus::Cancelled);
         assert_eq!(*ears.0.lock().unwrap(), "begun\n");
     }
@@ -270,10 +320,15 @@ mod tests {
         workspace.write("a", "");
         let permission = |command: &str| {
             let arguments = Workspace::json(&json!({ "command": command }));
-            tool().prepare(&arguments, &workspace.environment()).unwrap().permission()
+            tool()
+                .prepare(&arguments, &workspace.environment())
+                .unwrap()
+                .permission()
         };
         assert_eq!(permission("cat a"), Permission::Free);
-        let Permission::Ask { scope, .. } = permission("  rm a ") else { panic!("free") };
+        let Permission::Ask { scope, .. } = permission("  rm a ") else {
+            panic!("free")
+        };
         assert_eq!(scope.operation, "rm a");
         assert_eq!(scope.target, workspace.root().to_str().unwrap());
     }
@@ -283,7 +338,10 @@ mod tests {
         let workspace = Workspace::new();
         for command in ["", " \n", "a\0b"] {
             let arguments = Workspace::json(&json!({ "command": command }));
-            assert!(tool().prepare(&arguments, &workspace.environment()).is_err(), "{command:?}");
+            assert!(
+                tool().prepare(&arguments, &workspace.environment()).is_err(),
+                "{command:?}"
+            );
         }
     }
 }

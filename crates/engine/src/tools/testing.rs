@@ -22,7 +22,11 @@ impl Workspace {
         let (root, outside) = (top.join("work"), top.join("out"));
         std::fs::create_dir(&root).unwrap();
         std::fs::create_dir(&outside).unwrap();
-        Self { root, outside, _place: place }
+        Self {
+            root,
+            outside,
+            _place: place,
+        }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -57,12 +61,17 @@ impl Workspace {
     }
 
     pub(crate) fn context() -> CallContext {
-        CallContext { cancel: CancellationToken::new(), output: Arc::new(Deaf) }
+        CallContext {
+            cancel: CancellationToken::new(),
+            output: Arc::new(Deaf),
+        }
     }
 
     /// Prepares and runs a call without asking anybody.
     pub(crate) async fn call(&self, tool: &dyn Tool, arguments: serde_json::Value) -> ToolOutput {
-        let prepared = tool.prepare(&Self::json(&arguments), &self.environment()).unwrap();
+        let prepared = tool
+            .prepare(&Self::json(&arguments), &self.environment())
+            .unwrap();
         prepared.run(Self::context()).await
     }
 }

@@ -62,7 +62,10 @@ impl ToolSet {
     }
 
     fn left_by(&self, mode: Mode) -> impl Iterator<Item = &ToolSpec> {
-        self.tools.values().map(|tool| tool.spec()).filter(move |spec| is_allowed(spec, mode))
+        self.tools
+            .values()
+            .map(|tool| tool.spec())
+            .filter(move |spec| is_allowed(spec, mode))
     }
 }
 

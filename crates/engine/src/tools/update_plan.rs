@@ -99,11 +99,19 @@ fn plan(arguments: Arguments) -> Result<Plan, ToolRefusal> {
         if step.content.trim().is_empty() {
             return Err(ToolRefusal(format!("step {} of the plan is empty", index + 1)));
         }
-        let id = step.id.filter(|id| !id.is_empty()).unwrap_or_else(|| (index + 1).to_string());
+        let id = step
+            .id
+            .filter(|id| !id.is_empty())
+            .unwrap_or_else(|| (index + 1).to_string());
         if !taken.insert(id.clone()) {
             return Err(ToolRefusal(format!("two steps of the plan have the id {id}")));
         }
-        todos.push(Todo { id, content: step.content, priority: step.priority, status: step.status });
+        todos.push(Todo {
+            id,
+            content: step.content,
+            priority: step.priority,
+            status: step.status,
+        });
     }
     Ok(Plan {
         title: arguments.title,
@@ -157,7 +165,12 @@ mod tests {
             json!("a"),
         ] {
             let arguments = Workspace::json(&json!({ "todos": todos }));
-            assert!(UpdatePlan::new().prepare(&arguments, &workspace.environment()).is_err(), "{todos}");
+            assert!(
+                UpdatePlan::new()
+                    .prepare(&arguments, &workspace.environment())
+                    .is_err(),
+                "{todos}"
+            );
         }
     }
 }

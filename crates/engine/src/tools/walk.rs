@@ -45,18 +45,26 @@ impl Walk {
     }
 
     /// Stops at this depth; 1 is the base's own entries.
-    pub(super) fn to_depth(mut self, depth: usize) -> Self {
+    pub(super) fn no_deeper_than(mut self, depth: usize) -> Self {
         self.builder.max_depth(Some(depth));
         self
     }
 
     /// Returns the entries without the base itself when that is a directory, and where hidden ones are
     /// counted while the walk goes on.
-    pub(super) fn entries(self) -> (impl Iterator<Item = Result<ignore::DirEntry, ignore::Error>>, Arc<AtomicUsize>) {
+    pub(super) fn entries(
+        self,
+    ) -> (
+        impl Iterator<Item = Result<ignore::DirEntry, ignore::Error>>,
+        Arc<AtomicUsize>,
+    ) {
         let is_base = |entry: &ignore::DirEntry| {
             entry.depth() == 0 && entry.file_type().is_some_and(|kind| kind.is_dir())
         };
-        let entries = self.builder.build().filter(move |entry| !entry.as_ref().is_ok_and(is_base));
+        let entries = self
+            .builder
+            .build()
+            .filter(move |entry| !entry.as_ref().is_ok_and(is_base));
         (entries, self.hidden)
     }
 }
@@ -73,7 +81,10 @@ impl Chosen {
     /// The glob is not one.
     pub(super) fn by(glob: Option<&str>) -> Result<Self, ToolRefusal> {
         let Some(text) = glob.filter(|text| !text.is_empty()) else {
-            return Ok(Self { glob: None, by_name: false });
+            return Ok(Self {
+                glob: None,
+                by_name: false,
+            });
         };
         if text.len() > MAX_GLOB_BYTES {
             return Err(ToolRefusal(format!("a glob has at most {MAX_GLOB_BYTES} bytes")));
@@ -82,7 +93,10 @@ impl Chosen {
             .literal_separator(true)
             .build()
             .map_err(|error| ToolRefusal(format!("the glob is not usable: {error}")))?;
-        Ok(Self { glob: Some(glob.compile_matcher()), by_name: !text.contains('/') })
+        Ok(Self {
+            glob: Some(glob.compile_matcher()),
+            by_name: !text.contains('/'),
+        })
     }
 
     /// Whether there is a choice at all.
@@ -103,5 +117,7 @@ impl Chosen {
 
 /// Returns a file name fit for one line of a result.
 pub(super) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }

@@ -79,7 +79,12 @@ impl PreparedCall for Prepared {
     }
 
     fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
-        let Self { target, content, work, .. } = *self;
+        let Self {
+            target,
+            content,
+            work,
+            ..
+        } = *self;
         work.run(move || {
             write(&target, &content).map_err(|error| format!("cannot write {}: {error}", target.shown()))
         })
@@ -95,9 +100,17 @@ fn write(target: &Target, content: &str) -> Result<ToolOutput, String> {
     }
     replace(path, content.as_bytes()).map_err(|error| error.to_string())?;
     let what = if before.is_none() { "created" } else { "replaced" };
-    let text = format!("{what} {} ({} lines, {} bytes)", target.shown(), content.lines().count(), content.len());
+    let text = format!(
+        "{what} {} ({} lines, {} bytes)",
+        target.shown(),
+        content.lines().count(),
+        content.len()
+    );
     let mut output = done(text);
-    output.changed.push(ChangedFile { path: path.to_owned(), before });
+    output.changed.push(ChangedFile {
+        path: path.to_owned(),
+        before,
+    });
     Ok(output)
 }
 
@@ -112,11 +125,15 @@ mod tests {
     async fn a_file_is_created_with_its_directories_and_replaced_with_its_past_told() {
         let workspace = Workspace::new();
         let tool = WriteFile::new(FileWork::new());
-        let first = workspace.call(&tool, json!({ "path": "a/b/c.txt", "content": "one\n" })).await;
+        let first = workspace
+            .call(&tool, json!({ "path": "a/b/c.txt", "content": "one\n" }))
+            .await;
         assert!(first.success, "{}", first.text);
         assert_eq!(first.text, "created a/b/c.txt (1 lines, 4 bytes)");
         assert_eq!(first.changed[0].before, None);
-        let second = workspace.call(&tool, json!({ "path": "a/b/c.txt", "content": "two" })).await;
+        let second = workspace
+            .call(&tool, json!({ "path": "a/b/c.txt", "content": "two" }))
+            .await;
         assert_eq!(second.changed[0].before.as_deref(), Some(&b"one\n"[..]));
         assert_eq!(workspace.read("a/b/c.txt"), "two");
     }
@@ -127,7 +144,10 @@ mod tests {
         workspace.write("a/b", "x");
         let tool = WriteFile::new(FileWork::new());
         for path in ["a", "a/b/c"] {
-            let prepared = tool.prepare(&Workspace::json(&json!({ "path": path, "content": "" })), &workspace.environment());
+            let prepared = tool.prepare(
+                &Workspace::json(&json!({ "path": path, "content": "" })),
+                &workspace.environment(),
+            );
             let Ok(prepared) = prepared else { continue };
             assert!(!prepared.run(Workspace::context()).await.success, "{path}");
         }
@@ -139,8 +159,11 @@ mod tests {
         let workspace = Workspace::new();
         let tool = WriteFile::new(FileWork::new());
         let prepare = |path: &str| {
-            tool.prepare(&Workspace::json(&json!({ "path": path, "content": "" })), &workspace.environment())
-                .map(|call| call.permission())
+            tool.prepare(
+                &Workspace::json(&json!({ "path": path, "content": "" })),
+                &workspace.environment(),
+            )
+            .map(|call| call.permission())
         };
         assert_eq!(prepare("x").unwrap(), Permission::Free);
         assert!(matches!(prepare("/etc/x").unwrap(), Permission::Ask { .. }));

@@ -129,7 +129,8 @@ impl ThreadState {
             return;
         };
         let approval = live.approvals.remove(index);
-        live.decided.insert(approval.call_id.clone(), decision);
+        live.decided
+            .insert(approval.call_id.clone(), (approval.scope.clone(), decision));
         if matches!(decision, Decision::AcceptForSession | Decision::AcceptAlways) {
             self.grants.insert(approval.scope.session_key());
         }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Approval, ApprovalId, ContextUsage, Decision, Item, ItemBody, ItemId, ItemStatus, Plan, QueuedInput,
-    Runtime, ThreadHeader, Turn, TurnDiff, TurnFeatures, TurnId, TurnStatus, UnixMillis,
+    Runtime, Scope, ThreadHeader, Turn, TurnDiff, TurnFeatures, TurnId, TurnStatus, UnixMillis,
 };
 
 pub use decide::{NewThread, StartTurn, StatusChange};
@@ -52,8 +52,9 @@ pub struct LiveTurn {
     pub features: TurnFeatures,
     /// Open questions, oldest first.
     pub approvals: Vec<Approval>,
-    /// Answers given so far, by the call that asked.
-    pub decided: BTreeMap<String, Decision>,
+    /// Answers given so far, by the call that asked, with what was asked for: an answer counts for that
+    /// and nothing else.
+    pub decided: BTreeMap<String, (Scope, Decision)>,
     /// Calls whose effect may have begun.
     pub started_calls: BTreeSet<String>,
     /// Argument text of calls that still stream in.

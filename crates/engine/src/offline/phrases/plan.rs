@@ -6,8 +6,23 @@ use crate::offline::instruction::Instruction;
 use crate::offline::text::{after_any, skip_colon};
 
 const HEADS: &[&str] = &[
-    "make me a plan", "make a plan", "make plan", "create a plan", "write a plan", "update the plan", "show a plan",
-    "plan", "todos", "todo", "to-do list", "todo list", "to-do",
+    "make me a plan",
+    "make a plan",
+    "make plan",
+    "create a plan",
+    "write a plan",
+    "update the plan",
+    "show a plan",
+    "make a todo list",
+    "make a to-do list",
+    "create a todo list",
+    "create a to-do list",
+    "plan",
+    "todos",
+    "todo",
+    "to-do list",
+    "todo list",
+    "to-do",
 ];
 
 /// Whether a list below this line belongs to it.
@@ -22,13 +37,18 @@ pub(super) fn understand(line: &str, items: &[String]) -> Option<Instruction> {
         None => ("", skip_colon(rest)),
     };
     let separator = if inline.contains(';') { ';' } else { ',' };
-    let inline = inline.split(separator).map(|step| step.trim().strip_prefix("and ").unwrap_or(step.trim()));
+    let inline = inline
+        .split(separator)
+        .map(|step| step.trim().strip_prefix("and ").unwrap_or(step.trim()));
     let steps: Vec<(String, TodoStatus)> = inline
         .map(|step| step.trim_end_matches('.'))
         .chain(items.iter().map(String::as_str))
         .filter_map(step)
         .collect();
-    (!steps.is_empty()).then(|| Instruction::Plan { title: title.trim().to_owned(), steps })
+    (!steps.is_empty()).then(|| Instruction::Plan {
+        title: title.trim().to_owned(),
+        steps,
+    })
 }
 
 /// Reads one step with its checkbox.
@@ -43,7 +63,9 @@ fn step(text: &str) -> Option<(String, TodoStatus)> {
         ("[>]", TodoStatus::InProgress),
         ("[-]", TodoStatus::Cancelled),
     ];
-    let boxed = boxes.iter().find_map(|(mark, status)| Some((text.strip_prefix(mark)?, *status)));
+    let boxed = boxes
+        .iter()
+        .find_map(|(mark, status)| Some((text.strip_prefix(mark)?, *status)));
     let (content, status) = boxed.unwrap_or((text, TodoStatus::Pending));
     let content = content.trim();
     (!content.is_empty()).then(|| (content.to_owned(), status))
@@ -52,7 +74,10 @@ fn step(text: &str) -> Option<(String, TodoStatus)> {
 /// Returns a list item without its marker, or `None` for a line that is none.
 pub(in crate::offline) fn strip_marker(line: &str) -> Option<&str> {
     let line = line.trim_start();
-    if let Some(rest) = ["- ", "* ", "+ ", "• "].iter().find_map(|mark| line.strip_prefix(mark)) {
+    if let Some(rest) = ["- ", "* ", "+ ", "• "]
+        .iter()
+        .find_map(|mark| line.strip_prefix(mark))
+    {
         return Some(rest.trim_start());
     }
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();

@@ -4,22 +4,39 @@ use crate::offline::instruction::Instruction;
 use crate::offline::text::{after_any, is_noise, quoted, skip, skip_colon};
 
 /// Words that begin a description of a command, not a command.
-const NOT_A_PROGRAM: &[&str] = &["the", "my", "all", "our", "some", "a", "an", "it", "this", "that", "these", "your"];
+const NOT_A_PROGRAM: &[&str] = &[
+    "the", "my", "all", "our", "some", "a", "an", "it", "this", "that", "these", "your",
+];
 
 /// A shell prompt: everything behind it is the command.
 pub(in crate::offline) fn raw_command(line: &str, fenced: Option<&str>) -> Option<Instruction> {
     let command = line.strip_prefix("$ ").filter(|_| fenced.is_none())?.trim();
-    (!command.is_empty()).then(|| Instruction::Run { command: command.to_owned() })
+    (!command.is_empty()).then(|| Instruction::Run {
+        command: command.to_owned(),
+    })
 }
 
 pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction> {
-    let rest = after_any(line, &["run", "execute", "exec", "shell", "bash", "sh"])?;
-    let rest = skip(skip_colon(rest), &["the shell command", "the command", "the following", "command", "this"]);
+    let rest = after_any(line, &["run", "execute", "exec", "shell"])?;
+    let rest = skip(
+        skip_colon(rest),
+        &[
+            "the shell command",
+            "the command",
+            "the following",
+            "command",
+            "this",
+        ],
+    );
     let rest = skip_colon(rest);
     let command = if let Some(block) = fenced {
         is_noise(rest).then(|| block.trim().to_owned())?
     } else if let Some(named) = quoted(rest) {
-        if is_noise(named.rest) { named.text.trim().to_owned() } else { plain(rest)? }
+        if is_noise(named.rest) {
+            named.text.trim().to_owned()
+        } else {
+            plain(rest)?
+        }
     } else {
         plain(rest)?
     };
@@ -37,7 +54,10 @@ fn plain(rest: &str) -> Option<String> {
             command = head;
         }
     }
-    if let Some(head) = command.strip_suffix('.').filter(|head| head.ends_with(|c: char| c.is_ascii_alphanumeric())) {
+    if let Some(head) = command
+        .strip_suffix('.')
+        .filter(|head| head.ends_with(|c: char| c.is_ascii_alphanumeric()))
+    {
         command = head;
     }
     let program = command.split_whitespace().next()?.to_ascii_lowercase();

@@ -11,7 +11,14 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
     if let Some(rest) = after(line, "repeat") {
         return repeat(rest, fenced);
     }
-    let help = ["help", "what can you do", "who are you", "what are you", "how do you work", "/help"];
+    let help = [
+        "help",
+        "what can you do",
+        "who are you",
+        "what are you",
+        "how do you work",
+        "/help",
+    ];
     let asks = fenced.is_none() && after_any(line, &help).is_some_and(is_noise);
     asks.then_some(Instruction::Help)
 }
@@ -29,7 +36,7 @@ fn repeat(rest: &str, fenced: Option<&str>) -> Option<Instruction> {
     let first = rest.split_whitespace().next()?;
     let (times, text) = if let Some(times) = count(first) {
         let rest = rest[first.len()..].trim_start();
-        let rest = after_any(rest, &["times", "x"]).unwrap_or(rest);
+        let rest = after_any(rest, &["times"]).unwrap_or(rest);
         (times, said(rest, fenced)?)
     } else {
         let (text, count_text) = rest.strip_suffix("times")?.trim_end().rsplit_once(' ')?;

@@ -5,7 +5,9 @@ use crate::offline::instruction::Instruction;
 use crate::offline::text::{Named, after_any, is_noise, looks_like_path, path, quoted, skip};
 
 const VERBS: &[&str] = &["write", "create", "save", "make", "put"];
-const FILLERS: &[&str] = &["a", "the", "new", "empty", "text", "file", "called", "named", "to", "into"];
+const FILLERS: &[&str] = &[
+    "a", "an", "the", "new", "empty", "text", "file", "called", "named", "to", "into",
+];
 
 pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction> {
     let rest = after_any(line, VERBS)?.trim_start_matches(':').trim_start();
@@ -13,7 +15,9 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
         return Some(instruction);
     }
     let target = skip(rest, FILLERS);
-    let names_a_file = rest[..rest.len() - target.len()].split_whitespace().any(|word| word.eq_ignore_ascii_case("file"));
+    let names_a_file = rest[..rest.len() - target.len()]
+        .split_whitespace()
+        .any(|word| word.eq_ignore_ascii_case("file"));
     let named = path(target)?;
     if !looks_like_path(&named) && !names_a_file {
         return None;
@@ -23,27 +27,47 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
         (Some(nothing), Some(block)) if nothing.is_empty() => block.to_owned(),
         (None, Some(block)) if is_noise(named.rest) => block.to_owned(),
         // `create the file x` makes an empty one; `write x` forgot to say what.
-        (None, None) if names_a_file && is_noise(named.rest) && after_any(line, &["create", "make"]).is_some() => {
+        (None, None)
+            if names_a_file && is_noise(named.rest) && after_any(line, &["create", "make"]).is_some() =>
+        {
             String::new()
         }
         _ => return None,
     };
-    Some(Instruction::Write { path: named.text, content: ended(content) })
+    Some(Instruction::Write {
+        path: named.text,
+        content: ended(content),
+    })
 }
 
 /// `"hello" to notes.txt`
 fn content_first(rest: &str) -> Option<Instruction> {
     let content = quoted(rest)?;
-    let place = skip(after_any(content.rest, &["to", "into", "in", "as"])?, &["the", "a", "new", "file"]);
+    let place = skip(
+        after_any(content.rest, &["to", "into", "in", "as"])?,
+        &["the", "a", "new", "file"],
+    );
     let named = path(place)?;
-    is_noise(named.rest).then(|| Instruction::Write { path: named.text, content: ended(content.text) })
+    is_noise(named.rest).then(|| Instruction::Write {
+        path: named.text,
+        content: ended(content.text),
+    })
 }
 
 /// Returns the content that stands behind a path; `Some("")` when it is announced and does not follow.
 fn content_behind(named: &Named<'_>) -> Option<String> {
     let announced = [
-        "with the following content", "with the content", "with the contents", "with the text", "with content",
-        "with contents", "with text", "containing", "that says", "saying", "with",
+        "with the following content",
+        "with the content",
+        "with the contents",
+        "with the text",
+        "with content",
+        "with contents",
+        "with text",
+        "containing",
+        "that says",
+        "saying",
+        "with",
     ];
     let rest = match after_any(named.rest, &announced) {
         Some(rest) => rest.strip_prefix(':').unwrap_or(rest),

@@ -1,0 +1,32 @@
+//! What the offline model says about itself.
+
+use super::fence::block;
+
+/// Returns what can be done, with examples.
+pub(super) fn help() -> String {
+    "I am Bobbin's built-in offline model: I need no key and no network, and I follow plain instructions \
+     instead of guessing. You can write\n\n\
+     - `list files in src` or `find *.toml`\n\
+     - `read README.md`\n\
+     - `search for TODO in src`\n\
+     - ``run `cargo test` `` (you are asked first)\n\
+     - `write notes.txt: hello`, or a code block below `write notes.txt`\n\
+     - ``replace `hello` with `goodbye` in notes.txt``\n\
+     - `plan: first, second, third`, or a list below `plan:`\n\
+     - `Summarize this repository.`\n\
+     - `say hello`, `repeat 100 tick`\n\n\
+     Join instructions with `then`, or write one a line.\n\n\
+     A language model cannot be configured yet: this build has the offline model only. Once it has others, \
+     `.craft/config.json` in the workspace, or in your home directory, will choose one."
+        .to_owned()
+}
+
+/// Returns the same for a prompt that was not understood.
+pub(super) fn not_understood(line: &str) -> String {
+    let (line, whole) = crate::tools::head(line, 400);
+    let line = block(&format!("{line}{}", if whole { "" } else { " […]" }), "");
+    format!(
+        "I did not understand this, so I have done nothing:\n\n{line}\n\n{}",
+        help()
+    )
+}

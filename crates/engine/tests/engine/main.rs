@@ -1,0 +1,6 @@
+//! The engine with a real core and a real store.
+
+mod restart;
+#[cfg(test)]
+mod support;
+mod turns;

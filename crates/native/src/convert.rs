@@ -1,0 +1,413 @@
+//! Values of the model as the wire shows them. Pure.
+
+use bobbin_core::ThreadSummary;
+use bobbin_model as model;
+use bobbin_model::thread::{AUTO_COMPACT_THRESHOLD, CONTEXT_WINDOW, ERROR_THRESHOLD, WARNING_THRESHOLD};
+use bobbin_model::{ThreadId, TurnId, UnixMillis};
+use bobbin_wire as wire;
+use bobbin_wire::Timestamp;
+
+pub(crate) fn time(at: UnixMillis) -> Timestamp {
+    Timestamp(at.0)
+}
+
+/// Whether `toolExecution` Items are shown: only to clients that declared `toolExecutionLifecycle`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolExecutions {
+    Shown,
+    Hidden,
+}
+
+impl ToolExecutions {
+    pub(crate) fn shows(self, item: &model::Item) -> bool {
+        self == Self::Shown || !matches!(item.body, model::ItemBody::ToolExecution { .. })
+    }
+}
+
+/// Returns a Thread; `turns` and `plan` are for the answers that carry them.
+pub(crate) fn thread(state: &model::ThreadState) -> wire::Thread {
+    let header = &state.header;
+    let id = header.id.to_string();
+    wire::Thread {
+        workspace_path: header.workspace_path.clone(),
+        user_id: header.user_id.clone(),
+        origin_channel: header.origin_channel.clone(),
+        channel_context: header.channel_context.clone(),
+        display_name: header.display_name.clone(),
+        source: wire::ThreadSource::User,
+        status: status(header.status),
+        created_at: time(header.created_at),
+        last_active_at: time(header.last_active_at),
+        history_mode: match header.history_mode {
+            model::HistoryMode::Server => wire::HistoryMode::Server,
+            model::HistoryMode::Client => wire::HistoryMode::Client,
+        },
+        configuration: header.config.as_ref().and_then(config_out),
+        metadata: header.metadata.clone(),
+        runtime: runtime(state.runtime()),
+        queued_inputs: queue(&id, &state.queue),
+        turns: None,
+        context_usage: Some(context(state.context)),
+        plan: None,
+        id,
+    }
+}
+
+pub(crate) fn summary(summary: ThreadSummary) -> wire::ThreadSummary {
+    let header = summary.header;
+    wire::ThreadSummary {
+        id: header.id.to_string(),
+        user_id: header.user_id,
+        workspace_path: header.workspace_path,
+        origin_channel: header.origin_channel,
+        channel_context: header.channel_context,
+        display_name: header.display_name,
+        source: wire::ThreadSource::User,
+        status: status(header.status),
+        created_at: time(header.created_at),
+        last_active_at: time(header.last_active_at),
+        turn_count: summary.turn_count.into(),
+        runtime: Some(runtime(summary.runtime)),
+        metadata: header.metadata,
+    }
+}
+
+pub(crate) fn status(status: model::ThreadStatus) -> wire::ThreadStatus {
+    match status {
+        model::ThreadStatus::Active => wire::ThreadStatus::Active,
+        model::ThreadStatus::Paused => wire::ThreadStatus::Paused,
+        model::ThreadStatus::Archived => wire::ThreadStatus::Archived,
+    }
+}
+
+pub(crate) fn runtime(runtime: model::Runtime) -> wire::ThreadRuntime {
+    wire::ThreadRuntime {
+        running: runtime.running,
+        waiting_on_approval: runtime.waiting_on_approval,
+        waiting_on_plan_confirmation: runtime.waiting_on_plan_confirmation,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a share of a window, shown with a few digits"
+)]
+pub(crate) fn context(usage: model::ContextUsage) -> wire::ContextUsage {
+    wire::ContextUsage {
+        tokens: usage.tokens,
+        context_window: CONTEXT_WINDOW,
+        auto_compact_threshold: AUTO_COMPACT_THRESHOLD,
+        warning_threshold: WARNING_THRESHOLD,
+        error_threshold: ERROR_THRESHOLD,
+        percent_left: (1.0 - usage.tokens as f64 / CONTEXT_WINDOW as f64).max(0.0),
+    }
+}
+
+pub(crate) fn plan(plan: &model::Plan) -> wire::PlanSnapshot {
+    use model::plan::{TodoPriority, TodoStatus};
+    let todos = plan.todos.iter().map(|todo| wire::PlanTodo {
+        id: todo.id.clone(),
+        content: todo.content.clone(),
+        priority: match todo.priority {
+            TodoPriority::High => wire::TodoPriority::High,
+            TodoPriority::Medium => wire::TodoPriority::Medium,
+            TodoPriority::Low => wire::TodoPriority::Low,
+        },
+        status: match todo.status {
+            TodoStatus::Pending => wire::TodoStatus::Pending,
+            TodoStatus::InProgress => wire::TodoStatus::InProgress,
+            TodoStatus::Completed => wire::TodoStatus::Completed,
+            TodoStatus::Cancelled => wire::TodoStatus::Cancelled,
+        },
+    });
+    wire::PlanSnapshot {
+        title: plan.title.clone(),
+        overview: plan.overview.clone(),
+        content: plan.content.clone(),
+        todos: todos.collect(),
+    }
+}
+
+pub(crate) fn queue(thread: &str, queue: &[model::QueuedInput]) -> Vec<wire::QueuedTurnInput> {
+    queue.iter().map(|entry| queued(thread, entry)).collect()
+}
+
+pub(crate) fn queued(thread: &str, entry: &model::QueuedInput) -> wire::QueuedTurnInput {
+    wire::QueuedTurnInput {
+        id: entry.id.to_string(),
+        thread_id: thread.to_owned(),
+        native_input_parts: entry.native.iter().map(part).collect(),
+        materialized_input_parts: entry
+            .native
+            .iter()
+            .map(|native| part(&native.materialized()))
+            .collect(),
+        display_text: model::input::display_text(&entry.native),
+        sender: entry.sender.as_ref().map(|sender| wire::SenderContext {
+            sender_id: sender.sender_id.clone(),
+            sender_name: sender.sender_name.clone(),
+            sender_role: sender.sender_role.clone(),
+            group_id: sender.group_id.clone(),
+        }),
+        status: match entry.status {
+            model::QueueStatus::Queued => wire::QueuedInputStatus::Queued,
+            model::QueueStatus::GuidancePending => wire::QueuedInputStatus::GuidancePending,
+        },
+        created_at: time(entry.created_at),
+        ready_after_turn_id: entry.ready_after.map(|turn| turn.to_string()),
+    }
+}
+
+fn part(part: &model::InputPart) -> wire::InputPart {
+    use model::InputPart as Part;
+    match part.clone() {
+        Part::Text { text } => wire::InputPart::Text(wire::TextPart { text }),
+        Part::CommandRef {
+            name,
+            args_text,
+            raw_text,
+        } => wire::InputPart::CommandRef(wire::CommandRefPart {
+            name,
+            args_text,
+            raw_text,
+        }),
+        Part::SkillRef { name } => wire::InputPart::SkillRef(wire::SkillRefPart { name }),
+        Part::FileRef { path, display_path } => {
+            wire::InputPart::FileRef(wire::FileRefPart { path, display_path })
+        }
+        Part::Image { url } => wire::InputPart::Image(wire::ImagePart { url }),
+        Part::LocalImage {
+            path,
+            mime_type,
+            file_name,
+        } => wire::InputPart::LocalImage(wire::LocalImagePart {
+            path,
+            mime_type,
+            file_name,
+        }),
+    }
+}
+
+/// Returns a Turn with its Items, without those this client does not show.
+pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions) -> wire::Turn {
+    let items = turn
+        .items
+        .iter()
+        .filter(|known| shown.shows(known))
+        .map(|known| item(turn.id, known));
+    wire::Turn {
+        id: turn.id.to_string(),
+        thread_id: thread.to_string(),
+        status: match turn.status {
+            model::TurnStatus::Running => wire::TurnStatus::Running,
+            model::TurnStatus::WaitingApproval => wire::TurnStatus::WaitingApproval,
+            model::TurnStatus::Completed => wire::TurnStatus::Completed,
+            model::TurnStatus::Failed => wire::TurnStatus::Failed,
+            model::TurnStatus::Cancelled => wire::TurnStatus::Cancelled,
+        },
+        items: Some(items.collect()),
+        started_at: time(turn.started_at),
+        completed_at: turn.completed_at.map(time),
+        token_usage: Some(turn.usage)
+            .filter(|usage| !usage.is_zero())
+            .map(|usage| wire::TokenUsage {
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+                total_tokens: usage.total(),
+            }),
+        error: turn.error.clone(),
+        origin_channel: turn.origin_channel.clone(),
+        initiator: None,
+    }
+}
+
+pub(crate) fn item(turn: TurnId, item: &model::Item) -> wire::Item {
+    wire::Item {
+        id: item.id.to_string(),
+        turn_id: turn.to_string(),
+        status: match item.status {
+            model::ItemStatus::Started => wire::ItemStatus::Started,
+            model::ItemStatus::Streaming => wire::ItemStatus::Streaming,
+            model::ItemStatus::Completed => wire::ItemStatus::Completed,
+        },
+        created_at: time(item.created_at),
+        completed_at: item.completed_at.map(time),
+        payload: payload(&item.body),
+    }
+}
+
+fn payload(body: &model::ItemBody) -> wire::ItemPayload {
+    use model::ItemBody as Body;
+    match body.clone() {
+        Body::UserMessage(message) => wire::ItemPayload::UserMessage(user_message(message)),
+        Body::AgentMessage { text } => wire::ItemPayload::AgentMessage(wire::TextPayload { text }),
+        Body::Reasoning { text } => wire::ItemPayload::ReasoningContent(wire::TextPayload { text }),
+        Body::ToolCall {
+            tool_name,
+            call_id,
+            arguments,
+        } => {
+            let arguments = arguments.map(opaque);
+            wire::ItemPayload::ToolCall(wire::ToolCallPayload {
+                tool_name,
+                call_id,
+                arguments,
+            })
+        }
+        Body::ToolResult {
+            call_id,
+            result,
+            success,
+        } => wire::ItemPayload::ToolResult(wire::ToolResultPayload {
+            call_id,
+            result,
+            success,
+        }),
+        Body::CommandExecution(run) => wire::ItemPayload::CommandExecution(command(run)),
+        Body::ToolExecution {
+            call_id,
+            tool_name,
+            status,
+            success,
+            duration_ms,
+            result_preview,
+            error_message,
+        } => wire::ItemPayload::ToolExecution(wire::ToolExecutionPayload {
+            call_id,
+            tool_name,
+            status: match status {
+                model::item::ExecutionStatus::InProgress => wire::ToolExecutionStatus::InProgress,
+                model::item::ExecutionStatus::Completed => wire::ToolExecutionStatus::Completed,
+                model::item::ExecutionStatus::Failed => wire::ToolExecutionStatus::Failed,
+                model::item::ExecutionStatus::Cancelled => wire::ToolExecutionStatus::Cancelled,
+            },
+            success,
+            duration_ms,
+            result_preview,
+            error_message,
+        }),
+        Body::ApprovalRequest {
+            approval_type,
+            operation,
+            target,
+            request_id,
+            scope_key,
+            reason,
+        } => wire::ItemPayload::ApprovalRequest(wire::ApprovalRequestPayload {
+            approval_type: approval_kind(approval_type),
+            operation,
+            target,
+            request_id: request_id.to_string(),
+            scope_key,
+            reason,
+        }),
+        Body::ApprovalResponse {
+            request_id,
+            approved,
+            decision: given,
+        } => wire::ItemPayload::ApprovalResponse(wire::ApprovalResponsePayload {
+            request_id: request_id.to_string(),
+            approved,
+            decision: decision(given),
+        }),
+        Body::Error { message, code, fatal } => {
+            wire::ItemPayload::Error(wire::ErrorPayload { message, code, fatal })
+        }
+    }
+}
+
+fn user_message(message: model::item::UserMessage) -> wire::UserMessagePayload {
+    let sender = message.sender;
+    wire::UserMessagePayload {
+        text: message.text,
+        materialized_input_parts: Some(
+            message
+                .native
+                .iter()
+                .map(|native| part(&native.materialized()))
+                .collect(),
+        ),
+        native_input_parts: Some(message.native.iter().map(part).collect()),
+        delivery_mode: Some(match message.delivery {
+            model::DeliveryMode::Normal => wire::DeliveryMode::Normal,
+            model::DeliveryMode::Queued => wire::DeliveryMode::Queued,
+            model::DeliveryMode::Guidance => wire::DeliveryMode::Guidance,
+        }),
+        sender_id: sender.as_ref().map(|sender| sender.sender_id.clone()),
+        sender_name: sender.as_ref().map(|sender| sender.sender_name.clone()),
+        sender_role: sender.as_ref().and_then(|sender| sender.sender_role.clone()),
+        group_id: sender.and_then(|sender| sender.group_id),
+        channel_name: message.channel_name,
+        channel_context: message.channel_context,
+        images: None,
+        trigger_kind: None,
+        trigger_label: None,
+        trigger_ref_id: None,
+    }
+}
+
+fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload {
+    wire::CommandExecutionPayload {
+        command: run.command,
+        working_directory: run.working_directory,
+        source: wire::CommandSource::Host,
+        status: match run.status {
+            model::CommandStatus::InProgress => wire::CommandStatus::InProgress,
+            model::CommandStatus::Completed => wire::CommandStatus::Completed,
+            model::CommandStatus::Failed => wire::CommandStatus::Failed,
+            model::CommandStatus::Cancelled => wire::CommandStatus::Cancelled,
+            model::CommandStatus::Killed => wire::CommandStatus::Killed,
+            model::CommandStatus::Lost => wire::CommandStatus::Lost,
+        },
+        aggregated_output: run.aggregated_output,
+        exit_code: run.exit_code.map(Into::into),
+        duration_ms: run.duration_ms,
+        call_id: Some(run.call_id),
+        session_id: None,
+        output_path: None,
+        original_output_chars: run.original_output_chars,
+        truncated: run.truncated.then_some(true),
+        background_reason: None,
+    }
+}
+
+pub(crate) fn approval_kind(kind: model::ApprovalKind) -> wire::ApprovalKind {
+    match kind {
+        model::ApprovalKind::Shell => wire::ApprovalKind::Shell,
+        model::ApprovalKind::File => wire::ApprovalKind::File,
+        model::ApprovalKind::RemoteResource => wire::ApprovalKind::RemoteResource,
+    }
+}
+
+fn decision(decision: model::Decision) -> wire::ApprovalDecision {
+    match decision {
+        model::Decision::Accept => wire::ApprovalDecision::Accept,
+        model::Decision::AcceptForSession => wire::ApprovalDecision::AcceptForSession,
+        model::Decision::AcceptAlways => wire::ApprovalDecision::AcceptAlways,
+        model::Decision::Decline => wire::ApprovalDecision::Decline,
+        model::Decision::Cancel => wire::ApprovalDecision::Cancel,
+    }
+}
+
+pub(crate) fn decision_in(decision: wire::ApprovalDecision) -> model::Decision {
+    match decision {
+        wire::ApprovalDecision::Accept => model::Decision::Accept,
+        wire::ApprovalDecision::AcceptForSession => model::Decision::AcceptForSession,
+        wire::ApprovalDecision::AcceptAlways => model::Decision::AcceptAlways,
+        wire::ApprovalDecision::Decline => model::Decision::Decline,
+        wire::ApprovalDecision::Cancel => model::Decision::Cancel,
+    }
+}
+
+fn opaque(json: model::Json) -> wire::Opaque {
+    wire::Opaque::from_shared(json.into_shared())
+}
+
+/// The two shapes are one JSON object; what one does not know the other keeps.
+fn config_out(config: &model::ThreadConfig) -> Option<wire::ThreadConfiguration> {
+    serde_json::from_value(serde_json::to_value(config).ok()?).ok()
+}
+
+pub(crate) fn config_in(config: &wire::ThreadConfiguration) -> Option<model::ThreadConfig> {
+    serde_json::from_value(serde_json::to_value(config).ok()?).ok()
+}

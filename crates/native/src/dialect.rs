@@ -1,0 +1,144 @@
+//! The native dialect as one connection speaks it.
+
+use std::collections::HashSet;
+
+use bobbin_core::{Encoded, Frame, WireMessage};
+use bobbin_model::{Approval, Decision, ThreadId, TurnFeatures};
+use bobbin_peer::{CallError, PeerHandle};
+use bobbin_session::Dialect;
+use bobbin_wire as wire;
+use bobbin_wire::method::{notification, server_request};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::convert::{self, ToolExecutions};
+use crate::encode::{self, Kind};
+
+/// Notifications that a client without `streamingSupport` does not get (01 §5).
+const STREAMING: [&str; 4] = [
+    notification::ITEM_AGENT_MESSAGE_DELTA,
+    notification::ITEM_REASONING_DELTA,
+    notification::ITEM_TOOL_CALL_ARGUMENTS_DELTA,
+    notification::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA,
+];
+
+/// One client's side of the handshake.
+pub(crate) struct Native {
+    client: wire::ClientInfo,
+    capabilities: wire::ClientCapabilities,
+    opted_out: HashSet<String>,
+}
+
+impl Native {
+    pub(crate) fn new(params: wire::InitializeParams) -> Self {
+        let mut opted_out: HashSet<String> = params
+            .capabilities
+            .opt_out_notification_methods
+            .iter()
+            .cloned()
+            .collect();
+        if !params.capabilities.streaming_support {
+            opted_out.extend(STREAMING.map(str::to_owned));
+        }
+        Self {
+            client: params.client_info,
+            capabilities: params.capabilities,
+            opted_out,
+        }
+    }
+
+    pub(crate) fn tool_executions(&self) -> ToolExecutions {
+        if self.capabilities.tool_execution_lifecycle {
+            ToolExecutions::Shown
+        } else {
+            ToolExecutions::Hidden
+        }
+    }
+
+    /// Returns what this client can do for the Turns it starts.
+    pub(crate) fn features(&self) -> TurnFeatures {
+        TurnFeatures {
+            command_execution: self.capabilities.command_execution_streaming,
+            tool_execution: self.capabilities.tool_execution_lifecycle,
+            approvals: self.capabilities.approval_support,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.client.name
+    }
+
+    /// Returns the channel of a Turn this client starts in somebody else's Thread (03 §1.1).
+    pub(crate) fn channel(&self) -> &'static str {
+        if self.capabilities.acp_extensions.is_some() {
+            "acp"
+        } else {
+            "cli"
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        Kind {
+            tool_executions: self.tool_executions(),
+        }
+    }
+}
+
+impl Dialect for Native {
+    fn slot(&self) -> usize {
+        self.kind().slot()
+    }
+
+    fn encode(&self, frame: &Frame) -> Encoded {
+        encode::encode(frame, self.kind())
+    }
+
+    fn wants(&self, message: &WireMessage) -> bool {
+        !self.opted_out.contains(message.method)
+    }
+
+    fn approves(&self) -> bool {
+        self.capabilities.approval_support
+    }
+
+    fn client_name(&self) -> String {
+        self.client.name.clone()
+    }
+
+    fn ask<'a>(
+        &'a self,
+        peer: &'a PeerHandle,
+        thread: &'a ThreadId,
+        approval: &'a Approval,
+    ) -> BoxFuture<'a, Option<Decision>> {
+        async move {
+            let params = request(thread, approval);
+            match peer.call(server_request::ITEM_APPROVAL_REQUEST, &params).await {
+                Ok(result) => Some(convert::decision_in(wire::ApprovalDecision::from_result(Some(
+                    &*result,
+                )))),
+                // "I cannot answer that" is a no (04 §5).
+                Err(CallError::Remote(_)) => Some(Decision::Decline),
+                Err(CallError::ShutDown | CallError::TimedOut | CallError::Encode(_)) => None,
+            }
+        }
+        .boxed()
+    }
+}
+
+fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParams {
+    use wire::ApprovalDecision::{Accept, AcceptForSession, Cancel, Decline};
+    let narrowed = !approval.scope.may_be_remembered();
+    wire::ApprovalRequestParams {
+        thread_id: thread.to_string(),
+        turn_id: approval.turn.to_string(),
+        item_id: approval.item.to_string(),
+        request_id: approval.id.to_string(),
+        approval_type: convert::approval_kind(approval.scope.kind),
+        operation: approval.scope.operation.clone(),
+        target: approval.scope.target.clone(),
+        scope_key: approval.scope.session_key(),
+        reason: Some(approval.reason.clone()).filter(|reason| !reason.is_empty()),
+        available_decisions: narrowed.then(|| vec![Accept, AcceptForSession, Decline, Cancel]),
+    }
+}

@@ -1,0 +1,148 @@
+//! Frames to notifications. Pure: a frame and the client's kind go in, whole messages come out.
+//!
+//! Encoded once per kind and shared by every connection of that kind.
+
+mod turn;
+
+use bobbin_core::{Encoded, Frame, FrameBody, Notice, View, WireMessage};
+use bobbin_model::Event;
+use bobbin_wire as wire;
+use bobbin_wire::method::notification as method;
+use serde::Serialize;
+
+use crate::convert::{self, ToolExecutions};
+
+/// What of a client its notifications depend on; one encoding is kept for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) tool_executions: ToolExecutions,
+}
+
+impl Kind {
+    /// Returns where in a frame this kind's encoding is kept.
+    pub(crate) fn slot(self) -> usize {
+        match self.tool_executions {
+            ToolExecutions::Shown => 0,
+            ToolExecutions::Hidden => 1,
+        }
+    }
+}
+
+/// Returns the notifications of a frame.
+pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
+    let mut messages = Vec::new();
+    let thread_id = frame.thread.to_string();
+    match &frame.body {
+        FrameBody::Delta(delta) => messages.push(turn::delta(thread_id, delta)),
+        FrameBody::Notice(Notice::RuntimeChanged(runtime)) => {
+            let runtime = convert::runtime(*runtime);
+            let params = wire::ThreadRuntimeChangedNotification {
+                thread_id,
+                runtime,
+                seq: None,
+            };
+            messages.push(message(method::THREAD_RUNTIME_CHANGED, &params));
+        }
+        FrameBody::Recorded(event) => match &**event {
+            Event::ThreadStarted { .. }
+            | Event::ThreadResumed { .. }
+            | Event::ThreadRenamed { .. }
+            | Event::ThreadStatusChanged { .. }
+            | Event::ThreadConfigured { .. }
+            | Event::ThreadDeleted
+            | Event::QueueChanged { .. }
+            | Event::PlanUpdated { .. } => messages.extend(of_thread(thread_id, event, &frame.view)),
+            _ => turn::encode(frame, event, kind, &mut messages),
+        },
+    }
+    messages.into()
+}
+
+fn of_thread(thread_id: String, event: &Event, view: &View) -> Option<WireMessage> {
+    Some(match (event, view) {
+        (Event::ThreadStarted { .. }, View::Thread(state)) => {
+            let thread = wire::Thread {
+                turns: Some(Vec::new()),
+                ..convert::thread(state)
+            };
+            message(
+                method::THREAD_STARTED,
+                &wire::ThreadStartedNotification { thread },
+            )
+        }
+        (Event::ThreadResumed { by }, View::Thread(state)) => {
+            let (thread, resumed_by) = (convert::thread(state), by.clone());
+            message(
+                method::THREAD_RESUMED,
+                &wire::ThreadResumedNotification {
+                    thread,
+                    resumed_by,
+                    seq: None,
+                },
+            )
+        }
+        (Event::ThreadRenamed { display_name }, _) => {
+            let display_name = display_name.clone();
+            message(
+                method::THREAD_RENAMED,
+                &wire::ThreadRenamedNotification {
+                    thread_id,
+                    display_name,
+                    seq: None,
+                },
+            )
+        }
+        (Event::ThreadStatusChanged { previous, new }, _) => message(
+            method::THREAD_STATUS_CHANGED,
+            &wire::ThreadStatusChangedNotification {
+                thread_id,
+                previous_status: convert::status(*previous),
+                new_status: convert::status(*new),
+                seq: None,
+            },
+        ),
+        (Event::ThreadDeleted, _) => message(
+            method::THREAD_DELETED,
+            &wire::ThreadDeletedNotification { thread_id },
+        ),
+        (Event::QueueChanged { queue }, _) => {
+            let queued_inputs = convert::queue(&thread_id, queue);
+            let params = wire::ThreadQueueUpdatedNotification {
+                thread_id,
+                queued_inputs,
+                seq: None,
+            };
+            message(method::THREAD_QUEUE_UPDATED, &params)
+        }
+        (Event::PlanUpdated { plan }, _) => {
+            let wire::PlanSnapshot {
+                title,
+                overview,
+                content,
+                todos,
+            } = convert::plan(plan);
+            let params = wire::PlanUpdatedNotification {
+                thread_id,
+                title,
+                overview,
+                content,
+                todos,
+                seq: None,
+            };
+            message(method::PLAN_UPDATED, &params)
+        }
+        _ => return None,
+    })
+}
+
+/// Encodes one notification. A shape of ours that could not be written would be a bug of `wire`.
+pub(crate) fn message<P: Serialize>(method: &'static str, params: &P) -> WireMessage {
+    let json = wire::encode_notification(method, params).unwrap_or_else(|error| {
+        tracing::error!(%error, "a notification was left out");
+        Vec::new()
+    });
+    WireMessage {
+        method,
+        json: json.into(),
+    }
+}

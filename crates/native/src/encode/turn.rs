@@ -1,0 +1,208 @@
+//! Notifications of Turns and Items, in the order of the protocol's reference trace (03 §15).
+
+use bobbin_core::{Frame, View, WireMessage};
+use bobbin_model::{
+    ContextUsage, Delta, DeltaChannel, Event, Item, ItemStatus, Outcome, ThreadId, Turn, TurnDiff, TurnId,
+    TurnStatus,
+};
+use bobbin_wire as wire;
+use bobbin_wire::method::notification as method;
+
+use super::{Kind, message};
+use crate::convert;
+
+/// Encodes an event of a Turn.
+pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<WireMessage>) {
+    let thread = &frame.thread;
+    match event {
+        Event::TurnStarted {
+            turn,
+            user_item,
+            origin_channel,
+            ..
+        } => {
+            let turn = Turn {
+                id: *turn,
+                status: TurnStatus::Running,
+                items: vec![(**user_item).clone()],
+                started_at: frame.at,
+                completed_at: None,
+                usage: bobbin_model::TokenUsage::default(),
+                error: None,
+                origin_channel: origin_channel.clone(),
+            };
+            let turn = convert::turn(thread, &turn, kind.tool_executions);
+            out.push(message(method::TURN_STARTED, &wire::TurnNotification::new(turn)));
+        }
+        Event::TurnRecovered { turn, reason } => out.push(message(
+            method::SYSTEM_EVENT,
+            &wire::SystemEventNotification {
+                thread_id: Some(thread.to_string()),
+                turn_id: Some(turn.to_string()),
+                kind: wire::SystemEventKind::TurnResumed,
+                message: Some(reason.clone()),
+                percent_left: None,
+                token_count: None,
+                channel_name: None,
+                seq: None,
+            },
+        )),
+        Event::ItemStarted { turn, item } if kind.tool_executions.shows(item) => {
+            out.push(of_item(method::ITEM_STARTED, thread, *turn, item));
+        }
+        Event::ItemCompleted { turn, item } if kind.tool_executions.shows(item) => {
+            out.push(of_item(method::ITEM_COMPLETED, thread, *turn, item));
+        }
+        Event::ItemAdded { turn, item } if kind.tool_executions.shows(item) => {
+            out.push(of_item(method::ITEM_STARTED, thread, *turn, &begun(item)));
+            out.push(of_item(method::ITEM_COMPLETED, thread, *turn, item));
+        }
+        Event::ApprovalOpened { item, approval } => {
+            out.push(of_item(method::ITEM_STARTED, thread, approval.turn, &begun(item)));
+            out.push(of_item(method::ITEM_COMPLETED, thread, approval.turn, item));
+        }
+        Event::ApprovalResolved { turn, item, .. } => {
+            out.push(of_item(method::ITEM_STARTED, thread, *turn, &begun(item)));
+            out.push(of_item(method::ITEM_APPROVAL_RESOLVED, thread, *turn, item));
+            out.push(of_item(method::ITEM_COMPLETED, thread, *turn, item));
+        }
+        Event::UsageAdded {
+            turn,
+            usage,
+            context_tokens,
+        } => out.push(message(
+            method::ITEM_USAGE_DELTA,
+            &wire::UsageDeltaNotification {
+                thread_id: thread.to_string(),
+                turn_id: turn.to_string(),
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+                total_input_tokens: Some(*context_tokens),
+                total_output_tokens: None,
+                context_usage: Some(convert::context(ContextUsage {
+                    tokens: *context_tokens,
+                })),
+                seq: None,
+            },
+        )),
+        Event::DiffUpdated { turn, diff } => out.push(of_diff(thread, *turn, diff)),
+        Event::TurnEnded { outcome, .. } => out.extend(of_end(thread, outcome, &frame.view, kind)),
+        _ => {}
+    }
+}
+
+/// Encodes a piece of streamed text.
+pub(super) fn delta(thread_id: String, delta: &Delta) -> WireMessage {
+    let (turn_id, item_id, text) = (
+        delta.turn.to_string(),
+        delta.item.to_string(),
+        delta.text.to_string(),
+    );
+    match delta.channel {
+        DeltaChannel::AgentMessage => {
+            let params = wire::AgentMessageDeltaNotification::new(thread_id, turn_id, item_id, text);
+            message(method::ITEM_AGENT_MESSAGE_DELTA, &params)
+        }
+        DeltaChannel::Reasoning => {
+            let params = wire::ReasoningDeltaNotification::new(thread_id, turn_id, item_id, text);
+            message(method::ITEM_REASONING_DELTA, &params)
+        }
+        DeltaChannel::ToolArguments => message(
+            method::ITEM_TOOL_CALL_ARGUMENTS_DELTA,
+            &wire::ToolCallArgumentsDeltaNotification {
+                thread_id,
+                turn_id,
+                item_id,
+                delta_kind: wire::DeltaKind::ToolCallArguments,
+                tool_name: delta.call.as_ref().map(|call| call.0.clone()),
+                call_id: delta.call.as_ref().map(|call| call.1.clone()),
+                delta: text,
+                seq: None,
+            },
+        ),
+        DeltaChannel::CommandOutput => {
+            let params = wire::CommandOutputDeltaNotification {
+                thread_id,
+                turn_id,
+                item_id,
+                delta: text,
+                seq: None,
+            };
+            message(method::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA, &params)
+        }
+    }
+}
+
+/// Returns an Item as it looked when it was opened.
+fn begun(item: &Item) -> Item {
+    Item {
+        status: ItemStatus::Started,
+        completed_at: None,
+        ..item.clone()
+    }
+}
+
+fn of_item(method: &'static str, thread: &ThreadId, turn: TurnId, item: &Item) -> WireMessage {
+    message(
+        method,
+        &wire::ItemNotification::new(thread.to_string(), convert::item(turn, item)),
+    )
+}
+
+fn of_diff(thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -> WireMessage {
+    use bobbin_model::turn::FileChangeStatus;
+    let files = diff.files.iter().map(|file| wire::DiffFile {
+        path: file.path.clone(),
+        status: match file.status {
+            FileChangeStatus::Added => wire::DiffFileStatus::Added,
+            FileChangeStatus::Modified => wire::DiffFileStatus::Modified,
+            FileChangeStatus::Deleted => wire::DiffFileStatus::Deleted,
+        },
+        old_path: None,
+        additions: file.additions,
+        deletions: file.deletions,
+    });
+    let params = wire::TurnDiffUpdatedNotification {
+        thread_id: thread.to_string(),
+        turn_id: turn.to_string(),
+        diff: diff.diff.clone(),
+        files: Some(files.collect()),
+        truncated: diff.truncated.then_some(true),
+        seq: None,
+    };
+    message(method::TURN_DIFF_UPDATED, &params)
+}
+
+fn of_end(thread: &ThreadId, outcome: &Outcome, view: &View, kind: Kind) -> Option<WireMessage> {
+    let View::Turn(turn) = view else {
+        tracing::error!(%thread, "the end of a turn has no turn to show");
+        return None;
+    };
+    let turn = convert::turn(thread, turn, kind.tool_executions);
+    let (thread_id, turn_id) = (thread.to_string(), turn.id.clone());
+    Some(match outcome {
+        Outcome::Completed => message(method::TURN_COMPLETED, &wire::TurnNotification::new(turn)),
+        Outcome::Failed { error } => {
+            let error = error.clone();
+            let params = wire::TurnFailedNotification {
+                thread_id,
+                turn_id,
+                turn,
+                error,
+                seq: None,
+            };
+            message(method::TURN_FAILED, &params)
+        }
+        Outcome::Cancelled { reason } => {
+            let reason = reason.clone();
+            let params = wire::TurnCancelledNotification {
+                thread_id,
+                turn_id,
+                turn,
+                reason,
+                seq: None,
+            };
+            message(method::TURN_CANCELLED, &params)
+        }
+    })
+}

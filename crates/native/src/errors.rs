@@ -1,0 +1,128 @@
+//! The one place where errors of the core become codes of the wire. Exhaustive on purpose.
+
+use bobbin_core::CoreError;
+use bobbin_model::Refusal;
+use bobbin_peer::ErrorObject;
+use bobbin_wire::RpcError;
+
+/// Returns the wire's error for an error of the core. What went wrong inside goes to the log.
+pub(crate) fn of(error: &CoreError) -> RpcError {
+    match error {
+        CoreError::Refused(refusal) => of_refusal(refusal),
+        CoreError::Store(source) => {
+            tracing::error!(error = %source, "a change could not be stored");
+            RpcError::internal_error(match **source {
+                bobbin_core::StoreError::DiskFull => "The disk is full; nothing was changed.",
+                bobbin_core::StoreError::CorruptEvent { .. }
+                | bobbin_core::StoreError::CorruptThread { .. } => {
+                    "The stored thread is damaged; see the server's log."
+                }
+                bobbin_core::StoreError::Open { .. }
+                | bobbin_core::StoreError::NetworkFileSystem { .. }
+                | bobbin_core::StoreError::Conflict { .. }
+                | bobbin_core::StoreError::Closed
+                | bobbin_core::StoreError::Database(_) => {
+                    "The change could not be stored; nothing was changed."
+                }
+            })
+        }
+        CoreError::Stopping => {
+            RpcError::internal_error("The server is shutting down; reconnect in a moment.")
+        }
+    }
+}
+
+fn of_refusal(refusal: &Refusal) -> RpcError {
+    match refusal {
+        Refusal::ThreadNotFound(id) => RpcError::thread_not_found(id.as_str()),
+        Refusal::ThreadNotActive { thread, .. } => RpcError::thread_not_active(thread.as_str()),
+        Refusal::TurnInProgress { thread, .. } => RpcError::turn_in_progress(thread.as_str()),
+        Refusal::TurnNotFound(id) => RpcError::turn_not_found(id),
+        Refusal::TurnNotRunning(id) => RpcError::turn_not_running(id),
+        // A borrowed code, as clients know it (01 §10.2).
+        Refusal::QueuedInputNotFound(id) => RpcError::thread_not_found(id.as_str()),
+        Refusal::QueueFull(_) => RpcError::internal_error(sentence(refusal)).with_reason("queueFull"),
+        Refusal::ApprovalNotOpen(_) => RpcError::internal_error(sentence(refusal)),
+        Refusal::Invalid(detail) => RpcError::invalid_params(detail.clone()),
+    }
+}
+
+fn sentence(refusal: &Refusal) -> String {
+    let text = refusal.to_string();
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), chars.as_str()),
+        None => text,
+    }
+}
+
+/// Returns the error as the peer sends it.
+pub(crate) fn object(error: RpcError) -> ErrorObject {
+    let object = ErrorObject::new(error.code, error.message);
+    match error.data {
+        Some(data) => object.with_data(&data),
+        None => object,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_model::{ApprovalId, QueuedInputId, ThreadId, ThreadStatus, TurnId};
+
+    use super::*;
+
+    #[test]
+    fn refusals_have_the_codes_of_the_table() {
+        let thread = || ThreadId::new("thread_1");
+        let table = [
+            (
+                Refusal::ThreadNotFound(thread()),
+                -32010,
+                "Thread not found: thread_1",
+            ),
+            (
+                Refusal::ThreadNotActive {
+                    thread: thread(),
+                    status: ThreadStatus::Paused,
+                },
+                -32011,
+                "Thread is not active: thread_1",
+            ),
+            (
+                Refusal::TurnInProgress {
+                    thread: thread(),
+                    turn: TurnId(1),
+                },
+                -32012,
+                "A turn is already in progress on thread: thread_1",
+            ),
+            (
+                Refusal::TurnNotFound("turn_9".into()),
+                -32013,
+                "Turn not found: turn_9",
+            ),
+            (
+                Refusal::TurnNotRunning("turn_1".into()),
+                -32014,
+                "Turn is not running: turn_1",
+            ),
+            (
+                Refusal::QueuedInputNotFound(QueuedInputId::new("q")),
+                -32010,
+                "Thread not found: q",
+            ),
+            (Refusal::QueueFull(thread()), -32603, "Internal error"),
+            (
+                Refusal::ApprovalNotOpen(ApprovalId::new("a")),
+                -32603,
+                "Internal error",
+            ),
+            (Refusal::Invalid("x".into()), -32602, "Invalid params"),
+        ];
+        for (refusal, code, message) in table {
+            let error = of(&refusal.into());
+            assert_eq!((error.code, error.message.as_str()), (code, message));
+        }
+        assert_eq!(of(&CoreError::Stopping).code, -32603);
+    }
+}

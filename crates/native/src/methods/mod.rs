@@ -1,0 +1,106 @@
+//! The methods, by group. Each decodes its parameters, hands a command to the core with a closure that
+//! will answer, and returns: answers come from the Thread's owner, before what they caused is shown.
+//!
+//! Messages of one connection are handed over in the order they came. Reads that wait for the disk go to
+//! tasks of their own, which the connection joins; there are never more than requests in flight.
+
+mod queue;
+mod read;
+mod stats;
+mod subscribe;
+mod thread;
+mod turn;
+
+use std::sync::Arc;
+
+use bobbin_core::{CoreError, Hub, ThreadHandle};
+use bobbin_model::ThreadId;
+use bobbin_peer::{Notification, PeerHandle, Request, Responder};
+use bobbin_session::Session;
+use bobbin_wire::{RpcError, decode, method::request as method};
+use serde::de::DeserializeOwned;
+use tokio_util::task::TaskTracker;
+
+use crate::dialect::Native;
+use crate::errors;
+
+/// One client that has finished its handshake.
+#[derive(Clone)]
+pub(crate) struct Client {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) native: Arc<Native>,
+    pub(crate) session: Arc<Session>,
+    pub(crate) peer: PeerHandle,
+    pub(crate) reads: TaskTracker,
+}
+
+/// Serves one request.
+pub(crate) async fn request(client: &Client, request: Request, responder: Responder) {
+    let name = request.method.clone();
+    match name.as_str() {
+        method::THREAD_START => thread::start(client, &request, responder),
+        method::THREAD_RESUME => thread::resume(client, &request, responder).await,
+        method::THREAD_RENAME => thread::rename(client, &request, responder).await,
+        method::THREAD_PAUSE => thread::pause(client, &request, responder).await,
+        method::THREAD_ARCHIVE => thread::archive(client, &request, responder).await,
+        method::THREAD_UNARCHIVE => thread::unarchive(client, &request, responder).await,
+        method::THREAD_DELETE => thread::delete(client, &request, responder).await,
+        method::THREAD_MODE_SET => thread::set_mode(client, &request, responder).await,
+        method::THREAD_CONFIG_UPDATE => thread::configure(client, &request, responder).await,
+        method::THREAD_LIST => read::list(client, &request, responder),
+        method::THREAD_READ => read::read(client, &request, responder).await,
+        method::THREAD_SUBSCRIBE => subscribe::subscribe(client, &request, responder).await,
+        method::THREAD_UNSUBSCRIBE => subscribe::unsubscribe(client, &request, responder),
+        method::TURN_START => turn::start(client, &request, responder).await,
+        method::TURN_INTERRUPT => turn::interrupt(client, &request, responder).await,
+        method::TURN_ENQUEUE => queue::enqueue(client, &request, responder).await,
+        method::TURN_QUEUE_REMOVE => queue::remove(client, &request, responder).await,
+        method::SERVER_STATS => stats::stats(client, responder),
+        other => refuse(responder, RpcError::method_not_found(other)),
+    }
+}
+
+/// Serves one notification. Unknown ones are ignored.
+pub(crate) async fn notification(client: &Client, notification: Notification) {
+    // After a reconnect one client subscribes without wanting an answer.
+    if notification.method == method::THREAD_SUBSCRIBE {
+        subscribe::subscribe_quietly(client, notification.params.as_deref()).await;
+    }
+}
+
+/// Decodes the parameters, or answers why they cannot be used.
+fn params<T: DeserializeOwned>(request: &Request, responder: Responder) -> Option<(T, Responder)> {
+    match decode::params(request.params.as_deref()) {
+        Ok(params) => Some((params, responder)),
+        Err(error) => {
+            refuse(responder, error.into());
+            None
+        }
+    }
+}
+
+/// Finds a Thread, or answers why it cannot be had.
+async fn handle(client: &Client, id: &str, responder: Responder) -> Option<(Arc<ThreadHandle>, Responder)> {
+    if id.trim().is_empty() {
+        refuse(
+            responder,
+            RpcError::invalid_params("'threadId' must not be blank."),
+        );
+        return None;
+    }
+    match client.hub.thread(&ThreadId::new(id)).await {
+        Ok(handle) => Some((handle, responder)),
+        Err(error) => {
+            fail(responder, &error);
+            None
+        }
+    }
+}
+
+fn refuse(responder: Responder, error: RpcError) {
+    responder.err(&errors::object(error));
+}
+
+fn fail(responder: Responder, error: &CoreError) {
+    refuse(responder, errors::of(error));
+}

@@ -1,0 +1,76 @@
+//! The queue of inputs that wait for the running Turn to end.
+
+use bobbin_core::{Command, Enqueued, Reply, Unqueued};
+use bobbin_model::QueuedInputId;
+use bobbin_peer::{Request, Responder};
+use bobbin_session::{Attach, Begin, Until};
+use bobbin_wire as wire;
+
+use super::{Client, fail, handle, params, refuse};
+use crate::convert;
+use crate::input;
+
+pub(super) async fn enqueue(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::TurnEnqueueParams>(request, responder) else {
+        return;
+    };
+    let input = match input::normalise(params.input) {
+        Ok(input) => input,
+        Err(error) => return refuse(responder, error),
+    };
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let reply: Reply<Enqueued> = Box::new(move |enqueued| match enqueued {
+        Ok(enqueued) => {
+            let id = attached.id().as_str();
+            responder.ok(&wire::TurnEnqueueResult {
+                queued_input: convert::queued(id, &enqueued.entry),
+                queued_inputs: convert::queue(id, &enqueued.queue),
+            });
+            let until = enqueued.started.map_or(Until::Seq(enqueued.seq), Until::TurnEnds);
+            session.attach(Attach {
+                handle: attached,
+                begin: Begin::At(enqueued.seq),
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let sender = params.sender.map(input::sender);
+    let features = client.native.features();
+    thread
+        .send(Command::Enqueue {
+            input,
+            sender,
+            features,
+            reply,
+        })
+        .await;
+}
+
+pub(super) async fn remove(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::TurnQueueRemoveParams>(request, responder) else {
+        return;
+    };
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let reply: Reply<Unqueued> = Box::new(move |unqueued| match unqueued {
+        Ok(unqueued) => {
+            let queued_inputs = convert::queue(attached.id().as_str(), &unqueued.queue);
+            responder.ok(&wire::TurnQueueRemoveResult { queued_inputs });
+            let (begin, until) = (Begin::At(unqueued.seq), Until::Seq(unqueued.seq));
+            session.attach(Attach {
+                handle: attached,
+                begin,
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let id = QueuedInputId::new(params.queued_input_id);
+    thread.send(Command::Unqueue { id, reply }).await;
+}

@@ -1,0 +1,196 @@
+//! The life of a Thread: start, resume, rename, pause, archive, delete, configuration.
+
+use bobbin_core::{Command, Reply};
+use bobbin_model::state::{NewThread, StatusChange};
+use bobbin_model::{HistoryMode, Identity, Mode};
+use bobbin_peer::{Request, Responder};
+use bobbin_session::{Attach, Begin, Until};
+use bobbin_wire as wire;
+use bobbin_wire::RpcError;
+
+use super::{Client, fail, handle, params, refuse};
+use crate::convert;
+
+pub(super) fn start(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::ThreadStartParams>(request, responder) else {
+        return;
+    };
+    if params.dynamic_tools.is_some_and(|tools| !tools.is_empty()) {
+        return refuse(
+            responder,
+            RpcError::invalid_params("'dynamicTools' is not served yet."),
+        );
+    }
+    let config = match params.config.as_ref().map(config_of).transpose() {
+        Ok(config) => config,
+        Err(error) => return refuse(responder, error),
+    };
+    let wish = NewThread {
+        id: client.hub.fresh_thread_id(),
+        identity: identity(params.identity),
+        config,
+        history_mode: match params.history_mode {
+            None | Some(wire::HistoryMode::Server) => HistoryMode::Server,
+            Some(wire::HistoryMode::Client) => {
+                let detail = "'historyMode' \"client\" is not served yet; leave it out.";
+                return refuse(responder, RpcError::invalid_params(detail));
+            }
+        },
+        display_name: params.display_name,
+    };
+    client.hub.start_thread(
+        wish,
+        Box::new(move |started| match started {
+            Ok(snapshot) => {
+                let thread = wire::Thread {
+                    turns: Some(Vec::new()),
+                    ..convert::thread(&snapshot.state)
+                };
+                responder.ok(&wire::ThreadResult { thread });
+            }
+            Err(error) => fail(responder, &error),
+        }),
+    );
+}
+
+pub(super) async fn resume(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
+        return;
+    };
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let reply: Reply<_> = Box::new(move |resumed: Result<bobbin_core::Resumed, _>| match resumed {
+        Ok(resumed) => {
+            let thread = convert::thread(&resumed.snapshot.state);
+            responder.ok(&wire::ThreadResult { thread });
+            // Not subscribed: `thread/resumed` comes once, behind the answer.
+            let until = Until::Seq(resumed.snapshot.at);
+            session.attach(Attach {
+                handle: attached,
+                begin: Begin::At(resumed.first),
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let by = client.native.name().to_owned();
+    thread.send(Command::Resume { by, reply }).await;
+}
+
+pub(super) async fn rename(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::ThreadRenameParams>(request, responder) else {
+        return;
+    };
+    let display_name = params.display_name;
+    change(client, &params.thread_id, responder, |reply| Command::Rename {
+        display_name,
+        reply,
+    })
+    .await;
+}
+
+pub(super) async fn pause(client: &Client, request: &Request, responder: Responder) {
+    set_status(client, request, responder, StatusChange::Pause).await;
+}
+
+pub(super) async fn archive(client: &Client, request: &Request, responder: Responder) {
+    set_status(client, request, responder, StatusChange::Archive).await;
+}
+
+pub(super) async fn unarchive(client: &Client, request: &Request, responder: Responder) {
+    set_status(client, request, responder, StatusChange::Unarchive).await;
+}
+
+async fn set_status(client: &Client, request: &Request, responder: Responder, change_: StatusChange) {
+    let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
+        return;
+    };
+    change(client, &params.thread_id, responder, |reply| Command::Status {
+        change: change_,
+        reply,
+    })
+    .await;
+}
+
+pub(super) async fn delete(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
+        return;
+    };
+    change(client, &params.thread_id, responder, |reply| Command::Delete {
+        reply,
+    })
+    .await;
+}
+
+pub(super) async fn set_mode(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::ThreadModeSetParams>(request, responder) else {
+        return;
+    };
+    let mode = match mode_of(&params.mode) {
+        Ok(mode) => mode,
+        Err(error) => return refuse(responder, error),
+    };
+    change(client, &params.thread_id, responder, |reply| Command::SetMode {
+        mode,
+        reply,
+    })
+    .await;
+}
+
+pub(super) async fn configure(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::ThreadConfigUpdateParams>(request, responder) else {
+        return;
+    };
+    let config = match config_of(&params.config) {
+        Ok(config) => config,
+        Err(error) => return refuse(responder, error),
+    };
+    change(client, &params.thread_id, responder, |reply| Command::Configure {
+        config,
+        reply,
+    })
+    .await;
+}
+
+/// Hands over a command whose answer is empty.
+pub(super) async fn change(
+    client: &Client,
+    thread: &str,
+    responder: Responder,
+    command: impl FnOnce(Reply<()>) -> Command,
+) {
+    let Some((thread, responder)) = handle(client, thread, responder).await else {
+        return;
+    };
+    let reply: Reply<()> = Box::new(move |done| match done {
+        Ok(()) => responder.ok(&wire::EmptyResult {}),
+        Err(error) => fail(responder, &error),
+    });
+    thread.send(command(reply)).await;
+}
+
+fn mode_of(mode: &str) -> Result<Mode, RpcError> {
+    match mode {
+        "agent" => Ok(Mode::Agent),
+        "plan" => Ok(Mode::Plan),
+        _ => Err(RpcError::invalid_params("'mode' must be \"agent\" or \"plan\".")),
+    }
+}
+
+fn config_of(config: &wire::ThreadConfiguration) -> Result<bobbin_model::ThreadConfig, RpcError> {
+    if let Some(mode) = &config.mode {
+        mode_of(mode)?;
+    }
+    convert::config_in(config).ok_or_else(|| RpcError::invalid_params("'config' cannot be used."))
+}
+
+pub(super) fn identity(identity: wire::SessionIdentity) -> Identity {
+    Identity {
+        channel_name: identity.channel_name,
+        user_id: identity.user_id,
+        channel_context: identity.channel_context,
+        workspace_path: identity.workspace_path,
+    }
+}

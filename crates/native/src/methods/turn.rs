@@ -1,0 +1,64 @@
+//! Starting and stopping Turns.
+
+use bobbin_core::{Command, Reply, StartedTurn};
+use bobbin_model::state::StartTurn;
+use bobbin_peer::{Request, Responder};
+use bobbin_session::{Attach, Begin, Until};
+use bobbin_wire as wire;
+use bobbin_wire::RpcError;
+
+use super::{Client, fail, handle, params, refuse, thread};
+use crate::convert;
+use crate::input;
+
+pub(super) async fn start(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::TurnStartParams>(request, responder) else {
+        return;
+    };
+    if params.messages.is_some() {
+        let detail = "'messages' is for threads whose history the client keeps.";
+        return refuse(responder, RpcError::invalid_params(detail));
+    }
+    let input = match input::normalise(params.input) {
+        Ok(input) => input,
+        Err(error) => return refuse(responder, error),
+    };
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let wish = StartTurn {
+        input,
+        sender: params.sender.map(input::sender),
+        channel: Some(client.native.channel().to_owned()),
+        features: client.native.features(),
+    };
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let shown = client.native.tool_executions();
+    let reply: Reply<StartedTurn> = Box::new(move |started| match started {
+        Ok(started) => {
+            let turn = convert::turn(attached.id(), &started.turn, shown);
+            responder.ok(&wire::TurnStartResult { turn });
+            // Whoever has not subscribed still follows the Turn it started.
+            let until = Until::TurnEnds(started.turn.id);
+            session.attach(Attach {
+                handle: attached,
+                begin: Begin::At(started.seq),
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    thread.send(Command::StartTurn { wish, reply }).await;
+}
+
+pub(super) async fn interrupt(client: &Client, request: &Request, responder: Responder) {
+    let Some((params, responder)) = params::<wire::TurnInterruptParams>(request, responder) else {
+        return;
+    };
+    let turn = params.turn_id;
+    thread::change(client, &params.thread_id, responder, |reply| Command::Interrupt {
+        turn,
+        reply,
+    })
+    .await;
+}
