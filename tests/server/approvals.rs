@@ -22,7 +22,9 @@ async fn the_second_client_answers_and_the_first_is_told() {
     let mut first = server.client("first").await;
     let mut second = server.client("second").await;
     let thread = first.start_thread().await;
-    second.call("thread/subscribe", json!({ "threadId": thread })).await;
+    second
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
     command(&mut first, &thread, "echo x >> ran").await;
     let asked = first.wait_for("item/approval/request").await;
     assert_eq!(asked["params"]["approvalType"], "shell");
@@ -49,7 +51,11 @@ async fn accept_for_session_does_not_ask_again_in_that_thread() {
     client.wait_for("turn/completed").await;
     command(&mut client, &thread, "touch two").await;
     let seen = client.until("turn/completed").await;
-    assert!(!methods(&seen).contains(&"item/approval/request"), "{:?}", methods(&seen));
+    assert!(
+        !methods(&seen).contains(&"item/approval/request"),
+        "{:?}",
+        methods(&seen)
+    );
     assert!(workspace.path().join("two").exists());
     let other = client.start_thread().await;
     command(&mut client, &other, "touch three").await;
@@ -100,7 +106,9 @@ async fn cancel_ends_the_turn() {
 async fn nobody_to_ask_means_no() {
     let workspace = Workspace::new();
     let server = workspace.web_socket();
-    let mut client = server.client_with("mute", json!({ "approvalSupport": false })).await;
+    let mut client = server
+        .client_with("mute", json!({ "approvalSupport": false }))
+        .await;
     let thread = client.start_thread().await;
     command(&mut client, &thread, "touch one").await;
     let seen = client.until("turn/completed").await;

@@ -16,16 +16,23 @@ async fn a_waiting_approval_is_asked_again_and_the_turn_goes_on() {
 
     let server = workspace.web_socket();
     let mut client = server.client("after").await;
-    let read = client.call("thread/read", json!({ "threadId": thread, "includeTurns": true })).await;
+    let read = client
+        .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
+        .await;
     assert_eq!(read["thread"]["turns"][0]["status"], "waitingApproval");
     assert_eq!(read["thread"]["runtime"]["waitingOnApproval"], true);
-    client.call("thread/subscribe", json!({ "threadId": thread })).await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
     let asked = client.wait_for("item/approval/request").await;
     assert_eq!(asked["params"]["turnId"], turn);
     client.reply(&asked, json!({ "decision": "accept" })).await;
     let done = client.wait_for("turn/completed").await;
     assert_eq!(done["params"]["turn"]["id"], turn);
-    assert_eq!(std::fs::read_to_string(workspace.path().join("ran")).unwrap(), "x\n");
+    assert_eq!(
+        std::fs::read_to_string(workspace.path().join("ran")).unwrap(),
+        "x\n"
+    );
 }
 
 #[tokio::test]
@@ -34,7 +41,12 @@ async fn a_command_that_ran_is_gone_and_is_not_run_again() {
     let server = workspace.web_socket();
     let mut client = server.client("before").await;
     let thread = client.start_thread().await;
-    client.start_turn(&thread, "run `echo $$ > pid; echo x >> ran; sleep 600 & sleep 600`").await;
+    client
+        .start_turn(
+            &thread,
+            "run `echo $$ > pid; echo x >> ran; sleep 600 & sleep 600`",
+        )
+        .await;
     let asked = client.wait_for("item/approval/request").await;
     client.reply(&asked, json!({ "decision": "accept" })).await;
     let pid_file = workspace.path().join("pid");
@@ -42,19 +54,33 @@ async fn a_command_that_ran_is_gone_and_is_not_run_again() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
     server.kill().await;
-    let group: i32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
+    let group: i32 = std::fs::read_to_string(&pid_file)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
     let group = nix::unistd::Pid::from_raw(group);
     let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(10);
     while nix::sys::signal::killpg(group, None).is_ok() {
-        assert!(tokio::time::Instant::now() < deadline, "the command's group lives on");
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "the command's group lives on"
+        );
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
 
     let server = workspace.web_socket();
     let mut client = server.client("after").await;
-    client.call("thread/subscribe", json!({ "threadId": thread, "replayRecent": true })).await;
+    client
+        .call(
+            "thread/subscribe",
+            json!({ "threadId": thread, "replayRecent": true }),
+        )
+        .await;
     let turns = loop {
-        let read = client.call("thread/read", json!({ "threadId": thread, "includeTurns": true })).await;
+        let read = client
+            .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
+            .await;
         if read["thread"]["runtime"]["running"] == false {
             break read["thread"]["turns"].clone();
         }
@@ -63,8 +89,16 @@ async fn a_command_that_ran_is_gone_and_is_not_run_again() {
     let items = turns[0]["items"].as_array().unwrap();
     let result = items.iter().find(|item| item["type"] == "toolResult").unwrap();
     assert_eq!(result["payload"]["success"], false);
-    assert!(result["payload"]["result"].as_str().unwrap().contains("interrupted_by_restart"));
-    assert_eq!(std::fs::read_to_string(workspace.path().join("ran")).unwrap(), "x\n");
+    assert!(
+        result["payload"]["result"]
+            .as_str()
+            .unwrap()
+            .contains("interrupted_by_restart")
+    );
+    assert_eq!(
+        std::fs::read_to_string(workspace.path().join("ran")).unwrap(),
+        "x\n"
+    );
 }
 
 #[tokio::test]
@@ -76,7 +110,9 @@ async fn kill_at_any_time_loses_nothing_acknowledged_and_leaves_no_turn_running(
         let mut client = server.client("before").await;
         let thread = client.start_thread().await;
         let input = json!([{ "type": "text", "text": "repeat 2000 word" }]);
-        let id = client.request("turn/start", json!({ "threadId": thread, "input": input })).await;
+        let id = client
+            .request("turn/start", json!({ "threadId": thread, "input": input }))
+            .await;
         tokio::time::sleep(std::time::Duration::from_millis(round * 4)).await;
         server.kill().await;
         let seen = client.finish().await;
@@ -85,18 +121,27 @@ async fn kill_at_any_time_loses_nothing_acknowledged_and_leaves_no_turn_running(
         let server = workspace.web_socket();
         let mut client = server.client("after").await;
         let turns = loop {
-            let read = client.call("thread/read", json!({ "threadId": thread, "includeTurns": true })).await;
+            let read = client
+                .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
+                .await;
             if read["thread"]["runtime"]["running"] == false {
                 break read["thread"]["turns"].as_array().unwrap().clone();
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         };
-        assert!(!acknowledged || turns.len() == 1, "round {round}: the acknowledged turn is gone");
+        assert!(
+            !acknowledged || turns.len() == 1,
+            "round {round}: the acknowledged turn is gone"
+        );
         for turn in &turns {
             assert_eq!(turn["status"], "completed", "round {round}");
             for shown in seen.iter().filter(|m| m["method"] == "item/completed") {
                 let item = &shown["params"]["item"];
-                let stored = turn["items"].as_array().unwrap().iter().find(|known| known["id"] == item["id"]);
+                let stored = turn["items"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .find(|known| known["id"] == item["id"]);
                 assert_eq!(stored, Some(item), "round {round}: what was shown is stored");
             }
         }

@@ -25,7 +25,10 @@ async fn a_refused_approval_an_unknown_option_and_a_busy_workspace_have_their_ow
     client.call("initialize", info).await;
     let busy = workspace.run(&["exec", "hi"]).await;
     let codes = [&refused, &unknown, &busy].map(|output| output.status.code().unwrap());
-    assert!(!codes.contains(&0) && codes[0] != codes[1] && codes[1] != codes[2] && codes[0] != codes[2], "{codes:?}");
+    assert!(
+        !codes.contains(&0) && codes[0] != codes[1] && codes[1] != codes[2] && codes[0] != codes[2],
+        "{codes:?}"
+    );
     assert!(!workspace.path().join("one").exists());
     for output in [&refused, &busy] {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -40,7 +43,12 @@ async fn it_joins_the_running_server() {
     let server = workspace.web_socket();
     let mut client = server.client("watcher").await;
     let output = workspace.run(&["exec", "say hello there"]).await;
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(String::from_utf8_lossy(&output.stdout).contains("hello there"));
     // Somebody connected to that server hears of its thread.
     client.wait_for("thread/started").await;

@@ -7,7 +7,10 @@ use crate::support::{Workspace, agent_text, rich};
 
 /// The turn's notifications, without those of other requests.
 fn of_turn(messages: &[Value]) -> Vec<&Value> {
-    messages.iter().filter(|message| message.get("method").is_some() && message.get("id").is_none()).collect()
+    messages
+        .iter()
+        .filter(|message| message.get("method").is_some() && message.get("id").is_none())
+        .collect()
 }
 
 #[tokio::test]
@@ -17,9 +20,13 @@ async fn two_web_sockets_and_stdio_see_the_same_events_in_the_same_order_once_ea
     let mut first = Client::ready(link, "stdio", rich()).await;
     let thread = first.start_thread().await;
     let mut others = vec![server.client("one").await, server.client("two").await];
-    first.call("thread/subscribe", json!({ "threadId": thread })).await;
+    first
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
     for other in &mut others {
-        other.call("thread/subscribe", json!({ "threadId": thread })).await;
+        other
+            .call("thread/subscribe", json!({ "threadId": thread }))
+            .await;
     }
     first.start_turn(&thread, "repeat 300 word").await;
     let is_idle = |message: &Value| {
@@ -37,7 +44,10 @@ async fn two_web_sockets_and_stdio_see_the_same_events_in_the_same_order_once_ea
             }
         }
         // What came before the Turn is not the same for everybody.
-        let start = messages.iter().position(|message| message["method"] == "turn/started").unwrap();
+        let start = messages
+            .iter()
+            .position(|message| message["method"] == "turn/started")
+            .unwrap();
         seen.push(messages.split_off(start));
     }
     let expected = of_turn(&seen[0]);
@@ -57,7 +67,9 @@ async fn a_client_that_joins_in_the_middle_ends_with_the_same_text() {
     first.start_turn(&thread, "repeat 20000 word").await;
     first.wait_for("item/agentMessage/delta").await;
     late.call("thread/subscribe", json!({ "threadId": thread })).await;
-    let read = late.call("thread/read", json!({ "threadId": thread, "includeTurns": true })).await;
+    let read = late
+        .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
+        .await;
     assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
     let done = first.wait_for("turn/completed").await;
     let text = agent_text(&done["params"]["turn"]);
@@ -69,5 +81,8 @@ async fn a_client_that_joins_in_the_middle_ends_with_the_same_text() {
         .filter(|message| message["method"] == "item/agentMessage/delta")
         .map(|message| message["params"]["delta"].as_str().unwrap())
         .collect();
-    assert!(text.ends_with(&shown), "what is streamed after joining is the rest of the text");
+    assert!(
+        text.ends_with(&shown),
+        "what is streamed after joining is the rest of the text"
+    );
 }

@@ -15,11 +15,19 @@ async fn the_answer_to_turn_start_precedes_turn_started_in_a_thousand_turns() {
     let thread = client.start_thread().await;
     for round in 0..1000 {
         let input = json!([{ "type": "text", "text": "say hi" }]);
-        let id = client.request("turn/start", json!({ "threadId": thread, "input": input })).await;
+        let id = client
+            .request("turn/start", json!({ "threadId": thread, "input": input }))
+            .await;
         let seen = client.until("turn/completed").await;
-        let answer = seen.iter().position(|m| m.get("method").is_none() && m["id"] == id);
+        let answer = seen
+            .iter()
+            .position(|m| m.get("method").is_none() && m["id"] == id);
         let started = seen.iter().position(|m| m["method"] == "turn/started");
-        assert!(answer.unwrap() < started.unwrap(), "round {round}: {:?}", methods(&seen));
+        assert!(
+            answer.unwrap() < started.unwrap(),
+            "round {round}: {:?}",
+            methods(&seen)
+        );
     }
 }
 
@@ -27,7 +35,9 @@ async fn the_answer_to_turn_start_precedes_turn_started_in_a_thousand_turns() {
 async fn a_handshake_and_a_request_in_one_segment_are_served() {
     let workspace = Workspace::new();
     let server = workspace.web_socket();
-    let (mut socket, _) = tokio_tungstenite::connect_async(server.address().await).await.unwrap();
+    let (mut socket, _) = tokio_tungstenite::connect_async(server.address().await)
+        .await
+        .unwrap();
     let info = json!({ "clientInfo": { "name": "hasty", "version": "1" } });
     for message in [
         json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info }),
@@ -45,5 +55,8 @@ async fn a_handshake_and_a_request_in_one_segment_are_served() {
         }
     }
     assert_eq!(answers[0]["id"], 0);
-    assert_eq!((&answers[1]["id"], &answers[1]["result"]["data"]), (&json!("list"), &json!([])));
+    assert_eq!(
+        (&answers[1]["id"], &answers[1]["result"]["data"]),
+        (&json!("list"), &json!([]))
+    );
 }

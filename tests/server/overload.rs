@@ -17,7 +17,10 @@ fn list(id: i64) -> String {
 }
 
 fn check(answers: &[Value]) {
-    let ids: HashSet<i64> = answers.iter().filter_map(|answer| answer["id"].as_i64()).collect();
+    let ids: HashSet<i64> = answers
+        .iter()
+        .filter_map(|answer| answer["id"].as_i64())
+        .collect();
     assert_eq!(ids.len(), answers.len(), "no answer came twice");
     for answer in answers {
         let fine = answer.get("result").is_some() || answer["error"]["code"] == -32001;
@@ -29,11 +32,16 @@ fn check(answers: &[Value]) {
 async fn five_thousand_requests_written_without_reading_get_five_thousand_answers() {
     let workspace = Workspace::new();
     let server = workspace.web_socket();
-    let (mut socket, _) = tokio_tungstenite::connect_async(server.address().await).await.unwrap();
+    let (mut socket, _) = tokio_tungstenite::connect_async(server.address().await)
+        .await
+        .unwrap();
     let info = json!({ "clientInfo": { "name": "flood", "version": "1" } });
     let hello = json!({ "jsonrpc": "2.0", "id": -1, "method": "initialize", "params": info });
     socket.feed(Message::text(hello.to_string())).await.unwrap();
-    socket.feed(Message::text(r#"{"jsonrpc":"2.0","method":"initialized"}"#)).await.unwrap();
+    socket
+        .feed(Message::text(r#"{"jsonrpc":"2.0","method":"initialized"}"#))
+        .await
+        .unwrap();
     for id in 0..REQUESTS {
         socket.feed(Message::text(list(id))).await.unwrap();
     }
@@ -47,8 +55,15 @@ async fn five_thousand_requests_written_without_reading_get_five_thousand_answer
     check(&answers);
     // The server is well, and so is this connection.
     socket.send(Message::text(list(REQUESTS))).await.unwrap();
-    let Message::Text(text) = socket.next().await.unwrap().unwrap() else { panic!("not an answer") };
-    assert!(serde_json::from_str::<Value>(text.as_str()).unwrap().get("result").is_some());
+    let Message::Text(text) = socket.next().await.unwrap().unwrap() else {
+        panic!("not an answer")
+    };
+    assert!(
+        serde_json::from_str::<Value>(text.as_str())
+            .unwrap()
+            .get("result")
+            .is_some()
+    );
 }
 
 #[tokio::test]

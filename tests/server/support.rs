@@ -48,7 +48,10 @@ impl Workspace {
 
     /// Runs a command to its end.
     pub(crate) async fn run(&self, args: &[&str]) -> std::process::Output {
-        tokio::time::timeout(PATIENCE, self.bobbin(args).output()).await.unwrap().unwrap()
+        tokio::time::timeout(PATIENCE, self.bobbin(args).output())
+            .await
+            .unwrap()
+            .unwrap()
     }
 
     /// Starts the server as a child on stdio.
@@ -57,9 +60,20 @@ impl Workspace {
     }
 
     pub(crate) fn with_stdio(&self, args: &[&str]) -> (Process, Link) {
-        let mut child = self.bobbin(args).stdin(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut child = self
+            .bobbin(args)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
         let link = Link::lines(child.stdout.take().unwrap(), child.stdin.take().unwrap());
-        (Process { child, state: self.state_file() }, link)
+        (
+            Process {
+                child,
+                state: self.state_file(),
+            },
+            link,
+        )
     }
 
     /// Starts the server on a free port.
@@ -69,8 +83,16 @@ impl Workspace {
 
     pub(crate) fn web_socket_with(&self, more: &[&str]) -> Process {
         let args = [&["app-server", "--listen", "ws://127.0.0.1:0"], more].concat();
-        let child = self.bobbin(&args).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
-        Process { child, state: self.state_file() }
+        let child = self
+            .bobbin(&args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        Process {
+            child,
+            state: self.state_file(),
+        }
     }
 
     fn state_file(&self) -> PathBuf {
@@ -97,7 +119,10 @@ impl Process {
             {
                 return address.to_owned();
             }
-            assert!(tokio::time::Instant::now() < deadline, "the server does not listen");
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "the server does not listen"
+            );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -129,7 +154,10 @@ impl Process {
 
     /// Waits for its end.
     pub(crate) async fn exit(&mut self) -> ExitStatus {
-        tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("the server ends").unwrap()
+        tokio::time::timeout(PATIENCE, self.child.wait())
+            .await
+            .expect("the server ends")
+            .unwrap()
     }
 }
 
@@ -142,12 +170,17 @@ pub(crate) async fn text_of(stream: Option<impl tokio::io::AsyncRead + Unpin>) -
 
 /// Returns the methods of notifications, in order.
 pub(crate) fn methods(messages: &[Value]) -> Vec<&str> {
-    messages.iter().filter_map(|message| message["method"].as_str()).collect()
+    messages
+        .iter()
+        .filter_map(|message| message["method"].as_str())
+        .collect()
 }
 
 /// Returns the final text of the agent's messages of a Turn.
 pub(crate) fn agent_text(turn: &Value) -> String {
     let items = turn["items"].as_array().unwrap();
     let texts = items.iter().filter(|item| item["type"] == "agentMessage");
-    texts.map(|item| item["payload"]["text"].as_str().unwrap()).collect()
+    texts
+        .map(|item| item["payload"]["text"].as_str().unwrap())
+        .collect()
 }

@@ -33,7 +33,10 @@ async fn probes_answer_and_other_paths_do_not() {
     let address = server.address().await;
     for path in ["/healthz", "/readyz"] {
         let (status, body) = http(&address, &format!("GET {path} HTTP/1.1")).await;
-        assert!(status.contains("200") && body.contains(r#"{"status":"ok"}"#), "{status} {body}");
+        assert!(
+            status.contains("200") && body.contains(r#"{"status":"ok"}"#),
+            "{status} {body}"
+        );
     }
     assert!(http(&address, "GET /ws HTTP/1.1").await.0.contains("400"));
     assert!(http(&address, "GET /nothing HTTP/1.1").await.0.contains("404"));
@@ -45,11 +48,15 @@ async fn a_wrong_token_is_refused_before_the_upgrade() {
     let server = workspace.web_socket_with(&["--token", "s3cret &+"]);
     let address = server.address().await;
     let refused = tokio_tungstenite::connect_async(&address).await;
-    let Err(Error::Http(answer)) = refused else { panic!("let in: {refused:?}") };
+    let Err(Error::Http(answer)) = refused else {
+        panic!("let in: {refused:?}")
+    };
     assert_eq!(answer.status(), 401);
     let wrong = tokio_tungstenite::connect_async(format!("{address}?token=s3cret")).await;
     assert!(matches!(wrong, Err(Error::Http(answer)) if answer.status() == 401));
-    tokio_tungstenite::connect_async(format!("{address}?token=s3cret%20%26%2B")).await.unwrap();
+    tokio_tungstenite::connect_async(format!("{address}?token=s3cret%20%26%2B"))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -67,7 +74,9 @@ async fn a_message_over_four_mebibytes_closes_with_1009() {
     let server = workspace.web_socket();
     let mut client = server.client("big").await;
     client.send_text("x".repeat((4 << 20) + 1)).await;
-    let closed = client.find("a close", |message| message.get("close").is_some()).await;
+    let closed = client
+        .find("a close", |message| message.get("close").is_some())
+        .await;
     assert_eq!(closed["close"], 1009);
     // The others notice nothing.
     server.client("small").await.start_thread().await;
@@ -84,7 +93,12 @@ async fn shutdown_ends_turns_and_closes_with_1000() {
     let ended = tokio::spawn(server.terminate());
     let cancelled = client.wait_for("turn/cancelled").await;
     assert_eq!(cancelled["params"]["turn"]["status"], "cancelled");
-    let closed = client.find("a close", |message| message.get("close").is_some()).await;
-    assert_eq!((&closed["close"], &closed["reason"]), (&json!(1000), &json!("Server shutting down")));
+    let closed = client
+        .find("a close", |message| message.get("close").is_some())
+        .await;
+    assert_eq!(
+        (&closed["close"], &closed["reason"]),
+        (&json!(1000), &json!("Server shutting down"))
+    );
     assert_eq!(ended.await.unwrap().code(), Some(0));
 }

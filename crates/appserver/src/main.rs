@@ -1,2 +1,41 @@
-//! Bobbin.
-fn main() {}
+//! `bobbin`, the binary: command line, configuration, wiring, signals, exit codes.
+//!
+//! The only room that reads the environment and sees every other.
+
+mod cli;
+mod config;
+mod console;
+mod doctor;
+mod exec;
+mod exit;
+mod logging;
+mod server;
+mod signals;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    // The guard of our children's process groups must not start a runtime or write a log.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|argument| argument == workspace::GUARD_ARGUMENT)
+    {
+        bobbin_children::guard_main(std::io::stdin().lock());
+        return ExitCode::SUCCESS;
+    }
+    let cli = cli::Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return exit::report(&anyhow::anyhow!("cannot start: {error}")),
+    };
+    let ended = runtime.block_on(cli::run(cli));
+    // A thread may still sit in a read of stdin, which nothing can end but the process's end.
+    runtime.shutdown_background();
+    match ended {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}

@@ -32,6 +32,7 @@ pub struct Hub {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) stopping: CancellationToken,
+    ended: CancellationToken,
     live: Mutex<HashMap<ThreadId, Cell>>,
     everyone: Arc<Log<Arc<Frame>>>,
     owners: TaskTracker,
@@ -69,6 +70,7 @@ impl Hub {
             clock,
             ids,
             stopping: CancellationToken::new(),
+            ended: CancellationToken::new(),
             live: Mutex::default(),
             everyone,
             owners: TaskTracker::new(),
@@ -268,7 +270,13 @@ impl Hub {
         self.owners.close();
         self.owners.wait().await;
         self.everyone.close();
+        self.ended.cancel();
         self.store.close().await;
+    }
+
+    /// Waits until every owner has ended: nothing more will be shown.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
     }
 
     /// Takes a Thread out of the map unless somebody holds it or `idle` says no. Returns whether it is

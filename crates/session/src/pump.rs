@@ -21,6 +21,8 @@ const BATCH_BYTES: usize = 64 << 10;
 const JOIN_FROM: usize = 64;
 /// A flush that took longer than this marks a slow client, whose Deltas are joined.
 const SLOW_FLUSH: Duration = Duration::from_millis(20);
+/// Close code of an ordinary end.
+const NORMAL: u16 = 1000;
 /// Close code "try again later" (RFC 6455 registry).
 const TRY_AGAIN_LATER: u16 = 1013;
 /// Close code "internal error".
@@ -67,6 +69,11 @@ impl Session {
             return false;
         }
         if idle {
+            if self.hub.everyone().is_closed() {
+                // The core has ended and everything it showed is written.
+                self.peer.close_with(NORMAL, "Server shutting down");
+                return false;
+            }
             self.waker.woken().await;
         }
         true

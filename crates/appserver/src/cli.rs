@@ -1,0 +1,262 @@
+//! The command line.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::config::{Config, DEFAULT_PORT, Mode};
+use crate::server::{Doors, Listen};
+use crate::workspace::Workspace;
+use crate::{console, doctor, exec, logging, server};
+
+/// Hosts coding-agent conversations for a workspace, for many clients at once.
+///
+/// Without a command it serves the current directory and prints how to connect. Without a configured model
+/// an offline engine answers.
+#[derive(Debug, Parser)]
+#[command(
+    name = "bobbin",
+    version,
+    after_help = "Examples:\n  bobbin                          serve this directory\n  bobbin exec 'run `ls -la`'      one prompt, then exit\n  bobbin app-server               speak JSON-RPC lines on stdio, for a program that starts us\n  bobbin doctor                   say what works here and what does not"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: Serve,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve a workspace on a WebSocket and print how to connect (the default).
+    Serve(Serve),
+    /// Serve a workspace to the program that starts us, on stdio, or to others on a WebSocket.
+    AppServer(AppServer),
+    /// Run one prompt, show what happens, exit.
+    ///
+    /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused,
+    /// 5 interrupted, 6 the workspace is held by a process that cannot be joined.
+    Exec(exec::Exec),
+    /// Check the workspace, the configuration and this machine.
+    Doctor(doctor::Doctor),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args, Clone, Default)]
+struct Common {
+    /// The workspace; the current directory when left out.
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// What to log to stderr: error, warn, info, debug, trace, or a filter by module.
+    #[arg(long, value_name = "FILTER", env = "BOBBIN_LOG")]
+    log: Option<String>,
+}
+
+#[derive(Debug, Args, Clone, Default)]
+struct Serve {
+    #[command(flatten)]
+    common: Common,
+    /// Where to listen, as `ws://HOST:PORT`; a free port when the default one, 9100, is taken.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// What clients must present; required on addresses that other machines can reach.
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct AppServer {
+    #[command(flatten)]
+    common: Common,
+    /// stdio://, ws://HOST:PORT or ws+stdio://HOST:PORT; the configuration's AppServer.Mode when left out.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// What WebSocket clients must present; required on addresses that other machines can reach.
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+}
+
+/// Runs a command line.
+pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
+        None => serve(cli.serve).await,
+        Some(Command::Serve(serve_)) => serve(serve_).await,
+        Some(Command::AppServer(app_server_)) => app_server(app_server_).await,
+        Some(Command::Exec(exec)) => exec::run(exec).await,
+        Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
+        Some(Command::Completions { shell }) => {
+            clap_complete::generate(shell, &mut Cli::command(), "bobbin", &mut std::io::stdout());
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
+    logging::start(serve.common.log.as_deref().unwrap_or("warn"))?;
+    let workspace = Workspace::find(serve.common.workspace.as_deref())?;
+    let config = Config::read(&workspace.root, home().as_deref())?;
+    let held = workspace.hold()?;
+    let token = serve.token.or_else(|| config.token.clone());
+    let listen = match serve.listen.as_deref().map(parse_listen).transpose()? {
+        Some(Doors {
+            listen: Some(listen),
+            stdio: false,
+        }) => Listen { token, ..listen },
+        Some(_) => bail!("serve listens on ws://HOST:PORT; use 'bobbin app-server' for stdio"),
+        None => Listen {
+            address: SocketAddr::new(config.host, config.port.unwrap_or(DEFAULT_PORT)),
+            may_move: config.port.is_none(),
+            token,
+        },
+    };
+    let guarded = listen.token.is_some();
+    let doors = Doors {
+        stdio: false,
+        listen: Some(listen),
+    };
+    let root = workspace.root.clone();
+    server::run(held, &config, doors, move |address| {
+        let address = address.unwrap_or_default();
+        let hint = if guarded { "?token=YOUR_TOKEN" } else { "" };
+        console::say(&format!("Bobbin serves {}", root.display()));
+        console::say(&format!("  WebSocket  {address}{hint}"));
+        console::say("  Try        bobbin exec 'list the files'   (in the same directory)");
+        console::say("  Engine     offline (no model is configured)");
+        console::say("  Stop       Ctrl-C");
+    })
+    .await
+}
+
+async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
+    logging::start(app_server.common.log.as_deref().unwrap_or("warn"))?;
+    let workspace = Workspace::find(app_server.common.workspace.as_deref())?;
+    let config = Config::read(&workspace.root, home().as_deref())?;
+    let mut doors = match app_server.listen.as_deref() {
+        Some(listen) => parse_listen(listen)?,
+        None => configured_doors(&config)?,
+    };
+    if let Some(listen) = &mut doors.listen {
+        listen.token = app_server.token.or_else(|| config.token.clone());
+    }
+    let held = workspace.hold()?;
+    server::run(held, &config, doors, |address| {
+        if let Some(address) = address {
+            tracing::info!(address, "listening");
+        }
+    })
+    .await
+}
+
+fn configured_doors(config: &Config) -> anyhow::Result<Doors> {
+    let address = SocketAddr::new(config.host, config.port.unwrap_or(DEFAULT_PORT));
+    let listen = Listen {
+        address,
+        token: None,
+        may_move: false,
+    };
+    Ok(match config.mode {
+        Mode::Disabled => {
+            bail!("AppServer.Mode is Disabled in the configuration; use --listen to serve anyway")
+        }
+        Mode::Stdio => Doors {
+            stdio: true,
+            listen: None,
+        },
+        Mode::WebSocket => Doors {
+            stdio: false,
+            listen: Some(listen),
+        },
+        Mode::StdioAndWebSocket => Doors {
+            stdio: true,
+            listen: Some(listen),
+        },
+    })
+}
+
+fn parse_listen(text: &str) -> anyhow::Result<Doors> {
+    let wrong = || anyhow::anyhow!("--listen {text} is not stdio://, ws://HOST:PORT or ws+stdio://HOST:PORT");
+    let (scheme, rest) = text.split_once("://").ok_or_else(wrong)?;
+    let rest = rest.trim_end_matches('/');
+    let stdio = match scheme {
+        "stdio" if rest.is_empty() => {
+            return Ok(Doors {
+                stdio: true,
+                listen: None,
+            });
+        }
+        "ws" => false,
+        "ws+stdio" => true,
+        _ => return Err(wrong()),
+    };
+    let (host, port) = rest.rsplit_once(':').ok_or_else(wrong)?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let host: IpAddr = if host.eq_ignore_ascii_case("localhost") {
+        [127, 0, 0, 1].into()
+    } else {
+        host.parse().map_err(|_| wrong())?
+    };
+    let port = port.parse().map_err(|_| wrong())?;
+    let listen = Listen {
+        address: SocketAddr::new(host, port),
+        token: None,
+        may_move: false,
+    };
+    Ok(Doors {
+        stdio,
+        listen: Some(listen),
+    })
+}
+
+/// Returns the user's home, where the configuration of all workspaces is.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary is where the environment is read"
+)]
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME")
+        .filter(|home| !home.is_empty())
+        .map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn listen_addresses_follow_the_table() {
+        for (text, stdio, address) in [
+            ("stdio://", true, None),
+            ("ws://127.0.0.1:9100", false, Some("127.0.0.1:9100")),
+            ("ws://localhost:0/", false, Some("127.0.0.1:0")),
+            ("ws+stdio://[::1]:9100", true, Some("[::1]:9100")),
+        ] {
+            let doors = parse_listen(text).unwrap();
+            let found = doors.listen.map(|listen| listen.address.to_string());
+            assert_eq!((doors.stdio, found.as_deref()), (stdio, address), "{text}");
+        }
+        for text in [
+            "",
+            "9100",
+            "http://127.0.0.1:9100",
+            "ws://tea:9100",
+            "ws://127.0.0.1",
+            "ws://127.0.0.1:x",
+            "stdio://x",
+        ] {
+            assert!(parse_listen(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Configuration: `~/.craft/config.json` under `.craft/config.json`, the files the protocol's clients write.
+//!
+//! Objects are merged, anything else is replaced; names are compared without case. Most of what stands in
+//! those files is for other programs: only the sections below are read, and unknown names in them are
+//! reported.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use bobbin_model::ApprovalPolicy;
+use bobbin_store::Durability;
+use serde_json::Value;
+
+/// What the configuration says, with defaults for what it does not.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Config {
+    pub(crate) mode: Mode,
+    pub(crate) host: IpAddr,
+    /// `None`: not said; the default then gives way to a free port.
+    pub(crate) port: Option<u16>,
+    pub(crate) token: Option<String>,
+    pub(crate) approval_policy: ApprovalPolicy,
+    pub(crate) approval_max_wait: Option<Duration>,
+    pub(crate) durability: Durability,
+    /// Names nobody reads, with what may have been meant.
+    pub(crate) warnings: Vec<String>,
+    /// Files that were read.
+    pub(crate) sources: Vec<PathBuf>,
+}
+
+/// Which doors `app-server` opens when the command line does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Disabled,
+    Stdio,
+    WebSocket,
+    StdioAndWebSocket,
+}
+
+/// Port when none is said (01 §3).
+pub(crate) const DEFAULT_PORT: u16 = 9100;
+
+const SECTIONS: [(&str, &[&str]); 4] = [
+    ("AppServer", &["Mode", "WebSocket"]),
+    ("AppServer.WebSocket", &["Host", "Port", "Token"]),
+    ("Permissions", &["DefaultApprovalPolicy"]),
+    ("Approvals", &["MaxWaitSeconds"]),
+];
+
+impl Config {
+    /// Reads both files; a missing one is empty.
+    ///
+    /// # Errors
+    /// A file is not JSON, or a value is not one of those possible.
+    pub(crate) fn read(workspace: &Path, home: Option<&Path>) -> anyhow::Result<Self> {
+        let mut merged = Value::Object(serde_json::Map::new());
+        let mut sources = Vec::new();
+        for directory in home.into_iter().chain([workspace]) {
+            let path = directory.join(".craft/config.json");
+            let text = match std::fs::read_to_string(&path) {
+                Ok(text) => text,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => bail!("{} cannot be read: {error}", path.display()),
+            };
+            let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+                .with_context(|| format!("{} is not valid JSON", path.display()))?;
+            merge(&mut merged, value);
+            if !sources.contains(&path) {
+                sources.push(path);
+            }
+        }
+        let mut config = Self::from_value(&merged)?;
+        config.sources = sources;
+        Ok(config)
+    }
+
+    fn from_value(value: &Value) -> anyhow::Result<Self> {
+        let text = |path: &str| at(value, path).and_then(Value::as_str).map(str::to_owned);
+        let mode = match text("AppServer.Mode")
+            .as_deref()
+            .map(str::to_ascii_lowercase)
+            .as_deref()
+        {
+            None | Some("stdio") => Mode::Stdio,
+            Some("disabled") => Mode::Disabled,
+            Some("websocket") => Mode::WebSocket,
+            Some("stdioandwebsocket") => Mode::StdioAndWebSocket,
+            Some(other) => bail!(
+                "AppServer.Mode is {other:?}; it can be Disabled, Stdio, WebSocket or StdioAndWebSocket"
+            ),
+        };
+        let host = match text("AppServer.WebSocket.Host") {
+            None => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            Some(host) if host.eq_ignore_ascii_case("localhost") => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            Some(host) => host
+                .parse()
+                .with_context(|| format!("AppServer.WebSocket.Host is {host:?}, which is no IP address"))?,
+        };
+        let port = number(value, "AppServer.WebSocket.Port")?;
+        let port = port
+            .map(|port| u16::try_from(port).context("AppServer.WebSocket.Port must be from 1 to 65535"))
+            .transpose()?;
+        let approval_policy = match text("Permissions.DefaultApprovalPolicy").as_deref() {
+            None | Some("default") => ApprovalPolicy::Default,
+            Some("autoApprove") => ApprovalPolicy::AutoApprove,
+            Some(other) => {
+                bail!("Permissions.DefaultApprovalPolicy is {other:?}; it can be default or autoApprove")
+            }
+        };
+        let durability = match text("Durability")
+            .as_deref()
+            .map(str::to_ascii_lowercase)
+            .as_deref()
+        {
+            None | Some("full") => Durability::Full,
+            Some("normal") => Durability::Normal,
+            Some(other) => bail!("Durability is {other:?}; it can be full or normal"),
+        };
+        Ok(Self {
+            mode,
+            host,
+            port,
+            token: text("AppServer.WebSocket.Token").filter(|token| !token.is_empty()),
+            approval_policy,
+            approval_max_wait: number(value, "Approvals.MaxWaitSeconds")?.map(Duration::from_secs),
+            durability,
+            warnings: unknown(value),
+            sources: Vec::new(),
+        })
+    }
+}
+
+fn number(value: &Value, path: &str) -> anyhow::Result<Option<u64>> {
+    match at(value, path) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Number(number)) if number.is_u64() => Ok(number.as_u64()),
+        Some(Value::String(text)) => text
+            .parse()
+            .map(Some)
+            .with_context(|| format!("{path} is {text:?}, which is no number")),
+        Some(other) => bail!("{path} is {other}, which is no number"),
+    }
+}
+
+/// Finds a value by its dotted path, without case.
+fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, name| {
+        value
+            .as_object()?
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    })
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                let known = into
+                    .keys()
+                    .find(|known| known.eq_ignore_ascii_case(&name))
+                    .cloned();
+                merge(into.entry(known.unwrap_or(name)).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+/// Names in our sections that nobody reads.
+fn unknown(value: &Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (section, names) in SECTIONS {
+        let Some(object) = at(value, section).and_then(Value::as_object) else {
+            continue;
+        };
+        for name in object
+            .keys()
+            .filter(|name| !names.iter().any(|known| known.eq_ignore_ascii_case(name)))
+        {
+            let nearest = names.iter().min_by_key(|known| distance(known, name));
+            let hint = nearest.filter(|known| distance(known, name) <= 3);
+            let hint = hint.map_or_else(String::new, |known| format!("; did you mean {known}?"));
+            warnings.push(format!("{section}.{name} is not a setting{hint}"));
+        }
+    }
+    warnings
+}
+
+/// Edit distance without case.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.to_lowercase().chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_said_means_the_defaults() {
+        let config = Config::from_value(&json!({ "ApiKey": "x", "Model": "y" })).unwrap();
+        assert_eq!(
+            (config.mode, config.port, config.token),
+            (Mode::Stdio, None, None)
+        );
+        assert_eq!(config.warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_workspace_wins_over_the_home_and_names_have_no_case() {
+        let mut merged =
+            json!({ "AppServer": { "Mode": "WebSocket", "WebSocket": { "Port": 1, "Token": "t" } } });
+        merge(
+            &mut merged,
+            json!({ "appserver": { "websocket": { "port": "2" } } }),
+        );
+        let config = Config::from_value(&merged).unwrap();
+        assert_eq!((config.mode, config.port), (Mode::WebSocket, Some(2)));
+        assert_eq!(config.token.as_deref(), Some("t"));
+    }
+
+    #[test]
+    fn bad_values_and_unknown_names_are_told() {
+        for (value, part) in [
+            (json!({ "AppServer": { "Mode": "Loud" } }), "Loud"),
+            (
+                json!({ "AppServer": { "WebSocket": { "Port": 70_000 } } }),
+                "65535",
+            ),
+            (
+                json!({ "AppServer": { "WebSocket": { "Host": "tea" } } }),
+                "no IP address",
+            ),
+            (
+                json!({ "Permissions": { "DefaultApprovalPolicy": "yes" } }),
+                "autoApprove",
+            ),
+            (json!({ "Durability": "some" }), "normal"),
+        ] {
+            let error = format!("{:#}", Config::from_value(&value).unwrap_err());
+            assert!(error.contains(part), "{error}");
+        }
+        let config = Config::from_value(&json!({ "AppServer": { "WebSocket": { "Prot": 1 } } })).unwrap();
+        assert_eq!(
+            config.warnings,
+            ["AppServer.WebSocket.Prot is not a setting; did you mean Port?"]
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! `bobbin doctor`: says what works here and what does not, and what to do about it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use bobbin_children::{Children, Environment, Exit, GuardProgram, Limits, ProcessSpec, Shell};
+use bobbin_store::{Options, SqliteStore, Store};
+use clap::Args;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::workspace::{GUARD_ARGUMENT, Workspace};
+use crate::{cli, console, exit};
+
+/// Arguments of `bobbin doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// The workspace; the current directory when left out.
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    Note,
+    Bad,
+}
+
+#[derive(Default)]
+struct Report(Vec<(&'static str, Verdict, String)>);
+
+impl Report {
+    fn add(&mut self, what: &'static str, verdict: Verdict, text: impl Into<String>) {
+        self.0.push((what, verdict, text.into()));
+    }
+
+    fn healthy(&self) -> bool {
+        self.0.iter().all(|line| line.1 != Verdict::Bad)
+    }
+}
+
+/// Runs every check; exits with 1 when one is bad.
+pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
+    let mut report = Report::default();
+    report.add("version", Verdict::Good, env!("CARGO_PKG_VERSION"));
+    match Workspace::find(doctor.workspace.as_deref()) {
+        Ok(workspace) => {
+            report.add("workspace", Verdict::Good, workspace.root.display().to_string());
+            configuration(&workspace, &mut report);
+            database(&workspace, &mut report).await;
+        }
+        Err(error) => report.add("workspace", Verdict::Bad, format!("{error:#}")),
+    }
+    commands(&mut report).await;
+    report.add(
+        "model",
+        Verdict::Note,
+        "offline: no model is configured; the built-in engine answers",
+    );
+    report.add(
+        "sandbox",
+        Verdict::Note,
+        "none: commands run with your own rights, guarded by approvals and the rules for paths only",
+    );
+    show(&report, doctor.json);
+    Ok(if report.healthy() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(exit::FAILED)
+    })
+}
+
+fn configuration(workspace: &Workspace, report: &mut Report) {
+    match Config::read(&workspace.root, cli::home().as_deref()) {
+        Ok(config) => {
+            let sources: Vec<_> = config
+                .sources
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            let text = if sources.is_empty() {
+                "defaults".to_owned()
+            } else {
+                sources.join(", ")
+            };
+            report.add("configuration", Verdict::Good, text);
+            for warning in config.warnings {
+                report.add("configuration", Verdict::Note, warning);
+            }
+        }
+        Err(error) => report.add("configuration", Verdict::Bad, format!("{error:#}")),
+    }
+}
+
+async fn database(workspace: &Workspace, report: &mut Report) {
+    if let Some(holder) = workspace.holder() {
+        let place = holder.address.unwrap_or_else(|| "stdio only".to_owned());
+        report.add(
+            "server",
+            Verdict::Good,
+            format!("running, process {}, {place}", holder.pid),
+        );
+        report.add(
+            "database",
+            Verdict::Note,
+            "in use by the running server; not checked",
+        );
+        return;
+    }
+    report.add("server", Verdict::Note, "not running");
+    if !workspace.database().exists() {
+        report.add("database", Verdict::Note, "none yet; made at the first start");
+        return;
+    }
+    let held = match workspace.hold() {
+        Ok(held) => held,
+        Err(error) => return report.add("database", Verdict::Bad, format!("{error:#}")),
+    };
+    match SqliteStore::open(&workspace.database(), Options::default()).await {
+        Ok(store) => {
+            let version = store.sqlite_version().await.unwrap_or_else(|_| "?".to_owned());
+            match store.check().await {
+                Ok(faults) if faults.is_empty() => {
+                    report.add("database", Verdict::Good, format!("sound, SQLite {version}"));
+                }
+                Ok(faults) => report.add("database", Verdict::Bad, faults.join("; ")),
+                Err(error) => report.add("database", Verdict::Bad, error.to_string()),
+            }
+            store.close().await;
+        }
+        Err(error) => report.add("database", Verdict::Bad, error.to_string()),
+    }
+    drop(held);
+}
+
+async fn commands(report: &mut Report) {
+    let guard = GuardProgram {
+        program: "/proc/self/exe".into(),
+        args: vec![GUARD_ARGUMENT.into()],
+    };
+    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let outcome = match Children::new(Some(guard)) {
+        Ok(children) => {
+            let spec = ProcessSpec::shell(&Shell::Posix, "true", std::env::temp_dir(), environment);
+            children
+                .run(spec, &Limits::default(), None, &CancellationToken::new())
+                .await
+        }
+        Err(error) => Err(error),
+    };
+    match outcome {
+        Ok(outcome) if outcome.exit == Exit::Exited(0) => {
+            report.add(
+                "commands",
+                Verdict::Good,
+                "run in a group of their own and end with the server",
+            );
+        }
+        Ok(outcome) => report.add(
+            "commands",
+            Verdict::Bad,
+            format!("`true` ended with {:?}", outcome.exit),
+        ),
+        Err(error) => report.add("commands", Verdict::Bad, error.to_string()),
+    }
+}
+
+fn show(report: &Report, json: bool) {
+    let word = |verdict: Verdict| match verdict {
+        Verdict::Bad => "bad",
+        Verdict::Note => "note",
+        Verdict::Good => "ok",
+    };
+    if json {
+        let lines: Vec<_> = report
+            .0
+            .iter()
+            .map(|(what, verdict, text)| json!({ "check": what, "verdict": word(*verdict), "text": text }))
+            .collect();
+        console::say(&json!({ "healthy": report.healthy(), "checks": lines }).to_string());
+        return;
+    }
+    for (what, verdict, text) in &report.0 {
+        console::say(&format!("{:5} {what:14} {text}", word(*verdict)));
+    }
+}

@@ -1,0 +1,253 @@
+//! The client side: handshake, one Turn, its notifications, its approvals.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use bobbin_peer::{
+    CallError, ErrorObject, Notification, Options, Peer, PeerHandle, Request, Responder, Service, Transport,
+};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::render::{Progress, Screen};
+use crate::signals::Signals;
+use crate::{console, exit};
+
+/// What is asked, and how.
+pub(super) struct Prompt {
+    pub(super) text: String,
+    pub(super) thread: Option<String>,
+    pub(super) approvals: Approvals,
+    pub(super) json: bool,
+    pub(super) workspace: String,
+}
+
+/// Who answers what the agent asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Approvals {
+    /// The person at this terminal.
+    AskHere,
+    /// Everything is accepted.
+    AcceptAll,
+    /// Nobody: the server is told so and refuses.
+    Nobody,
+}
+
+/// Notifications that may wait to be shown; the connection waits beyond.
+const WAITING: usize = 1024;
+
+/// Hands over what arrives, in order.
+struct Inbox(mpsc::Sender<Arrived>);
+
+enum Arrived {
+    Told(String, Value),
+    Asked(Value, Responder),
+}
+
+impl Service for Inbox {
+    fn request(&self, request: Request, responder: Responder) -> BoxFuture<'_, ()> {
+        async move {
+            if request.method == "item/approval/request" {
+                drop(
+                    self.0
+                        .send(Arrived::Asked(value(request.params.as_deref()), responder))
+                        .await,
+                );
+            } else {
+                let message = format!("Method not found: {}", request.method);
+                responder.err(&ErrorObject::new(-32601, message));
+            }
+        }
+        .boxed()
+    }
+
+    fn notification(&self, notification: Notification) -> BoxFuture<'_, ()> {
+        async move {
+            let params = value(notification.params.as_deref());
+            drop(self.0.send(Arrived::Told(notification.method, params)).await);
+        }
+        .boxed()
+    }
+}
+
+fn value(raw: Option<&serde_json::value::RawValue>) -> Value {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .unwrap_or_default()
+}
+
+/// Runs the prompt and returns how it ended.
+pub(super) async fn run(
+    transport: Transport,
+    prompt: Prompt,
+    signals: &mut Signals,
+) -> anyhow::Result<ExitCode> {
+    let (arrived, mut inbox) = mpsc::channel(WAITING);
+    let peer = Peer::start(transport, Options::default(), |_| Inbox(arrived));
+    let handle = peer.handle().clone();
+    let ended = turn(&handle, &prompt, &mut inbox, signals).await;
+    handle.begin_shutdown();
+    drop(inbox);
+    peer.closed().await;
+    ended
+}
+
+async fn turn(
+    peer: &PeerHandle,
+    prompt: &Prompt,
+    inbox: &mut mpsc::Receiver<Arrived>,
+    signals: &mut Signals,
+) -> anyhow::Result<ExitCode> {
+    let (thread, turn) = start(peer, prompt).await?;
+    let mut screen = Screen::new(prompt.json);
+    let mut interrupted = false;
+    loop {
+        let arrived = tokio::select! {
+            arrived = inbox.recv() => arrived,
+            () = signals.next() => {
+                if std::mem::replace(&mut interrupted, true) {
+                    return Ok(ExitCode::from(exit::INTERRUPTED));
+                }
+                call(peer, "turn/interrupt", &json!({ "threadId": thread, "turnId": turn })).await?;
+                continue;
+            }
+        };
+        match arrived {
+            None => bail!("the connection to the server ended before the turn did"),
+            Some(Arrived::Asked(params, responder)) => {
+                let decision = decide(prompt.approvals, &mut screen, &params).await;
+                responder.ok(&json!({ "decision": decision }));
+            }
+            Some(Arrived::Told(method, params)) => {
+                let theirs = params["threadId"].as_str().is_some_and(|id| id != thread);
+                if theirs {
+                    continue;
+                }
+                match screen.show(&method, &params) {
+                    Progress::GoesOn => {}
+                    Progress::Completed => {
+                        return Ok(screen.refused().map_or(ExitCode::SUCCESS, |operation| {
+                            console::complain(&format!("an approval was refused: {operation}"));
+                            ExitCode::from(exit::REFUSED)
+                        }));
+                    }
+                    Progress::Failed(error) => {
+                        console::complain(&format!("the turn failed: {error}"));
+                        return Ok(ExitCode::from(exit::TURN_FAILED));
+                    }
+                    Progress::Cancelled(reason) => {
+                        console::complain(&format!("the turn was cancelled: {reason}"));
+                        let code = if interrupted {
+                            exit::INTERRUPTED
+                        } else {
+                            exit::REFUSED
+                        };
+                        return Ok(ExitCode::from(code));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Shakes hands and starts the Turn; returns the ids of Thread and Turn.
+async fn start(peer: &PeerHandle, prompt: &Prompt) -> anyhow::Result<(String, String)> {
+    let info = json!({ "name": "bobbin-exec", "title": "bobbin exec", "version": env!("CARGO_PKG_VERSION") });
+    let approvals = prompt.approvals != Approvals::Nobody;
+    let capabilities = json!({ "approvalSupport": approvals, "commandExecutionStreaming": true });
+    call(
+        peer,
+        "initialize",
+        &json!({ "clientInfo": info, "capabilities": capabilities }),
+    )
+    .await?;
+    peer.notify("initialized", &json!({})).await?;
+    let thread = if let Some(thread) = &prompt.thread {
+        thread.clone()
+    } else {
+        let identity = json!({ "channelName": "exec", "workspacePath": prompt.workspace });
+        let started = call(peer, "thread/start", &json!({ "identity": identity })).await?;
+        text(&started, "/thread/id")?
+    };
+    let input = json!([{ "type": "text", "text": prompt.text }]);
+    let started = call(peer, "turn/start", &json!({ "threadId": thread, "input": input })).await?;
+    let turn = text(&started, "/turn/id")?;
+    if prompt.json {
+        console::say(
+            &json!({ "method": "bobbin/exec", "params": { "threadId": thread, "turnId": turn } }).to_string(),
+        );
+    }
+    Ok((thread, turn))
+}
+
+fn text(value: &Value, pointer: &str) -> anyhow::Result<String> {
+    let found = value.pointer(pointer).and_then(Value::as_str);
+    found
+        .map(str::to_owned)
+        .with_context(|| format!("the server's answer has no {pointer}"))
+}
+
+async fn call(peer: &PeerHandle, method: &str, params: &Value) -> anyhow::Result<Value> {
+    match peer.call(method, params).await {
+        Ok(result) => Ok(serde_json::from_str(result.get())?),
+        Err(CallError::Remote(error)) => {
+            let data: Value = error
+                .data
+                .as_ref()
+                .and_then(|data| serde_json::from_str(data.get()).ok())
+                .unwrap_or_default();
+            let detail = data["detail"]
+                .as_str()
+                .map(|detail| format!(": {detail}"))
+                .unwrap_or_default();
+            bail!("{method} was refused: {}{detail}", error.message)
+        }
+        Err(error) => bail!("{method} got no answer: {error}"),
+    }
+}
+
+async fn decide(approvals: Approvals, screen: &mut Screen, params: &Value) -> &'static str {
+    match approvals {
+        Approvals::AcceptAll => "accept",
+        Approvals::Nobody => "decline",
+        Approvals::AskHere => {
+            screen.break_line();
+            let question = Arc::new(format!(
+                "{}\n  {}\n  in {}\nAllow? [y]es, [a]ll in this thread, [A]lways, [n]o, [c]ancel: ",
+                params["reason"]
+                    .as_str()
+                    .unwrap_or("The agent asks for permission."),
+                params["operation"].as_str().unwrap_or_default(),
+                params["target"].as_str().unwrap_or_default(),
+            ));
+            // Blocks a thread of its own: the person may take as long as they like.
+            tokio::task::spawn_blocking(move || ask(&question))
+                .await
+                .unwrap_or("decline")
+        }
+    }
+}
+
+fn ask(question: &str) -> &'static str {
+    use std::io::{BufRead, Write};
+    loop {
+        let mut err = std::io::stderr().lock();
+        drop(err.write_all(question.as_bytes()));
+        drop(err.flush());
+        drop(err);
+        let mut line = String::new();
+        if std::io::stdin().lock().read_line(&mut line).unwrap_or(0) == 0 {
+            return "decline";
+        }
+        match line.trim() {
+            "y" | "Y" | "yes" => return "accept",
+            "a" | "all" => return "acceptForSession",
+            "A" | "always" => return "acceptAlways",
+            "n" | "N" | "no" => return "decline",
+            "c" | "C" | "cancel" => return "cancel",
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `bobbin exec`: one prompt, as a client of the native door like any other.
+//!
+//! Joins the server that holds the workspace, or opens the workspace by itself and speaks to it over a
+//! pair in memory. The agent's text goes to stdout, everything else to stderr.
+
+mod client;
+mod render;
+
+use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use bobbin_framing::{WebSocketLimits, web_socket, web_socket_config};
+use bobbin_peer::Transport;
+use clap::Args;
+
+use crate::config::Config;
+use crate::signals::Signals;
+use crate::workspace::Workspace;
+use crate::{cli, exit, logging, server};
+
+use client::{Approvals, Prompt};
+
+/// Longest prompt read from stdin.
+const MAX_PROMPT_BYTES: u64 = 4 << 20;
+
+/// Arguments of `bobbin exec`.
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    /// What to ask; `-` reads it from stdin.
+    prompt: String,
+    /// Continue this thread instead of starting one.
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// Accept everything the agent asks for in this run.
+    #[arg(long)]
+    approve: bool,
+    /// Print the protocol's notifications as JSON lines instead of text.
+    #[arg(long)]
+    json: bool,
+    /// The workspace; the current directory when left out.
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// What a running server wants clients to present; the configuration's when left out.
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// What to log to stderr.
+    #[arg(long, value_name = "FILTER", env = "BOBBIN_LOG")]
+    log: Option<String>,
+}
+
+/// Runs one prompt.
+pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
+    logging::start(exec.log.as_deref().unwrap_or("error"))?;
+    let workspace = Workspace::find(exec.workspace.as_deref())?;
+    let config = Config::read(&workspace.root, cli::home().as_deref())?;
+    let text = prompt_text(&exec.prompt)?;
+    let approvals = match (exec.approve, std::io::stdin().is_terminal() && exec.prompt != "-") {
+        (true, _) => Approvals::AcceptAll,
+        (false, true) => Approvals::AskHere,
+        (false, false) => Approvals::Nobody,
+    };
+    let prompt = Prompt {
+        text,
+        thread: exec.thread,
+        approvals,
+        json: exec.json,
+        workspace: workspace.root.to_string_lossy().into_owned(),
+    };
+    let mut signals = Signals::listen()?;
+    if let Some(holder) = workspace.holder() {
+        let Some(address) = holder.address else {
+            return Err(workspace.busy().into());
+        };
+        let transport = join(&address, exec.token.or_else(|| config.token.clone())).await?;
+        return client::run(transport, prompt, &mut signals).await;
+    }
+    let held = workspace.hold()?;
+    held.announce(None)?;
+    let hub = server::open(&held, &config).await?;
+    let (ours, theirs) = bobbin_peer::memory_pair();
+    let serving = tokio::spawn(bobbin_native::serve(theirs, hub.clone(), server::identity()));
+    let ended = client::run(ours, prompt, &mut signals).await;
+    hub.stop().await;
+    drop(serving.await);
+    ended
+}
+
+fn prompt_text(argument: &str) -> anyhow::Result<String> {
+    if argument != "-" {
+        return Ok(argument.to_owned());
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .lock()
+        .take(MAX_PROMPT_BYTES)
+        .read_to_string(&mut text)
+        .context("stdin cannot be read")?;
+    if text.trim().is_empty() {
+        bail!("stdin holds no prompt");
+    }
+    Ok(text)
+}
+
+async fn join(address: &str, token: Option<String>) -> anyhow::Result<Transport> {
+    use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+    use tokio_tungstenite::tungstenite::http::HeaderValue;
+    let limits = WebSocketLimits {
+        ping_every: None,
+        message_bytes: 64 << 20,
+        ..WebSocketLimits::default()
+    };
+    let mut request = address.into_client_request()?;
+    if let Some(token) = token {
+        let value = HeaderValue::from_str(&format!("Bearer {token}")).context("the token cannot be sent")?;
+        request.headers_mut().insert("Authorization", value);
+    }
+    let config = Some(web_socket_config(&limits));
+    let connected = tokio_tungstenite::connect_async_with_config(request, config, true).await;
+    let (stream, _) = connected.map_err(|error| exit::Failure {
+        code: exit::FAILED,
+        message: match error {
+            tokio_tungstenite::tungstenite::Error::Http(answer) if answer.status() == 401 => {
+                format!("the server at {address} wants a token; give it with --token")
+            }
+            error => format!("the server at {address} cannot be joined: {error}"),
+        },
+    })?;
+    Ok(web_socket(stream, limits))
+}

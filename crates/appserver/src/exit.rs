@@ -1,0 +1,41 @@
+//! Exit codes, and the one line a failure is told in.
+
+use std::process::ExitCode;
+
+use crate::console;
+
+/// Start-up or connection failed.
+pub(crate) const FAILED: u8 = 1;
+/// The Turn ended with an error.
+pub(crate) const TURN_FAILED: u8 = 3;
+/// An approval was refused.
+pub(crate) const REFUSED: u8 = 4;
+/// Interrupted from the keyboard.
+pub(crate) const INTERRUPTED: u8 = 5;
+/// Another process holds the workspace and cannot be joined.
+pub(crate) const BUSY: u8 = 6;
+
+/// A failure with a code of its own.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: u8,
+    pub(crate) message: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Tells a failure in one line on stderr and returns its code.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    let text = format!("{error:#}").replace('\n', " ");
+    console::complain(&text);
+    let code = error
+        .downcast_ref::<Failure>()
+        .map_or(FAILED, |failure| failure.code);
+    ExitCode::from(code)
+}

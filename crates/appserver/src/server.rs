@@ -1,0 +1,172 @@
+//! The running server: the core over the workspace's database, and the doors that were asked for.
+//!
+//! Ends as AppServer protocol 01 §13 says: stop accepting, end Turns and owners, close the store, close
+//! connections, all within five seconds.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use bobbin_children::{Children, Environment, GuardProgram, Shell};
+use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
+use bobbin_engine::{AgentEngine, Offline, ToolSet};
+use bobbin_native::ServerIdentity;
+use bobbin_peer::Transport;
+use bobbin_store::{Options, SqliteStore};
+use bobbin_transport::{Access, Connections, Listener};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::signals::Signals;
+use crate::workspace::{GUARD_ARGUMENT, Held};
+use crate::{console, exit};
+
+/// How long the whole end may take.
+const SHUTDOWN: Duration = Duration::from_secs(5);
+
+/// The doors to open.
+#[derive(Debug, Clone)]
+pub(crate) struct Doors {
+    pub(crate) stdio: bool,
+    pub(crate) listen: Option<Listen>,
+}
+
+/// Where to listen.
+#[derive(Debug, Clone)]
+pub(crate) struct Listen {
+    pub(crate) address: SocketAddr,
+    pub(crate) token: Option<String>,
+    /// Take a free port when this one is taken: nobody asked for it by name.
+    pub(crate) may_move: bool,
+}
+
+/// Opens the core of a held workspace and takes up what was open.
+pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Arc<Hub>> {
+    let workspace = held.workspace();
+    let options = Options {
+        durability: config.durability,
+        on_step: None,
+    };
+    let store = SqliteStore::open(&workspace.database(), options).await?;
+    let guard = GuardProgram {
+        program: "/proc/self/exe".into(),
+        args: vec![GUARD_ARGUMENT.into()],
+    };
+    let children = Children::new(Some(guard)).context("commands cannot be run")?;
+    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let tools = ToolSet::built_in(children, environment, Shell::Posix);
+    let engine = AgentEngine::new(Arc::new(Offline), tools);
+    let mut settings = Settings::new(workspace.root.clone());
+    settings.approval_policy = config.approval_policy;
+    if let Some(wait) = config.approval_max_wait {
+        settings.approval_max_wait = wait;
+    }
+    let hub = Hub::new(
+        settings,
+        Arc::new(store),
+        Arc::new(engine),
+        Arc::new(SystemClock),
+        Arc::new(RandomIds),
+    );
+    let resumed = hub.recover().await?;
+    if resumed > 0 {
+        tracing::info!(turns = resumed, "took up the turns that were open");
+    }
+    Ok(hub)
+}
+
+/// Serves until told to stop. `greet` is called with the WebSocket address once it is listened on.
+pub(crate) async fn run(
+    held: Held,
+    config: &Config,
+    doors: Doors,
+    greet: impl FnOnce(Option<&str>),
+) -> anyhow::Result<ExitCode> {
+    let mut signals = Signals::listen()?;
+    for warning in &config.warnings {
+        console::complain(warning);
+    }
+    let bound = match &doors.listen {
+        Some(listen) => Some((bind(listen).await?, listen.token.clone())),
+        None => None,
+    };
+    let address = bound
+        .as_ref()
+        .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
+    let hub = open(&held, config).await?;
+    let handler = Arc::new(Native {
+        hub: hub.clone(),
+        identity: identity(),
+    });
+    let stop = CancellationToken::new();
+    let listening = match bound {
+        Some((listener, token)) => {
+            let access = Access::new(listener.address(), token)?;
+            Some(tokio::spawn(listener.run(access, handler.clone(), stop.clone())))
+        }
+        None => None,
+    };
+    held.announce(address.clone())?;
+    greet(address.as_deref());
+    let stdio = async {
+        if doors.stdio {
+            handler.serve(bobbin_transport::stdio()).await;
+        } else {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::pin!(stdio);
+    let mut stdio_open = doors.stdio;
+    tokio::select! {
+        // End of input: whoever owns this process wants it to end.
+        () = &mut stdio => stdio_open = false,
+        () = signals.next() => {}
+    }
+    let ending = async {
+        stop.cancel();
+        hub.stop().await;
+        if stdio_open {
+            stdio.await;
+        }
+        if let Some(listening) = listening {
+            drop(listening.await);
+        }
+    };
+    tokio::select! {
+        ended = tokio::time::timeout(SHUTDOWN, ending) => if ended.is_err() {
+            tracing::warn!("the end took too long; leaving anyway");
+        },
+        () = signals.next() => return Ok(ExitCode::from(exit::INTERRUPTED)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn bind(listen: &Listen) -> anyhow::Result<Listener> {
+    // Checked before binding: a refused address is not even touched.
+    Access::new(listen.address, listen.token.clone())?;
+    match Listener::bind(listen.address).await {
+        Err(_) if listen.may_move => Ok(Listener::bind(SocketAddr::new(listen.address.ip(), 0)).await?),
+        bound => Ok(bound?),
+    }
+}
+
+pub(crate) fn identity() -> Arc<ServerIdentity> {
+    Arc::new(ServerIdentity {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+struct Native {
+    hub: Arc<Hub>,
+    identity: Arc<ServerIdentity>,
+}
+
+impl Connections for Native {
+    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
+        bobbin_native::serve(transport, self.hub.clone(), self.identity.clone()).boxed()
+    }
+}

@@ -1,0 +1,168 @@
+//! The workspace on disk: `.craft`, the lock that one process holds, and the file that says who.
+//!
+//! The lock is an operating system lock and dies with the process; the state file beside it is for people
+//! and for clients that want to join, and is believed only while the lock is held.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::{self, Failure};
+
+/// First argument of the hidden mode that ends our children's groups when we are killed.
+pub(crate) const GUARD_ARGUMENT: &str = "__child-guard";
+
+/// A directory that is served.
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace {
+    /// Absolute, symbolic links resolved.
+    pub(crate) root: PathBuf,
+}
+
+/// What the process that serves a workspace says of itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct State {
+    pub(crate) pid: u32,
+    pub(crate) started_at: String,
+    /// Where it listens, for those it lets in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) address: Option<String>,
+}
+
+/// The workspace, held. Given back when dropped.
+pub(crate) struct Held {
+    workspace: Workspace,
+    _lock: File,
+}
+
+impl Workspace {
+    /// Finds the workspace.
+    ///
+    /// # Errors
+    /// There is no such directory.
+    pub(crate) fn find(path: Option<&Path>) -> anyhow::Result<Self> {
+        let path = path.unwrap_or_else(|| Path::new("."));
+        let root = path
+            .canonicalize()
+            .with_context(|| format!("the workspace {} cannot be opened", path.display()))?;
+        if !root.is_dir() {
+            bail!("the workspace {} is not a directory", root.display());
+        }
+        Ok(Self { root })
+    }
+
+    pub(crate) fn craft(&self) -> PathBuf {
+        self.root.join(".craft")
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.craft().join("bobbin.db")
+    }
+
+    fn state_file(&self) -> PathBuf {
+        self.craft().join("bobbin.json")
+    }
+
+    fn lock_file(&self) -> PathBuf {
+        self.craft().join("bobbin.lock")
+    }
+
+    /// Holds the workspace for this process, creating `.craft` when it is missing.
+    ///
+    /// # Errors
+    /// Another process holds it ([`Failure`] with [`exit::BUSY`]), or it cannot be written.
+    pub(crate) fn hold(&self) -> anyhow::Result<Held> {
+        let craft = self.craft();
+        std::fs::create_dir_all(&craft).with_context(|| format!("{} cannot be created", craft.display()))?;
+        let ignore = craft.join(".gitignore");
+        if !ignore.exists() {
+            // What is in here is one machine's business; the configuration may be shared.
+            std::fs::write(&ignore, "bobbin.*\n")
+                .with_context(|| format!("{} cannot be written", ignore.display()))?;
+        }
+        let path = self.lock_file();
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Held {
+                workspace: self.clone(),
+                _lock: lock,
+            }),
+            Err(TryLockError::WouldBlock) => Err(self.busy().into()),
+            Err(TryLockError::Error(error)) => bail!("{} cannot be locked: {error}", path.display()),
+        }
+    }
+
+    /// Returns who serves the workspace now, if somebody does.
+    pub(crate) fn holder(&self) -> Option<State> {
+        let lock = File::open(self.lock_file()).ok()?;
+        match lock.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => self.state(),
+            Ok(()) | Err(TryLockError::Error(_)) => None,
+        }
+    }
+
+    fn state(&self) -> Option<State> {
+        serde_json::from_str(&std::fs::read_to_string(self.state_file()).ok()?).ok()
+    }
+
+    pub(crate) fn busy(&self) -> Failure {
+        let who = match self.state() {
+            Some(State {
+                pid,
+                address: Some(address),
+                ..
+            }) => {
+                format!("process {pid} at {address}; connect there or stop it")
+            }
+            Some(State { pid, .. }) => {
+                format!("process {pid}, which speaks on its stdio only; stop it first")
+            }
+            None => "another process that is just starting; try again".to_owned(),
+        };
+        let message = format!("the workspace {} is served by {who}", self.root.display());
+        Failure {
+            code: exit::BUSY,
+            message,
+        }
+    }
+}
+
+impl Held {
+    pub(crate) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Says who serves the workspace, and where.
+    ///
+    /// # Errors
+    /// The state file cannot be written.
+    pub(crate) fn announce(&self, address: Option<String>) -> anyhow::Result<()> {
+        let started_at = jiff::Timestamp::now().to_string();
+        let state = State {
+            pid: std::process::id(),
+            started_at,
+            address,
+        };
+        let path = self.workspace.state_file();
+        let next = path.with_extension("json.new");
+        // Renamed into place: a reader sees the old one or the new one.
+        std::fs::write(&next, serde_json::to_vec_pretty(&state)?)
+            .and_then(|()| std::fs::rename(&next, &path))
+            .with_context(|| format!("{} cannot be written", path.display()))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Only tidiness: without the lock nobody believes it.
+        drop(std::fs::remove_file(self.workspace.state_file()));
+    }
+}

@@ -1,0 +1,207 @@
+//! The WebSocket listener: `/ws`, `/healthz`, `/readyz`.
+//!
+//! Owns every connection's task and joins them. At most [`MAX_CONNECTIONS`] at once; one more is told 503.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bobbin_framing::{Transport, WebSocketLimits, web_socket, web_socket_config};
+use futures_util::future::BoxFuture;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::Access;
+use crate::access::Denied;
+
+/// Connections at once: far above what a workspace sees, far below what a machine bears.
+const MAX_CONNECTIONS: usize = 4096;
+/// How long a client may take for its request's head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Takes accepted connections.
+pub trait Connections: Send + Sync + 'static {
+    /// Serves one connection to its end.
+    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()>;
+}
+
+/// Why nobody can be listened to.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The address is taken or not ours.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// A bound address.
+pub struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+}
+
+#[derive(Clone)]
+struct Shared {
+    access: Access,
+    connections: Arc<dyn Connections>,
+    room: Arc<Semaphore>,
+    tasks: TaskTracker,
+}
+
+impl Listener {
+    /// Binds an address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// [`ListenError::Bind`].
+    pub async fn bind(address: SocketAddr) -> Result<Self, ListenError> {
+        let failed = |source| ListenError::Bind { address, source };
+        let socket = TcpListener::bind(address).await.map_err(failed)?;
+        let address = socket.local_addr().map_err(failed)?;
+        Ok(Self { socket, address })
+    }
+
+    /// Returns the address as bound.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts until told to stop, then waits for the connections to end.
+    pub async fn run(self, access: Access, connections: Arc<dyn Connections>, stop: CancellationToken) {
+        let tasks = TaskTracker::new();
+        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let shared = Shared {
+            access,
+            connections,
+            room,
+            tasks: tasks.clone(),
+        };
+        let router = Router::new()
+            .route("/ws", get(upgrade))
+            .route("/healthz", get(probe))
+            .route("/readyz", get(probe))
+            .with_state(shared);
+        loop {
+            let accepted = tokio::select! {
+                () = stop.cancelled() => break,
+                accepted = self.socket.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    // Small answers must not wait for more: 40 ms stalls otherwise.
+                    drop(stream.set_nodelay(true));
+                    tasks.spawn(http(stream, router.clone(), stop.clone()));
+                }
+                Err(error) => {
+                    // Out of descriptors, most likely: others may be given back in a moment.
+                    tracing::warn!(%error, "a connection cannot be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+        drop(self.socket);
+        tasks.close();
+        tasks.wait().await;
+    }
+}
+
+/// Serves the HTTP side of one socket: a probe, or the way to an upgrade.
+async fn http(stream: tokio::net::TcpStream, router: Router, stop: CancellationToken) {
+    let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT);
+    let service = TowerToHyperService::new(router);
+    let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    tokio::select! {
+        result = served => if let Err(error) = result {
+            tracing::debug!(%error, "an HTTP connection ended badly");
+        },
+        () = stop.cancelled() => {}
+    }
+}
+
+async fn probe() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "application/json")], r#"{"status":"ok"}"#)
+}
+
+async fn upgrade(State(shared): State<Shared>, mut request: Request) -> Response {
+    if let Err(denied) = shared.access.check(request.uri(), request.headers()) {
+        return match denied {
+            Denied::Token => (StatusCode::UNAUTHORIZED, "Unauthorized").into_response(),
+            Denied::Origin | Denied::Host => (StatusCode::FORBIDDEN, "Forbidden").into_response(),
+        };
+    }
+    let Some(accept) = accept_key(request.headers()) else {
+        return (StatusCode::BAD_REQUEST, "A WebSocket upgrade is required.\n").into_response();
+    };
+    let Ok(permit) = shared.room.clone().try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "Too many connections.\n").into_response();
+    };
+    let upgraded = hyper::upgrade::on(&mut request);
+    shared.tasks.clone().spawn(serve(upgraded, shared, permit));
+    Response::builder()
+        .status(StatusCode::SWITCHING_PROTOCOLS)
+        .header(CONNECTION, "Upgrade")
+        .header(UPGRADE, "websocket")
+        .header(SEC_WEBSOCKET_ACCEPT, accept)
+        .body(Body::empty())
+        .unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+}
+
+/// Returns the answer to a WebSocket handshake, if the request is one (RFC 6455 §4.2.1).
+fn accept_key(headers: &HeaderMap) -> Option<String> {
+    let holds = |name, wanted: &str| {
+        let value = headers
+            .get(name)
+            .and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
+        value.is_some_and(|value| {
+            value
+                .split(',')
+                .any(|part| part.trim().eq_ignore_ascii_case(wanted))
+        })
+    };
+    let asked =
+        holds(UPGRADE, "websocket") && holds(CONNECTION, "upgrade") && holds(SEC_WEBSOCKET_VERSION, "13");
+    let key = headers.get(SEC_WEBSOCKET_KEY).filter(|_| asked)?;
+    Some(derive_accept_key(key.as_bytes()))
+}
+
+async fn serve(
+    upgraded: impl Future<Output = Result<hyper::upgrade::Upgraded, hyper::Error>>,
+    shared: Shared,
+    _permit: OwnedSemaphorePermit,
+) {
+    match upgraded.await {
+        Ok(upgraded) => {
+            let limits = WebSocketLimits::default();
+            let config = web_socket_config(&limits);
+            let stream =
+                WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
+            shared.connections.serve(web_socket(stream, limits)).await;
+        }
+        Err(error) => tracing::debug!(%error, "an upgrade did not happen"),
+    }
+}

@@ -1,0 +1,11 @@
+//! The process's own stdin and stdout as one connection.
+
+use bobbin_framing::{Transport, lines};
+
+/// Longest line in bytes; a longer one is skipped and answered (AppServer protocol 01 §2).
+const LINE_BYTES: usize = 16 << 20;
+
+/// Returns stdin and stdout with lines as framing. Call it once: nothing else may touch either.
+pub fn stdio() -> Transport {
+    lines(tokio::io::stdin(), tokio::io::stdout(), LINE_BYTES)
+}
