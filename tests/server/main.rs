@@ -1,11 +1,20 @@
 //! The real binary over each of its doors: few tests, each about something only the whole can show.
 
+#[cfg(test)]
 mod approvals;
+#[cfg(test)]
 mod crash;
+#[cfg(test)]
 mod exec;
+#[cfg(test)]
 mod many_clients;
+#[cfg(test)]
 mod ordering;
+#[cfg(test)]
 mod overload;
+#[cfg(test)]
 mod stdio;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
 mod web_socket;

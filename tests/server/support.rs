@@ -7,7 +7,6 @@ use std::time::Duration;
 use bobbin_testkit::{Client, Link};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
 /// How long a process may take to start or to end.
@@ -159,13 +158,6 @@ impl Process {
             .expect("the server ends")
             .unwrap()
     }
-}
-
-/// Reads a stream to its end.
-pub(crate) async fn text_of(stream: Option<impl tokio::io::AsyncRead + Unpin>) -> String {
-    let mut text = String::new();
-    stream.unwrap().read_to_string(&mut text).await.unwrap();
-    text
 }
 
 /// Returns the methods of notifications, in order.

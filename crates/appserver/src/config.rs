@@ -78,17 +78,15 @@ impl Config {
 
     fn from_value(value: &Value) -> anyhow::Result<Self> {
         let text = |path: &str| at(value, path).and_then(Value::as_str).map(str::to_owned);
-        let mode = match text("AppServer.Mode")
-            .as_deref()
-            .map(str::to_ascii_lowercase)
-            .as_deref()
-        {
+        let said = text("AppServer.Mode");
+        let mode = match said.as_deref().map(str::to_ascii_lowercase).as_deref() {
             None | Some("stdio") => Mode::Stdio,
             Some("disabled") => Mode::Disabled,
             Some("websocket") => Mode::WebSocket,
             Some("stdioandwebsocket") => Mode::StdioAndWebSocket,
-            Some(other) => bail!(
-                "AppServer.Mode is {other:?}; it can be Disabled, Stdio, WebSocket or StdioAndWebSocket"
+            Some(_) => bail!(
+                "AppServer.Mode is {:?}; it can be Disabled, Stdio, WebSocket or StdioAndWebSocket",
+                said.unwrap_or_default()
             ),
         };
         let host = match text("AppServer.WebSocket.Host") {

@@ -1,14 +1,12 @@
 //! The invariants of the core, each with the test that would notice.
 
-mod support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::{LogReader, answer, decide, kind_of, new_thread, opened, read, recorded, start};
 use bobbin_core::{Backlog, Command, FrameBody, Limits};
 use bobbin_model::{Decision, Event, ItemBody, Outcome, TurnId, TurnStatus};
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
-use support::{LogReader, answer, decide, kind_of, new_thread, opened, read, recorded, start};
 use tokio::sync::oneshot;
 
 /// Invariant 1: no gap, no repeat, and after a restart the numbering goes on above what was shown.
@@ -46,10 +44,11 @@ async fn an_answer_comes_before_its_events_and_events_after_their_commit() {
     for round in 0..50 {
         let (tx, rx) = oneshot::channel();
         let log = thread.log().clone();
-        let wish = support::prompt("say hi");
+        let wish = crate::support::prompt("say hi");
         let reply = Box::new(move |started: Result<bobbin_core::StartedTurn, _>| {
             let seq = started.expect("it starts").seq;
-            drop(tx.send((seq, log.visible(), log.appended())));
+            tx.send((seq, log.visible(), log.appended()))
+                .expect("the test waits");
         });
         thread.send(Command::StartTurn { wish, reply }).await;
         let (seq, visible, appended) = rx.await.unwrap();
@@ -234,7 +233,7 @@ async fn queued_inputs_follow_a_good_turn_and_wait_after_a_bad_one() {
     let thread = new_thread(&hub).await;
     let begun = start(&thread, "wait").await;
     for text in ["fail badly", "say later"] {
-        let wish = support::prompt(text);
+        let wish = crate::support::prompt(text);
         let queued = answer(&thread, |reply| Command::Enqueue {
             input: wish.input,
             sender: None,
@@ -271,7 +270,7 @@ async fn a_reader_that_fell_out_of_memory_gets_events_from_the_store_and_open_te
     let thread = new_thread(&hub).await;
     let begun = start(&thread, "say before\nstream 300\nwait").await;
     // Wait for the engine to have streamed everything: it then waits.
-    let text: String = (0..300).map(|n| format!("{n} ")).collect();
+    let text = (0..300).fold(String::new(), |text, n| text + &n.to_string() + " ");
     loop {
         let live = read(&thread).await.state.live.clone().unwrap();
         if live.turn.items.last().unwrap().body.text() == Some(text.as_str()) {
@@ -321,7 +320,7 @@ async fn a_thread_that_nobody_uses_is_unloaded_and_loads_again_as_it_was() {
     let brief = Duration::from_millis(20);
     let hub = workspace
         .open_with(Arc::new(ScriptEngine::default()), |settings| {
-            settings.unload_after = brief
+            settings.unload_after = brief;
         })
         .await;
     let thread = new_thread(&hub).await;

@@ -12,7 +12,7 @@ use bobbin_model::{Approval, Decision, Event, HistoryMode, Identity, InputPart, 
 use tokio::sync::oneshot;
 
 /// Waits for a command's answer.
-pub async fn answer<T: Send + 'static>(
+pub(crate) async fn answer<T: Send + 'static>(
     handle: &ThreadHandle,
     command: impl FnOnce(Reply<T>) -> Command,
 ) -> Result<T, CoreError> {
@@ -23,7 +23,7 @@ pub async fn answer<T: Send + 'static>(
     rx.await.expect("the command is answered")
 }
 
-pub async fn new_thread(hub: &Arc<Hub>) -> Arc<ThreadHandle> {
+pub(crate) async fn new_thread(hub: &Arc<Hub>) -> Arc<ThreadHandle> {
     let (tx, rx) = oneshot::channel();
     let wish = NewThread {
         id: hub.fresh_thread_id(),
@@ -40,7 +40,7 @@ pub async fn new_thread(hub: &Arc<Hub>) -> Arc<ThreadHandle> {
     hub.thread(&snapshot.state.header.id).await.expect("live")
 }
 
-pub fn prompt(text: &str) -> StartTurn {
+pub(crate) fn prompt(text: &str) -> StartTurn {
     StartTurn {
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,
@@ -52,20 +52,20 @@ pub fn prompt(text: &str) -> StartTurn {
     }
 }
 
-pub async fn start(handle: &ThreadHandle, text: &str) -> StartedTurn {
+pub(crate) async fn start(handle: &ThreadHandle, text: &str) -> StartedTurn {
     let wish = prompt(text);
     answer(handle, |reply| Command::StartTurn { wish, reply })
         .await
         .expect("the turn starts")
 }
 
-pub async fn read(handle: &ThreadHandle) -> Snapshot {
+pub(crate) async fn read(handle: &ThreadHandle) -> Snapshot {
     answer(handle, |reply| Command::Read { reply })
         .await
         .expect("it can be read")
 }
 
-pub async fn decide(handle: &ThreadHandle, approval: &Approval, decision: Decision) {
+pub(crate) async fn decide(handle: &ThreadHandle, approval: &Approval, decision: Decision) {
     let given = Answer {
         approval: approval.id.clone(),
         decision,
@@ -77,20 +77,20 @@ pub async fn decide(handle: &ThreadHandle, approval: &Approval, decision: Decisi
 }
 
 /// Reads a log from a cursor until a frame is found, and returns everything up to it.
-pub struct LogReader {
+pub(crate) struct LogReader {
     handle: Arc<ThreadHandle>,
-    pub next: Seq,
+    pub(crate) next: Seq,
 }
 
 impl LogReader {
-    pub fn at(handle: &Arc<ThreadHandle>, next: Seq) -> Self {
+    pub(crate) fn at(handle: &Arc<ThreadHandle>, next: Seq) -> Self {
         Self {
             handle: handle.clone(),
             next,
         }
     }
 
-    pub async fn until(&mut self, wanted: impl Fn(&Frame) -> bool) -> Vec<Arc<Frame>> {
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&Frame) -> bool) -> Vec<Arc<Frame>> {
         let waker = bobbin_core::Waker::default();
         self.handle.log().watch(&waker);
         let mut seen: Vec<Arc<Frame>> = Vec::new();
@@ -115,12 +115,12 @@ impl LogReader {
         seen
     }
 
-    pub async fn until_event(&mut self, kind: &str) -> Vec<Arc<Frame>> {
+    pub(crate) async fn until_event(&mut self, kind: &str) -> Vec<Arc<Frame>> {
         self.until(|frame| kind_of(frame) == kind).await
     }
 }
 
-pub fn kind_of(frame: &Frame) -> &'static str {
+pub(crate) fn kind_of(frame: &Frame) -> &'static str {
     match &frame.body {
         FrameBody::Recorded(event) => event.kind(),
         FrameBody::Delta(_) => "delta",
@@ -128,7 +128,7 @@ pub fn kind_of(frame: &Frame) -> &'static str {
     }
 }
 
-pub fn recorded(frame: &Frame) -> Option<&Event> {
+pub(crate) fn recorded(frame: &Frame) -> Option<&Event> {
     match &frame.body {
         FrameBody::Recorded(event) => Some(event),
         FrameBody::Delta(_) | FrameBody::Notice(_) => None,
@@ -136,7 +136,7 @@ pub fn recorded(frame: &Frame) -> Option<&Event> {
 }
 
 /// Returns the approval that a frame opens.
-pub fn opened(frames: &[Arc<Frame>]) -> Approval {
+pub(crate) fn opened(frames: &[Arc<Frame>]) -> Approval {
     let found = frames.iter().rev().find_map(|frame| match recorded(frame) {
         Some(Event::ApprovalOpened { approval, .. }) => Some((**approval).clone()),
         _ => None,

@@ -1,0 +1,6 @@
+//! The core over a real store.
+
+#[cfg(test)]
+mod invariants;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,4 @@
+//! The peer over real streams.
+
+#[cfg(test)]
+mod connection;
