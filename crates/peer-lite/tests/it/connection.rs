@@ -75,7 +75,7 @@ impl Far {
     }
 
     async fn read(&mut self) -> Value {
-        let line = tokio::time::timeout(Duration::from_secs(60), self.reader.next_line()).await;
+        let line = tokio::time::timeout(Duration::from_mins(1), self.reader.next_line()).await;
         serde_json::from_str(&line.expect("a message").unwrap().expect("the stream is open")).unwrap()
     }
 
@@ -266,7 +266,7 @@ async fn messages_are_handed_over_in_the_order_they_came() {
         } else {
             format!(r#""id":{n},"#)
         };
-        text += &format!("{{\"jsonrpc\":\"2.0\",{id}\"method\":\"m{n}\"}}\n");
+        text = text + r#"{"jsonrpc":"2.0","# + &id + r#""method":"m"# + &n.to_string() + "\"}\n";
     }
     far.send(text.trim_end()).await;
     far.send(r#"{"jsonrpc":"2.0","id":"last","method":"echo"}"#).await;
