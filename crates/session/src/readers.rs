@@ -127,13 +127,7 @@ impl Readers {
         self.waker.wake();
         let id = attach.handle.id().clone();
         if let Some(known) = self.threads.get_mut(&id) {
-            if attach.until == Until::Unsubscribed {
-                known.until = Until::Unsubscribed;
-                known.ended = false;
-            } else if known.until != Until::Unsubscribed {
-                known.until = attach.until;
-                known.ended = false;
-            }
+            known.widen(attach.until);
             if matches!(attach.begin, Begin::Recent(_)) {
                 known.next = start;
                 known.from = known.from.min(start);
@@ -273,6 +267,17 @@ impl Readers {
 }
 
 impl Reader {
+    /// Makes a cursor serve a further purpose without giving up the one it has.
+    fn widen(&mut self, until: Until) {
+        let wider = match (self.until, until) {
+            (Until::Unsubscribed, _) | (Until::TurnEnds(_), Until::Seq(_)) => return,
+            (Until::Seq(known), Until::Seq(new)) => Until::Seq(known.max(new)),
+            (_, wider) => wider,
+        };
+        self.until = wider;
+        self.ended = false;
+    }
+
     /// Moves the cursor over frames, keeping those it wants.
     fn advance(&mut self, frames: Vec<Arc<Frame>>, next: Seq, out: &mut Vec<Arc<Frame>>) {
         for frame in frames {

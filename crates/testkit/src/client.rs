@@ -244,6 +244,14 @@ impl Client {
         }
     }
 
+    /// Returns how many messages have arrived and were not asked for.
+    pub fn unread(&mut self) -> usize {
+        while let Ok(message) = self.link.incoming.try_recv() {
+            self.unread.push_back(message);
+        }
+        self.unread.len()
+    }
+
     /// Returns the next message, whatever it is; `None` when the connection has ended.
     ///
     /// # Panics

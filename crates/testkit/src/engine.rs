@@ -33,6 +33,8 @@ use tokio::sync::Semaphore;
 #[derive(Clone)]
 pub struct ScriptEngine {
     effects: Arc<Mutex<Vec<String>>>,
+    /// Where effects are written besides, to be seen after this process.
+    ledger: Option<Arc<std::path::Path>>,
     gate: Arc<Semaphore>,
 }
 
@@ -40,6 +42,7 @@ impl Default for ScriptEngine {
     fn default() -> Self {
         Self {
             effects: Arc::default(),
+            ledger: None,
             gate: Arc::new(Semaphore::new(0)),
         }
     }
@@ -49,6 +52,27 @@ impl ScriptEngine {
     /// Returns the effects of all calls so far, in order.
     pub fn effects(&self) -> Vec<String> {
         self.effects.lock().clone()
+    }
+
+    /// Returns an engine whose effects are also lines of a file, one a call.
+    pub fn with_ledger(path: &std::path::Path) -> Self {
+        Self {
+            ledger: Some(path.into()),
+            ..Self::default()
+        }
+    }
+
+    #[expect(
+        clippy::expect_used,
+        reason = "a test whose effects cannot be written cannot go on"
+    )]
+    fn effect(&self, command: &str) {
+        use std::io::Write;
+        self.effects.lock().push(command.to_owned());
+        if let Some(path) = &self.ledger {
+            let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            writeln!(opened.expect("the ledger opens"), "{command}").expect("the ledger is written");
+        }
     }
 
     /// Lets one `wait` go on.
@@ -215,7 +239,7 @@ impl ScriptEngine {
             }
         }
         turn.start_call(&call_id).await?;
-        self.effects.lock().push(command.to_owned());
+        self.effect(command);
         Ok(turn
             .add(ItemBody::ToolResult {
                 call_id,

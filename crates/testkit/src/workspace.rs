@@ -10,9 +10,14 @@ use tempfile::TempDir;
 
 use crate::ManualClock;
 
+enum Place {
+    Temporary(TempDir),
+    Given(PathBuf),
+}
+
 /// A temporary workspace. Gone when dropped.
 pub struct TestWorkspace {
-    dir: TempDir,
+    place: Place,
     /// The clock of every hub opened here.
     pub clock: Arc<ManualClock>,
 }
@@ -23,7 +28,7 @@ impl Default for TestWorkspace {
     #[expect(clippy::expect_used, reason = "a test without a directory cannot go on")]
     fn default() -> Self {
         Self {
-            dir: tempfile::tempdir().expect("a temporary directory"),
+            place: Place::Temporary(tempfile::tempdir().expect("a temporary directory")),
             clock: Arc::default(),
         }
     }
@@ -32,12 +37,23 @@ impl Default for TestWorkspace {
 impl TestWorkspace {
     /// Returns the directory.
     pub fn path(&self) -> &Path {
-        self.dir.path()
+        match &self.place {
+            Place::Temporary(dir) => dir.path(),
+            Place::Given(path) => path,
+        }
     }
 
     /// Returns the database file.
     pub fn database(&self) -> PathBuf {
-        self.dir.path().join("bobbin.db")
+        self.path().join("bobbin.db")
+    }
+
+    /// Returns a workspace in a directory that somebody else owns.
+    pub fn at(path: &Path) -> Self {
+        Self {
+            place: Place::Given(path.to_owned()),
+            clock: Arc::default(),
+        }
     }
 
     /// Opens the core over this workspace with the default settings and takes up open Turns.
@@ -46,15 +62,25 @@ impl TestWorkspace {
     }
 
     /// Opens the core with other settings.
+    pub async fn open_with(&self, engine: Arc<dyn Engine>, change: impl FnOnce(&mut Settings)) -> Arc<Hub> {
+        self.open_observed(engine, change, Options::default()).await
+    }
+
+    /// Opens the core with other settings over a store with other options.
     ///
     /// # Panics
     /// The database cannot be opened.
     #[expect(clippy::expect_used, reason = "a test without a database cannot go on")]
-    pub async fn open_with(&self, engine: Arc<dyn Engine>, change: impl FnOnce(&mut Settings)) -> Arc<Hub> {
-        let root = self.dir.path().canonicalize().expect("the directory is there");
+    pub async fn open_observed(
+        &self,
+        engine: Arc<dyn Engine>,
+        change: impl FnOnce(&mut Settings),
+        options: Options,
+    ) -> Arc<Hub> {
+        let root = self.path().canonicalize().expect("the directory is there");
         let mut settings = Settings::new(root);
         change(&mut settings);
-        let store = SqliteStore::open(&self.database(), Options::default())
+        let store = SqliteStore::open(&self.database(), options)
             .await
             .expect("the store opens");
         let hub = Hub::new(

@@ -1,0 +1,8 @@
+//! The native dialect over an in-memory pair, a real core and a real store: one transcript a method.
+
+#[cfg(test)]
+mod errors;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod transcripts;

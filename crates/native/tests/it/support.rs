@@ -1,0 +1,93 @@
+//! A server in memory, and transcripts with ids and times redacted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bobbin_core::Hub;
+use bobbin_framing::lines;
+use bobbin_native::ServerIdentity;
+use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
+use serde_json::{Value, json};
+
+/// A core and the means to connect to it.
+pub(crate) struct Server {
+    pub(crate) workspace: TestWorkspace,
+    pub(crate) engine: ScriptEngine,
+    pub(crate) hub: Arc<Hub>,
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        let workspace = TestWorkspace::default();
+        let engine = ScriptEngine::default();
+        let hub = workspace.open(Arc::new(engine.clone())).await;
+        Self {
+            workspace,
+            engine,
+            hub,
+        }
+    }
+
+    pub(crate) fn link(&self) -> Link {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(near);
+        let identity = Arc::new(ServerIdentity {
+            version: "0.0.0".into(),
+        });
+        // Ends with its client.
+        tokio::spawn(bobbin_native::serve(
+            lines(reader, writer, 1 << 20),
+            self.hub.clone(),
+            identity,
+        ));
+        let (reader, writer) = tokio::io::split(far);
+        Link::lines(reader, writer)
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        self.client_with(json!({ "toolExecutionLifecycle": true })).await
+    }
+
+    pub(crate) async fn client_with(&self, capabilities: Value) -> Client {
+        Client::ready(self.link(), "test", capabilities).await
+    }
+
+    /// Writes a conversation down with everything that changes from run to run replaced.
+    pub(crate) fn redact(&self, messages: &[Value]) -> String {
+        let mut names = BTreeMap::new();
+        let root = self.hub.settings().workspace.to_string_lossy().into_owned();
+        let lines = messages.iter().map(|message| {
+            let text = message.to_string().replace(&root, "WORKSPACE");
+            redact(&text, &mut names)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Replaces ids by `thread_A`, `thread_B`, … in order of appearance; times stand still in tests.
+fn redact(text: &str, names: &mut BTreeMap<String, String>) -> String {
+    let mut out = String::new();
+    for part in text.split_inclusive('"') {
+        let word = part.strip_suffix('"').unwrap_or(part);
+        let kind = ["thread_2", "queued_2"]
+            .iter()
+            .find(|kind| word.starts_with(**kind));
+        let approval = word.len() == 12 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name = match kind {
+            Some(kind) => Some(kind.trim_end_matches('2').to_owned()),
+            None => approval.then(|| "approval_".to_owned()),
+        };
+        let Some(prefix) = name else {
+            out.push_str(part);
+            continue;
+        };
+        let next = u32::try_from(names.values().filter(|known| known.starts_with(&prefix)).count()).unwrap();
+        let letter = char::from_u32(u32::from('A') + next).unwrap();
+        let name = names
+            .entry(word.to_owned())
+            .or_insert_with(|| format!("{prefix}{letter}"));
+        out.push_str(name);
+        out.push('"');
+    }
+    out
+}
