@@ -1,0 +1,4 @@
+//! The store on a real file.
+
+#[cfg(test)]
+mod story;
