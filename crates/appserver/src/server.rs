@@ -12,7 +12,7 @@ use anyhow::Context;
 use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_engine::{AgentEngine, Offline, ToolSet};
-use bobbin_native::ServerIdentity;
+use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
 use bobbin_store::{Options, SqliteStore};
 use bobbin_transport::{Access, Connections, Listener};
@@ -114,7 +114,7 @@ pub(crate) async fn run(
     greet(address.as_deref());
     let stdio = async {
         if doors.stdio {
-            handler.serve(bobbin_transport::stdio()).await;
+            handler.through(bobbin_transport::stdio(), Door::Stdio).await;
         } else {
             std::future::pending::<()>().await;
         }
@@ -165,8 +165,14 @@ struct Native {
     identity: Arc<ServerIdentity>,
 }
 
+impl Native {
+    fn through(&self, transport: Transport, door: Door) -> BoxFuture<'static, ()> {
+        bobbin_native::serve(transport, door, self.hub.clone(), self.identity.clone()).boxed()
+    }
+}
+
 impl Connections for Native {
     fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
-        bobbin_native::serve(transport, self.hub.clone(), self.identity.clone()).boxed()
+        self.through(transport, Door::WebSocket)
     }
 }

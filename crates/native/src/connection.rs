@@ -7,16 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::Hub;
-use bobbin_framing::{Framing, Transport};
 use bobbin_peer::{
-    EofPolicy, Notification, NullId, Options, ParseErrorReply, Peer, PeerHandle, Request, Responder, Service,
-    VersionCheck,
+    Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
+    ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
 };
 use bobbin_session::Session;
 use bobbin_wire as wire;
 use bobbin_wire::{RpcError, decode, method};
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -33,6 +30,19 @@ const RETRY_AFTER_MS: u64 = 250;
 const DRAIN: Duration = Duration::from_secs(5);
 /// How long a write may stand still.
 const WRITE_STALL: Duration = Duration::from_secs(30);
+/// Bytes that may wait to be written before the client's input is left alone.
+const MAX_QUEUE_BYTES: usize = 8 << 20;
+/// The one lane of a connection: requests and notifications are handed over in the order they came.
+const LANE: &str = "native";
+
+/// Which door a client came through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// Our stdin and stdout: what was read is answered before the end.
+    Stdio,
+    /// A WebSocket: a client that is gone needs no answer.
+    WebSocket,
+}
 
 /// What the server says about itself.
 #[derive(Debug, Clone)]
@@ -42,19 +52,28 @@ pub struct ServerIdentity {
 }
 
 /// Serves one connection until it ends.
-pub async fn serve(transport: Transport, hub: Arc<Hub>, identity: Arc<ServerIdentity>) {
+pub async fn serve(transport: Transport, door: Door, hub: Arc<Hub>, identity: Arc<ServerIdentity>) {
     let parts = Arc::new(Parts {
         hub,
         identity,
         state: Mutex::new(State::Fresh),
         reads: TaskTracker::new(),
     });
-    let options = options(transport.framing);
-    let peer = Peer::start(transport, options, |peer| Connection {
-        peer,
-        parts: parts.clone(),
-    });
-    peer.closed().await;
+    let started = Peer::start(transport, options(door), |peer| handlers(peer, parts.clone()));
+    let peer = match started {
+        Ok(peer) => peer,
+        Err(error) => return tracing::error!(%error, "a connection cannot be served"),
+    };
+    tokio::select! {
+        () = peer.closed() => {}
+        () = parts.hub.ended() => {
+            // A client in the middle of its handshake has no pump that would end it.
+            if !matches!(*parts.state.lock(), State::Ready { .. }) {
+                peer.close_with(1000, "Server shutting down");
+            }
+            peer.closed().await;
+        }
+    }
     parts.reads.close();
     parts.reads.wait().await;
     let state = std::mem::replace(&mut *parts.state.lock(), State::Fresh);
@@ -65,22 +84,41 @@ pub async fn serve(transport: Transport, hub: Arc<Hub>, identity: Arc<ServerIden
     }
 }
 
-fn options(framing: Framing) -> Options {
-    Options {
-        eof: match framing {
-            Framing::Lines | Framing::ContentLength => EofPolicy::DrainFirst(DRAIN),
-            // The client is gone: nobody is left to answer.
-            Framing::WebSocket => EofPolicy::CancelNow,
+fn options(door: Door) -> PeerOptions {
+    PeerOptions {
+        eof_policy: match door {
+            Door::Stdio => EofPolicy::DrainFirst(DRAIN),
+            Door::WebSocket => EofPolicy::CancelNow,
         },
-        version: VersionCheck::Lenient,
+        version_check: VersionCheck::Lenient,
         null_id: NullId::Notification,
-        parse_error_reply: ParseErrorReply::AtMost(8),
+        batches: Batches::Reject,
+        parse_error_reply: ParseErrorReply::Always,
+        oversize_reply: OversizeReply::Always,
+        invalid_request_message: "Invalid request",
         max_running_requests: MAX_IN_FLIGHT,
-        overloaded: errors::object(RpcError::overloaded(RETRY_AFTER_MS)),
-        write_stall: Some(WRITE_STALL),
-        max_queue_bytes: 8 << 20,
-        ..Options::default()
+        overload_error: errors::object(RpcError::overloaded(RETRY_AFTER_MS)),
+        max_queue_bytes: MAX_QUEUE_BYTES,
+        write_stall_timeout: Some(WRITE_STALL),
+        drain_timeout: Some(DRAIN),
+        // A question that was answered elsewhere is not taken back (04 §6).
+        cancel_on_abandon: false,
+        ..PeerOptions::default()
     }
+}
+
+fn handlers(peer: PeerHandle, parts: Arc<Parts>) -> Handlers {
+    let connection = Arc::new(Connection { peer, parts });
+    let other = connection.clone();
+    Handlers::new()
+        .fallback_call_deferred(Mode::ordered(LANE), move |cx, responder| {
+            let connection = connection.clone();
+            async move { connection.request(cx, responder).await }
+        })
+        .fallback_notification_deferred(Mode::ordered(LANE), move |cx| {
+            let connection = other.clone();
+            async move { connection.notification(cx).await }
+        })
 }
 
 /// What outlives the service of the Peer.
@@ -109,38 +147,30 @@ struct Connection {
     parts: Arc<Parts>,
 }
 
-impl Service for Connection {
-    fn request(&self, request: Request, responder: Responder) -> BoxFuture<'_, ()> {
-        async move {
-            if request.method == method::request::INITIALIZE {
-                match self.initialize(&request) {
-                    Ok(result) => responder.ok(&result),
-                    Err(error) => responder.err(&errors::object(error)),
-                }
-                return;
-            }
-            match self.client() {
-                Ok(client) => methods::request(&client, request, responder).await,
-                Err(error) => responder.err(&errors::object(error)),
-            }
-        }
-        .boxed()
-    }
-
-    fn notification(&self, notification: Notification) -> BoxFuture<'_, ()> {
-        async move {
-            if notification.method == method::client_notification::INITIALIZED {
-                self.initialized();
-            } else if let Ok(client) = self.client() {
-                methods::notification(&client, notification).await;
-            }
-        }
-        .boxed()
-    }
-}
-
 impl Connection {
-    fn initialize(&self, request: &Request) -> Result<wire::InitializeResult, RpcError> {
+    async fn request(&self, request: CallContext, responder: Responder) {
+        if &*request.method == method::request::INITIALIZE {
+            match self.initialize(&request) {
+                Ok(result) => responder.ok(result),
+                Err(error) => responder.err(errors::object(error)),
+            }
+            return;
+        }
+        match self.client() {
+            Ok(client) => methods::request(&client, request, responder).await,
+            Err(error) => responder.err(errors::object(error)),
+        }
+    }
+
+    async fn notification(&self, notification: NotificationContext) {
+        if &*notification.method == method::client_notification::INITIALIZED {
+            self.initialized();
+        } else if let Ok(client) = self.client() {
+            methods::notification(&client, notification).await;
+        }
+    }
+
+    fn initialize(&self, request: &CallContext) -> Result<wire::InitializeResult, RpcError> {
         let mut state = self.parts.state.lock();
         if !matches!(*state, State::Fresh) {
             return Err(RpcError::already_initialized());

@@ -113,13 +113,18 @@ impl Dialect for Native {
     ) -> BoxFuture<'a, Option<Decision>> {
         async move {
             let params = request(thread, approval);
-            match peer.call(server_request::ITEM_APPROVAL_REQUEST, &params).await {
+            match peer
+                .call_raw(server_request::ITEM_APPROVAL_REQUEST, &params, None)
+                .await
+            {
                 Ok(result) => Some(convert::decision_in(wire::ApprovalDecision::from_result(Some(
                     &*result,
                 )))),
                 // "I cannot answer that" is a no (04 §5).
                 Err(CallError::Remote(_)) => Some(Decision::Decline),
-                Err(CallError::ShutDown | CallError::TimedOut | CallError::Encode(_)) => None,
+                Err(
+                    CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_),
+                ) => None,
             }
         }
         .boxed()

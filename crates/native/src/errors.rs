@@ -60,7 +60,7 @@ fn sentence(refusal: &Refusal) -> String {
 pub(crate) fn object(error: RpcError) -> ErrorObject {
     let object = ErrorObject::new(error.code, error.message);
     match error.data {
-        Some(data) => object.with_data(&data),
+        Some(data) => object.with_data(data),
         None => object,
     }
 }

@@ -11,4 +11,4 @@ mod errors;
 mod input;
 mod methods;
 
-pub use connection::{ServerIdentity, serve};
+pub use connection::{Door, ServerIdentity, serve};

@@ -16,7 +16,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use bobbin_framing::{Transport, WebSocketLimits, web_socket, web_socket_config};
+use bobbin_framing::{BinaryFrames, Transport, WebSocketOptions, websocket_config};
 use futures_util::future::BoxFuture;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -34,6 +34,10 @@ use crate::access::Denied;
 
 /// Connections at once: far above what a workspace sees, far below what a machine bears.
 const MAX_CONNECTIONS: usize = 4096;
+/// Longest message a client may send; longer ones close with 1009 (AppServer protocol 01 §3).
+const MAX_MESSAGE_BYTES: usize = 4 << 20;
+/// Most bytes that may wait in a WebSocket's own buffer.
+const MAX_OUTGOING_BYTES: usize = 64 << 20;
 /// How long a client may take for its request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -196,11 +200,17 @@ async fn serve(
 ) {
     match upgraded.await {
         Ok(upgraded) => {
-            let limits = WebSocketLimits::default();
-            let config = web_socket_config(&limits);
+            let config = websocket_config(MAX_MESSAGE_BYTES, MAX_OUTGOING_BYTES);
             let stream =
                 WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
-            shared.connections.serve(web_socket(stream, limits)).await;
+            let options = WebSocketOptions {
+                binary: BinaryFrames::Ignore,
+                ..WebSocketOptions::default()
+            };
+            shared
+                .connections
+                .serve(Transport::websocket(stream, options))
+                .await;
         }
         Err(error) => tracing::debug!(%error, "an upgrade did not happen"),
     }

@@ -1,11 +1,15 @@
 //! The process's own stdin and stdout as one connection.
 
-use bobbin_framing::{Transport, lines};
+use bobbin_framing::{Limits, Transport};
 
 /// Longest line in bytes; a longer one is skipped and answered (AppServer protocol 01 §2).
 const LINE_BYTES: usize = 16 << 20;
 
 /// Returns stdin and stdout with lines as framing. Call it once: nothing else may touch either.
 pub fn stdio() -> Transport {
-    lines(tokio::io::stdin(), tokio::io::stdout(), LINE_BYTES)
+    Transport::lines(
+        tokio::io::stdin(),
+        tokio::io::stdout(),
+        Limits::default().with_max_body_bytes(LINE_BYTES),
+    )
 }

@@ -4,11 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use bobbin_peer::{
-    CallError, ErrorObject, Notification, Options, Peer, PeerHandle, Request, Responder, Service, Transport,
-};
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use bobbin_peer::{CallError, Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder, Transport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -39,38 +35,34 @@ pub(super) enum Approvals {
 /// Notifications that may wait to be shown; the connection waits beyond.
 const WAITING: usize = 1024;
 
-/// Hands over what arrives, in order.
-struct Inbox(mpsc::Sender<Arrived>);
-
 enum Arrived {
     Told(String, Value),
     Asked(Value, Responder),
 }
 
-impl Service for Inbox {
-    fn request(&self, request: Request, responder: Responder) -> BoxFuture<'_, ()> {
-        async move {
-            if request.method == "item/approval/request" {
-                drop(
-                    self.0
-                        .send(Arrived::Asked(value(request.params.as_deref()), responder))
-                        .await,
-                );
-            } else {
-                let message = format!("Method not found: {}", request.method);
-                responder.err(&ErrorObject::new(-32601, message));
-            }
-        }
-        .boxed()
-    }
-
-    fn notification(&self, notification: Notification) -> BoxFuture<'_, ()> {
-        async move {
-            let params = value(notification.params.as_deref());
-            drop(self.0.send(Arrived::Told(notification.method, params)).await);
-        }
-        .boxed()
-    }
+/// Hands over what arrives, in order.
+fn handlers(arrived: mpsc::Sender<Arrived>) -> Handlers {
+    let asked = arrived.clone();
+    Handlers::new()
+        .on_call_deferred(
+            "item/approval/request",
+            Mode::ordered("in"),
+            move |cx, responder| {
+                let asked = asked.clone();
+                async move {
+                    drop(
+                        asked
+                            .send(Arrived::Asked(value(cx.params.as_deref()), responder))
+                            .await,
+                    )
+                }
+            },
+        )
+        .fallback_notification_deferred(Mode::ordered("in"), move |cx| {
+            let arrived = arrived.clone();
+            let params = value(cx.params.as_deref());
+            async move { drop(arrived.send(Arrived::Told(cx.method.to_string(), params)).await) }
+        })
 }
 
 fn value(raw: Option<&serde_json::value::RawValue>) -> Value {
@@ -85,12 +77,11 @@ pub(super) async fn run(
     signals: &mut Signals,
 ) -> anyhow::Result<ExitCode> {
     let (arrived, mut inbox) = mpsc::channel(WAITING);
-    let peer = Peer::start(transport, Options::default(), |_| Inbox(arrived));
-    let handle = peer.handle().clone();
+    let peer = Peer::start(transport, PeerOptions::default(), |_| handlers(arrived))?;
+    let handle = peer.handle();
     let ended = turn(&handle, &prompt, &mut inbox, signals).await;
-    handle.begin_shutdown();
     drop(inbox);
-    peer.closed().await;
+    handle.shutdown().await;
     ended
 }
 
@@ -118,7 +109,7 @@ async fn turn(
             None => bail!("the connection to the server ended before the turn did"),
             Some(Arrived::Asked(params, responder)) => {
                 let decision = decide(prompt.approvals, &mut screen, &params).await;
-                responder.ok(&json!({ "decision": decision }));
+                responder.ok(json!({ "decision": decision }));
             }
             Some(Arrived::Told(method, params)) => {
                 let theirs = params["threadId"].as_str().is_some_and(|id| id != thread);
@@ -190,7 +181,7 @@ fn text(value: &Value, pointer: &str) -> anyhow::Result<String> {
 }
 
 async fn call(peer: &PeerHandle, method: &str, params: &Value) -> anyhow::Result<Value> {
-    match peer.call(method, params).await {
+    match peer.call_raw(method, params, None).await {
         Ok(result) => Ok(serde_json::from_str(result.get())?),
         Err(CallError::Remote(error)) => {
             let data: Value = error

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use bobbin_framing::{WebSocketLimits, web_socket, web_socket_config};
+use bobbin_framing::{WebSocketOptions, websocket_config};
+use bobbin_native::Door;
 use bobbin_peer::Transport;
 use clap::Args;
 
@@ -22,6 +23,8 @@ use crate::{cli, exit, logging, server};
 
 use client::{Approvals, Prompt};
 
+/// Longest message taken from a server: a whole turn may be in one.
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// Longest prompt read from stdin.
 const MAX_PROMPT_BYTES: u64 = 4 << 20;
 
@@ -79,8 +82,13 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     let held = workspace.hold()?;
     held.announce(None)?;
     let hub = server::open(&held, &config).await?;
-    let (ours, theirs) = bobbin_peer::memory_pair();
-    let serving = tokio::spawn(bobbin_native::serve(theirs, hub.clone(), server::identity()));
+    let (ours, theirs) = Transport::memory_pair();
+    let serving = tokio::spawn(bobbin_native::serve(
+        theirs,
+        Door::Stdio,
+        hub.clone(),
+        server::identity(),
+    ));
     let ended = client::run(ours, prompt, &mut signals).await;
     hub.stop().await;
     drop(serving.await);
@@ -106,17 +114,12 @@ fn prompt_text(argument: &str) -> anyhow::Result<String> {
 async fn join(address: &str, token: Option<String>) -> anyhow::Result<Transport> {
     use tokio_tungstenite::tungstenite::client::IntoClientRequest;
     use tokio_tungstenite::tungstenite::http::HeaderValue;
-    let limits = WebSocketLimits {
-        ping_every: None,
-        message_bytes: 64 << 20,
-        ..WebSocketLimits::default()
-    };
     let mut request = address.into_client_request()?;
     if let Some(token) = token {
         let value = HeaderValue::from_str(&format!("Bearer {token}")).context("the token cannot be sent")?;
         request.headers_mut().insert("Authorization", value);
     }
-    let config = Some(web_socket_config(&limits));
+    let config = Some(websocket_config(MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES));
     let connected = tokio_tungstenite::connect_async_with_config(request, config, true).await;
     let (stream, _) = connected.map_err(|error| exit::Failure {
         code: exit::FAILED,
@@ -127,5 +130,11 @@ async fn join(address: &str, token: Option<String>) -> anyhow::Result<Transport>
             error => format!("the server at {address} cannot be joined: {error}"),
         },
     })?;
-    Ok(web_socket(stream, limits))
+    Ok(Transport::websocket(
+        stream,
+        WebSocketOptions {
+            keep_alive: None,
+            ..WebSocketOptions::default()
+        },
+    ))
 }

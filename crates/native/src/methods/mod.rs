@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bobbin_core::{CoreError, Hub, ThreadHandle};
 use bobbin_model::ThreadId;
-use bobbin_peer::{Notification, PeerHandle, Request, Responder};
+use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
 use bobbin_session::Session;
 use bobbin_wire::{RpcError, decode, method::request as method};
 use serde::de::DeserializeOwned;
@@ -35,9 +35,9 @@ pub(crate) struct Client {
 }
 
 /// Serves one request.
-pub(crate) async fn request(client: &Client, request: Request, responder: Responder) {
+pub(crate) async fn request(client: &Client, request: CallContext, responder: Responder) {
     let name = request.method.clone();
-    match name.as_str() {
+    match &*name {
         method::THREAD_START => thread::start(client, &request, responder),
         method::THREAD_RESUME => thread::resume(client, &request, responder).await,
         method::THREAD_RENAME => thread::rename(client, &request, responder).await,
@@ -61,15 +61,15 @@ pub(crate) async fn request(client: &Client, request: Request, responder: Respon
 }
 
 /// Serves one notification. Unknown ones are ignored.
-pub(crate) async fn notification(client: &Client, notification: Notification) {
+pub(crate) async fn notification(client: &Client, notification: NotificationContext) {
     // After a reconnect one client subscribes without wanting an answer.
-    if notification.method == method::THREAD_SUBSCRIBE {
+    if &*notification.method == method::THREAD_SUBSCRIBE {
         subscribe::subscribe_quietly(client, notification.params.as_deref()).await;
     }
 }
 
 /// Decodes the parameters, or answers why they cannot be used.
-fn params<T: DeserializeOwned>(request: &Request, responder: Responder) -> Option<(T, Responder)> {
+fn params<T: DeserializeOwned>(request: &CallContext, responder: Responder) -> Option<(T, Responder)> {
     match decode::params(request.params.as_deref()) {
         Ok(params) => Some((params, responder)),
         Err(error) => {
@@ -98,7 +98,7 @@ async fn handle(client: &Client, id: &str, responder: Responder) -> Option<(Arc<
 }
 
 fn refuse(responder: Responder, error: RpcError) {
-    responder.err(&errors::object(error));
+    responder.err(errors::object(error));
 }
 
 fn fail(responder: Responder, error: &CoreError) {

@@ -2,7 +2,7 @@
 
 use bobbin_core::{Command, Enqueued, Reply, Unqueued};
 use bobbin_model::QueuedInputId;
-use bobbin_peer::{Request, Responder};
+use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
 
@@ -10,7 +10,7 @@ use super::{Client, fail, handle, params, refuse};
 use crate::convert;
 use crate::input;
 
-pub(super) async fn enqueue(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn enqueue(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::TurnEnqueueParams>(request, responder) else {
         return;
     };
@@ -25,7 +25,7 @@ pub(super) async fn enqueue(client: &Client, request: &Request, responder: Respo
     let reply: Reply<Enqueued> = Box::new(move |enqueued| match enqueued {
         Ok(enqueued) => {
             let id = attached.id().as_str();
-            responder.ok(&wire::TurnEnqueueResult {
+            responder.ok(wire::TurnEnqueueResult {
                 queued_input: convert::queued(id, &enqueued.entry),
                 queued_inputs: convert::queue(id, &enqueued.queue),
             });
@@ -50,7 +50,7 @@ pub(super) async fn enqueue(client: &Client, request: &Request, responder: Respo
         .await;
 }
 
-pub(super) async fn remove(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn remove(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::TurnQueueRemoveParams>(request, responder) else {
         return;
     };
@@ -61,7 +61,7 @@ pub(super) async fn remove(client: &Client, request: &Request, responder: Respon
     let reply: Reply<Unqueued> = Box::new(move |unqueued| match unqueued {
         Ok(unqueued) => {
             let queued_inputs = convert::queue(attached.id().as_str(), &unqueued.queue);
-            responder.ok(&wire::TurnQueueRemoveResult { queued_inputs });
+            responder.ok(wire::TurnQueueRemoveResult { queued_inputs });
             let (begin, until) = (Begin::At(unqueued.seq), Until::Seq(unqueued.seq));
             session.attach(Attach {
                 handle: attached,

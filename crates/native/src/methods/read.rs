@@ -1,14 +1,14 @@
 //! Lists and reads. They wait for the disk in tasks of their own.
 
 use bobbin_core::{CoreError, ListFilter, Snapshot};
-use bobbin_peer::{Request, Responder};
+use bobbin_peer::{CallContext, Responder};
 use bobbin_wire as wire;
 use bobbin_wire::{Nullable, RpcError};
 
 use super::{Client, fail, handle, params, refuse};
 use crate::convert;
 
-pub(super) fn list(client: &Client, request: &Request, responder: Responder) {
+pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadListParams>(request, responder) else {
         return;
     };
@@ -36,7 +36,7 @@ pub(super) fn list(client: &Client, request: &Request, responder: Responder) {
         match hub.list(filter).await {
             Ok(threads) => {
                 let data = threads.into_iter().map(convert::summary).collect();
-                responder.ok(&wire::ThreadListResult {
+                responder.ok(wire::ThreadListResult {
                     data,
                     next_cursor: None,
                 });
@@ -46,7 +46,7 @@ pub(super) fn list(client: &Client, request: &Request, responder: Responder) {
     });
 }
 
-pub(super) async fn read(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn read(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadReadParams>(request, responder) else {
         return;
     };
@@ -76,7 +76,7 @@ pub(super) async fn read(client: &Client, request: &Request, responder: Responde
             })
         };
         match answer.await {
-            Ok(result) => responder.ok(&result),
+            Ok(result) => responder.ok(result),
             Err(error) => fail(responder, &error),
         }
     });

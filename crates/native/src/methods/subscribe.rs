@@ -1,6 +1,6 @@
 //! Subscribing to a Thread and ceasing to.
 
-use bobbin_peer::{Request, Responder};
+use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
 use bobbin_wire::decode;
@@ -11,14 +11,14 @@ use super::{Client, handle, params};
 /// Frames given again with `replayRecent` (02 §5.5).
 const RECENT: u64 = 32;
 
-pub(super) async fn subscribe(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn subscribe(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadSubscribeParams>(request, responder) else {
         return;
     };
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    responder.ok(&wire::ThreadSubscribeResult {
+    responder.ok(wire::ThreadSubscribeResult {
         seq: None,
         mode: None,
     });
@@ -43,14 +43,14 @@ pub(super) async fn subscribe_quietly(client: &Client, raw: Option<&RawValue>) {
     }
 }
 
-pub(super) fn unsubscribe(client: &Client, request: &Request, responder: Responder) {
+pub(super) fn unsubscribe(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadUnsubscribeParams>(request, responder) else {
         return;
     };
     client
         .session
         .unsubscribe(&bobbin_model::ThreadId::new(params.thread_id.as_str()));
-    responder.ok(&wire::EmptyResult {});
+    responder.ok(wire::EmptyResult {});
 }
 
 fn begin(params: &wire::ThreadSubscribeParams) -> Begin {

@@ -3,7 +3,7 @@
 use bobbin_core::{Command, Reply};
 use bobbin_model::state::{NewThread, StatusChange};
 use bobbin_model::{HistoryMode, Identity, Mode};
-use bobbin_peer::{Request, Responder};
+use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
 use bobbin_wire::RpcError;
@@ -11,7 +11,7 @@ use bobbin_wire::RpcError;
 use super::{Client, fail, handle, params, refuse};
 use crate::convert;
 
-pub(super) fn start(client: &Client, request: &Request, responder: Responder) {
+pub(super) fn start(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadStartParams>(request, responder) else {
         return;
     };
@@ -46,14 +46,14 @@ pub(super) fn start(client: &Client, request: &Request, responder: Responder) {
                     turns: Some(Vec::new()),
                     ..convert::thread(&snapshot.state)
                 };
-                responder.ok(&wire::ThreadResult { thread });
+                responder.ok(wire::ThreadResult { thread });
             }
             Err(error) => fail(responder, &error),
         }),
     );
 }
 
-pub(super) async fn resume(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn resume(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
         return;
     };
@@ -64,7 +64,7 @@ pub(super) async fn resume(client: &Client, request: &Request, responder: Respon
     let reply: Reply<_> = Box::new(move |resumed: Result<bobbin_core::Resumed, _>| match resumed {
         Ok(resumed) => {
             let thread = convert::thread(&resumed.snapshot.state);
-            responder.ok(&wire::ThreadResult { thread });
+            responder.ok(wire::ThreadResult { thread });
             // Not subscribed: `thread/resumed` comes once, behind the answer.
             let until = Until::Seq(resumed.snapshot.at);
             session.attach(Attach {
@@ -79,7 +79,7 @@ pub(super) async fn resume(client: &Client, request: &Request, responder: Respon
     thread.send(Command::Resume { by, reply }).await;
 }
 
-pub(super) async fn rename(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn rename(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadRenameParams>(request, responder) else {
         return;
     };
@@ -91,19 +91,19 @@ pub(super) async fn rename(client: &Client, request: &Request, responder: Respon
     .await;
 }
 
-pub(super) async fn pause(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn pause(client: &Client, request: &CallContext, responder: Responder) {
     set_status(client, request, responder, StatusChange::Pause).await;
 }
 
-pub(super) async fn archive(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn archive(client: &Client, request: &CallContext, responder: Responder) {
     set_status(client, request, responder, StatusChange::Archive).await;
 }
 
-pub(super) async fn unarchive(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn unarchive(client: &Client, request: &CallContext, responder: Responder) {
     set_status(client, request, responder, StatusChange::Unarchive).await;
 }
 
-async fn set_status(client: &Client, request: &Request, responder: Responder, change_: StatusChange) {
+async fn set_status(client: &Client, request: &CallContext, responder: Responder, change_: StatusChange) {
     let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
         return;
     };
@@ -114,7 +114,7 @@ async fn set_status(client: &Client, request: &Request, responder: Responder, ch
     .await;
 }
 
-pub(super) async fn delete(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn delete(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
         return;
     };
@@ -124,7 +124,7 @@ pub(super) async fn delete(client: &Client, request: &Request, responder: Respon
     .await;
 }
 
-pub(super) async fn set_mode(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn set_mode(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadModeSetParams>(request, responder) else {
         return;
     };
@@ -139,7 +139,7 @@ pub(super) async fn set_mode(client: &Client, request: &Request, responder: Resp
     .await;
 }
 
-pub(super) async fn configure(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn configure(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadConfigUpdateParams>(request, responder) else {
         return;
     };
@@ -165,7 +165,7 @@ pub(super) async fn change(
         return;
     };
     let reply: Reply<()> = Box::new(move |done| match done {
-        Ok(()) => responder.ok(&wire::EmptyResult {}),
+        Ok(()) => responder.ok(wire::EmptyResult {}),
         Err(error) => fail(responder, &error),
     });
     thread.send(command(reply)).await;

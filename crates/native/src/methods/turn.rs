@@ -2,7 +2,7 @@
 
 use bobbin_core::{Command, Reply, StartedTurn};
 use bobbin_model::state::StartTurn;
-use bobbin_peer::{Request, Responder};
+use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
 use bobbin_wire::RpcError;
@@ -11,7 +11,7 @@ use super::{Client, fail, handle, params, refuse, thread};
 use crate::convert;
 use crate::input;
 
-pub(super) async fn start(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn start(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::TurnStartParams>(request, responder) else {
         return;
     };
@@ -37,7 +37,7 @@ pub(super) async fn start(client: &Client, request: &Request, responder: Respond
     let reply: Reply<StartedTurn> = Box::new(move |started| match started {
         Ok(started) => {
             let turn = convert::turn(attached.id(), &started.turn, shown);
-            responder.ok(&wire::TurnStartResult { turn });
+            responder.ok(wire::TurnStartResult { turn });
             // Whoever has not subscribed still follows the Turn it started.
             let until = Until::TurnEnds(started.turn.id);
             session.attach(Attach {
@@ -51,7 +51,7 @@ pub(super) async fn start(client: &Client, request: &Request, responder: Respond
     thread.send(Command::StartTurn { wish, reply }).await;
 }
 
-pub(super) async fn interrupt(client: &Client, request: &Request, responder: Responder) {
+pub(super) async fn interrupt(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::TurnInterruptParams>(request, responder) else {
         return;
     };

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bobbin_core::Hub;
-use bobbin_framing::lines;
-use bobbin_native::ServerIdentity;
+use bobbin_framing::{Limits, Transport};
+use bobbin_native::{Door, ServerIdentity};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
 use serde_json::{Value, json};
 
@@ -35,8 +35,10 @@ impl Server {
             version: "0.0.0".into(),
         });
         // Ends with its client.
+        let transport = Transport::lines(reader, writer, Limits::default());
         tokio::spawn(bobbin_native::serve(
-            lines(reader, writer, 1 << 20),
+            transport,
+            Door::Stdio,
             self.hub.clone(),
             identity,
         ));
@@ -89,5 +91,6 @@ fn redact(text: &str, names: &mut BTreeMap<String, String>) -> String {
         out.push_str(name);
         out.push('"');
     }
-    out
+    // Ids inside sentences.
+    names.iter().fold(out, |text, (id, name)| text.replace(id, name))
 }

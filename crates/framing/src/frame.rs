@@ -1,0 +1,222 @@
+//! The two halves of a framed connection, and the pair of them.
+//!
+//! Both traits are poll-based so that they can be boxed without an allocation per frame; whoever
+//! holds them wraps them with `std::future::poll_fn`.
+
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_tungstenite::WebSocketStream;
+
+use crate::content_length::{ContentLengthDecoder, ContentLengthEncoder, ContentType};
+use crate::error::FramingError;
+use crate::limits::Limits;
+use crate::lines::{LineDecoder, LineEncoder};
+use crate::memory::memory_pair;
+use crate::stream::{StreamReader, StreamWriter};
+use crate::websocket::{WebSocketOptions, split};
+
+/// The reading half of a connection.
+pub trait FrameReader: Send {
+    /// Yields the next frame, the next read error, or `None` at end of input.
+    ///
+    /// An error is one item: reading goes on behind it unless [`FramingError::is_fatal`], after
+    /// which the next item is `None`. After `None` the reader is not polled again.
+    ///
+    /// # Cancel safety
+    ///
+    /// All partial state stays in the reader; dropping the polling future loses nothing.
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FramingError>>>;
+
+    /// Returns whether part of a message has arrived and stands unfinished.
+    fn is_partial(&self) -> bool {
+        false
+    }
+
+    /// Returns the bytes taken from the connection so far.
+    fn bytes_read(&self) -> u64;
+
+    /// Returns whether message boundaries hold whatever the messages contain.
+    ///
+    /// True for Content-Length and WebSocket; false for lines, where a stray print looks like a
+    /// broken message.
+    fn keeps_boundaries(&self) -> bool;
+}
+
+/// The writing half of a connection.
+pub trait FrameWriter: Send {
+    /// Takes one frame to be written by the next [`poll_flush`](Self::poll_flush).
+    ///
+    /// # Errors
+    ///
+    /// Any error means the frame was not taken and the connection is of no further use.
+    fn feed(&mut self, frame: Bytes) -> Result<(), FramingError>;
+
+    /// Writes and flushes everything fed so far.
+    ///
+    /// # Cancel safety
+    ///
+    /// What was written stays written and the rest stays held; polling again goes on.
+    ///
+    /// # Errors
+    ///
+    /// Any error means the connection is of no further use.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), FramingError>>;
+
+    /// Says goodbye in the framing's own way and closes the output; called after the last flush,
+    /// with the same `reason` until it is ready.
+    ///
+    /// # Errors
+    ///
+    /// An error means the goodbye may not have arrived; there is nothing left to do about it.
+    fn poll_close(&mut self, cx: &mut Context<'_>, reason: &CloseReason) -> Poll<Result<(), FramingError>>;
+
+    /// Returns a number that grows whenever the connection takes bytes; what a stalled write is
+    /// told from a slow one by.
+    fn bytes_written(&self) -> u64;
+}
+
+/// Why a connection is closed, as a WebSocket close frame says it. Other framings just close.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloseReason {
+    /// WebSocket close code (RFC 6455 section 7.4).
+    pub code: u16,
+    /// Short text for people, cut to the 123 bytes that fit a close frame.
+    pub text: Cow<'static, str>,
+}
+
+impl CloseReason {
+    /// Normal closure.
+    pub const NORMAL: u16 = 1000;
+    /// The other side broke a rule of ours.
+    pub const POLICY: u16 = 1008;
+    /// A message was too big.
+    pub const TOO_LARGE: u16 = 1009;
+    /// This side failed, or gave the other one up.
+    pub const INTERNAL: u16 = 1011;
+    /// Come back later.
+    pub const TRY_AGAIN: u16 = 1013;
+
+    /// Creates a reason.
+    pub fn new(code: u16, text: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            text: text.into(),
+        }
+    }
+}
+
+impl Default for CloseReason {
+    fn default() -> Self {
+        Self::new(Self::NORMAL, "")
+    }
+}
+
+/// Both halves of one connection, ready to be given to a peer.
+pub struct Transport {
+    /// The reading half.
+    pub reader: Box<dyn FrameReader>,
+    /// The writing half.
+    pub writer: Box<dyn FrameWriter>,
+}
+
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transport").finish_non_exhaustive()
+    }
+}
+
+impl Transport {
+    /// Joins two halves.
+    pub fn new(reader: impl FrameReader + 'static, writer: impl FrameWriter + 'static) -> Self {
+        Self {
+            reader: Box::new(reader),
+            writer: Box::new(writer),
+        }
+    }
+
+    /// Speaks one JSON text per line.
+    pub fn lines<R, W>(read: R, write: W, limits: Limits) -> Self
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        Self::new(
+            StreamReader::new(read, LineDecoder::new(limits)),
+            StreamWriter::new(write, LineEncoder),
+        )
+    }
+
+    /// Speaks header block plus body, without a `Content-Type` of our own.
+    pub fn content_length<R, W>(read: R, write: W, limits: Limits) -> Self
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        Self::content_length_with(read, write, limits, ContentType::Omit)
+    }
+
+    /// Speaks header block plus body, with or without a `Content-Type` of our own.
+    pub fn content_length_with<R, W>(read: R, write: W, limits: Limits, content_type: ContentType) -> Self
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        Self::new(
+            StreamReader::new(read, ContentLengthDecoder::new(limits)),
+            StreamWriter::new(write, ContentLengthEncoder::new(content_type)),
+        )
+    }
+
+    /// Speaks one text frame per message on an established WebSocket, at either end of it.
+    ///
+    /// Message size limits are those of the stream's own configuration: see
+    /// [`websocket_config`](crate::websocket_config).
+    pub fn websocket<S>(stream: WebSocketStream<S>, options: WebSocketOptions) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let (reader, writer) = split(stream, options);
+        Self::new(reader, writer)
+    }
+
+    /// Creates two connected transports that pass frames in memory.
+    pub fn memory_pair() -> (Self, Self) {
+        let ((near_reader, near_writer), (far_reader, far_writer)) = memory_pair();
+        (
+            Self::new(near_reader, near_writer),
+            Self::new(far_reader, far_writer),
+        )
+    }
+
+    /// Waits for the next frame; for users without a peer on top.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: see [`FrameReader::poll_frame`].
+    pub async fn next(&mut self) -> Option<Result<Bytes, FramingError>> {
+        poll_fn(|cx| self.reader.poll_frame(cx)).await
+    }
+
+    /// Writes one frame and flushes it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the connection can no longer be written to.
+    pub async fn send(&mut self, frame: Bytes) -> Result<(), FramingError> {
+        self.writer.feed(frame)?;
+        poll_fn(|cx| self.writer.poll_flush(cx)).await
+    }
+
+    /// Closes the output with `reason`.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the goodbye could not be written.
+    pub async fn close(&mut self, reason: &CloseReason) -> Result<(), FramingError> {
+        poll_fn(|cx| self.writer.poll_close(cx, reason)).await
+    }
+}

@@ -1,0 +1,120 @@
+//! One message per `\n`-ended line.
+//!
+//! A line over the limit is dropped as it streams by and reported once, at its end.
+//! Wire rules: peer spec 3.2; AppServer protocol 01 §2.
+
+use bytes::{Buf, Bytes, BytesMut};
+use memchr::{memchr, memchr2};
+
+use crate::error::FramingError;
+use crate::limits::Limits;
+use crate::stream::{Decode, Encode};
+
+/// Cuts lines out of a byte stream.
+#[derive(Debug)]
+pub struct LineDecoder {
+    limit: usize,
+    /// Bytes at the head of the buffer known to hold no line end.
+    scanned: usize,
+    /// Inside a line that is over the limit.
+    skipping: bool,
+}
+
+impl LineDecoder {
+    /// Creates a decoder; only the body limit of `limits` applies.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limit: limits.max_body_bytes,
+            scanned: 0,
+            skipping: false,
+        }
+    }
+
+    fn too_large(&self) -> FramingError {
+        FramingError::TooLarge { limit: self.limit }
+    }
+}
+
+impl Decode for LineDecoder {
+    fn decode(&mut self, buf: &mut BytesMut) -> Option<Result<Bytes, FramingError>> {
+        loop {
+            let Some(end) = memchr(b'\n', &buf[self.scanned..]).map(|at| self.scanned + at) else {
+                self.scanned = buf.len();
+                // One byte of grace: the carriage return does not count.
+                if self.skipping || buf.len() > self.limit.saturating_add(1) {
+                    self.skipping = true;
+                    self.scanned = 0;
+                    buf.clear();
+                }
+                return None;
+            };
+            self.scanned = 0;
+            if self.skipping {
+                self.skipping = false;
+                buf.advance(end + 1);
+                return Some(Err(self.too_large()));
+            }
+            let line = trim(buf.split_to(end + 1).freeze());
+            if line.len() > self.limit {
+                return Some(Err(self.too_large()));
+            }
+            if !line.is_empty() {
+                return Some(Ok(line));
+            }
+        }
+    }
+
+    fn finish(&mut self, buf: &mut BytesMut) -> Option<Result<Bytes, FramingError>> {
+        self.scanned = 0;
+        if std::mem::take(&mut self.skipping) {
+            buf.clear();
+            return Some(Err(self.too_large()));
+        }
+        let line = trim(buf.split().freeze());
+        if line.len() > self.limit {
+            return Some(Err(self.too_large()));
+        }
+        (!line.is_empty()).then_some(Ok(line))
+    }
+
+    fn wanted(&self, buf: &BytesMut) -> usize {
+        buf.len()
+    }
+
+    fn is_partial(&self, buf: &BytesMut) -> bool {
+        self.skipping || !buf.is_empty()
+    }
+
+    fn keeps_boundaries(&self) -> bool {
+        false
+    }
+}
+
+/// Drops ASCII blanks, the line end among them, from both ends without copying.
+pub(crate) fn trim(line: Bytes) -> Bytes {
+    let kept = line.trim_ascii();
+    if kept.len() == line.len() {
+        line
+    } else {
+        line.slice_ref(kept)
+    }
+}
+
+/// Writes frames as lines.
+#[derive(Debug, Clone, Copy)]
+pub struct LineEncoder;
+
+impl Encode for LineEncoder {
+    fn encode(&self, frame: &[u8], out: &mut BytesMut) {
+        out.reserve(frame.len() + 1);
+        let start = out.len();
+        out.extend_from_slice(frame);
+        // Raw line ends are legal JSON between tokens only, where a blank means the same.
+        let mut rest = &mut out[start..];
+        while let Some(at) = memchr2(b'\n', b'\r', rest) {
+            rest[at] = b' ';
+            rest = &mut rest[at + 1..];
+        }
+        out.extend_from_slice(b"\n");
+    }
+}

@@ -1,4 +1,0 @@
-//! The peer over real streams.
-
-#[cfg(test)]
-mod connection;

@@ -1,0 +1,78 @@
+//! Answers to incoming batches, gathered until the last one is there. Plain data.
+//!
+//! Bounded by the admitted requests and the batch limit: a batch is open only while one of its
+//! requests is. Rules: peer spec 5.
+
+use std::collections::HashMap;
+
+use crate::encode;
+
+/// Where the answer to a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReplyTo {
+    /// Straight to the wire.
+    Single,
+    /// Into an array with others.
+    Batch { batch: u64, element: usize },
+}
+
+#[derive(Debug, Default)]
+struct Batch {
+    answers: Vec<(usize, Vec<u8>)>,
+    /// Elements that will be answered, and one more while elements are still being looked at.
+    open: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Batches {
+    last: u64,
+    open: HashMap<u64, Batch>,
+}
+
+impl Batches {
+    /// Opens a batch; it stays open at least until [`dispatched`](Self::dispatched).
+    pub(crate) fn open(&mut self) -> u64 {
+        self.last += 1;
+        self.open.insert(
+            self.last,
+            Batch {
+                answers: Vec::new(),
+                open: 1,
+            },
+        );
+        self.last
+    }
+
+    /// Announces that an element will be answered.
+    pub(crate) fn expect(&mut self, batch: u64) {
+        if let Some(batch) = self.open.get_mut(&batch) {
+            batch.open += 1;
+        }
+    }
+
+    /// Files an announced answer; returns the array when it was the last one.
+    pub(crate) fn file(&mut self, batch: u64, element: usize, message: Vec<u8>) -> Option<Vec<u8>> {
+        self.open.get_mut(&batch)?.answers.push((element, message));
+        self.close_one(batch)
+    }
+
+    /// Notes that every element has been looked at; returns the array if all answers are there.
+    pub(crate) fn dispatched(&mut self, batch: u64) -> Option<Vec<u8>> {
+        self.close_one(batch)
+    }
+
+    fn close_one(&mut self, key: u64) -> Option<Vec<u8>> {
+        let batch = self.open.get_mut(&key)?;
+        batch.open -= 1;
+        if batch.open > 0 {
+            return None;
+        }
+        let mut answers = self.open.remove(&key)?.answers;
+        if answers.is_empty() {
+            return None;
+        }
+        answers.sort_unstable_by_key(|&(element, _)| element);
+        let messages: Vec<_> = answers.into_iter().map(|(_, message)| message).collect();
+        Some(encode::array(&messages))
+    }
+}

@@ -1,0 +1,222 @@
+//! Own calls waiting for their answer, and the ids of those that stopped waiting lately. Plain data.
+//!
+//! Bounded by the callers, who each hold one future; the grace table by its own cap.
+//! Rules: peer spec 10.2 and 10.3.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::error::CallError;
+use crate::progress::ProgressTable;
+
+pub(crate) type CallResult = Result<Box<RawValue>, CallError>;
+
+/// A call on its way.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) method: Arc<str>,
+    pub(crate) answer: oneshot::Sender<CallResult>,
+    pub(crate) timeout: Option<Timeout>,
+    /// Token of its progress values.
+    pub(crate) progress: Option<u64>,
+}
+
+/// When a call gives up, and after how long that was to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeout {
+    pub(crate) deadline: Instant,
+    pub(crate) after: Duration,
+    pub(crate) renewal: Renewal,
+}
+
+/// Whether progress gives a call more time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Renewal {
+    Never,
+    /// Each value starts the time anew, up to a moment if there is one.
+    OnProgress {
+        until: Option<Instant>,
+    },
+}
+
+impl Timeout {
+    /// A deadline this far away; what no clock can hold is as far as one can.
+    pub(crate) fn new(now: Instant, after: Duration) -> Self {
+        // Thirty years of 365 days: further than any connection lives, well within any clock.
+        const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
+        Self {
+            deadline: now + after.min(FAR),
+            after,
+            renewal: Renewal::Never,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Calls {
+    last_id: u64,
+    last_token: u64,
+    pending: HashMap<u64, Pending>,
+    deadlines: BTreeSet<(Instant, u64)>,
+    grace: Grace,
+    pub(crate) progress: ProgressTable,
+}
+
+/// Ids whose late answer is no surprise, oldest first.
+#[derive(Debug)]
+struct Grace {
+    order: VecDeque<(Instant, u64)>,
+    ids: HashSet<u64>,
+    window: Duration,
+    cap: usize,
+}
+
+impl Calls {
+    pub(crate) fn new(window: Duration, cap: usize) -> Self {
+        Self {
+            last_id: 0,
+            last_token: 0,
+            pending: HashMap::new(),
+            deadlines: BTreeSet::new(),
+            progress: ProgressTable::default(),
+            grace: Grace {
+                order: VecDeque::new(),
+                ids: HashSet::new(),
+                window,
+                cap,
+            },
+        }
+    }
+
+    /// The id of the next call: 1, 2, 3, …
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// The token of the next call with progress: 1, 2, 3, …
+    pub(crate) fn next_token(&mut self) -> u64 {
+        self.last_token += 1;
+        self.last_token
+    }
+
+    pub(crate) fn insert(&mut self, id: u64, pending: Pending) {
+        if let Some(timeout) = pending.timeout {
+            self.deadlines.insert((timeout.deadline, id));
+        }
+        self.pending.insert(id, pending);
+    }
+
+    /// Takes a call out, whatever the reason.
+    pub(crate) fn remove(&mut self, id: u64) -> Option<Pending> {
+        let pending = self.pending.remove(&id)?;
+        if let Some(timeout) = pending.timeout {
+            self.deadlines.remove(&(timeout.deadline, id));
+        }
+        if let Some(token) = pending.progress {
+            self.progress.close(token);
+        }
+        Some(pending)
+    }
+
+    /// Gives the call with this progress token more time, where it asked for that.
+    pub(crate) fn renew(&mut self, token: u64, now: Instant) {
+        let Some((&id, pending)) = self
+            .pending
+            .iter_mut()
+            .find(|(_, pending)| pending.progress == Some(token))
+        else {
+            return;
+        };
+        let Some(timeout) = &mut pending.timeout else {
+            return;
+        };
+        let Renewal::OnProgress { until } = timeout.renewal else {
+            return;
+        };
+        let renewed = Timeout::new(now, timeout.after).deadline;
+        let renewed = until.map_or(renewed, |until| renewed.min(until));
+        // The timer may wake for the old deadline; it finds nothing and sleeps again.
+        self.deadlines.remove(&(timeout.deadline, id));
+        self.deadlines.insert((renewed, id));
+        timeout.deadline = renewed;
+    }
+
+    pub(crate) fn method(&self, id: u64) -> Option<Arc<str>> {
+        self.pending.get(&id).map(|pending| Arc::clone(&pending.method))
+    }
+
+    /// The earliest deadline there is.
+    pub(crate) fn earliest(&self) -> Option<Instant> {
+        self.deadlines.first().map(|&(deadline, _)| deadline)
+    }
+
+    /// Takes one call out whose deadline has passed; its id enters the grace table.
+    pub(crate) fn expire(&mut self, now: Instant) -> Option<(u64, Pending)> {
+        let &(deadline, id) = self.deadlines.first()?;
+        if deadline > now {
+            return None;
+        }
+        let pending = self.remove(id)?;
+        self.forgive(id, now);
+        Some((id, pending))
+    }
+
+    /// Remembers an id whose answer may still come.
+    pub(crate) fn forgive(&mut self, id: u64, now: Instant) {
+        self.prune(now);
+        if self.grace.order.len() >= self.grace.cap
+            && let Some((_, oldest)) = self.grace.order.pop_front()
+        {
+            self.grace.ids.remove(&oldest);
+        }
+        self.grace.order.push_back((now, id));
+        self.grace.ids.insert(id);
+    }
+
+    /// Whether an answer to this id is merely late; it may be so once only.
+    pub(crate) fn take_late(&mut self, id: u64, now: Instant) -> bool {
+        self.prune(now);
+        if !self.grace.ids.remove(&id) {
+            return false;
+        }
+        self.grace.order.retain(|&(_, entry)| entry != id);
+        true
+    }
+
+    fn prune(&mut self, now: Instant) {
+        while let Some(&(since, id)) = self.grace.order.front()
+            && now.duration_since(since) >= self.grace.window
+        {
+            self.grace.order.pop_front();
+            self.grace.ids.remove(&id);
+        }
+    }
+
+    /// Takes every call out, oldest first.
+    pub(crate) fn drain(&mut self) -> Vec<(u64, Pending)> {
+        self.deadlines.clear();
+        self.progress = ProgressTable::default();
+        let mut all: Vec<_> = self.pending.drain().collect();
+        all.sort_unstable_by_key(|&(id, _)| id);
+        all
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    pub(crate) fn has_deadline(&self) -> bool {
+        !self.deadlines.is_empty()
+    }
+
+    pub(crate) fn grace_len(&mut self, now: Instant) -> usize {
+        self.prune(now);
+        self.grace.order.len()
+    }
+}

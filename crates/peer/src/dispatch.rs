@@ -1,0 +1,396 @@
+//! From one frame to jobs, resolved calls, immediate answers and log entries.
+//!
+//! Everything here happens on the reading task, in arrival order, and waits for nothing.
+//! Rules: peer spec 4 to 9.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use crate::batch::ReplyTo;
+use crate::encode;
+use crate::envelope::{Envelope, Incoming, Parsed, classify, is_null, parse};
+use crate::error::{CallError, ErrorObject, code};
+use crate::handlers::Handlers;
+use crate::id::{IdKey, WireId};
+use crate::log::{LogEntry, Note};
+use crate::options::{Batches, ParseErrorReply};
+use crate::progress::{self, Delivery};
+use crate::shared::Shared;
+use crate::state::{After, NewRequest, State};
+use crate::stats::Phase;
+
+pub(crate) struct Dispatcher<'a> {
+    shared: &'a Arc<Shared>,
+    handlers: Handlers,
+    /// Whether the framing keeps message boundaries.
+    framed: bool,
+    parse_errors_in_row: u32,
+}
+
+impl<'a> Dispatcher<'a> {
+    pub(crate) fn new(shared: &'a Arc<Shared>, handlers: Handlers, framed: bool) -> Self {
+        Self {
+            shared,
+            handlers,
+            framed,
+            parse_errors_in_row: 0,
+        }
+    }
+
+    /// Takes one frame; returns whether it held JSON.
+    pub(crate) fn frame(&mut self, frame: &[u8], bytes_read: u64) -> bool {
+        self.shared.peek(|state| {
+            state.counters.messages_read += 1;
+            state.counters.bytes_read = bytes_read;
+        });
+        match read(frame, self.shared.options.max_depth) {
+            Ok((text, parsed)) => {
+                self.parse_errors_in_row = 0;
+                self.log_read(text, &parsed);
+                self.message(parsed);
+                true
+            }
+            Err(reason) => {
+                self.parse_error(&reason);
+                false
+            }
+        }
+    }
+
+    fn parse_error(&mut self, reason: &str) {
+        let options = &self.shared.options;
+        self.shared.note(Note::Error(format!("parse error: {reason}")));
+        self.parse_errors_in_row = self.parse_errors_in_row.saturating_add(1);
+        let wanted = match options.parse_error_reply {
+            ParseErrorReply::Never => false,
+            ParseErrorReply::WhenFramed => self.framed,
+            ParseErrorReply::Always => true,
+        };
+        let reply = wanted && self.parse_errors_in_row <= options.max_parse_error_replies;
+        self.shared.with(|state, after| {
+            state.counters.read_errors += 1;
+            if reply && state.phase == Phase::Active {
+                let message =
+                    encode::error(&WireId::NULL, &ErrorObject::new(code::PARSE_ERROR, "Parse error"));
+                state.answer(ReplyTo::Single, message, None, options, after);
+            }
+        });
+    }
+
+    fn log_read(&self, text: &str, parsed: &Parsed<'_>) {
+        if !self.shared.log.is_on() {
+            return;
+        }
+        let redaction = &self.shared.options.redaction;
+        let method = match parsed {
+            Parsed::Object(envelope) if !redaction.is_empty() => self.method_of(envelope),
+            Parsed::Object(_) | Parsed::Array(_) | Parsed::Scalar => None,
+        };
+        self.shared
+            .emit(LogEntry::Read(&redaction.apply(method.as_deref(), text)));
+    }
+
+    /// The method a message belongs to: its own, or that of the call it answers.
+    fn method_of(&self, envelope: &Envelope<'_>) -> Option<String> {
+        if let Some(method) = envelope.method() {
+            return Some(method.into_owned());
+        }
+        let id = own_call(envelope.id()?)?;
+        self.shared
+            .peek(|state| state.calls.method(id))
+            .map(|method| method.as_ref().to_owned())
+    }
+
+    fn message(&self, parsed: Parsed<'_>) {
+        match parsed {
+            Parsed::Object(envelope) => {
+                self.shared.with(|state, after| {
+                    if self.is_open(state, after) {
+                        self.one(&envelope, ReplyTo::Single, state, after);
+                    }
+                });
+            }
+            Parsed::Array(elements) => self.batch(&elements),
+            Parsed::Scalar => {
+                self.shared
+                    .note(Note::Error("message is not an object".to_owned()));
+                reply_invalid(self.shared, "message is not an object");
+            }
+        }
+    }
+
+    /// Whether messages are still taken.
+    #[expect(
+        clippy::unused_self,
+        reason = "reads as a question to the dispatcher beside its siblings"
+    )]
+    fn is_open(&self, state: &State, after: &mut After) -> bool {
+        if state.phase == Phase::Active {
+            return true;
+        }
+        after
+            .notes
+            .push(Note::Debug("message dropped: shutting down".to_owned()));
+        false
+    }
+
+    fn batch(&self, elements: &[&RawValue]) {
+        let options = &self.shared.options;
+        let refusal = match options.batches {
+            Batches::Reject => Some("batches are not supported"),
+            Batches::Accept if elements.is_empty() => Some("empty batch"),
+            Batches::Accept if elements.len() > options.max_batch => Some("batch has too many elements"),
+            Batches::Accept => None,
+        };
+        if let Some(reason) = refusal {
+            self.shared.note(Note::Error(reason.to_owned()));
+            reply_invalid(self.shared, reason);
+            return;
+        }
+        // Parsed outside the lock; a raw element is JSON, so what fails is its shape.
+        let parsed: Vec<_> = elements.iter().map(|raw| parse(raw.get())).collect();
+        self.shared.with(|state, after| {
+            if !self.is_open(state, after) {
+                return;
+            }
+            let batch = state.batches.open();
+            for (element, parsed) in parsed.into_iter().enumerate() {
+                let reply = ReplyTo::Batch { batch, element };
+                match parsed {
+                    Ok(Parsed::Object(envelope)) => self.one(&envelope, reply, state, after),
+                    Ok(Parsed::Array(_) | Parsed::Scalar) | Err(_) => {
+                        self.invalid(
+                            &WireId::NULL,
+                            "batch element is not an object",
+                            reply,
+                            state,
+                            after,
+                        );
+                    }
+                }
+            }
+            if let Some(message) = state.batches.dispatched(batch) {
+                state.answer(ReplyTo::Single, message, None, options, after);
+            }
+        });
+    }
+
+    /// Handles one message object.
+    fn one(&self, envelope: &Envelope<'_>, reply: ReplyTo, state: &mut State, after: &mut After) {
+        let options = &self.shared.options;
+        match classify(envelope, options.version_check, options.null_id) {
+            Incoming::Request { method, id, params } => {
+                self.request(&method, id, params, reply, state, after)
+            }
+            Incoming::Notification { method, params } => self.notification(&method, params, state, after),
+            Incoming::Response { id, result, error } => response(id, result, error, state, after),
+            Incoming::Invalid { id, reason } => self.invalid(&id, reason, reply, state, after),
+            Incoming::Ignored { reason } => after.notes.push(Note::Error(format!("{reason}: ignored"))),
+        }
+    }
+
+    fn invalid(&self, id: &WireId, reason: &str, reply: ReplyTo, state: &mut State, after: &mut After) {
+        after
+            .notes
+            .push(Note::Error(format!("invalid request: {reason}")));
+        let message = encode::error(id, &invalid_request(self.shared, reason));
+        self.refuse(message, reply, state, after);
+    }
+
+    fn refuse(&self, message: Vec<u8>, reply: ReplyTo, state: &mut State, after: &mut After) {
+        expect(reply, state);
+        state.answer(reply, message, None, &self.shared.options, after);
+    }
+
+    fn request(
+        &self,
+        method: &str,
+        id: WireId,
+        params: Option<&RawValue>,
+        reply: ReplyTo,
+        state: &mut State,
+        after: &mut After,
+    ) {
+        let Ok(params) = structured(params) else {
+            state.ordinal();
+            after.notes.push(Note::Error(format!(
+                "params of {method} are neither object nor array"
+            )));
+            let error = ErrorObject::invalid_params("params must be an object or an array");
+            return self.refuse(encode::error(&id, &error), reply, state, after);
+        };
+        let Some((method, entry)) = self.handlers.call(method) else {
+            state.ordinal();
+            after
+                .notes
+                .push(Note::Error(format!("no handler for request {method}")));
+            let error = ErrorObject::method_not_found(method);
+            return self.refuse(encode::error(&id, &error), reply, state, after);
+        };
+        expect(reply, state);
+        let new = NewRequest {
+            method,
+            entry,
+            id,
+            params: params.map(ToOwned::to_owned),
+            reply,
+        };
+        state.admit_request(new, &self.shared.options, after);
+    }
+
+    fn notification(&self, method: &str, params: Option<&RawValue>, state: &mut State, after: &mut After) {
+        let options = &self.shared.options;
+        if method == options.cancel.method {
+            return self.cancel(params, state, after);
+        }
+        if let Some(dialect) = &options.progress
+            && dialect.method == method
+            && let Some((token, value)) = progress::read(dialect, params)
+        {
+            match state.calls.progress.deliver(token, value) {
+                Delivery::Delivered => state.calls.renew(token, Instant::now()),
+                Delivery::NoCall => {
+                    after.notes.push(Note::Debug(format!(
+                        "progress for token {token} that no call has"
+                    )));
+                }
+                Delivery::Full => {
+                    after.notes.push(Note::Debug(format!(
+                        "progress for token {token} dropped: too many wait"
+                    )));
+                }
+            }
+            return;
+        }
+        let Ok(params) = structured(params) else {
+            state.ordinal();
+            after.notes.push(Note::Error(format!(
+                "params of {method} are neither object nor array"
+            )));
+            return;
+        };
+        let Some((method, entry)) = self.handlers.notification(method) else {
+            state.ordinal();
+            if !self.handlers.is_ignored(method) {
+                after
+                    .notes
+                    .push(Note::Error(format!("no handler for notification {method}")));
+            }
+            return;
+        };
+        state.admit_notification(method, entry, params.map(ToOwned::to_owned), options, after);
+    }
+
+    fn cancel(&self, params: Option<&RawValue>, state: &mut State, after: &mut After) {
+        let options = &self.shared.options;
+        let path = &options.cancel.id_path;
+        match params
+            .and_then(|params| member(params, path))
+            .and_then(|id| WireId::parse(&id))
+        {
+            Some(id) => state.cancel(&id, options, after),
+            None => after.notes.push(Note::Error(format!(
+                "{} without an id: ignored",
+                options.cancel.method
+            ))),
+        }
+    }
+}
+
+/// The value at the end of a path of member names.
+fn member(object: &RawValue, path: &[String]) -> Option<Box<RawValue>> {
+    type Members<'a> = std::collections::HashMap<Cow<'a, str>, &'a RawValue>;
+    let mut value = object;
+    for name in path {
+        let members: Members<'_> = serde_json::from_str(value.get()).ok()?;
+        value = members.get(name.as_str()).copied()?;
+    }
+    Some(value.to_owned())
+}
+
+/// Checks a frame and parses it; the error says why it is no message.
+fn read(frame: &[u8], max_depth: usize) -> Result<(&str, Parsed<'_>), String> {
+    let text = std::str::from_utf8(frame).map_err(|error| error.to_string())?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !bobbin_framing::within_depth(text.as_bytes(), max_depth) {
+        return Err(format!("nested deeper than {max_depth}"));
+    }
+    let parsed = parse(text).map_err(|error| error.to_string())?;
+    Ok((text, parsed))
+}
+
+/// `null` is absent, objects and arrays are themselves, the rest is an error.
+fn structured(params: Option<&RawValue>) -> Result<Option<&RawValue>, ()> {
+    let Some(params) = params.filter(|raw| !is_null(raw)) else {
+        return Ok(None);
+    };
+    if params.get().starts_with(['{', '[']) {
+        Ok(Some(params))
+    } else {
+        Err(())
+    }
+}
+
+fn expect(reply: ReplyTo, state: &mut State) {
+    if let ReplyTo::Batch { batch, .. } = reply {
+        state.batches.expect(batch);
+    }
+}
+
+fn invalid_request(shared: &Shared, reason: &str) -> ErrorObject {
+    ErrorObject::new(code::INVALID_REQUEST, shared.options.invalid_request_message).with_detail(reason)
+}
+
+/// Answers `-32600` to a message that has no id.
+pub(crate) fn reply_invalid(shared: &Arc<Shared>, reason: &str) {
+    let message = encode::error(&WireId::NULL, &invalid_request(shared, reason));
+    shared.with(|state, after| {
+        if state.phase == Phase::Active {
+            state.answer(ReplyTo::Single, message, None, &shared.options, after);
+        }
+    });
+}
+
+/// The number of the own call that a response with this id answers.
+fn own_call(id: &RawValue) -> Option<u64> {
+    match WireId::parse(id)?.key()? {
+        IdKey::Int(id) => u64::try_from(id).ok(),
+        IdKey::Decimal { .. } | IdKey::Odd(_) | IdKey::Text(_) => None,
+    }
+}
+
+fn response(
+    id: &RawValue,
+    result: Option<&RawValue>,
+    error: Option<&RawValue>,
+    state: &mut State,
+    after: &mut After,
+) {
+    let call = own_call(id);
+    if let Some(pending) = call.and_then(|call| state.calls.remove(call)) {
+        let outcome = match (error, result) {
+            (Some(error), _) => Err(CallError::Remote(ErrorObject::from_wire(error))),
+            (None, Some(result)) => Ok(result.to_owned()),
+            (None, None) => Ok(RawValue::NULL.to_owned()),
+        };
+        if pending.answer.send(outcome).is_err() {
+            after.notes.push(Note::Debug(format!(
+                "answer to {} came as its caller left",
+                pending.method
+            )));
+        }
+    } else if call.is_some_and(|call| state.calls.take_late(call, Instant::now())) {
+        after.notes.push(Note::Warn(format!(
+            "late response to call id {}: dropped",
+            id.get()
+        )));
+    } else {
+        after.notes.push(Note::Error(format!(
+            "response with unknown id {}: dropped",
+            id.get()
+        )));
+    }
+}

@@ -1,0 +1,204 @@
+//! From one JSON text to what kind of message it is.
+//!
+//! Decides by the *presence* of members on the raw object: params, results and ids stay raw text
+//! borrowed from the frame. Pure. Rules: peer spec 4.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::id::WireId;
+use crate::options::{NullId, VersionCheck};
+
+/// The members of a message that mean something; of duplicates the last one counts.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Envelope<'a> {
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+/// One parsed text.
+#[derive(Debug)]
+pub(crate) enum Parsed<'a> {
+    Object(Envelope<'a>),
+    Array(Vec<&'a RawValue>),
+    Scalar,
+}
+
+/// What a message is, and what it carries.
+#[derive(Debug)]
+pub(crate) enum Incoming<'a> {
+    Request {
+        method: Cow<'a, str>,
+        id: WireId,
+        params: Option<&'a RawValue>,
+    },
+    Notification {
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
+    Response {
+        id: &'a RawValue,
+        result: Option<&'a RawValue>,
+        error: Option<&'a RawValue>,
+    },
+    /// To be answered with `-32600`.
+    Invalid { id: WireId, reason: &'static str },
+    /// To be logged and forgotten.
+    Ignored { reason: &'static str },
+}
+
+/// Parses one message text; the error is a parse error.
+pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, serde_json::Error> {
+    match text.trim_ascii_start().as_bytes().first() {
+        Some(b'{') => serde_json::from_str(text).map(Parsed::Object),
+        Some(b'[') => serde_json::from_str(text).map(Parsed::Array),
+        _ => serde_json::from_str::<&RawValue>(text).map(|_| Parsed::Scalar),
+    }
+}
+
+/// Says what a message object is (peer spec 4.1 and 4.2).
+pub(crate) fn classify<'a>(envelope: &Envelope<'a>, version: VersionCheck, null_id: NullId) -> Incoming<'a> {
+    let echoed = || envelope.id.and_then(WireId::parse).unwrap_or(WireId::NULL);
+    if version == VersionCheck::Strict && !envelope.jsonrpc.is_some_and(is_version_two) {
+        let response = envelope.method.is_none() && (envelope.result.is_some() || envelope.error.is_some());
+        return match envelope.id {
+            Some(_) if !response => Incoming::Invalid {
+                id: echoed(),
+                reason: "jsonrpc member is missing or not \"2.0\"",
+            },
+            Some(_) => Incoming::Ignored {
+                reason: "response with bad jsonrpc member",
+            },
+            None => Incoming::Ignored {
+                reason: "message with bad jsonrpc member and no id",
+            },
+        };
+    }
+    match (envelope.method, envelope.id) {
+        (Some(method), id) => match (string(method), id) {
+            (Some(method), Some(id)) => match WireId::parse(id) {
+                Some(id) if id.is_null() && null_id == NullId::Notification => Incoming::Notification {
+                    method,
+                    params: envelope.params,
+                },
+                Some(id) => Incoming::Request {
+                    method,
+                    id,
+                    params: envelope.params,
+                },
+                None => Incoming::Invalid {
+                    id: WireId::NULL,
+                    reason: "id is not a string or number",
+                },
+            },
+            (Some(method), None) => Incoming::Notification {
+                method,
+                params: envelope.params,
+            },
+            (None, Some(_)) => Incoming::Invalid {
+                id: echoed(),
+                reason: "method is not a string",
+            },
+            (None, None) => Incoming::Ignored {
+                reason: "method is not a string",
+            },
+        },
+        (None, Some(id)) => Incoming::Response {
+            id,
+            result: envelope.result,
+            error: envelope.error.filter(|raw| !is_null(raw)),
+        },
+        (None, None) => Incoming::Ignored {
+            reason: "message has neither method nor id",
+        },
+    }
+}
+
+impl Envelope<'_> {
+    /// The method name, where it is one; for redaction.
+    pub(crate) fn method(&self) -> Option<Cow<'_, str>> {
+        self.method.and_then(string)
+    }
+
+    /// The raw id; for redaction.
+    pub(crate) fn id(&self) -> Option<&RawValue> {
+        self.id
+    }
+}
+
+/// Returns whether the raw value is `null`.
+pub(crate) fn is_null(raw: &RawValue) -> bool {
+    raw.get() == "null"
+}
+
+fn is_version_two(raw: &RawValue) -> bool {
+    raw.get() == r#""2.0""# || string(raw).is_some_and(|version| version == "2.0")
+}
+
+/// The content of a raw string; `None` for anything else, unpaired surrogates included.
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let text = raw.get();
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        serde_json::from_str(text).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(inner))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Member {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EnvelopeVisitor)
+    }
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut envelope = Envelope::default();
+        while let Some(member) = map.next_key()? {
+            let slot = match member {
+                Member::Jsonrpc => &mut envelope.jsonrpc,
+                Member::Id => &mut envelope.id,
+                Member::Method => &mut envelope.method,
+                Member::Params => &mut envelope.params,
+                Member::Result => &mut envelope.result,
+                Member::Error => &mut envelope.error,
+                Member::Other => {
+                    map.next_value::<de::IgnoredAny>()?;
+                    continue;
+                }
+            };
+            *slot = Some(map.next_value()?);
+        }
+        Ok(envelope)
+    }
+}

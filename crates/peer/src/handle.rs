@@ -1,0 +1,377 @@
+//! The handle: what anyone may ask of a connection, from anywhere, for as long as they like.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_framing::CloseReason;
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::calls::{CallResult, Pending, Timeout};
+use crate::context::Extensions;
+use crate::encode;
+use crate::error::{CallError, SendError};
+use crate::layer::Outgoing;
+use crate::log::Note;
+use crate::options::ProgressDialect;
+use crate::outbox::OutFrame;
+use crate::progress::ProgressTable;
+use crate::shared::Shared;
+use crate::state::{After, State};
+use crate::stats::{Phase, Stats};
+use crate::timer;
+
+/// A handle to one connection. Cheap to clone; outlives the connection harmlessly: after the end
+/// every operation returns at once.
+#[derive(Clone)]
+pub struct PeerHandle {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for PeerHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PeerHandle").finish_non_exhaustive()
+    }
+}
+
+impl PeerHandle {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Sends a notification; returns after it was written and flushed.
+    ///
+    /// Params that serialize to `null`, such as `()`, are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::Closed`] when the connection is shutting down, gone, or breaks meanwhile; the
+    /// others when the message itself cannot be sent.
+    pub async fn notify(&self, method: &str, params: impl Serialize + Send) -> Result<(), SendError> {
+        let params = encode::params(&params)?;
+        self.flushed(method, params).await
+    }
+
+    /// Sends a notification without waiting for anything.
+    ///
+    /// # Errors
+    ///
+    /// As [`notify`](Self::notify), and [`SendError::Full`] when the write queue has no room.
+    pub fn try_notify(&self, method: &str, params: impl Serialize) -> Result<(), SendError> {
+        let params = encode::params(&params)?;
+        let message = self.outgoing(method, params)?;
+        let frame = self.frame(None, &message);
+        let size = frame.bytes.len();
+        let sent = self.shared.send_now(size, 1, |_| (vec![frame], ()));
+        sent.inspect_err(|error| self.warn_closed(error, method))
+    }
+
+    /// Sends messages that are encoded already, as one batch of writes; returns after the last one
+    /// was flushed. Nothing else is written between them.
+    ///
+    /// Waits for room for all of them together; an empty queue takes any batch. Layers do not see
+    /// these messages.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::Closed`] when the connection is shutting down, gone, or breaks meanwhile.
+    pub async fn send_batch(&self, frames: Vec<Bytes>) -> Result<(), SendError> {
+        if frames.is_empty() {
+            return Ok(());
+        }
+        let charset = self.shared.options.charset();
+        let mut frames: Vec<_> = frames
+            .into_iter()
+            .map(|bytes| OutFrame::new(charset.convert(bytes)))
+            .collect();
+        let size = frames.iter().map(|frame| frame.bytes.len()).sum();
+        let (done, flushed) = oneshot::channel();
+        if let Some(last) = frames.last_mut() {
+            last.flushed = Some(done);
+        }
+        let count = frames.len();
+        let sent = self.shared.send(size, count, |_| (frames, ())).await;
+        sent.inspect_err(|error| self.warn_closed(error, "a batch of messages"))?;
+        flushed.await.unwrap_or(Err(SendError::Closed))
+    }
+
+    /// Asks the other side and waits for its answer, however long that takes.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] says whether the other side answered with an error or never will answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future gives the call up: the other side is told by a cancel notification
+    /// unless the options say otherwise.
+    pub async fn call<R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: impl Serialize + Send,
+    ) -> Result<R, CallError> {
+        decode(&self.call_raw(method, params, None).await?)
+    }
+
+    /// As [`call`](Self::call), but gives up with [`CallError::TimedOut`] after `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn call_with_timeout<R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: impl Serialize + Send,
+        timeout: Duration,
+    ) -> Result<R, CallError> {
+        decode(&self.call_raw(method, params, Some(timeout)).await?)
+    }
+
+    /// As [`call`](Self::call), with the result as raw JSON.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn call_raw(
+        &self,
+        method: &str,
+        params: impl Serialize + Send,
+        timeout: Option<Duration>,
+    ) -> Result<Box<RawValue>, CallError> {
+        let params = encode::params(&params).map_err(CallError::Send)?;
+        let begin = move |_: &mut ProgressTable, now| (timeout.map(|after| Timeout::new(now, after)), None);
+        self.begin_call(method, params, begin).await?.answer().await
+    }
+
+    /// Begins the shutdown sequence and returns at once.
+    pub fn begin_shutdown(&self) {
+        self.shared.begin_shutdown();
+    }
+
+    /// Begins the shutdown sequence and returns when the connection has stopped: all handlers have
+    /// ended and the last answer is written. Called from one of the connection's own handlers it
+    /// does not wait for that handler.
+    pub async fn shutdown(&self) {
+        let slot = self.shared.current_slot();
+        if let Some(slot) = slot {
+            self.shared.with(|state, after| {
+                state.enter_shutdown(slot);
+                after.changed = true;
+            });
+        }
+        self.shared.begin_shutdown();
+        let own = slot.is_some();
+        self.shared
+            .wait_until(|state| state.phase == Phase::Stopped || (own && state.only_waiters_left()))
+            .await;
+    }
+
+    /// As [`begin_shutdown`](Self::begin_shutdown); a WebSocket is closed with this code and
+    /// reason. The first reason given stands.
+    pub fn close_with(&self, code: u16, reason: impl Into<std::borrow::Cow<'static, str>>) {
+        self.shared.peek(|state| {
+            if state.phase == Phase::Active {
+                state.close_reason = CloseReason::new(code, reason);
+            }
+        });
+        self.shared.begin_shutdown();
+    }
+
+    /// Returns when the connection has stopped.
+    pub async fn closed(&self) {
+        self.shared
+            .wait_until(|state| state.phase == Phase::Stopped)
+            .await;
+    }
+
+    /// Returns how far the connection has come.
+    pub fn phase(&self) -> Phase {
+        self.shared.peek(|state| state.phase)
+    }
+
+    /// Returns a snapshot of the connection's counters.
+    pub fn stats(&self) -> Stats {
+        self.shared.stats()
+    }
+
+    /// Returns the values that belong to this connection.
+    pub fn extensions(&self) -> &Extensions {
+        &self.shared.extensions
+    }
+
+    pub(crate) fn progress_dialect(&self) -> Option<&ProgressDialect> {
+        self.shared.options.progress.as_ref()
+    }
+
+    /// Queues a notification and returns when it is queued.
+    pub(crate) async fn queue_notification(
+        &self,
+        method: &str,
+        params: Option<Vec<u8>>,
+    ) -> Result<(), SendError> {
+        let message = self.outgoing(method, params)?;
+        let frame = self.frame(None, &message);
+        let sent = self
+            .shared
+            .send(frame.bytes.len(), 1, |_| (vec![frame], ()))
+            .await;
+        sent.inspect_err(|error| self.warn_closed(error, method))
+    }
+
+    async fn flushed(&self, method: &str, params: Option<Vec<u8>>) -> Result<(), SendError> {
+        let message = self.outgoing(method, params)?;
+        let mut frame = self.frame(None, &message);
+        let (done, flushed) = oneshot::channel();
+        frame.flushed = Some(done);
+        let sent = self
+            .shared
+            .send(frame.bytes.len(), 1, |_| (vec![frame], ()))
+            .await;
+        sent.inspect_err(|error| self.warn_closed(error, method))?;
+        flushed.await.unwrap_or(Err(SendError::Closed))
+    }
+
+    /// Shows a message to the layers.
+    fn outgoing(&self, method: &str, params: Option<Vec<u8>>) -> Result<Outgoing, SendError> {
+        let mut message = Outgoing {
+            method: method.into(),
+            params: params.map(Bytes::from),
+        };
+        for layer in self
+            .shared
+            .layers
+            .get()
+            .into_iter()
+            .flat_map(|layers| layers.iter())
+        {
+            layer.outgoing(&mut message)?;
+        }
+        Ok(message)
+    }
+
+    fn frame(&self, id: Option<u64>, message: &Outgoing) -> OutFrame {
+        let text = encode::message(id, &message.method, message.params.as_deref());
+        OutFrame {
+            bytes: self.shared.options.charset().finish(text),
+            flushed: None,
+            method: Some(Arc::clone(&message.method)),
+        }
+    }
+
+    fn warn_closed(&self, error: &SendError, what: &str) {
+        if matches!(error, SendError::Closed) {
+            self.shared
+                .note(Note::Warn(format!("{what} not sent: transport shut down")));
+        }
+    }
+
+    /// Queues a call; its answer is waited for with [`Call::answer`]. `begin` says, at the moment
+    /// it is queued, when it gives up and which progress token it has.
+    pub(crate) async fn begin_call(
+        &self,
+        method: &str,
+        params: Option<Vec<u8>>,
+        begin: impl FnOnce(&mut ProgressTable, Instant) -> (Option<Timeout>, Option<u64>) + Send,
+    ) -> Result<Call, CallError> {
+        let message = self.outgoing(method, params).map_err(CallError::Send)?;
+        // The id is not known yet; it has at most 20 digits.
+        let size = message.method.len() + message.params.as_ref().map_or(0, Bytes::len) + 64;
+        let (answer, receiver) = oneshot::channel();
+        let queued = self.shared.send(size, 1, |state| {
+            let id = state.calls.next_id();
+            let frame = self.frame(Some(id), &message);
+            let (timeout, progress) = begin(&mut state.calls.progress, Instant::now());
+            let method = Arc::clone(&message.method);
+            let pending = Pending {
+                method,
+                answer,
+                timeout,
+                progress,
+            };
+            state.calls.insert(id, pending);
+            (vec![frame], (id, timeout.is_some()))
+        });
+        let (id, timed) = queued.await.map_err(|error| {
+            self.warn_closed(&error, method);
+            match error {
+                SendError::Closed => CallError::ShutDown,
+                error => CallError::Send(error),
+            }
+        })?;
+        let call = Call {
+            shared: Arc::clone(&self.shared),
+            id,
+            receiver,
+        };
+        if timed {
+            self.shared.arm_timer();
+        }
+        Ok(call)
+    }
+}
+
+fn decode<R: DeserializeOwned>(result: &RawValue) -> Result<R, CallError> {
+    serde_json::from_str(result.get()).map_err(CallError::Decode)
+}
+
+/// A call on its way; dropping it gives it up.
+#[derive(Debug)]
+pub(crate) struct Call {
+    shared: Arc<Shared>,
+    id: u64,
+    receiver: oneshot::Receiver<CallResult>,
+}
+
+impl Call {
+    pub(crate) async fn answer(mut self) -> CallResult {
+        (&mut self.receiver).await.unwrap_or(Err(CallError::ShutDown))
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.shared.with(|state, after| {
+            if state.calls.remove(self.id).is_some() {
+                state.calls.forgive(self.id, Instant::now());
+                self.shared.cancel_remote(state, self.id, after);
+            }
+        });
+    }
+}
+
+impl Shared {
+    /// Makes the timer look at the deadlines, starting it if this is the first one.
+    fn arm_timer(self: &Arc<Self>) {
+        let first = self.peek(|state| !std::mem::replace(&mut state.timer_running, true));
+        if first {
+            self.runtime.spawn(timer::run(Arc::clone(self)));
+        } else {
+            self.timer.notify_one();
+        }
+    }
+
+    /// Tells the other side that nobody waits for this call any more. Skipped where there is no
+    /// room: it is a courtesy.
+    pub(crate) fn cancel_remote(&self, state: &mut State, id: u64, after: &mut After) {
+        if !self.options.cancel_on_abandon || state.phase != Phase::Active {
+            return;
+        }
+        let dialect = &self.options.cancel;
+        let params = dialect
+            .id_path
+            .iter()
+            .rev()
+            .fold(serde_json::Value::from(id), |value, member| {
+                serde_json::Value::Object([(member.clone(), value)].into_iter().collect())
+            });
+        let message = encode::message(None, &dialect.method, Some(params.to_string().as_bytes()));
+        let bytes = self.options.charset().finish(message);
+        if state.out.has_room(bytes.len(), 1) {
+            state.push(OutFrame::new(bytes), after);
+        }
+    }
+}

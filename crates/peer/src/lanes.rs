@@ -1,0 +1,135 @@
+//! Which work may start now and which waits for other work. Plain data.
+//!
+//! A lane runs one piece of work at a time, in arrival order. A barrier holds everything that
+//! arrived behind it until it has ended. Nothing here runs anything: callers are handed the jobs to
+//! start. Rules: peer spec 8.
+
+use std::collections::VecDeque;
+
+use crate::job::{Job, Slot};
+
+/// How a piece of work stands to others, with the lane by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Track {
+    Concurrent,
+    Lane(usize),
+    Barrier,
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    busy: bool,
+    queue: VecDeque<Job>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    lanes: Vec<Lane>,
+    barrier: Option<Slot>,
+    /// What arrived behind the barrier.
+    held: VecDeque<Job>,
+}
+
+impl Lanes {
+    pub(crate) fn new(lanes: usize) -> Self {
+        Self {
+            lanes: (0..lanes).map(|_| Lane::default()).collect(),
+            barrier: None,
+            held: VecDeque::new(),
+        }
+    }
+
+    /// Takes a job in; gives it back if it may start at once.
+    pub(crate) fn admit(&mut self, job: Job) -> Option<Job> {
+        if self.barrier.is_some() {
+            self.held.push_back(job);
+            return None;
+        }
+        self.route(job)
+    }
+
+    fn route(&mut self, job: Job) -> Option<Job> {
+        match job.track() {
+            Track::Concurrent => Some(job),
+            Track::Barrier => {
+                self.barrier = Some(job.slot);
+                Some(job)
+            }
+            Track::Lane(lane) => {
+                let lane = &mut self.lanes[lane];
+                if lane.busy {
+                    lane.queue.push_back(job);
+                    return None;
+                }
+                lane.busy = true;
+                Some(job)
+            }
+        }
+    }
+
+    /// Notes that a job's future has ended; hands out what may start because of it.
+    pub(crate) fn release(&mut self, slot: Slot, track: Track, mut start: impl FnMut(Job)) {
+        match track {
+            Track::Concurrent => {}
+            Track::Lane(lane) => {
+                let lane = &mut self.lanes[lane];
+                match lane.queue.pop_front() {
+                    Some(job) => start(job),
+                    None => lane.busy = false,
+                }
+            }
+            Track::Barrier if self.barrier == Some(slot) => {
+                self.barrier = None;
+                while self.barrier.is_none() {
+                    let Some(job) = self.held.pop_front() else { break };
+                    if let Some(job) = self.route(job) {
+                        start(job);
+                    }
+                }
+            }
+            Track::Barrier => {}
+        }
+    }
+
+    /// Takes a waiting job out.
+    pub(crate) fn remove(&mut self, slot: Slot, track: Track) -> Option<Job> {
+        let take = |queue: &mut VecDeque<Job>| {
+            let at = queue.iter().position(|job| job.slot == slot)?;
+            queue.remove(at)
+        };
+        let waiting = match track {
+            Track::Lane(lane) => take(&mut self.lanes[lane].queue),
+            Track::Concurrent | Track::Barrier => None,
+        };
+        waiting.or_else(|| take(&mut self.held))
+    }
+
+    /// Takes the oldest waiting notification out that may be dropped, if there is one.
+    pub(crate) fn remove_droppable(&mut self) -> Option<Job> {
+        let oldest = |queue: &VecDeque<Job>| {
+            let at = queue.iter().position(Job::is_droppable)?;
+            Some((queue[at].slot, at))
+        };
+        let in_lanes = self
+            .lanes
+            .iter()
+            .enumerate()
+            .filter_map(|(lane, entry)| oldest(&entry.queue).map(|(slot, at)| (slot, Some(lane), at)));
+        let in_held = oldest(&self.held).map(|(slot, at)| (slot, None, at));
+        let (_, lane, at) = in_lanes.chain(in_held).min_by_key(|&(slot, _, _)| slot)?;
+        match lane {
+            Some(lane) => self.lanes[lane].queue.remove(at),
+            None => self.held.remove(at),
+        }
+    }
+
+    /// Takes every waiting job out, oldest first.
+    pub(crate) fn drain(&mut self) -> Vec<Job> {
+        let mut all: Vec<Job> = self.held.drain(..).collect();
+        for lane in &mut self.lanes {
+            all.extend(lane.queue.drain(..));
+        }
+        all.sort_unstable_by_key(|job| job.slot);
+        all
+    }
+}

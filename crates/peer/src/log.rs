@@ -1,0 +1,146 @@
+//! The log callback: every message and every incident, as they happen.
+//!
+//! Called from library tasks with no lock held, in order per direction. It must be quick; a panic
+//! inside it is caught. Entries: peer spec 13.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// One entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogEntry<'a> {
+    /// An incoming message, raw JSON text: everything that parses, whether valid or not.
+    Read(&'a str),
+    /// A message that was written and flushed, raw JSON text.
+    Write(&'a str),
+    /// A protocol violation, handler failure, unknown response id, read or write error.
+    Error(&'a str),
+    /// A late response, timeout, send dropped or call failed by shutdown, overload.
+    Warn(&'a str),
+    /// Anything else worth a line.
+    Debug(&'a str),
+}
+
+impl LogEntry<'_> {
+    /// Returns the entry's kind by its traditional name, such as `RpcRead`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "RpcRead",
+            Self::Write(_) => "RpcWrite",
+            Self::Error(_) => "RpcError",
+            Self::Warn(_) => "RpcWarn",
+            Self::Debug(_) => "RpcDebug",
+        }
+    }
+
+    /// Returns the message or description.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Read(text)
+            | Self::Write(text)
+            | Self::Error(text)
+            | Self::Warn(text)
+            | Self::Debug(text) => text,
+        }
+    }
+}
+
+/// A log callback.
+pub type LogFn = Arc<dyn Fn(LogEntry<'_>) + Send + Sync>;
+
+/// Combines two callbacks into one that calls both, in order.
+pub fn tee(first: LogFn, second: LogFn) -> LogFn {
+    Arc::new(move |entry| {
+        first(entry);
+        second(entry);
+    })
+}
+
+/// What is blanked in logged messages: method name to JSON pointers into the whole message, such
+/// as `/params/token`, and `/result/token` for the answer to that method.
+#[derive(Debug, Clone, Default)]
+pub struct Redaction(HashMap<String, Vec<String>>);
+
+impl Redaction {
+    /// Adds pointers for a method.
+    #[must_use]
+    pub fn blank<'a>(mut self, method: &str, pointers: impl IntoIterator<Item = &'a str>) -> Self {
+        let entry = self.0.entry(method.to_owned()).or_default();
+        entry.extend(pointers.into_iter().map(str::to_owned));
+        self
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text to log for a message that belongs to `method`.
+    pub(crate) fn apply<'t>(&self, method: Option<&str>, text: &'t str) -> Cow<'t, str> {
+        let Some(pointers) = method.and_then(|method| self.0.get(method)) else {
+            return Cow::Borrowed(text);
+        };
+        // What parses as a message parses here too; if not, nothing of it is shown.
+        let Ok(mut value) = serde_json::from_str::<Value>(text) else {
+            return Cow::Borrowed("redacted");
+        };
+        for pointer in pointers {
+            if let Some(secret) = value.pointer_mut(pointer) {
+                *secret = Value::from("redacted");
+            }
+        }
+        Cow::Owned(value.to_string())
+    }
+}
+
+/// Where the library's entries go.
+#[derive(Clone)]
+pub(crate) struct Log {
+    callback: Option<LogFn>,
+}
+
+impl Log {
+    pub(crate) fn new(callback: Option<LogFn>) -> Self {
+        Self { callback }
+    }
+
+    /// Whether making up an entry for a message is worth the work.
+    pub(crate) fn is_on(&self) -> bool {
+        self.callback.is_some()
+    }
+
+    /// Hands an entry to the callback; returns whether the callback panicked.
+    pub(crate) fn emit(&self, entry: LogEntry<'_>) -> bool {
+        let Some(callback) = &self.callback else {
+            return false;
+        };
+        catch_unwind(AssertUnwindSafe(|| callback(entry))).is_err()
+    }
+}
+
+/// An entry about an incident, made under the lock and emitted after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Note {
+    Error(String),
+    Warn(String),
+    Debug(String),
+}
+
+impl Note {
+    pub(crate) fn entry(&self) -> LogEntry<'_> {
+        match self {
+            Self::Error(text) => LogEntry::Error(text),
+            Self::Warn(text) => LogEntry::Warn(text),
+            Self::Debug(text) => LogEntry::Debug(text),
+        }
+    }
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Log").field("is_on", &self.is_on()).finish()
+    }
+}

@@ -1,0 +1,254 @@
+//! What a connection is asked to be like: every policy and every bound, with its default.
+
+use std::time::Duration;
+
+use crate::error::{ErrorObject, code};
+use crate::log::{LogFn, Redaction};
+
+/// What to do about the `jsonrpc` member of incoming messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VersionCheck {
+    /// It must be `"2.0"`.
+    #[default]
+    Strict,
+    /// It is not looked at.
+    Lenient,
+}
+
+/// What a method with `"id": null` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NullId {
+    /// A request, answered with `"id": null`.
+    #[default]
+    Request,
+    /// A notification.
+    Notification,
+}
+
+/// What to do about incoming arrays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Batches {
+    /// Serve them (JSON-RPC 2.0 section 6).
+    #[default]
+    Accept,
+    /// Answer one `-32600` with `"id": null`.
+    Reject,
+}
+
+/// When a text that is not JSON is answered with `-32700`; never more than
+/// [`PeerOptions::max_parse_error_replies`] times in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParseErrorReply {
+    /// Never; it is only logged.
+    Never,
+    /// Where the framing keeps message boundaries: not on lines.
+    #[default]
+    WhenFramed,
+    /// On every framing.
+    Always,
+}
+
+/// What to do about a message over the size limit, beyond logging it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OversizeReply {
+    /// Nothing.
+    #[default]
+    Never,
+    /// Answer `-32600` with `"id": null`.
+    Always,
+}
+
+/// What end of input does to running handlers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EofPolicy {
+    /// Cancel them at once.
+    #[default]
+    CancelNow,
+    /// Let running and queued work end by itself for at most this long, then cancel.
+    DrainFirst(Duration),
+}
+
+/// The notification that cancels a request, in both directions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CancelDialect {
+    /// Method name.
+    pub method: String,
+    /// Member names from the params down to the id.
+    pub id_path: Vec<String>,
+}
+
+impl Default for CancelDialect {
+    fn default() -> Self {
+        Self {
+            method: "$/cancelRequest".to_owned(),
+            id_path: vec!["id".to_owned()],
+        }
+    }
+}
+
+/// How progress tokens and progress notifications look on this connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgressDialect {
+    /// Method name of the progress notification.
+    pub method: String,
+    /// Member names from a request's params down to its progress token.
+    pub token_path: Vec<String>,
+    /// Member of the notification's params that carries the token.
+    pub token_member: String,
+    /// Member of the notification's params that carries the value; `None` spreads the value, an
+    /// object, over the params themselves.
+    pub value_member: Option<String>,
+}
+
+impl ProgressDialect {
+    /// `$/progress` with `workDoneToken`, as the editor protocols have it.
+    pub fn work_done() -> Self {
+        Self {
+            method: "$/progress".to_owned(),
+            token_path: vec!["workDoneToken".to_owned()],
+            token_member: "token".to_owned(),
+            value_member: Some("value".to_owned()),
+        }
+    }
+
+    /// `notifications/progress` with `_meta.progressToken`, as MCP has it.
+    pub fn meta() -> Self {
+        Self {
+            method: "notifications/progress".to_owned(),
+            token_path: vec!["_meta".to_owned(), "progressToken".to_owned()],
+            token_member: "progressToken".to_owned(),
+            value_member: None,
+        }
+    }
+}
+
+/// Policies and bounds of one connection. Start from [`PeerOptions::default`] or
+/// [`PeerOptions::bridge`] and change fields.
+#[derive(Clone)]
+pub struct PeerOptions {
+    /// Log callback. Default none.
+    pub log: Option<LogFn>,
+    /// What is blanked in logged messages. Default nothing.
+    pub redaction: Redaction,
+    /// Default strict.
+    pub version_check: VersionCheck,
+    /// Default request.
+    pub null_id: NullId,
+    /// Default accept.
+    pub batches: Batches,
+    /// Most elements of an incoming batch. Default 256.
+    pub max_batch: usize,
+    /// Default when framed.
+    pub parse_error_reply: ParseErrorReply,
+    /// Most `-32700` answers in a row without a good message between. Default 8.
+    pub max_parse_error_replies: u32,
+    /// Default never.
+    pub oversize_reply: OversizeReply,
+    /// `message` of our `-32600` answers; the reason goes to `data.detail`. Default
+    /// `Invalid Request`.
+    pub invalid_request_message: &'static str,
+    /// Deepest JSON nesting taken. Default 120; above 126 typed decoding may fail on depth.
+    pub max_depth: usize,
+    /// Read errors without a good message between after which the connection ends. Default 100.
+    pub max_consecutive_errors: u32,
+    /// Requests admitted and not yet answered; one more is answered with
+    /// [`overload_error`](Self::overload_error). Default 1,024.
+    pub max_running_requests: usize,
+    /// The answer to a request too many. Default `-32603` "Server overloaded"; the codes
+    /// made for this belong to the protocol on top.
+    pub overload_error: ErrorObject,
+    /// Notifications waiting in lanes; beyond it one is dropped. Default 10,000.
+    pub max_queued_notifications: usize,
+    /// Bytes of params waiting in lanes with them. Default 16 MiB.
+    pub max_queued_notification_bytes: usize,
+    /// Bytes in the write queue at which senders wait and, when answers alone fill it, the reader
+    /// pauses; also the largest message that can be sent. Default 64 MiB.
+    pub max_queue_bytes: usize,
+    /// Messages in the write queue, likewise. Default 65,536.
+    pub max_queue_messages: usize,
+    /// A write that makes no progress for this long ends the connection. Default none.
+    pub write_stall_timeout: Option<Duration>,
+    /// Longest wait for the last messages to be written once all handlers have ended. Default 2 s.
+    pub flush_grace: Duration,
+    /// Longest wait for handlers once shutdown began; then they are dropped and answered
+    /// `-32603`. Default none.
+    pub drain_timeout: Option<Duration>,
+    /// Default cancel now.
+    pub eof_policy: EofPolicy,
+    /// Default `$/cancelRequest` with `id`.
+    pub cancel: CancelDialect,
+    /// Whether an own call that timed out or whose future was dropped is cancelled at the other
+    /// side. Default true.
+    pub cancel_on_abandon: bool,
+    /// How long a late answer to a call that timed out is only a warning. Default 60 s.
+    pub grace_window: Duration,
+    /// Most ids remembered for that. Default 10,000.
+    pub max_grace_entries: usize,
+    /// Progress support. Default none.
+    pub progress: Option<ProgressDialect>,
+    /// Whether everything beyond ASCII is escaped in what we write. Default false.
+    pub ascii_json: bool,
+    /// Time after which an unfinished incoming message is mentioned in the log, again and again.
+    /// Default 10 s.
+    pub partial_message_notice: Duration,
+}
+
+impl Default for PeerOptions {
+    fn default() -> Self {
+        Self {
+            log: None,
+            redaction: Redaction::default(),
+            version_check: VersionCheck::default(),
+            null_id: NullId::default(),
+            batches: Batches::default(),
+            max_batch: 256,
+            parse_error_reply: ParseErrorReply::default(),
+            max_parse_error_replies: 8,
+            oversize_reply: OversizeReply::default(),
+            invalid_request_message: "Invalid Request",
+            max_depth: bobbin_framing::DEFAULT_MAX_DEPTH,
+            max_consecutive_errors: 100,
+            max_running_requests: 1024,
+            overload_error: ErrorObject::new(code::INTERNAL_ERROR, "Server overloaded"),
+            max_queued_notifications: 10_000,
+            max_queued_notification_bytes: 16 << 20,
+            max_queue_bytes: 64 << 20,
+            max_queue_messages: 65_536,
+            write_stall_timeout: None,
+            flush_grace: Duration::from_secs(2),
+            drain_timeout: None,
+            eof_policy: EofPolicy::default(),
+            cancel: CancelDialect::default(),
+            cancel_on_abandon: true,
+            grace_window: Duration::from_secs(60),
+            max_grace_entries: 10_000,
+            progress: None,
+            ascii_json: false,
+            partial_message_notice: Duration::from_secs(10),
+        }
+    }
+}
+
+impl PeerOptions {
+    /// Options for protocols without batches, such as MCP and ACP.
+    pub fn bridge() -> Self {
+        Self {
+            batches: Batches::Reject,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn charset(&self) -> crate::encode::Charset {
+        if self.ascii_json {
+            crate::encode::Charset::Ascii
+        } else {
+            crate::encode::Charset::Utf8
+        }
+    }
+}
+
+impl std::fmt::Debug for PeerOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PeerOptions").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! The write queue as plain data: messages in the order they will be written.
+//!
+//! Bounded in bytes and messages for senders that can wait; answers are always taken, and it is the
+//! reader that pauses when they pile up. What the writer has taken but not flushed still counts.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use crate::error::SendError;
+
+/// Most bytes in one flush; keeps the framing's own buffer small and stalls noticed early.
+const MAX_BATCH_BYTES: usize = 256 << 10;
+
+/// One message to be written.
+#[derive(Debug)]
+pub(crate) struct OutFrame {
+    pub(crate) bytes: Bytes,
+    /// Told when the message has been flushed, or never will be.
+    pub(crate) flushed: Option<oneshot::Sender<Result<(), SendError>>>,
+    /// The method it belongs to, where the log needs to know.
+    pub(crate) method: Option<Arc<str>>,
+}
+
+impl OutFrame {
+    pub(crate) fn new(bytes: Bytes) -> Self {
+        Self {
+            bytes,
+            flushed: None,
+            method: None,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    queue: VecDeque<OutFrame>,
+    /// Bytes queued and in flight.
+    bytes: usize,
+    /// Messages taken by the writer and not flushed yet.
+    in_flight: usize,
+    max_bytes: usize,
+    max_messages: usize,
+    /// Output is gone: nothing is taken any more.
+    broken: bool,
+    /// Senders in line for room.
+    pub(crate) waiting: usize,
+}
+
+impl Outbox {
+    pub(crate) fn new(max_bytes: usize, max_messages: usize) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            bytes: 0,
+            in_flight: 0,
+            max_bytes,
+            max_messages,
+            broken: false,
+            waiting: 0,
+        }
+    }
+
+    /// Queues a message whatever the queue's size; drops it when the output is gone.
+    pub(crate) fn push(&mut self, frame: OutFrame) {
+        if !self.broken {
+            self.bytes += frame.bytes.len();
+            self.queue.push_back(frame);
+        }
+    }
+
+    /// Whether messages of this many bytes may be added by someone who could wait instead. An
+    /// empty queue takes anything, so that a large batch is not refused for ever.
+    pub(crate) fn has_room(&self, bytes: usize, messages: usize) -> bool {
+        let count = self.queue.len() + self.in_flight;
+        count == 0 || (self.bytes + bytes <= self.max_bytes && count + messages <= self.max_messages)
+    }
+
+    /// Whether the queue is over its bounds, which answers alone can bring about.
+    pub(crate) fn is_congested(&self) -> bool {
+        self.bytes > self.max_bytes || self.queue.len() + self.in_flight > self.max_messages
+    }
+
+    /// Moves the next flush worth of messages into `batch`.
+    pub(crate) fn take(&mut self, batch: &mut Vec<OutFrame>) {
+        let mut size = 0;
+        while size < MAX_BATCH_BYTES {
+            let Some(frame) = self.queue.pop_front() else {
+                break;
+            };
+            size += frame.bytes.len();
+            self.in_flight += 1;
+            batch.push(frame);
+        }
+    }
+
+    /// Accounts for a batch that was flushed.
+    pub(crate) fn done(&mut self, batch: &[OutFrame]) {
+        self.in_flight -= batch.len();
+        self.bytes -= batch.iter().map(|frame| frame.bytes.len()).sum::<usize>();
+    }
+
+    /// Gives the output up; returns what will never be written.
+    pub(crate) fn break_off(&mut self) -> VecDeque<OutFrame> {
+        self.broken = true;
+        self.bytes = 0;
+        self.in_flight = 0;
+        std::mem::take(&mut self.queue)
+    }
+
+    /// Messages behind those being written.
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Bytes queued and in flight.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

@@ -1,0 +1,84 @@
+//! Starting a connection, and the guard that ends it.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bobbin_framing::Transport;
+use tokio::runtime::Handle;
+
+use crate::error::ConfigError;
+use crate::handle::PeerHandle;
+use crate::handlers::Handlers;
+use crate::options::PeerOptions;
+use crate::shared::Shared;
+use crate::{reader, writer};
+
+/// One JSON-RPC connection. Dereferences to its [`PeerHandle`]; dropping it begins the shutdown.
+#[derive(Debug)]
+pub struct Peer {
+    handle: PeerHandle,
+}
+
+impl Peer {
+    /// Starts to speak on `transport`.
+    ///
+    /// `configure` is given the handle before the first byte is read and returns the handlers, which
+    /// may keep it. Must be called within a tokio runtime; reader, writer and handlers run there.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] when the handlers contradict each other.
+    pub fn start(
+        transport: Transport,
+        options: PeerOptions,
+        configure: impl FnOnce(PeerHandle) -> Handlers,
+    ) -> Result<Self, ConfigError> {
+        let runtime = Handle::current();
+        let shared = Arc::new(Shared::new(options, runtime.clone()));
+        let handle = PeerHandle::new(Arc::clone(&shared));
+        let handlers = configure(handle.clone());
+        handlers.check()?;
+        shared.peek(|state| state.set_lanes(handlers.lane_count()));
+        // Set here only, so it cannot have been set before.
+        let _fresh = shared.layers.set(handlers.layers());
+        // Both end by themselves: the reader when input ends or shutdown begins, the writer last of
+        // all, which is what `closed` waits for.
+        runtime.spawn(writer::run(Arc::clone(&shared), transport.writer));
+        runtime.spawn(reader::run(shared, transport.reader, handlers));
+        Ok(Self { handle })
+    }
+
+    /// Starts two peers that are connected in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn pair(
+        near: impl FnOnce(PeerHandle) -> Handlers,
+        far: impl FnOnce(PeerHandle) -> Handlers,
+    ) -> Result<(Self, Self), ConfigError> {
+        let (near_end, far_end) = Transport::memory_pair();
+        let near = Self::start(near_end, PeerOptions::default(), near)?;
+        let far = Self::start(far_end, PeerOptions::default(), far)?;
+        Ok((near, far))
+    }
+
+    /// Returns a handle that may be kept.
+    pub fn handle(&self) -> PeerHandle {
+        self.handle.clone()
+    }
+}
+
+impl Deref for Peer {
+    type Target = PeerHandle;
+
+    fn deref(&self) -> &PeerHandle {
+        &self.handle
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.handle.begin_shutdown();
+    }
+}

@@ -1,0 +1,202 @@
+//! Progress: tokens in params, values in notifications, as the connection's dialect has them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::calls::{Renewal, Timeout};
+use crate::encode;
+use crate::error::{CallError, SendError};
+use crate::handle::{Call, PeerHandle};
+use crate::options::ProgressDialect;
+
+/// Values one call may have waiting; beyond it the newest is dropped with a debug entry.
+const MAX_WAITING_VALUES: usize = 256;
+
+/// The token in a request's params.
+pub(crate) fn token_in(dialect: &ProgressDialect, params: Option<&RawValue>) -> Option<Value> {
+    let params: Value = serde_json::from_str(params?.get()).ok()?;
+    let token = dialect
+        .token_path
+        .iter()
+        .try_fold(&params, |value, member| value.get(member))?;
+    (token.is_string() || token.is_number()).then(|| token.clone())
+}
+
+/// Params of a progress notification.
+pub(crate) fn params(
+    dialect: &ProgressDialect,
+    token: &Value,
+    value: &impl Serialize,
+) -> Result<Vec<u8>, SendError> {
+    let value = serde_json::to_value(value)?;
+    let mut params = match (&dialect.value_member, value) {
+        (Some(member), value) => Map::from_iter([(member.clone(), value)]),
+        (None, Value::Object(members)) => members,
+        (None, _) => return Err(SendError::NotStructured),
+    };
+    params.insert(dialect.token_member.clone(), token.clone());
+    Ok(serde_json::to_vec(&params)?)
+}
+
+/// Puts a token into the params of a call of our own.
+pub(crate) fn insert_token(
+    dialect: &ProgressDialect,
+    token: u64,
+    params: &impl Serialize,
+) -> Result<Vec<u8>, SendError> {
+    let mut params = match serde_json::to_value(params)? {
+        Value::Null => Value::Object(Map::new()),
+        object @ Value::Object(_) => object,
+        _ => return Err(SendError::NotStructured),
+    };
+    let mut place = &mut params;
+    for member in &dialect.token_path {
+        let Value::Object(members) = place else {
+            return Err(SendError::NotStructured);
+        };
+        place = members
+            .entry(member.clone())
+            .or_insert_with(|| Value::Object(Map::new()));
+    }
+    *place = Value::from(token);
+    Ok(serde_json::to_vec(&params)?)
+}
+
+/// The token and the value of an incoming progress notification.
+pub(crate) fn read(dialect: &ProgressDialect, params: Option<&RawValue>) -> Option<(u64, Value)> {
+    let Value::Object(mut members) = serde_json::from_str(params?.get()).ok()? else {
+        return None;
+    };
+    let token = members.remove(&dialect.token_member)?.as_u64()?;
+    let value = match &dialect.value_member {
+        Some(member) => members.remove(member).unwrap_or(Value::Null),
+        None => Value::Object(members),
+    };
+    Some((token, value))
+}
+
+/// Where the values of our own calls go; plain data.
+#[derive(Debug, Default)]
+pub(crate) struct ProgressTable {
+    open: HashMap<u64, mpsc::Sender<Value>>,
+}
+
+/// What became of a progress value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    Delivered,
+    /// No call has this token, or its call has ended.
+    NoCall,
+    /// Its call has too many values waiting.
+    Full,
+}
+
+impl ProgressTable {
+    pub(crate) fn open(&mut self, token: u64, values: mpsc::Sender<Value>) {
+        self.open.insert(token, values);
+    }
+
+    pub(crate) fn close(&mut self, token: u64) {
+        self.open.remove(&token);
+    }
+
+    pub(crate) fn deliver(&mut self, token: u64, value: Value) -> Delivery {
+        match self.open.get(&token).map(|sender| sender.try_send(value)) {
+            None | Some(Err(mpsc::error::TrySendError::Closed(_))) => Delivery::NoCall,
+            Some(Err(mpsc::error::TrySendError::Full(_))) => Delivery::Full,
+            Some(Ok(())) => Delivery::Delivered,
+        }
+    }
+}
+
+/// How long a call with progress may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProgressDeadline {
+    /// Time without an answer after which the call gives up; none by default.
+    pub timeout: Option<Duration>,
+    /// Whether each progress value starts that time anew. Default false.
+    pub renew: bool,
+    /// Time after which the call gives up in any case; only looked at with `renew`.
+    pub cap: Option<Duration>,
+}
+
+impl ProgressDeadline {
+    fn at(self, now: Instant) -> Option<Timeout> {
+        let mut timeout = Timeout::new(now, self.timeout?);
+        if self.renew {
+            let until = self.cap.map(|cap| Timeout::new(now, cap).deadline);
+            timeout.renewal = Renewal::OnProgress { until };
+        }
+        Some(timeout)
+    }
+}
+
+/// A call on its way that yields progress values. Dropping it gives the call up.
+#[derive(Debug)]
+pub struct ProgressCall {
+    call: Call,
+    values: mpsc::Receiver<Value>,
+}
+
+impl ProgressCall {
+    /// Waits for the next progress value; `None` once the call has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: a value is taken or it is not.
+    pub async fn next(&mut self) -> Option<Value> {
+        self.values.recv().await
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`PeerHandle::call`].
+    pub async fn answer<R: DeserializeOwned>(self) -> Result<R, CallError> {
+        let result = self.call.answer().await?;
+        serde_json::from_str(result.get()).map_err(CallError::Decode)
+    }
+}
+
+impl PeerHandle {
+    /// Asks the other side for an answer and for progress on the way to it.
+    ///
+    /// The connection's [`ProgressDialect`] says where the token goes; without one there are no
+    /// values. At most 256 values wait; beyond that the newest is dropped. Returns when the call is
+    /// queued.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn call_with_progress(
+        &self,
+        method: &str,
+        params: impl Serialize + Send,
+        deadline: ProgressDeadline,
+    ) -> Result<ProgressCall, CallError> {
+        let (sender, values) = mpsc::channel(MAX_WAITING_VALUES);
+        let Some(dialect) = self.progress_dialect() else {
+            let params = encode::params(&params).map_err(CallError::Send)?;
+            let call = self
+                .begin_call(method, params, move |_, now| (deadline.at(now), None))
+                .await?;
+            return Ok(ProgressCall { call, values });
+        };
+        let token = self.shared.peek(|state| state.calls.next_token());
+        let params = insert_token(dialect, token, &params).map_err(CallError::Send)?;
+        let begin = move |table: &mut ProgressTable, now| {
+            table.open(token, sender);
+            (deadline.at(now), Some(token))
+        };
+        let call = self.begin_call(method, Some(params), begin).await?;
+        Ok(ProgressCall { call, values })
+    }
+}

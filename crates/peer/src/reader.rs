@@ -1,0 +1,160 @@
+//! The reading task: frames in, through the checks, to where they belong.
+//!
+//! It owns the handler tables and the reading half, and drops both when input is let go. It never waits for a
+//! handler; it pauses only while answers fill the write queue, so that a far end that asks without
+//! reading is held at the queue's bound.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bobbin_framing::{FrameReader, FramingError};
+use bytes::Bytes;
+use tokio::time::{Instant, Sleep, sleep, timeout};
+
+use crate::dispatch::Dispatcher;
+use crate::handlers::Handlers;
+use crate::log::Note;
+use crate::options::{EofPolicy, OversizeReply};
+use crate::shared::Shared;
+use crate::stats::{Phase, millis};
+use crate::writer::describe;
+
+/// One turn of the reader.
+enum Turn {
+    Frame(Bytes),
+    Error(FramingError),
+    End,
+    /// Shutdown has begun.
+    Stop,
+}
+
+/// Reads until input ends or shutdown begins, then sees to the shutdown.
+pub(crate) async fn run(shared: Arc<Shared>, reader: Box<dyn FrameReader>, handlers: Handlers) {
+    let ended = read(&shared, reader, handlers).await;
+    if ended {
+        end_of_input(&shared).await;
+    }
+    shared.begin_shutdown();
+}
+
+/// Returns whether it was the input that ended.
+async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: Handlers) -> bool {
+    let mut dispatcher = Dispatcher::new(shared, handlers, reader.keeps_boundaries());
+    let mut stop = pin!(shared.stop.cancelled());
+    let mut notice = Notice::default();
+    let mut errors_in_row = 0_u32;
+    loop {
+        if shared.peek(|state| state.out.is_congested()) && !wait_for_room(shared).await {
+            return false;
+        }
+        let turn = poll_fn(|cx| {
+            if stop.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Turn::Stop);
+            }
+            let turn = match reader.poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => Turn::Frame(frame),
+                Poll::Ready(Some(Err(error))) => Turn::Error(error),
+                Poll::Ready(None) => Turn::End,
+                Poll::Pending => {
+                    notice.poll(cx, shared, reader.is_partial());
+                    return Poll::Pending;
+                }
+            };
+            notice.clear();
+            Poll::Ready(turn)
+        })
+        .await;
+        let good = match turn {
+            Turn::Stop => return false,
+            Turn::End => return true,
+            Turn::Frame(frame) => dispatcher.frame(&frame, reader.bytes_read()),
+            Turn::Error(error) => {
+                read_error(shared, &error);
+                false
+            }
+        };
+        errors_in_row = if good { 0 } else { errors_in_row + 1 };
+        if errors_in_row >= shared.options.max_consecutive_errors {
+            shared.note(Note::Error(format!(
+                "{errors_in_row} read errors in a row: connection given up"
+            )));
+            return true;
+        }
+        // A far end that never lets the buffer run dry must not keep this thread to itself.
+        tokio::task::consume_budget().await;
+    }
+}
+
+/// Waits until the write queue is within its bounds; returns whether reading goes on.
+async fn wait_for_room(shared: &Arc<Shared>) -> bool {
+    loop {
+        let mut room = pin!(shared.room.notified());
+        room.as_mut().enable();
+        if shared.stop.is_cancelled() {
+            return false;
+        }
+        if !shared.peek(|state| state.out.is_congested()) {
+            return true;
+        }
+        // Shutdown notifies too.
+        room.await;
+    }
+}
+
+fn read_error(shared: &Arc<Shared>, error: &FramingError) {
+    shared.peek(|state| state.counters.read_errors += 1);
+    shared.note(Note::Error(format!("read error: {}", describe(error))));
+    if matches!(error, FramingError::TooLarge { .. })
+        && shared.options.oversize_reply == OversizeReply::Always
+    {
+        crate::dispatch::reply_invalid(shared, "message too large");
+    }
+}
+
+/// What end of input does before the shutdown sequence begins.
+async fn end_of_input(shared: &Arc<Shared>) {
+    shared.note(Note::Debug("end of input".to_owned()));
+    let EofPolicy::DrainFirst(patience) = shared.options.eof_policy else {
+        return;
+    };
+    shared.with(|state, after| {
+        state.input_ended = true;
+        // Their answers cannot come any more, and handlers may be waiting for them.
+        state.fail_calls(after);
+    });
+    let drained = shared.wait_until(|state| state.is_idle() || state.phase != Phase::Active);
+    // Too late is as good as done: what still runs is cancelled next.
+    let _in_time = timeout(patience, drained).await;
+}
+
+/// Mentions, now and then, that a message stands unfinished.
+#[derive(Default)]
+struct Notice {
+    timer: Option<(Instant, Pin<Box<Sleep>>)>,
+}
+
+impl Notice {
+    fn poll(&mut self, cx: &mut Context<'_>, shared: &Shared, partial: bool) {
+        if !partial {
+            self.timer = None;
+            return;
+        }
+        let period = shared.options.partial_message_notice;
+        let (since, timer) = self
+            .timer
+            .get_or_insert_with(|| (Instant::now(), Box::pin(sleep(period))));
+        while timer.as_mut().poll(cx).is_ready() {
+            let age = millis(since.elapsed());
+            shared.note(Note::Debug(format!(
+                "an incoming message stands unfinished for {age} ms"
+            )));
+            *timer = Box::pin(sleep(period));
+        }
+    }
+
+    fn clear(&mut self) {
+        self.timer = None;
+    }
+}

@@ -1,0 +1,137 @@
+//! The duty to answer one request.
+
+use std::mem;
+use std::sync::Arc;
+
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::encode::{self, RawJson};
+use crate::error::{ErrorObject, HandlerError};
+use crate::id::WireId;
+use crate::job::Slot;
+use crate::log::Note;
+use crate::shared::Shared;
+
+/// The one answer to a request, to be given by whoever holds this.
+///
+/// Answering queues the answer at once, without waiting: whatever anyone sends on the connection
+/// afterwards is behind it. A responder dropped unused answers `-32603`, or `-32800` when the
+/// request was cancelled. An answer to a request that is gone already goes nowhere.
+pub struct Responder {
+    shared: Arc<Shared>,
+    slot: Slot,
+    id: WireId,
+    method: Arc<str>,
+    token: CancellationToken,
+    done: bool,
+}
+
+impl Responder {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        slot: Slot,
+        id: WireId,
+        method: Arc<str>,
+        token: CancellationToken,
+    ) -> Self {
+        Self {
+            shared,
+            slot,
+            id,
+            method,
+            token,
+            done: false,
+        }
+    }
+
+    /// Returns the id of the request.
+    pub fn id(&self) -> &WireId {
+        &self.id
+    }
+
+    /// Returns the method of the request.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// Returns the token that is cancelled when the request is.
+    pub fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    /// Answers with a result; one that cannot be serialized becomes `-32603`.
+    pub fn ok(mut self, result: impl Serialize) {
+        match encode::answer(&self.id, &result) {
+            Ok(message) => self.send(message),
+            Err(error) => self.give_error(HandlerError::from(error)),
+        }
+    }
+
+    /// Answers with a result that is JSON text already: `Bytes`, `Box<RawValue>`, `String` and so on.
+    pub fn ok_raw(mut self, result: impl RawJson) {
+        self.send(encode::answer_raw(&self.id, result.json()));
+    }
+
+    /// Answers with an error object.
+    pub fn err(mut self, error: ErrorObject) {
+        self.give_error(HandlerError::Rpc(error));
+    }
+
+    /// Answers with whatever a handler failed with; what is foreign to JSON-RPC is logged in full
+    /// and answered by type name only.
+    pub fn fail(mut self, error: HandlerError) {
+        self.give_error(error);
+    }
+
+    fn give_error(&mut self, error: HandlerError) {
+        let object = match error {
+            HandlerError::Rpc(object) => object,
+            HandlerError::Cancelled => ErrorObject::cancelled(),
+            HandlerError::Foreign { type_name, text } => {
+                self.shared.note(Note::Error(format!(
+                    "handler for {} failed: {type_name}: {text}",
+                    self.method
+                )));
+                ErrorObject::internal(type_name)
+            }
+        };
+        self.send(encode::error(&self.id, &object));
+    }
+
+    fn send(&mut self, message: Vec<u8>) {
+        if !mem::replace(&mut self.done, true) {
+            self.shared.respond(self.slot, &self.id, &self.method, message);
+        }
+    }
+}
+
+impl Drop for Responder {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        let object = if self.token.is_cancelled() {
+            ErrorObject::cancelled()
+        } else if std::thread::panicking() {
+            // Whoever catches the panic logs it.
+            ErrorObject::internal("panic")
+        } else {
+            self.shared.note(Note::Error(format!(
+                "request {} was never answered by its handler",
+                self.method
+            )));
+            ErrorObject::internal("no answer")
+        };
+        self.send(encode::error(&self.id, &object));
+    }
+}
+
+impl std::fmt::Debug for Responder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Responder")
+            .field("method", &self.method)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,249 @@
+//! Running handlers: at most one task per handler, none where a first poll is enough.
+//!
+//! A handler that was registered as deferred is polled once by whoever starts it; everything else
+//! runs on a task of its own. Tasks end by themselves: each ends with its handler, or with the
+//! request's token or the connection's `abandon` token, and every way out goes through [`Running`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use futures_util::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::context::{CallContext, NotificationContext};
+use crate::error::HandlerError;
+use crate::handle::PeerHandle;
+use crate::handlers::HandlerFuture;
+use crate::job::{Job, Slot, Target};
+use crate::lanes::Track;
+use crate::layer::{NextCall, NextNotification};
+use crate::log::Note;
+use crate::responder::Responder;
+use crate::shared::Shared;
+use crate::state::After;
+
+tokio::task_local! {
+    /// The handler being polled: its connection, by address, and its slot.
+    static CURRENT: (usize, Slot);
+}
+
+/// What a running handler's future came to.
+type Ended = Result<Result<(), HandlerError>, Box<dyn std::any::Any + Send>>;
+
+/// A job whose future exists; its drop is the end of it, whatever the way.
+struct Running {
+    shared: Arc<Shared>,
+    slot: Slot,
+    track: Track,
+    method: Arc<str>,
+    token: CancellationToken,
+    drops_on_cancel: bool,
+    ended: bool,
+}
+
+impl Running {
+    fn new(shared: Arc<Shared>, job: &Job) -> Self {
+        Self {
+            shared,
+            slot: job.slot,
+            track: job.track(),
+            method: Arc::clone(&job.method),
+            token: job.token.clone(),
+            drops_on_cancel: job.drops_on_cancel(),
+            ended: false,
+        }
+    }
+
+    fn scope(&self) -> (usize, Slot) {
+        (address(&self.shared), self.slot)
+    }
+
+    /// Logs how the handler ended and frees its place; what comes next is the caller's to do.
+    fn finish(mut self, ended: Option<Ended>) -> After {
+        match ended {
+            Some(Ok(Ok(()))) | None => {}
+            Some(Ok(Err(HandlerError::Rpc(error)))) => self.report(&format!("failed: {error}")),
+            Some(Ok(Err(HandlerError::Cancelled))) => self.report("was cancelled"),
+            Some(Ok(Err(HandlerError::Foreign { type_name, text }))) => {
+                self.report(&format!("failed: {type_name}: {text}"));
+            }
+            Some(Err(panic)) => self.report(&format!("panicked: {}", panic_text(panic.as_ref()))),
+        }
+        self.release()
+    }
+
+    fn report(&self, what: &str) {
+        self.shared
+            .note(Note::Error(format!("handler for {} {what}", self.method)));
+    }
+
+    fn release(&mut self) -> After {
+        let mut after = After::default();
+        if !std::mem::replace(&mut self.ended, true) {
+            let options = &self.shared.options;
+            self.shared
+                .peek(|state| state.end_future(self.slot, self.track, options, &mut after));
+        }
+        after
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let after = self.release();
+        self.shared.settle(after);
+    }
+}
+
+fn address(shared: &Arc<Shared>) -> usize {
+    Arc::as_ptr(shared).addr()
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}
+
+/// Calls the handler; the future is not polled yet.
+fn create(shared: &Arc<Shared>, job: Job) -> Result<HandlerFuture, Box<dyn std::any::Any + Send>> {
+    let peer = PeerHandle::new(Arc::clone(shared));
+    let Job {
+        slot,
+        ordinal,
+        method,
+        params,
+        token,
+        target,
+    } = job;
+    let layers = shared.layers.get().filter(|layers| !layers.is_empty()).cloned();
+    catch_unwind(AssertUnwindSafe(move || match target {
+        Target::Call { id, entry } => {
+            let responder = Responder::new(
+                Arc::clone(&peer.shared),
+                slot,
+                id.clone(),
+                Arc::clone(&method),
+                token.clone(),
+            );
+            let cx = CallContext {
+                method,
+                params,
+                id,
+                ordinal,
+                token,
+                peer,
+            };
+            match layers {
+                None => (entry.run)(cx, responder),
+                Some(layers) => NextCall::new(layers, entry).run(cx, responder),
+            }
+        }
+        Target::Notification { entry } => {
+            let cx = NotificationContext {
+                method,
+                params,
+                ordinal,
+                token,
+                peer,
+            };
+            match layers {
+                None => (entry.run)(cx),
+                Some(layers) => NextNotification::new(layers, entry).run(cx),
+            }
+        }
+    }))
+}
+
+impl Shared {
+    /// The slot of the handler that is calling, if one of this connection is.
+    pub(crate) fn current_slot(self: &Arc<Self>) -> Option<Slot> {
+        let (connection, slot) = CURRENT.try_with(|current| *current).ok()?;
+        (connection == address(self)).then_some(slot)
+    }
+
+    /// Starts a job. Returns what is left to do if it ended at once.
+    pub(crate) fn start(self: &Arc<Self>, job: Job) -> Option<After> {
+        if !job.is_inline() {
+            self.runtime.spawn(drive(Arc::clone(self), job));
+            return None;
+        }
+        let running = Running::new(Arc::clone(self), &job);
+        let polled = CURRENT.sync_scope(running.scope(), || {
+            let mut future = create(self, job)?;
+            // Whoever takes the future over polls it again, so this waker may be deaf.
+            let mut cx = Context::from_waker(Waker::noop());
+            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx)))? {
+                Poll::Ready(result) => Ok(Ok(result)),
+                Poll::Pending => Ok(Err(future)),
+            }
+        });
+        match polled {
+            Ok(Ok(result)) => Some(running.finish(Some(Ok(result)))),
+            Err(panic) => Some(running.finish(Some(Err(panic)))),
+            Ok(Err(future)) => {
+                self.runtime.spawn(async move {
+                    let shared = Arc::clone(&running.shared);
+                    let after = carry(running, future).await;
+                    shared.settle(after);
+                });
+                None
+            }
+        }
+    }
+}
+
+/// Runs a job, then those its end releases as long as that is one after the other.
+async fn drive(shared: Arc<Shared>, job: Job) {
+    let mut next = Some(job);
+    while let Some(job) = next.take() {
+        let running = Running::new(Arc::clone(&shared), &job);
+        // Told to stop before it began: it never runs.
+        let mut after = if running.token.is_cancelled() {
+            CURRENT.sync_scope(running.scope(), || refuse(&shared, job));
+            running.finish(None)
+        } else {
+            match CURRENT.sync_scope(running.scope(), || create(&shared, job)) {
+                Ok(future) => carry(running, future).await,
+                Err(panic) => running.finish(Some(Err(panic))),
+            }
+        };
+        if after.start.len() == 1 && after.start.front().is_some_and(|job| !job.is_inline()) {
+            next = after.start.pop_front();
+        }
+        shared.settle(after);
+    }
+}
+
+/// Answers a request that was cancelled between being started and being polled.
+fn refuse(shared: &Arc<Shared>, job: Job) {
+    if let Target::Call { id, .. } = job.target {
+        drop(Responder::new(
+            Arc::clone(shared),
+            job.slot,
+            id,
+            job.method,
+            job.token,
+        ));
+    }
+}
+
+/// Polls a handler to its end, or until it is to be dropped.
+async fn carry(running: Running, future: HandlerFuture) -> After {
+    let stop = if running.drops_on_cancel {
+        running.token.clone()
+    } else {
+        running.shared.abandon.clone()
+    };
+    let work = CURRENT.scope(running.scope(), AssertUnwindSafe(future).catch_unwind());
+    // The handler first: one that is done despite the cancel has its answer sent.
+    let ended = tokio::select! {
+        biased;
+        ended = work => Some(ended),
+        () = stop.cancelled() => None,
+    };
+    running.finish(ended)
+}

@@ -1,0 +1,297 @@
+//! What the tasks of a connection and its handles share: the state behind its mutex, and the means
+//! to tell each other about changes.
+//!
+//! The mutex is held for short, waitless sections only; [`Shared::with`] is the way in, and does what
+//! is left to do once it is released.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, OnceCell, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::context::Extensions;
+use crate::error::SendError;
+use crate::id::WireId;
+use crate::job::Slot;
+use crate::layer::Layers;
+use crate::log::{Log, LogEntry, Note};
+use crate::options::PeerOptions;
+use crate::outbox::OutFrame;
+use crate::state::{After, State};
+use crate::stats::{Phase, Stats, millis};
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) options: PeerOptions,
+    pub(crate) log: Log,
+    pub(crate) extensions: Extensions,
+    /// Set once, before the first message.
+    pub(crate) layers: OnceCell<Layers>,
+    /// Where handlers run.
+    pub(crate) runtime: Handle,
+    started: Instant,
+    /// The write queue has something, or is to be closed.
+    pub(crate) out_ready: Notify,
+    /// The write queue has become shorter.
+    pub(crate) room: Notify,
+    /// Senders wait for room one by one, so that they get it in the order they came.
+    turn: Semaphore,
+    /// Phase, running work or drain progress changed.
+    changed: Notify,
+    /// An earlier deadline was set.
+    pub(crate) timer: Notify,
+    /// Cancelled when shutdown begins.
+    pub(crate) stop: CancellationToken,
+    /// Cancelled when handlers that do not end are given up.
+    pub(crate) abandon: CancellationToken,
+    /// Cancelled when no handler is left.
+    pub(crate) closing: CancellationToken,
+}
+
+impl Shared {
+    pub(crate) fn new(options: PeerOptions, runtime: Handle) -> Self {
+        Self {
+            state: Mutex::new(State::new(&options, 0)),
+            log: Log::new(options.log.clone()),
+            options,
+            extensions: Extensions::default(),
+            layers: OnceCell::new(),
+            runtime,
+            started: Instant::now(),
+            out_ready: Notify::new(),
+            room: Notify::new(),
+            turn: Semaphore::new(1),
+            changed: Notify::new(),
+            timer: Notify::new(),
+            stop: CancellationToken::new(),
+            abandon: CancellationToken::new(),
+            closing: CancellationToken::new(),
+        }
+    }
+
+    /// Works on the state, then does what that leaves to do.
+    pub(crate) fn with<T>(self: &Arc<Self>, work: impl FnOnce(&mut State, &mut After) -> T) -> T {
+        let mut after = After::default();
+        let value = work(&mut self.state.lock(), &mut after);
+        self.settle(after);
+        value
+    }
+
+    /// Looks at the state, or changes it in ways nobody waits for.
+    pub(crate) fn peek<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut self.state.lock())
+    }
+
+    /// Does what could not be done under the lock, jobs to start included.
+    pub(crate) fn settle(self: &Arc<Self>, mut after: After) {
+        self.announce(&mut after);
+        // A loop, not recursion: jobs that end at once may release long queues.
+        let mut start = after.start;
+        while let Some(job) = start.pop_front() {
+            if let Some(mut more) = self.start(job) {
+                self.announce(&mut more);
+                start.append(&mut more.start);
+            }
+        }
+    }
+
+    /// Everything in `after` except the jobs to start.
+    fn announce(&self, after: &mut After) {
+        for note in after.notes.drain(..) {
+            self.note(note);
+        }
+        for token in after.cancel.drain(..) {
+            token.cancel();
+        }
+        if after.stop {
+            self.stop.cancel();
+            self.room.notify_waiters();
+        }
+        if after.closing {
+            self.closing.cancel();
+        }
+        if after.write {
+            self.out_ready.notify_one();
+        }
+        if after.changed {
+            self.changed.notify_waiters();
+        }
+        after.discard.clear();
+    }
+
+    /// Logs an incident.
+    pub(crate) fn note(&self, note: Note) {
+        match &note {
+            Note::Error(text) | Note::Warn(text) => tracing::debug!(target: "bobbin_peer", "{text}"),
+            Note::Debug(text) => tracing::trace!(target: "bobbin_peer", "{text}"),
+        }
+        self.emit(note.entry());
+    }
+
+    pub(crate) fn emit(&self, entry: LogEntry<'_>) {
+        if self.log.emit(entry) {
+            self.state.lock().counters.log_panics += 1;
+        }
+    }
+
+    /// Waits until the state is as wanted; looks again whenever something changed.
+    pub(crate) async fn wait_until(&self, wanted: impl Fn(&State) -> bool) {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if wanted(&self.state.lock()) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Answers a request on behalf of its responder.
+    pub(crate) fn respond(self: &Arc<Self>, slot: Slot, id: &WireId, method: &str, message: Vec<u8>) {
+        let limit = self.options.max_queue_bytes;
+        let message = if message.len() > limit {
+            self.note(Note::Error(format!(
+                "answer to {method} is over the limit of {limit} bytes"
+            )));
+            crate::encode::error(id, &crate::error::ErrorObject::internal("answer too large"))
+        } else {
+            message
+        };
+        let answered = self.with(|state, after| state.respond(slot, message, &self.options, after));
+        if !answered {
+            self.note(Note::Debug(format!(
+                "answer to {method} id {id} came after the request had ended"
+            )));
+        }
+    }
+
+    /// Queues messages when there is room for them, in the order callers came.
+    ///
+    /// `make` runs under the lock, once, and makes the messages.
+    pub(crate) async fn send<T>(
+        self: &Arc<Self>,
+        bytes: usize,
+        messages: usize,
+        make: impl FnOnce(&mut State) -> (Vec<OutFrame>, T) + Send,
+    ) -> Result<T, SendError> {
+        let limit = self.options.max_queue_bytes;
+        if messages == 1 && bytes > limit {
+            return Err(SendError::TooLarge { size: bytes, limit });
+        }
+        let mut make = Some(make);
+        if let Some(sent) = self.try_send(bytes, messages, Turn::Fresh, &mut make)? {
+            return Ok(sent);
+        }
+        let _in_line = InLine::enter(self);
+        let _turn = self.turn.acquire().await.map_err(|_| SendError::Closed)?;
+        loop {
+            let mut room = std::pin::pin!(self.room.notified());
+            room.as_mut().enable();
+            if let Some(sent) = self.try_send(bytes, messages, Turn::Mine, &mut make)? {
+                return Ok(sent);
+            }
+            room.await;
+        }
+    }
+
+    /// As [`send`](Self::send), where there is room now.
+    pub(crate) fn send_now<T>(
+        self: &Arc<Self>,
+        bytes: usize,
+        messages: usize,
+        make: impl FnOnce(&mut State) -> (Vec<OutFrame>, T),
+    ) -> Result<T, SendError> {
+        self.try_send(bytes, messages, Turn::Fresh, &mut Some(make))?
+            .ok_or(SendError::Full)
+    }
+
+    fn try_send<T>(
+        self: &Arc<Self>,
+        bytes: usize,
+        messages: usize,
+        turn: Turn,
+        make: &mut Option<impl FnOnce(&mut State) -> (Vec<OutFrame>, T)>,
+    ) -> Result<Option<T>, SendError> {
+        self.with(|state, after| {
+            if state.phase != Phase::Active {
+                return Err(SendError::Closed);
+            }
+            let in_order = turn == Turn::Mine || state.out.waiting == 0;
+            if !in_order || !state.out.has_room(bytes, messages) {
+                return Ok(None);
+            }
+            let Some(make) = make.take() else { return Ok(None) };
+            let (frames, value) = make(state);
+            for frame in frames {
+                state.push(frame, after);
+            }
+            Ok(Some(value))
+        })
+    }
+
+    /// Begins the shutdown sequence.
+    pub(crate) fn begin_shutdown(self: &Arc<Self>) {
+        self.with(|state, after| state.begin_shutdown(&self.options, after));
+    }
+
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let uptime_ms = millis(self.uptime());
+        self.peek(|state| {
+            let (calls, notifications) = state.running();
+            let counters = state.counters;
+            Stats {
+                phase: state.phase,
+                write_queue_length: state.out.len(),
+                pending_outbound_call_count: state.calls.len(),
+                running_inbound_request_count: calls + notifications,
+                timer_armed: state.calls.has_deadline(),
+                recently_timed_out_call_count: state.grace_len(),
+                running_notification_count: notifications,
+                queued_inbound_count: state.waiting(),
+                write_queue_bytes: state.out.bytes(),
+                bytes_read: counters.bytes_read,
+                bytes_written: counters.bytes_written,
+                messages_read: counters.messages_read,
+                messages_written: counters.messages_written,
+                read_errors: counters.read_errors,
+                calls_timed_out: counters.calls_timed_out,
+                log_panics: counters.log_panics,
+                last_ordinal: state.last_ordinal(),
+                uptime_ms,
+            }
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Just arrived: goes behind everyone who waits.
+    Fresh,
+    /// First in line.
+    Mine,
+}
+
+/// Counts a sender that waits for room, for as long as it does.
+struct InLine<'a>(&'a Shared);
+
+impl<'a> InLine<'a> {
+    fn enter(shared: &'a Shared) -> Self {
+        shared.peek(|state| state.out.waiting += 1);
+        Self(shared)
+    }
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        self.0.peek(|state| state.out.waiting -= 1);
+    }
+}

@@ -1,0 +1,551 @@
+//! Everything about a connection that changes, as plain data with its rules.
+//!
+//! Lives in one mutex (see `shared`). No method here waits, calls a handler, or calls back: what has to
+//! happen outside the lock is collected in an [`After`]. The bounds: admitted requests and waiting
+//! notifications by options, answers by the reader's pause, own calls by their callers.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use bobbin_framing::CloseReason;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::batch::{Batches, ReplyTo};
+use crate::calls::Calls;
+use crate::encode;
+use crate::error::{CallError, ErrorObject};
+use crate::handlers::{CallEntry, NotificationEntry};
+use crate::id::{IdKey, WireId};
+use crate::job::{Job, Slot, Target};
+use crate::lanes::{Lanes, Track};
+use crate::log::Note;
+use crate::options::PeerOptions;
+use crate::outbox::{OutFrame, Outbox};
+use crate::stats::{Counters, Phase};
+
+/// What is left to do once the lock is released.
+#[derive(Debug, Default)]
+pub(crate) struct After {
+    pub(crate) notes: Vec<Note>,
+    pub(crate) cancel: Vec<CancellationToken>,
+    pub(crate) start: VecDeque<Job>,
+    /// Jobs that will not run; dropped outside, since that may run a handler's destructors.
+    pub(crate) discard: Vec<Job>,
+    /// The writer has something to do.
+    pub(crate) write: bool,
+    /// Something that waiters look at has changed.
+    pub(crate) changed: bool,
+    /// Shutdown has begun.
+    pub(crate) stop: bool,
+    /// No handler is left: flush and close.
+    pub(crate) closing: bool,
+}
+
+/// A request or notification from its admission to its end.
+#[derive(Debug)]
+struct Entry {
+    track: Track,
+    /// Whom to answer; taken by the answer.
+    request: Option<Open>,
+    is_call: bool,
+    token: CancellationToken,
+    cancelled: bool,
+    drops_on_cancel: bool,
+    stage: Stage,
+    /// Its handler waits for the shutdown it has asked for.
+    in_shutdown: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    id: WireId,
+    reply: ReplyTo,
+    method: Arc<str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// In a lane or behind a barrier.
+    Waiting { bytes: usize },
+    /// Its future exists.
+    Running,
+    /// Its future has ended; the answer is still to come.
+    HandedOn,
+}
+
+/// An incoming request that has a handler.
+pub(crate) struct NewRequest {
+    pub(crate) method: Arc<str>,
+    pub(crate) entry: Arc<CallEntry>,
+    pub(crate) id: WireId,
+    pub(crate) params: Option<Box<RawValue>>,
+    pub(crate) reply: ReplyTo,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) phase: Phase,
+    /// Input has ended, and running work is given time to end.
+    pub(crate) input_ended: bool,
+    closing: bool,
+    abandoned: bool,
+    entries: HashMap<Slot, Entry>,
+    by_id: HashMap<IdKey, Slot>,
+    last_slot: Slot,
+    next_ordinal: i64,
+    lanes: Lanes,
+    /// Started calls without answer.
+    running_calls: usize,
+    running_notifications: usize,
+    waiting_calls: usize,
+    waiting_notifications: usize,
+    waiting_bytes: usize,
+    /// Futures that exist.
+    active: usize,
+    pub(crate) calls: Calls,
+    pub(crate) timer_running: bool,
+    pub(crate) out: Outbox,
+    pub(crate) batches: Batches,
+    pub(crate) counters: Counters,
+    pub(crate) close_reason: CloseReason,
+}
+
+impl State {
+    pub(crate) fn new(options: &PeerOptions, lanes: usize) -> Self {
+        Self {
+            phase: Phase::Active,
+            input_ended: false,
+            closing: false,
+            abandoned: false,
+            entries: HashMap::new(),
+            by_id: HashMap::new(),
+            last_slot: 0,
+            next_ordinal: 0,
+            lanes: Lanes::new(lanes),
+            running_calls: 0,
+            running_notifications: 0,
+            waiting_calls: 0,
+            waiting_notifications: 0,
+            waiting_bytes: 0,
+            active: 0,
+            calls: Calls::new(options.grace_window, options.max_grace_entries),
+            timer_running: false,
+            out: Outbox::new(options.max_queue_bytes, options.max_queue_messages),
+            batches: Batches::default(),
+            counters: Counters::default(),
+            close_reason: CloseReason::default(),
+        }
+    }
+
+    /// Lanes are known only after the configure function ran with a handle to this state.
+    pub(crate) fn set_lanes(&mut self, lanes: usize) {
+        self.lanes = Lanes::new(lanes);
+    }
+
+    /// The next ordinal.
+    pub(crate) fn ordinal(&mut self) -> i64 {
+        let ordinal = self.next_ordinal;
+        self.next_ordinal += 1;
+        ordinal
+    }
+
+    pub(crate) fn last_ordinal(&self) -> i64 {
+        self.next_ordinal - 1
+    }
+
+    pub(crate) fn running(&self) -> (usize, usize) {
+        (self.running_calls, self.running_notifications)
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting_calls + self.waiting_notifications
+    }
+
+    /// Whether no work is running or waiting.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.waiting() == 0 && self.is_drained()
+    }
+
+    fn is_drained(&self) -> bool {
+        self.abandoned || (self.running_calls == 0 && self.active == 0)
+    }
+
+    /// Queues a message that does not wait for room.
+    pub(crate) fn push(&mut self, frame: OutFrame, after: &mut After) {
+        self.out.push(frame);
+        after.write = true;
+    }
+
+    /// Queues an answer, or files it with its batch.
+    pub(crate) fn answer(
+        &mut self,
+        reply: ReplyTo,
+        message: Vec<u8>,
+        method: Option<Arc<str>>,
+        options: &PeerOptions,
+        after: &mut After,
+    ) {
+        let complete = match reply {
+            ReplyTo::Single => Some(message),
+            ReplyTo::Batch { batch, element } => self.batches.file(batch, element, message),
+        };
+        if let Some(message) = complete {
+            let bytes = options.charset().finish(message);
+            self.push(
+                OutFrame {
+                    bytes,
+                    flushed: None,
+                    method,
+                },
+                after,
+            );
+        }
+    }
+
+    /// Takes a request in: to be started, queued, or refused.
+    pub(crate) fn admit_request(&mut self, new: NewRequest, options: &PeerOptions, after: &mut After) {
+        let ordinal = self.ordinal();
+        let key = new.id.key();
+        let refusal = if key.as_ref().is_some_and(|key| self.by_id.contains_key(key)) {
+            after
+                .notes
+                .push(Note::Error(format!("request id {} is still running", new.id)));
+            let error = ErrorObject::new(
+                crate::error::code::INVALID_REQUEST,
+                options.invalid_request_message,
+            );
+            Some(error.with_detail("a request with this id is still running"))
+        } else if self.running_calls + self.waiting_calls >= options.max_running_requests {
+            after.notes.push(Note::Warn(format!(
+                "overloaded: refused {} id {}",
+                new.method, new.id
+            )));
+            Some(options.overload_error.clone())
+        } else {
+            None
+        };
+        if let Some(error) = refusal {
+            let message = encode::error(&new.id, &error);
+            self.answer(new.reply, message, Some(new.method), options, after);
+            return;
+        }
+        let slot = self.next_slot();
+        if let Some(key) = key {
+            self.by_id.insert(key, slot);
+        }
+        let job = Job {
+            slot,
+            ordinal,
+            method: new.method,
+            params: new.params,
+            token: CancellationToken::new(),
+            target: Target::Call {
+                id: new.id.clone(),
+                entry: new.entry,
+            },
+        };
+        let bytes = job.params_len();
+        self.waiting_calls += 1;
+        let open = Open {
+            id: new.id,
+            reply: new.reply,
+            method: Arc::clone(&job.method),
+        };
+        self.enter(&job, Some(open), Stage::Waiting { bytes });
+        if let Some(job) = self.lanes.admit(job) {
+            self.start(job, after);
+        }
+    }
+
+    /// Takes a notification in: to be started, queued, or dropped.
+    pub(crate) fn admit_notification(
+        &mut self,
+        method: Arc<str>,
+        entry: Arc<NotificationEntry>,
+        params: Option<Box<RawValue>>,
+        options: &PeerOptions,
+        after: &mut After,
+    ) {
+        let ordinal = self.ordinal();
+        let slot = self.next_slot();
+        let target = Target::Notification { entry };
+        let job = Job {
+            slot,
+            ordinal,
+            method,
+            params,
+            token: CancellationToken::new(),
+            target,
+        };
+        let bytes = job.params_len();
+        self.waiting_notifications += 1;
+        self.waiting_bytes += bytes;
+        self.enter(&job, None, Stage::Waiting { bytes });
+        if let Some(job) = self.lanes.admit(job) {
+            self.start(job, after);
+        } else if self.waiting_notifications > options.max_queued_notifications
+            || self.waiting_bytes > options.max_queued_notification_bytes
+        {
+            let victim = self.lanes.remove_droppable();
+            if let Some(job) = victim.or_else(|| self.remove_waiting(slot)) {
+                after.notes.push(Note::Warn(format!(
+                    "too many notifications wait: dropped {}",
+                    job.method
+                )));
+                self.forget_waiting(&job);
+                after.discard.push(job);
+            }
+        }
+    }
+
+    fn next_slot(&mut self) -> Slot {
+        self.last_slot += 1;
+        self.last_slot
+    }
+
+    fn enter(&mut self, job: &Job, request: Option<Open>, stage: Stage) {
+        let entry = Entry {
+            track: job.track(),
+            is_call: request.is_some(),
+            request,
+            token: job.token.clone(),
+            cancelled: false,
+            drops_on_cancel: match &job.target {
+                Target::Call { entry, .. } => entry.drops_on_cancel,
+                Target::Notification { entry } => entry.drops_on_cancel,
+            },
+            stage,
+            in_shutdown: false,
+        };
+        self.entries.insert(job.slot, entry);
+    }
+
+    /// Moves a job from waiting to running; its future exists from here on.
+    fn start(&mut self, job: Job, after: &mut After) {
+        let Some(entry) = self.entries.get_mut(&job.slot) else {
+            return;
+        };
+        let Stage::Waiting { bytes } = entry.stage else {
+            return;
+        };
+        entry.stage = Stage::Running;
+        self.active += 1;
+        if entry.is_call {
+            self.waiting_calls -= 1;
+            self.running_calls += 1;
+        } else {
+            self.waiting_notifications -= 1;
+            self.waiting_bytes -= bytes;
+            self.running_notifications += 1;
+        }
+        after.start.push_back(job);
+    }
+
+    fn remove_waiting(&mut self, slot: Slot) -> Option<Job> {
+        let track = self.entries.get(&slot)?.track;
+        self.lanes.remove(slot, track)
+    }
+
+    /// Clears the books of a job that was taken out of its lane; returns whom to answer.
+    fn forget_waiting(&mut self, job: &Job) -> Option<Open> {
+        let entry = self.entries.remove(&job.slot)?;
+        if entry.is_call {
+            self.waiting_calls -= 1;
+        } else {
+            self.waiting_notifications -= 1;
+            self.waiting_bytes -= job.params_len();
+        }
+        let open = entry.request?;
+        self.release_id(&open.id, job.slot);
+        Some(open)
+    }
+
+    fn release_id(&mut self, id: &WireId, slot: Slot) {
+        if let Some(key) = id.key()
+            && self.by_id.get(&key) == Some(&slot)
+        {
+            self.by_id.remove(&key);
+        }
+    }
+
+    /// Answers a running request, once. Returns whether there was anything to answer.
+    pub(crate) fn respond(
+        &mut self,
+        slot: Slot,
+        message: Vec<u8>,
+        options: &PeerOptions,
+        after: &mut After,
+    ) -> bool {
+        let Some(entry) = self.entries.get_mut(&slot) else {
+            return false;
+        };
+        let Some(open) = entry.request.take() else {
+            return false;
+        };
+        let ended = entry.stage == Stage::HandedOn;
+        self.running_calls -= 1;
+        if ended {
+            self.entries.remove(&slot);
+        }
+        self.release_id(&open.id, slot);
+        self.answer(open.reply, message, Some(open.method), options, after);
+        self.settle_down(after);
+        true
+    }
+
+    /// Notes that a job's future is gone, however it ended.
+    pub(crate) fn end_future(&mut self, slot: Slot, track: Track, options: &PeerOptions, after: &mut After) {
+        if let Some(entry) = self.entries.get_mut(&slot)
+            && entry.stage == Stage::Running
+        {
+            entry.stage = Stage::HandedOn;
+            self.active -= 1;
+            let (cancelled, open) = (entry.cancelled && entry.drops_on_cancel, entry.request.is_some());
+            if !entry.is_call {
+                self.running_notifications -= 1;
+            }
+            if !open {
+                self.entries.remove(&slot);
+            } else if cancelled {
+                self.answer_cancelled(slot, options, after);
+            }
+        }
+        let mut released = Vec::new();
+        self.lanes.release(slot, track, |job| released.push(job));
+        for job in released {
+            self.start(job, after);
+        }
+        self.settle_down(after);
+    }
+
+    /// Answers a request with `-32800` in its handler's stead.
+    fn answer_cancelled(&mut self, slot: Slot, options: &PeerOptions, after: &mut After) {
+        let Some(open) = self.entries.get(&slot).and_then(|entry| entry.request.as_ref()) else {
+            return;
+        };
+        let message = encode::error(&open.id, &ErrorObject::cancelled());
+        self.respond(slot, message, options, after);
+    }
+
+    /// Cancels the request with this id, if there is one.
+    pub(crate) fn cancel(&mut self, id: &WireId, options: &PeerOptions, after: &mut After) {
+        let Some(slot) = id.key().and_then(|key| self.by_id.get(&key).copied()) else {
+            return;
+        };
+        if let Some(job) = self.remove_waiting(slot) {
+            self.refuse_waiting(job, options, after);
+            return;
+        }
+        self.cancel_running(slot, options, after);
+    }
+
+    fn cancel_running(&mut self, slot: Slot, options: &PeerOptions, after: &mut After) {
+        let Some(entry) = self.entries.get_mut(&slot) else {
+            return;
+        };
+        entry.cancelled = true;
+        after.cancel.push(entry.token.clone());
+        if entry.stage == Stage::HandedOn && entry.drops_on_cancel {
+            self.answer_cancelled(slot, options, after);
+        }
+    }
+
+    /// Ends a job that was taken out of its lane without having run.
+    fn refuse_waiting(&mut self, job: Job, options: &PeerOptions, after: &mut After) {
+        match self.forget_waiting(&job) {
+            Some(open) => {
+                let message = encode::error(&open.id, &ErrorObject::cancelled());
+                self.answer(open.reply, message, Some(open.method), options, after);
+            }
+            None => after
+                .notes
+                .push(Note::Debug(format!("{} dropped: shutting down", job.method))),
+        }
+        after.discard.push(job);
+    }
+
+    /// Fails every own call.
+    pub(crate) fn fail_calls(&mut self, after: &mut After) {
+        for (id, pending) in self.calls.drain() {
+            after.notes.push(Note::Warn(format!(
+                "call {} id {id} failed: transport shut down",
+                pending.method
+            )));
+            // A caller that went away does not care.
+            let _gone = pending.answer.send(Err(CallError::ShutDown));
+        }
+    }
+
+    /// Leaves `Active`: steps 1 to 3 of the shutdown sequence, and the rest if nothing runs.
+    pub(crate) fn begin_shutdown(&mut self, options: &PeerOptions, after: &mut After) {
+        if self.phase != Phase::Active {
+            return;
+        }
+        self.phase = Phase::ShuttingDown;
+        after.stop = true;
+        after.changed = true;
+        self.fail_calls(after);
+        for job in self.lanes.drain() {
+            self.refuse_waiting(job, options, after);
+        }
+        let mut slots: Vec<_> = self.entries.keys().copied().collect();
+        slots.sort_unstable();
+        for slot in slots {
+            self.cancel_running(slot, options, after);
+        }
+        self.settle_down(after);
+    }
+
+    /// Gives up on handlers that do not end; answers for them.
+    pub(crate) fn abandon(&mut self, options: &PeerOptions, after: &mut After) {
+        let mut slots: Vec<_> = self.entries.keys().copied().collect();
+        slots.sort_unstable();
+        for slot in slots {
+            let Some(entry) = self.entries.get_mut(&slot) else {
+                continue;
+            };
+            let Some(open) = &entry.request else { continue };
+            after
+                .notes
+                .push(Note::Error(format!("request id {} did not end in time", open.id)));
+            let message = encode::error(&open.id, &ErrorObject::internal("handler did not end in time"));
+            self.respond(slot, message, options, after);
+        }
+        self.abandoned = true;
+        self.settle_down(after);
+    }
+
+    /// Goes on with the shutdown sequence when the last handler has ended, and wakes who waits for it.
+    fn settle_down(&mut self, after: &mut After) {
+        if self.phase == Phase::ShuttingDown && !self.closing && self.is_drained() {
+            self.closing = true;
+            after.closing = true;
+            after.write = true;
+        }
+        after.changed |= self.input_ended || self.phase != Phase::Active;
+    }
+
+    /// Whether the output may be closed once it is written.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// Marks a handler as waiting for the shutdown it asked for.
+    pub(crate) fn enter_shutdown(&mut self, slot: Slot) {
+        if let Some(entry) = self.entries.get_mut(&slot) {
+            entry.in_shutdown = true;
+        }
+    }
+
+    /// Whether every handler left is one that waits for the shutdown itself.
+    pub(crate) fn only_waiters_left(&self) -> bool {
+        self.entries.values().all(|entry| entry.in_shutdown)
+    }
+
+    /// Ids in the grace table.
+    pub(crate) fn grace_len(&mut self) -> usize {
+        self.calls.grace_len(Instant::now())
+    }
+}

@@ -1,0 +1,74 @@
+//! Counters and the snapshot of them.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// How far a connection has come. There is no way back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Phase {
+    /// Reads, dispatches, writes.
+    Active,
+    /// Takes no more input; waits for handlers to end and writes their answers.
+    ShuttingDown,
+    /// Nothing is left; every waiter has been released.
+    Stopped,
+}
+
+/// Counters that only grow.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Counters {
+    pub(crate) bytes_read: u64,
+    pub(crate) bytes_written: u64,
+    pub(crate) messages_read: u64,
+    pub(crate) messages_written: u64,
+    pub(crate) read_errors: u64,
+    pub(crate) calls_timed_out: u64,
+    pub(crate) log_panics: u64,
+}
+
+/// A connection's state at one moment (peer spec 12).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// How far the connection has come.
+    pub phase: Phase,
+    /// Messages behind those being written.
+    pub write_queue_length: usize,
+    /// Own calls without answer.
+    pub pending_outbound_call_count: usize,
+    /// Handlers at work, of requests and notifications; a request counts until it is answered.
+    pub running_inbound_request_count: usize,
+    /// Whether an own call with a deadline is pending.
+    pub timer_armed: bool,
+    /// Ids whose late answer would be no surprise.
+    pub recently_timed_out_call_count: usize,
+    /// Of the running handlers, those of notifications.
+    pub running_notification_count: usize,
+    /// Requests and notifications that wait for others to end.
+    pub queued_inbound_count: usize,
+    /// Bytes of messages queued and being written.
+    pub write_queue_bytes: usize,
+    /// Bytes taken from the transport.
+    pub bytes_read: u64,
+    /// Bytes given to the transport.
+    pub bytes_written: u64,
+    /// Frames received, good or bad.
+    pub messages_read: u64,
+    /// Frames written and flushed.
+    pub messages_written: u64,
+    /// Read and parse errors.
+    pub read_errors: u64,
+    /// Own calls that passed their deadline.
+    pub calls_timed_out: u64,
+    /// Log callbacks that panicked.
+    pub log_panics: u64,
+    /// Ordinal of the last request or notification; -1 before the first.
+    pub last_ordinal: i64,
+    /// Age of the connection in milliseconds.
+    pub uptime_ms: u64,
+}
+
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
