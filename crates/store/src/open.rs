@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::SqlitePool;
+use sqlx::{ConnectOptions, SqlitePool};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
 use crate::{StepObserver, StoreError};
@@ -57,7 +57,9 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         })
         .busy_timeout(BUSY_TIMEOUT)
         .foreign_keys(true)
-        .optimize_on_close(false, None);
+        .optimize_on_close(false, None)
+        // A log line per statement costs more than many statements.
+        .disable_statement_logging();
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
         .idle_timeout(None)
