@@ -61,10 +61,10 @@ impl ContentLengthDecoder {
         }
     }
 
-    fn lose(&mut self, reason: &'static str) -> Option<Result<Bytes, FramingError>> {
+    fn lose(&mut self, reason: &'static str) -> Result<Bytes, FramingError> {
         self.state = State::Resync { dropped: 0 };
         self.scanned = 0;
-        Some(Err(FramingError::Header(reason)))
+        Err(FramingError::Header(reason))
     }
 
     /// Takes one header line; `Some` is an item to yield, `None` means look again.
@@ -77,7 +77,7 @@ impl ContentLengthDecoder {
         if line.len() > self.limits.max_header_line_bytes {
             // Left in the buffer for the search, minus what makes it match itself.
             buf.advance(1);
-            return self.lose("header line too long");
+            return Some(self.lose("header line too long"));
         }
         if line.trim_ascii().is_empty() {
             buf.advance(end + 1);
@@ -93,7 +93,7 @@ impl ContentLengthDecoder {
         let too_many = block.lines > self.limits.max_header_lines;
         let mistake = match header::parse(line) {
             // The line is left in the buffer: a header may follow later in it.
-            Field::Garbage => return self.lose("not a header line"),
+            Field::Garbage => return Some(self.lose("not a header line")),
             _ if too_many => Some("too many header lines"),
             Field::Length(Some(length)) if length <= MAX_ANNOUNCED => {
                 let same = block.length.is_none_or(|before| before == length);
@@ -109,7 +109,7 @@ impl ContentLengthDecoder {
         };
         buf.advance(end + 1);
         self.scanned = 0;
-        mistake.and_then(|reason| self.lose(reason))
+        mistake.map(|reason| self.lose(reason))
     }
 
     fn end_of_block(&mut self) -> Option<Result<Bytes, FramingError>> {
@@ -118,7 +118,7 @@ impl ContentLengthDecoder {
         };
         let limit = self.limits.max_body_bytes;
         match (block.length, block.charset) {
-            (None, _) => self.lose("no content length"),
+            (None, _) => Some(self.lose("no content length")),
             (Some(0), _) => Some(Err(FramingError::EmptyMessage)),
             (Some(left), Some(charset)) => {
                 self.state = State::Skip {
@@ -176,7 +176,7 @@ impl Decode for ContentLengthDecoder {
                     } else if buf.len() > self.limits.max_header_line_bytes + 1 {
                         // As for a line that is there in full.
                         buf.advance(1);
-                        return self.lose("header line too long");
+                        return Some(self.lose("header line too long"));
                     } else {
                         self.scanned = buf.len();
                         return None;

@@ -11,8 +11,9 @@ use bobbin_wire::method::{notification, server_request};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use crate::channels::Channels;
 use crate::convert::{self, ToolExecutions};
-use crate::encode::{self, Kind};
+use crate::encode::{self, Kind, Numbers};
 
 /// Notifications that a client without `streamingSupport` does not get (01 §5).
 const STREAMING: [&str; 4] = [
@@ -27,6 +28,7 @@ pub(crate) struct Native {
     client: wire::ClientInfo,
     capabilities: wire::ClientCapabilities,
     opted_out: HashSet<String>,
+    channels: Channels,
 }
 
 impl Native {
@@ -40,7 +42,13 @@ impl Native {
         if !params.capabilities.streaming_support {
             opted_out.extend(STREAMING.map(str::to_owned));
         }
+        let own = if params.capabilities.acp_extensions.is_some() {
+            "acp"
+        } else {
+            "cli"
+        };
         Self {
+            channels: Channels::new(own),
             client: params.client_info,
             capabilities: params.capabilities,
             opted_out,
@@ -68,18 +76,19 @@ impl Native {
         &self.client.name
     }
 
-    /// Returns the channel of a Turn this client starts in somebody else's Thread (03 §1.1).
-    pub(crate) fn channel(&self) -> &'static str {
-        if self.capabilities.acp_extensions.is_some() {
-            "acp"
-        } else {
-            "cli"
-        }
+    /// Returns the channels that this client's Turns come through.
+    pub(crate) fn channels(&self) -> &Channels {
+        &self.channels
     }
 
     fn kind(&self) -> Kind {
         Kind {
             tool_executions: self.tool_executions(),
+            numbers: if self.capabilities.event_cursors {
+                Numbers::Shown
+            } else {
+                Numbers::Hidden
+            },
         }
     }
 }

@@ -10,7 +10,7 @@ pub(crate) fn of(error: &CoreError) -> RpcError {
     match error {
         CoreError::Refused(refusal) => of_refusal(refusal),
         CoreError::Store(source) => {
-            tracing::error!(error = %source, "a change could not be stored");
+            tracing::error!(error = %source, "the store could not do what was asked");
             RpcError::internal_error(match **source {
                 bobbin_core::StoreError::DiskFull => "The disk is full; nothing was changed.",
                 bobbin_core::StoreError::CorruptEvent { .. }
@@ -22,7 +22,7 @@ pub(crate) fn of(error: &CoreError) -> RpcError {
                 | bobbin_core::StoreError::Conflict { .. }
                 | bobbin_core::StoreError::Closed
                 | bobbin_core::StoreError::Database(_) => {
-                    "The change could not be stored; nothing was changed."
+                    "The store could not do what was asked; nothing was changed."
                 }
             })
         }

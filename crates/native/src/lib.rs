@@ -3,6 +3,7 @@
 //! [`serve`] runs one connection from its handshake to its end. No state machine of its own beside the
 //! handshake: Threads and Turns live in the core, cursors in the session.
 
+mod channels;
 mod connection;
 mod convert;
 mod dialect;

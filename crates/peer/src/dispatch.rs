@@ -62,7 +62,7 @@ impl<'a> Dispatcher<'a> {
 
     fn parse_error(&mut self, reason: &str) {
         let options = &self.shared.options;
-        self.shared.note(Note::Error(format!("parse error: {reason}")));
+        self.shared.note(&Note::Error(format!("parse error: {reason}")));
         self.parse_errors_in_row = self.parse_errors_in_row.saturating_add(1);
         let wanted = match options.parse_error_reply {
             ParseErrorReply::Never => false,
@@ -116,7 +116,7 @@ impl<'a> Dispatcher<'a> {
             Parsed::Array(elements) => self.batch(&elements),
             Parsed::Scalar => {
                 self.shared
-                    .note(Note::Error("message is not an object".to_owned()));
+                    .note(&Note::Error("message is not an object".to_owned()));
                 reply_invalid(self.shared, "message is not an object");
             }
         }
@@ -146,7 +146,7 @@ impl<'a> Dispatcher<'a> {
             Batches::Accept => None,
         };
         if let Some(reason) = refusal {
-            self.shared.note(Note::Error(reason.to_owned()));
+            self.shared.note(&Note::Error(reason.to_owned()));
             reply_invalid(self.shared, reason);
             return;
         }
@@ -183,7 +183,7 @@ impl<'a> Dispatcher<'a> {
         let options = &self.shared.options;
         match classify(envelope, options.version_check, options.null_id) {
             Incoming::Request { method, id, params } => {
-                self.request(&method, id, params, reply, state, after)
+                self.request(&method, id, params, reply, state, after);
             }
             Incoming::Notification { method, params } => self.notification(&method, params, state, after),
             Incoming::Response { id, result, error } => response(id, result, error, state, after),

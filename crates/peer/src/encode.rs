@@ -1,5 +1,7 @@
 //! Messages to bytes. Pure; what cannot be serialized fails here, before anything is queued.
 
+use std::fmt::Write as _;
+
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -40,7 +42,8 @@ impl Charset {
                 out.push(character);
             } else {
                 for unit in character.encode_utf16(&mut [0; 2]) {
-                    out.push_str(&format!("\\u{unit:04x}"));
+                    // Writing to a String cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
                 }
             }
         }

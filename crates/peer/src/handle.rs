@@ -265,7 +265,7 @@ impl PeerHandle {
     fn warn_closed(&self, error: &SendError, what: &str) {
         if matches!(error, SendError::Closed) {
             self.shared
-                .note(Note::Warn(format!("{what} not sent: transport shut down")));
+                .note(&Note::Warn(format!("{what} not sent: transport shut down")));
         }
     }
 

@@ -458,12 +458,11 @@ impl Handlers {
 
     /// What serves a call of this method, and the method's name to keep.
     pub(crate) fn call(&self, method: &str) -> Option<(Arc<str>, Arc<CallEntry>)> {
-        match self.calls.get(method) {
-            Some(entry) => Some((Arc::clone(&entry.method), Arc::clone(entry))),
-            None => {
-                let entry = self.any_call.as_ref().or(self.missing.as_ref())?;
-                Some((method.into(), Arc::clone(entry)))
-            }
+        if let Some(entry) = self.calls.get(method) {
+            Some((Arc::clone(&entry.method), Arc::clone(entry)))
+        } else {
+            let entry = self.any_call.as_ref().or(self.missing.as_ref())?;
+            Some((method.into(), Arc::clone(entry)))
         }
     }
 

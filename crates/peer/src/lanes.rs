@@ -24,7 +24,7 @@ struct Lane {
 
 #[derive(Debug)]
 pub(crate) struct Lanes {
-    lanes: Vec<Lane>,
+    all: Vec<Lane>,
     barrier: Option<Slot>,
     /// What arrived behind the barrier.
     held: VecDeque<Job>,
@@ -33,7 +33,7 @@ pub(crate) struct Lanes {
 impl Lanes {
     pub(crate) fn new(lanes: usize) -> Self {
         Self {
-            lanes: (0..lanes).map(|_| Lane::default()).collect(),
+            all: (0..lanes).map(|_| Lane::default()).collect(),
             barrier: None,
             held: VecDeque::new(),
         }
@@ -56,7 +56,7 @@ impl Lanes {
                 Some(job)
             }
             Track::Lane(lane) => {
-                let lane = &mut self.lanes[lane];
+                let lane = &mut self.all[lane];
                 if lane.busy {
                     lane.queue.push_back(job);
                     return None;
@@ -70,9 +70,8 @@ impl Lanes {
     /// Notes that a job's future has ended; hands out what may start because of it.
     pub(crate) fn release(&mut self, slot: Slot, track: Track, mut start: impl FnMut(Job)) {
         match track {
-            Track::Concurrent => {}
             Track::Lane(lane) => {
-                let lane = &mut self.lanes[lane];
+                let lane = &mut self.all[lane];
                 match lane.queue.pop_front() {
                     Some(job) => start(job),
                     None => lane.busy = false,
@@ -87,7 +86,7 @@ impl Lanes {
                     }
                 }
             }
-            Track::Barrier => {}
+            Track::Concurrent | Track::Barrier => {}
         }
     }
 
@@ -98,7 +97,7 @@ impl Lanes {
             queue.remove(at)
         };
         let waiting = match track {
-            Track::Lane(lane) => take(&mut self.lanes[lane].queue),
+            Track::Lane(lane) => take(&mut self.all[lane].queue),
             Track::Concurrent | Track::Barrier => None,
         };
         waiting.or_else(|| take(&mut self.held))
@@ -111,14 +110,14 @@ impl Lanes {
             Some((queue[at].slot, at))
         };
         let in_lanes = self
-            .lanes
+            .all
             .iter()
             .enumerate()
             .filter_map(|(lane, entry)| oldest(&entry.queue).map(|(slot, at)| (slot, Some(lane), at)));
         let in_held = oldest(&self.held).map(|(slot, at)| (slot, None, at));
         let (_, lane, at) = in_lanes.chain(in_held).min_by_key(|&(slot, _, _)| slot)?;
         match lane {
-            Some(lane) => self.lanes[lane].queue.remove(at),
+            Some(lane) => self.all[lane].queue.remove(at),
             None => self.held.remove(at),
         }
     }
@@ -126,7 +125,7 @@ impl Lanes {
     /// Takes every waiting job out, oldest first.
     pub(crate) fn drain(&mut self) -> Vec<Job> {
         let mut all: Vec<Job> = self.held.drain(..).collect();
-        for lane in &mut self.lanes {
+        for lane in &mut self.all {
             all.extend(lane.queue.drain(..));
         }
         all.sort_unstable_by_key(|job| job.slot);

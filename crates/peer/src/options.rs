@@ -220,7 +220,7 @@ impl Default for PeerOptions {
             eof_policy: EofPolicy::default(),
             cancel: CancelDialect::default(),
             cancel_on_abandon: true,
-            grace_window: Duration::from_secs(60),
+            grace_window: Duration::from_mins(1),
             max_grace_entries: 10_000,
             progress: None,
             ascii_json: false,

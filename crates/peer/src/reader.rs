@@ -77,7 +77,7 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
         };
         errors_in_row = if good { 0 } else { errors_in_row + 1 };
         if errors_in_row >= shared.options.max_consecutive_errors {
-            shared.note(Note::Error(format!(
+            shared.note(&Note::Error(format!(
                 "{errors_in_row} read errors in a row: connection given up"
             )));
             return true;
@@ -105,7 +105,7 @@ async fn wait_for_room(shared: &Arc<Shared>) -> bool {
 
 fn read_error(shared: &Arc<Shared>, error: &FramingError) {
     shared.peek(|state| state.counters.read_errors += 1);
-    shared.note(Note::Error(format!("read error: {}", describe(error))));
+    shared.note(&Note::Error(format!("read error: {}", describe(error))));
     if matches!(error, FramingError::TooLarge { .. })
         && shared.options.oversize_reply == OversizeReply::Always
     {
@@ -115,7 +115,7 @@ fn read_error(shared: &Arc<Shared>, error: &FramingError) {
 
 /// What end of input does before the shutdown sequence begins.
 async fn end_of_input(shared: &Arc<Shared>) {
-    shared.note(Note::Debug("end of input".to_owned()));
+    shared.note(&Note::Debug("end of input".to_owned()));
     let EofPolicy::DrainFirst(patience) = shared.options.eof_policy else {
         return;
     };
@@ -147,7 +147,7 @@ impl Notice {
             .get_or_insert_with(|| (Instant::now(), Box::pin(sleep(period))));
         while timer.as_mut().poll(cx).is_ready() {
             let age = millis(since.elapsed());
-            shared.note(Note::Debug(format!(
+            shared.note(&Note::Debug(format!(
                 "an incoming message stands unfinished for {age} ms"
             )));
             *timer = Box::pin(sleep(period));

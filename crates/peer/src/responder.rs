@@ -89,7 +89,7 @@ impl Responder {
             HandlerError::Rpc(object) => object,
             HandlerError::Cancelled => ErrorObject::cancelled(),
             HandlerError::Foreign { type_name, text } => {
-                self.shared.note(Note::Error(format!(
+                self.shared.note(&Note::Error(format!(
                     "handler for {} failed: {type_name}: {text}",
                     self.method
                 )));
@@ -117,7 +117,7 @@ impl Drop for Responder {
             // Whoever catches the panic logs it.
             ErrorObject::internal("panic")
         } else {
-            self.shared.note(Note::Error(format!(
+            self.shared.note(&Note::Error(format!(
                 "request {} was never answered by its handler",
                 self.method
             )));

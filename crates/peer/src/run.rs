@@ -75,7 +75,7 @@ impl Running {
 
     fn report(&self, what: &str) {
         self.shared
-            .note(Note::Error(format!("handler for {} {what}", self.method)));
+            .note(&Note::Error(format!("handler for {} {what}", self.method)));
     }
 
     fn release(&mut self) -> After {

@@ -103,7 +103,7 @@ impl Shared {
     /// Everything in `after` except the jobs to start.
     fn announce(&self, after: &mut After) {
         for note in after.notes.drain(..) {
-            self.note(note);
+            self.note(&note);
         }
         for token in after.cancel.drain(..) {
             token.cancel();
@@ -125,8 +125,8 @@ impl Shared {
     }
 
     /// Logs an incident.
-    pub(crate) fn note(&self, note: Note) {
-        match &note {
+    pub(crate) fn note(&self, note: &Note) {
+        match note {
             Note::Error(text) | Note::Warn(text) => tracing::debug!(target: "bobbin_peer", "{text}"),
             Note::Debug(text) => tracing::trace!(target: "bobbin_peer", "{text}"),
         }
@@ -155,7 +155,7 @@ impl Shared {
     pub(crate) fn respond(self: &Arc<Self>, slot: Slot, id: &WireId, method: &str, message: Vec<u8>) {
         let limit = self.options.max_queue_bytes;
         let message = if message.len() > limit {
-            self.note(Note::Error(format!(
+            self.note(&Note::Error(format!(
                 "answer to {method} is over the limit of {limit} bytes"
             )));
             crate::encode::error(id, &crate::error::ErrorObject::internal("answer too large"))
@@ -164,7 +164,7 @@ impl Shared {
         };
         let answered = self.with(|state, after| state.respond(slot, message, &self.options, after));
         if !answered {
-            self.note(Note::Debug(format!(
+            self.note(&Note::Debug(format!(
                 "answer to {method} id {id} came after the request had ended"
             )));
         }

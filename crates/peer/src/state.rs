@@ -27,6 +27,10 @@ use crate::stats::{Counters, Phase};
 
 /// What is left to do once the lock is released.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each set in one place"
+)]
 pub(crate) struct After {
     pub(crate) notes: Vec<Note>,
     pub(crate) cancel: Vec<CancellationToken>,
@@ -45,6 +49,10 @@ pub(crate) struct After {
 
 /// A request or notification from its admission to its end.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each set in one place"
+)]
 struct Entry {
     track: Track,
     /// Whom to answer; taken by the answer.
@@ -85,6 +93,10 @@ pub(crate) struct NewRequest {
 }
 
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each set in one place"
+)]
 pub(crate) struct State {
     pub(crate) phase: Phase,
     /// Input has ended, and running work is given time to end.

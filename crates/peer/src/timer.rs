@@ -16,7 +16,7 @@ use crate::state::{After, State};
 use crate::stats::Phase;
 
 /// Longest single sleep; deadlines further away are looked at again.
-const LONGEST_SLEEP: Duration = Duration::from_secs(86_400);
+const LONGEST_SLEEP: Duration = Duration::from_hours(24);
 
 /// Keeps the deadlines of one connection.
 pub(crate) async fn run(shared: Arc<Shared>) {

@@ -30,7 +30,7 @@ pub(crate) async fn run(shared: Arc<Shared>, writer: Box<dyn FrameWriter>) {
             biased;
             () = &mut work => {}
             () = &mut patience => {
-                shared.note(Note::Warn("gave up on writing the last messages".to_owned()));
+                shared.note(&Note::Warn("gave up on writing the last messages".to_owned()));
             }
         }
     }
@@ -76,7 +76,7 @@ async fn write(shared: &Arc<Shared>, mut writer: Box<dyn FrameWriter>) {
     if let Err(error) = pump(shared, writer.as_mut()).await {
         // The transport goes first: a far end that still reads is to see the end now.
         drop(writer);
-        shared.note(Note::Error(format!("write failed: {}", describe(&error))));
+        shared.note(&Note::Error(format!("write failed: {}", describe(&error))));
         shared.with(|state, after| {
             release(state.out.break_off());
             state.begin_shutdown(&shared.options, after);
@@ -107,7 +107,7 @@ async fn pump(shared: &Arc<Shared>, writer: &mut dyn FrameWriter) -> Result<(), 
     }
     let reason = shared.peek(|state| state.close_reason.clone());
     if let Err(error) = poll_fn(|cx| writer.poll_close(cx, &reason)).await {
-        shared.note(Note::Debug(format!("close failed: {}", describe(&error))));
+        shared.note(&Note::Debug(format!("close failed: {}", describe(&error))));
     }
     Ok(())
 }

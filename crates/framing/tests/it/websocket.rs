@@ -199,7 +199,7 @@ async fn a_client_that_answers_pings_stays_connected() {
     let answering = tokio::spawn(async move {
         let mut pings = 0;
         let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(300) {
+        while start.elapsed() < Duration::from_mins(5) {
             if let Ok(Some(Ok(Message::Ping(_)))) = timeout(Duration::from_secs(31), client.next()).await {
                 pings += 1;
             }

@@ -2,6 +2,8 @@
 //!
 //! Encoded once per kind and shared by every connection of that kind.
 
+#[cfg(test)]
+mod tests;
 mod turn;
 
 use bobbin_core::{Encoded, Frame, FrameBody, Notice, View, WireMessage};
@@ -16,14 +18,36 @@ use crate::convert::{self, ToolExecutions};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) tool_executions: ToolExecutions,
+    pub(crate) numbers: Numbers,
+}
+
+/// Whether notifications of a Thread's events carry `seq`: only to clients that declared `eventCursors`.
+///
+/// All notifications of one frame carry the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    Shown,
+    Hidden,
 }
 
 impl Kind {
     /// Returns where in a frame this kind's encoding is kept.
     pub(crate) fn slot(self) -> usize {
-        match self.tool_executions {
+        let tool_executions = match self.tool_executions {
             ToolExecutions::Shown => 0,
             ToolExecutions::Hidden => 1,
+        };
+        let numbers = match self.numbers {
+            Numbers::Shown => 2,
+            Numbers::Hidden => 0,
+        };
+        tool_executions | numbers
+    }
+
+    fn seq(self, frame: &Frame) -> Option<u64> {
+        match self.numbers {
+            Numbers::Shown => Some(frame.seq.0),
+            Numbers::Hidden => None,
         }
     }
 }
@@ -32,14 +56,15 @@ impl Kind {
 pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
     let mut messages = Vec::new();
     let thread_id = frame.thread.to_string();
+    let seq = kind.seq(frame);
     match &frame.body {
-        FrameBody::Delta(delta) => messages.push(turn::delta(thread_id, delta)),
+        FrameBody::Delta(delta) => messages.push(turn::delta(thread_id, delta, seq)),
         FrameBody::Notice(Notice::RuntimeChanged(runtime)) => {
             let runtime = convert::runtime(*runtime);
             let params = wire::ThreadRuntimeChangedNotification {
                 thread_id,
                 runtime,
-                seq: None,
+                seq,
             };
             messages.push(message(method::THREAD_RUNTIME_CHANGED, &params));
         }
@@ -51,14 +76,14 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             | Event::ThreadConfigured { .. }
             | Event::ThreadDeleted
             | Event::QueueChanged { .. }
-            | Event::PlanUpdated { .. } => messages.extend(of_thread(thread_id, event, &frame.view)),
+            | Event::PlanUpdated { .. } => messages.extend(of_thread(thread_id, event, &frame.view, seq)),
             _ => turn::encode(frame, event, kind, &mut messages),
         },
     }
     messages.into()
 }
 
-fn of_thread(thread_id: String, event: &Event, view: &View) -> Option<WireMessage> {
+fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) -> Option<WireMessage> {
     Some(match (event, view) {
         (Event::ThreadStarted { .. }, View::Thread(state)) => {
             let thread = wire::Thread {
@@ -77,7 +102,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View) -> Option<WireMessag
                 &wire::ThreadResumedNotification {
                     thread,
                     resumed_by,
-                    seq: None,
+                    seq,
                 },
             )
         }
@@ -88,7 +113,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View) -> Option<WireMessag
                 &wire::ThreadRenamedNotification {
                     thread_id,
                     display_name,
-                    seq: None,
+                    seq,
                 },
             )
         }
@@ -98,7 +123,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View) -> Option<WireMessag
                 thread_id,
                 previous_status: convert::status(*previous),
                 new_status: convert::status(*new),
-                seq: None,
+                seq,
             },
         ),
         (Event::ThreadDeleted, _) => message(
@@ -110,7 +135,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View) -> Option<WireMessag
             let params = wire::ThreadQueueUpdatedNotification {
                 thread_id,
                 queued_inputs,
-                seq: None,
+                seq,
             };
             message(method::THREAD_QUEUE_UPDATED, &params)
         }
@@ -127,7 +152,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View) -> Option<WireMessag
                 overview,
                 content,
                 todos,
-                seq: None,
+                seq,
             };
             message(method::PLAN_UPDATED, &params)
         }

@@ -13,7 +13,7 @@ use crate::convert;
 
 /// Encodes an event of a Turn.
 pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<WireMessage>) {
-    let thread = &frame.thread;
+    let (thread, seq) = (&frame.thread, kind.seq(frame));
     match event {
         Event::TurnStarted {
             turn,
@@ -32,7 +32,11 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 origin_channel: origin_channel.clone(),
             };
             let turn = convert::turn(thread, &turn, kind.tool_executions);
-            out.push(message(method::TURN_STARTED, &wire::TurnNotification::new(turn)));
+            let params = wire::TurnNotification {
+                seq,
+                ..wire::TurnNotification::new(turn)
+            };
+            out.push(message(method::TURN_STARTED, &params));
         }
         Event::TurnRecovered { turn, reason } => out.push(message(
             method::SYSTEM_EVENT,
@@ -44,27 +48,27 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 percent_left: None,
                 token_count: None,
                 channel_name: None,
-                seq: None,
+                seq,
             },
         )),
         Event::ItemStarted { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(method::ITEM_STARTED, thread, *turn, item));
+            out.push(of_item(seq, method::ITEM_STARTED, thread, *turn, item));
         }
         Event::ItemCompleted { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(method::ITEM_COMPLETED, thread, *turn, item));
+            out.push(of_item(seq, method::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::ItemAdded { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(method::ITEM_STARTED, thread, *turn, &begun(item)));
-            out.push(of_item(method::ITEM_COMPLETED, thread, *turn, item));
+            out.push(of_item(seq, method::ITEM_STARTED, thread, *turn, &begun(item)));
+            out.push(of_item(seq, method::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::ApprovalOpened { item, approval } => {
-            out.push(of_item(method::ITEM_STARTED, thread, approval.turn, &begun(item)));
-            out.push(of_item(method::ITEM_COMPLETED, thread, approval.turn, item));
+            out.push(of_item(seq, method::ITEM_STARTED, thread, approval.turn, &begun(item)));
+            out.push(of_item(seq, method::ITEM_COMPLETED, thread, approval.turn, item));
         }
         Event::ApprovalResolved { turn, item, .. } => {
-            out.push(of_item(method::ITEM_STARTED, thread, *turn, &begun(item)));
-            out.push(of_item(method::ITEM_APPROVAL_RESOLVED, thread, *turn, item));
-            out.push(of_item(method::ITEM_COMPLETED, thread, *turn, item));
+            out.push(of_item(seq, method::ITEM_STARTED, thread, *turn, &begun(item)));
+            out.push(of_item(seq, method::ITEM_APPROVAL_RESOLVED, thread, *turn, item));
+            out.push(of_item(seq, method::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::UsageAdded {
             turn,
@@ -82,17 +86,17 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 context_usage: Some(convert::context(ContextUsage {
                     tokens: *context_tokens,
                 })),
-                seq: None,
+                seq,
             },
         )),
-        Event::DiffUpdated { turn, diff } => out.push(of_diff(thread, *turn, diff)),
-        Event::TurnEnded { outcome, .. } => out.extend(of_end(thread, outcome, &frame.view, kind)),
+        Event::DiffUpdated { turn, diff } => out.push(of_diff(seq, thread, *turn, diff)),
+        Event::TurnEnded { outcome, .. } => out.extend(of_end(frame, outcome, kind)),
         _ => {}
     }
 }
 
 /// Encodes a piece of streamed text.
-pub(super) fn delta(thread_id: String, delta: &Delta) -> WireMessage {
+pub(super) fn delta(thread_id: String, delta: &Delta, seq: Option<u64>) -> WireMessage {
     let (turn_id, item_id, text) = (
         delta.turn.to_string(),
         delta.item.to_string(),
@@ -100,11 +104,17 @@ pub(super) fn delta(thread_id: String, delta: &Delta) -> WireMessage {
     );
     match delta.channel {
         DeltaChannel::AgentMessage => {
-            let params = wire::AgentMessageDeltaNotification::new(thread_id, turn_id, item_id, text);
+            let params = wire::AgentMessageDeltaNotification {
+                seq,
+                ..wire::AgentMessageDeltaNotification::new(thread_id, turn_id, item_id, text)
+            };
             message(method::ITEM_AGENT_MESSAGE_DELTA, &params)
         }
         DeltaChannel::Reasoning => {
-            let params = wire::ReasoningDeltaNotification::new(thread_id, turn_id, item_id, text);
+            let params = wire::ReasoningDeltaNotification {
+                seq,
+                ..wire::ReasoningDeltaNotification::new(thread_id, turn_id, item_id, text)
+            };
             message(method::ITEM_REASONING_DELTA, &params)
         }
         DeltaChannel::ToolArguments => message(
@@ -117,7 +127,7 @@ pub(super) fn delta(thread_id: String, delta: &Delta) -> WireMessage {
                 tool_name: delta.call.as_ref().map(|call| call.0.clone()),
                 call_id: delta.call.as_ref().map(|call| call.1.clone()),
                 delta: text,
-                seq: None,
+                seq,
             },
         ),
         DeltaChannel::CommandOutput => {
@@ -126,7 +136,7 @@ pub(super) fn delta(thread_id: String, delta: &Delta) -> WireMessage {
                 turn_id,
                 item_id,
                 delta: text,
-                seq: None,
+                seq,
             };
             message(method::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA, &params)
         }
@@ -142,14 +152,21 @@ fn begun(item: &Item) -> Item {
     }
 }
 
-fn of_item(method: &'static str, thread: &ThreadId, turn: TurnId, item: &Item) -> WireMessage {
-    message(
-        method,
-        &wire::ItemNotification::new(thread.to_string(), convert::item(turn, item)),
-    )
+fn of_item(
+    seq: Option<u64>,
+    method: &'static str,
+    thread: &ThreadId,
+    turn: TurnId,
+    item: &Item,
+) -> WireMessage {
+    let params = wire::ItemNotification {
+        seq,
+        ..wire::ItemNotification::new(thread.to_string(), convert::item(turn, item))
+    };
+    message(method, &params)
 }
 
-fn of_diff(thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -> WireMessage {
+fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -> WireMessage {
     use bobbin_model::turn::FileChangeStatus;
     let files = diff.files.iter().map(|file| wire::DiffFile {
         path: file.path.clone(),
@@ -168,20 +185,27 @@ fn of_diff(thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -> WireMessage {
         diff: diff.diff.clone(),
         files: Some(files.collect()),
         truncated: diff.truncated.then_some(true),
-        seq: None,
+        seq,
     };
     message(method::TURN_DIFF_UPDATED, &params)
 }
 
-fn of_end(thread: &ThreadId, outcome: &Outcome, view: &View, kind: Kind) -> Option<WireMessage> {
-    let View::Turn(turn) = view else {
+fn of_end(frame: &Frame, outcome: &Outcome, kind: Kind) -> Option<WireMessage> {
+    let (thread, seq) = (&frame.thread, kind.seq(frame));
+    let View::Turn(turn) = &frame.view else {
         tracing::error!(%thread, "the end of a turn has no turn to show");
         return None;
     };
     let turn = convert::turn(thread, turn, kind.tool_executions);
     let (thread_id, turn_id) = (thread.to_string(), turn.id.clone());
     Some(match outcome {
-        Outcome::Completed => message(method::TURN_COMPLETED, &wire::TurnNotification::new(turn)),
+        Outcome::Completed => {
+            let params = wire::TurnNotification {
+                seq,
+                ..wire::TurnNotification::new(turn)
+            };
+            message(method::TURN_COMPLETED, &params)
+        }
         Outcome::Failed { error } => {
             let error = error.clone();
             let params = wire::TurnFailedNotification {
@@ -189,7 +213,7 @@ fn of_end(thread: &ThreadId, outcome: &Outcome, view: &View, kind: Kind) -> Opti
                 turn_id,
                 turn,
                 error,
-                seq: None,
+                seq,
             };
             message(method::TURN_FAILED, &params)
         }
@@ -200,7 +224,7 @@ fn of_end(thread: &ThreadId, outcome: &Outcome, view: &View, kind: Kind) -> Opti
                 turn_id,
                 turn,
                 reason,
-                seq: None,
+                seq,
             };
             message(method::TURN_CANCELLED, &params)
         }

@@ -38,10 +38,15 @@ pub(super) fn start(client: &Client, request: &CallContext, responder: Responder
         },
         display_name: params.display_name,
     };
+    let native = client.native.clone();
     client.hub.start_thread(
         wish,
         Box::new(move |started| match started {
             Ok(snapshot) => {
+                let header = &snapshot.state.header;
+                native
+                    .channels()
+                    .started(header.id.clone(), header.origin_channel.clone());
                 let thread = wire::Thread {
                     turns: Some(Vec::new()),
                     ..convert::thread(&snapshot.state)

@@ -29,7 +29,7 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
     let wish = StartTurn {
         input,
         sender: params.sender.map(input::sender),
-        channel: Some(client.native.channel().to_owned()),
+        channel: Some(client.native.channels().of(thread.id())),
         features: client.native.features(),
     };
     let (session, attached) = (client.session.clone(), thread.clone());

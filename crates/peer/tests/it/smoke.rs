@@ -18,7 +18,7 @@ async fn smoke() {
                     });
                 })
                 .fallback_call_deferred(Mode::ordered("a"), |cx, r| async move {
-                    r.err(ErrorObject::method_not_found(&cx.method))
+                    r.err(ErrorObject::method_not_found(&cx.method));
                 })
                 .fallback_notification_deferred(Mode::ordered("a"), |_cx| async move {})
         },

@@ -1,0 +1,68 @@
+//! Which channel a Turn is said to come through (AppServer protocol 03 §1.1).
+//!
+//! A Turn in a Thread that the same connection started comes through that Thread's channel; any other comes
+//! through the connection's own. Remembers a bounded number of Threads, oldest out first.
+
+use std::collections::VecDeque;
+
+use bobbin_model::ThreadId;
+use parking_lot::Mutex;
+
+/// Threads remembered per connection (a guess: more than a person opens in a day).
+const REMEMBERED: usize = 256;
+
+/// The channels of one connection.
+pub(crate) struct Channels {
+    own: &'static str,
+    started: Mutex<VecDeque<(ThreadId, String)>>,
+}
+
+impl Channels {
+    /// Begins with the connection's own channel.
+    pub(crate) fn new(own: &'static str) -> Self {
+        Self {
+            own,
+            started: Mutex::default(),
+        }
+    }
+
+    /// Notes that this connection started a Thread.
+    pub(crate) fn started(&self, thread: ThreadId, channel: String) {
+        let mut started = self.started.lock();
+        if started.len() == REMEMBERED {
+            started.pop_front();
+        }
+        started.push_back((thread, channel));
+    }
+
+    /// Returns the channel of a Turn that this connection starts.
+    pub(crate) fn of(&self, thread: &ThreadId) -> String {
+        let started = self.started.lock();
+        let known = started.iter().rev().find(|(known, _)| known == thread);
+        known.map_or_else(|| self.own.to_owned(), |(_, channel)| channel.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_of_this_connection_has_its_channel_and_others_have_the_connections() {
+        let channels = Channels::new("acp");
+        channels.started(ThreadId::new("mine"), "kettle".to_owned());
+        assert_eq!(channels.of(&ThreadId::new("mine")), "kettle");
+        assert_eq!(channels.of(&ThreadId::new("other")), "acp");
+    }
+
+    #[test]
+    fn the_oldest_thread_is_forgotten_first() {
+        let channels = Channels::new("cli");
+        for n in 0..=REMEMBERED {
+            channels.started(ThreadId::new(n.to_string()), "kettle".to_owned());
+        }
+        assert_eq!(channels.of(&ThreadId::new("0")), "cli");
+        assert_eq!(channels.of(&ThreadId::new("1")), "kettle");
+        assert_eq!(channels.of(&ThreadId::new(REMEMBERED.to_string())), "kettle");
+    }
+}
