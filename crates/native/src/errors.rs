@@ -125,4 +125,57 @@ mod tests {
         }
         assert_eq!(of(&CoreError::Stopping).code, -32603);
     }
+
+    #[test]
+    fn what_went_wrong_inside_the_store_is_not_told() {
+        use bobbin_core::StoreError;
+        let thread = || ThreadId::new("thread_1");
+        let secret = || "/home/mika/.craft secret".to_owned();
+        let table = [
+            (StoreError::DiskFull, "The disk is full"),
+            (
+                StoreError::CorruptThread {
+                    thread: thread(),
+                    reason: secret(),
+                },
+                "is damaged",
+            ),
+            (
+                StoreError::CorruptEvent {
+                    thread: thread(),
+                    seq: bobbin_model::Seq(3),
+                    reason: secret(),
+                },
+                "is damaged",
+            ),
+            (
+                StoreError::Open {
+                    path: "/home/mika/.craft/bobbin.db".into(),
+                    reason: secret(),
+                },
+                "could not do",
+            ),
+            (
+                StoreError::NetworkFileSystem {
+                    path: "/home/mika/.craft/bobbin.db".into(),
+                    kind: "nfs",
+                },
+                "could not do",
+            ),
+            (
+                StoreError::Conflict {
+                    thread: thread(),
+                    seq: bobbin_model::Seq(3),
+                },
+                "could not do",
+            ),
+            (StoreError::Closed, "could not do"),
+        ];
+        for (error, told) in table {
+            let error = of(&error.into());
+            let text = serde_json::to_string(&object(error.clone())).unwrap();
+            assert_eq!(error.code, -32603);
+            assert!(text.contains(told) && !text.contains("mika"), "{text}");
+        }
+    }
 }

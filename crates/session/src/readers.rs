@@ -75,6 +75,9 @@ pub(crate) struct Readers {
     waker: Waker,
 }
 
+/// Parts a batch is cut into at most when many Threads have something to say.
+const SHARES: usize = 16;
+
 /// What the pump does next.
 #[derive(Default)]
 pub(crate) struct Batch {
@@ -193,18 +196,20 @@ impl Readers {
         });
     }
 
-    /// Takes the next frames of every cursor, up to `max_bytes` each.
+    /// Takes the next frames of every cursor, about `max_bytes` together.
     pub(crate) fn take(&mut self, hub: &Hub, max_bytes: usize) -> Batch {
         let mut batch = Batch::default();
         let Some(everyone) = self.everyone else {
             return batch;
         };
         let mut over = Vec::new();
+        // Many cursors share the batch, so that its size does not follow their number.
+        let share = max_bytes / self.threads.len().clamp(1, SHARES);
         for (id, reader) in &mut self.threads {
             if std::mem::take(&mut reader.greet) {
                 batch.greet.push(reader.handle.clone());
             }
-            match reader.handle.log().read(reader.next, max_bytes) {
+            match reader.handle.log().read(reader.next, share) {
                 Read::Gone { .. } => batch.behind.push(id.clone()),
                 Read::Entries { entries, next } => {
                     let more = next <= reader.handle.log().visible();

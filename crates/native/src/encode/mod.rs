@@ -80,6 +80,7 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             _ => turn::encode(frame, event, kind, &mut messages),
         },
     }
+    messages.retain(|message| !message.json.is_empty());
     messages.into()
 }
 
@@ -160,7 +161,8 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
     })
 }
 
-/// Encodes one notification. A shape of ours that could not be written would be a bug of `wire`.
+/// Encodes one notification. A shape of ours that could not be written would be a bug of `wire`; it is empty
+/// and left out.
 pub(crate) fn message<P: Serialize>(method: &'static str, params: &P) -> WireMessage {
     let json = wire::encode_notification(method, params).unwrap_or_else(|error| {
         tracing::error!(%error, "a notification was left out");

@@ -62,7 +62,13 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             out.push(of_item(seq, method::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::ApprovalOpened { item, approval } => {
-            out.push(of_item(seq, method::ITEM_STARTED, thread, approval.turn, &begun(item)));
+            out.push(of_item(
+                seq,
+                method::ITEM_STARTED,
+                thread,
+                approval.turn,
+                &begun(item),
+            ));
             out.push(of_item(seq, method::ITEM_COMPLETED, thread, approval.turn, item));
         }
         Event::ApprovalResolved { turn, item, .. } => {

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 /// A core and the means to connect to it.
 pub(crate) struct Server {
-    pub(crate) workspace: TestWorkspace,
+    /// Held so that the directory stays.
+    _workspace: TestWorkspace,
     pub(crate) engine: ScriptEngine,
     pub(crate) hub: Arc<Hub>,
 }
@@ -22,7 +23,7 @@ impl Server {
         let engine = ScriptEngine::default();
         let hub = workspace.open(Arc::new(engine.clone())).await;
         Self {
-            workspace,
+            _workspace: workspace,
             engine,
             hub,
         }
