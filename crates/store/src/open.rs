@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::{ConnectOptions, SqlitePool};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, SqlitePool};
 
 use crate::{StepObserver, StoreError};
 
