@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bobbin_model::state::{StartTurn, StatusChange};
 use bobbin_model::{
-    InputPart, Mode, QueuedInput, QueuedInputId, Sender, Seq, ThreadConfig, ThreadId, ThreadState, Turn,
-    TurnFeatures, TurnId,
+    InputPart, Mode, QueuedInput, QueuedInputId, Refusal, Sender, Seq, ThreadConfig, ThreadId, ThreadState,
+    Turn, TurnFeatures, TurnId,
 };
 use tokio::sync::mpsc;
 
@@ -250,11 +250,14 @@ impl ThreadHandle {
         &self.log
     }
 
-    /// Hands over a command, waiting for room. When the owner is gone the command's reply is dropped
-    /// with it.
+    /// Hands over a command, waiting for room. When the owner is gone the command is answered with why.
     pub async fn send(&self, command: Command) {
-        // A closed inbox means the Thread ended; dropping the reply tells the asker.
-        drop(self.commands.send(command).await);
+        if let Err(unsent) = self.commands.send(command).await {
+            unsent.0.refuse(match self.ended() {
+                Some(Ended::Deleted) => Refusal::ThreadNotFound(self.id.clone()).into(),
+                Some(Ended::Failed | Ended::Stopped) | None => CoreError::Stopping,
+            });
+        }
     }
 
     /// Counts one more Subscription whose client answers Approvals.

@@ -72,22 +72,17 @@ impl Hub {
         })
     }
 
-    /// Reads the newest `count` recorded events of a Thread that has nothing in memory.
+    /// Returns where the newest `count` recorded events of a Thread begin, for a reader that wants what
+    /// was there before it came although the Thread's memory does not reach back that far.
     ///
     /// # Errors
-    /// [`CoreError::Store`], [`CoreError::Stopping`].
-    pub async fn recent(
-        self: &Arc<Self>,
-        handle: &ThreadHandle,
-        count: u32,
-    ) -> Result<(Vec<Arc<Frame>>, Seq), CoreError> {
-        let snapshot = self.snapshot(handle).await?;
-        let mut frames = Vec::new();
-        for event in self.store.recent_events(handle.id(), snapshot.at, count).await? {
-            frames.push(self.frame_of(handle, &snapshot.state, event).await?);
-        }
-        frames.extend(self.open_text(handle, &snapshot, |_, _| 0));
-        Ok((frames, snapshot.at.next()))
+    /// [`CoreError::Store`].
+    pub async fn recent_start(&self, handle: &ThreadHandle, count: u32) -> Result<Option<Seq>, CoreError> {
+        let recent = self
+            .store
+            .recent_events(handle.id(), handle.log().visible(), count)
+            .await?;
+        Ok(recent.first().map(|event| event.seq))
     }
 
     async fn frame_of(

@@ -114,8 +114,8 @@ impl Session {
         };
         match &**event {
             Event::ApprovalOpened { approval, .. } if self.dialect.approves() => {
-                let behind = self.readers.lock().behind(&frame.thread);
-                if let Some((handle, ..)) = behind {
+                let asking = self.readers.lock().asking(&frame.thread);
+                if let Some(handle) = asking {
                     self.asks
                         .ask(&self.dialect, &self.peer, &handle, (**approval).clone());
                 }

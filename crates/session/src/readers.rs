@@ -15,8 +15,9 @@ use bobbin_model::{Event, ItemId, Seq, ThreadId, TurnId};
 pub enum Begin {
     /// With what comes next.
     Now,
-    /// With the newest of what is in memory, this many frames of it.
-    Recent(u64),
+    /// With what was there before, from this Seq on. What concerns everyone was told when it happened and is
+    /// left out.
+    Replay(Seq),
     /// With this Seq.
     At(Seq),
 }
@@ -54,6 +55,8 @@ struct Reader {
     ended: bool,
     /// Bytes already sent of Items that are open, for reading on after a gap. At most a Turn's open Items.
     shown: Vec<(TurnId, ItemId, usize)>,
+    /// Up to here, what concerns everyone has been told already.
+    told: Seq,
     /// Whether the open Approvals still have to be asked.
     greet: bool,
 }
@@ -121,35 +124,44 @@ impl Readers {
         let visible = log.visible();
         let start = match attach.begin {
             Begin::Now => visible.next(),
-            Begin::Recent(count) => Seq((visible.0 + 1).saturating_sub(count))
-                .max(log.first())
-                .max(Seq(1)),
-            Begin::At(seq) => seq,
+            Begin::Replay(seq) | Begin::At(seq) => seq,
         };
         log.watch(&self.waker);
         self.waker.wake();
         let id = attach.handle.id().clone();
         if let Some(known) = self.threads.get_mut(&id) {
+            let asked = known.asks();
             known.widen(attach.until);
-            if matches!(attach.begin, Begin::Recent(_)) {
+            if !asked && known.asks() && self.approves {
+                known.handle.add_approver();
+                known.greet = true;
+            }
+            if matches!(attach.begin, Begin::Replay(_)) {
+                known.told = visible;
                 known.next = start;
                 known.from = known.from.min(start);
                 known.shown.clear();
             }
             return;
         }
-        if self.approves {
-            attach.handle.add_approver();
-        }
-        let reader = Reader {
+        let mut reader = Reader {
             handle: attach.handle,
             from: start,
             next: start,
             until: attach.until,
             ended: false,
             shown: Vec::new(),
-            greet: self.approves,
+            told: if matches!(attach.begin, Begin::Replay(_)) {
+                visible
+            } else {
+                Seq(0)
+            },
+            greet: false,
         };
+        if self.approves && reader.asks() {
+            reader.handle.add_approver();
+            reader.greet = true;
+        }
         self.threads.insert(id, reader);
     }
 
@@ -185,7 +197,7 @@ impl Readers {
             return;
         };
         reader.handle.log().unwatch(&self.waker);
-        if self.approves {
+        if self.approves && reader.asks() {
             reader.handle.remove_approver();
         }
         self.covered.push(Covered {
@@ -250,6 +262,14 @@ impl Readers {
             })
     }
 
+    /// Returns the Thread if its Approvals are asked here.
+    pub(crate) fn asking(&self, id: &ThreadId) -> Option<Arc<ThreadHandle>> {
+        self.threads
+            .get(id)
+            .filter(|reader| reader.asks())
+            .map(|reader| reader.handle.clone())
+    }
+
     /// Returns what is needed to read a Thread's backlog: its handle, the cursor, the text already sent.
     #[expect(clippy::type_complexity, reason = "taken apart at its only call")]
     pub(crate) fn behind(
@@ -272,6 +292,11 @@ impl Readers {
 }
 
 impl Reader {
+    /// Whether its client is asked this Thread's Approvals: it subscribed or started the Turn (04 §6).
+    fn asks(&self) -> bool {
+        !matches!(self.until, Until::Seq(_))
+    }
+
     /// Makes a cursor serve a further purpose without giving up the one it has.
     fn widen(&mut self, until: Until) {
         let wider = match (self.until, until) {
@@ -296,7 +321,9 @@ impl Reader {
                 self.next = frame.seq;
                 return;
             }
-            out.push(frame);
+            if frame.seq > self.told || !frame.concerns_everyone() {
+                out.push(frame);
+            }
         }
         self.next = next;
         if matches!(self.until, Until::Seq(last) if next > last) {

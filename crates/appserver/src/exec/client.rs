@@ -50,18 +50,17 @@ fn handlers(arrived: mpsc::Sender<Arrived>) -> Handlers {
             move |cx, responder| {
                 let asked = asked.clone();
                 async move {
-                    drop(
-                        asked
-                            .send(Arrived::Asked(value(cx.params.as_deref()), responder))
-                            .await,
-                    )
+                    let params = value(cx.params.as_deref());
+                    drop(asked.send(Arrived::Asked(params, responder)).await);
                 }
             },
         )
         .fallback_notification_deferred(Mode::ordered("in"), move |cx| {
             let arrived = arrived.clone();
             let params = value(cx.params.as_deref());
-            async move { drop(arrived.send(Arrived::Told(cx.method.to_string(), params)).await) }
+            async move {
+                drop(arrived.send(Arrived::Told(cx.method.to_string(), params)).await);
+            }
         })
 }
 

@@ -1,15 +1,16 @@
 //! Subscribing to a Thread and ceasing to.
 
+use bobbin_core::{CoreError, ThreadHandle};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
 use bobbin_wire::decode;
 use serde_json::value::RawValue;
 
-use super::{Client, handle, params};
+use super::{Client, fail, handle, params};
 
-/// Frames given again with `replayRecent` (02 §5.5).
-const RECENT: u64 = 32;
+/// Recorded events given again with `replayRecent` (02 §5.5).
+const RECENT: u32 = 32;
 
 pub(super) async fn subscribe(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadSubscribeParams>(request, responder) else {
@@ -18,13 +19,17 @@ pub(super) async fn subscribe(client: &Client, request: &CallContext, responder:
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
+    let begin = match begin(client, &thread, &params).await {
+        Ok(begin) => begin,
+        Err(error) => return fail(responder, &error),
+    };
     responder.ok(wire::ThreadSubscribeResult {
         seq: None,
         mode: None,
     });
     client.session.attach(Attach {
         handle: thread,
-        begin: begin(&params),
+        begin,
         until: Until::Unsubscribed,
     });
 }
@@ -34,10 +39,13 @@ pub(super) async fn subscribe_quietly(client: &Client, raw: Option<&RawValue>) {
         return;
     };
     let id = bobbin_model::ThreadId::new(params.thread_id.as_str());
-    if let Ok(thread) = client.hub.thread(&id).await {
+    let Ok(thread) = client.hub.thread(&id).await else {
+        return;
+    };
+    if let Ok(begin) = begin(client, &thread, &params).await {
         client.session.attach(Attach {
             handle: thread,
-            begin: begin(&params),
+            begin,
             until: Until::Unsubscribed,
         });
     }
@@ -53,10 +61,14 @@ pub(super) fn unsubscribe(client: &Client, request: &CallContext, responder: Res
     responder.ok(wire::EmptyResult {});
 }
 
-fn begin(params: &wire::ThreadSubscribeParams) -> Begin {
-    if params.replay_recent {
-        Begin::Recent(RECENT)
-    } else {
-        Begin::Now
+async fn begin(
+    client: &Client,
+    thread: &ThreadHandle,
+    params: &wire::ThreadSubscribeParams,
+) -> Result<Begin, CoreError> {
+    if !params.replay_recent {
+        return Ok(Begin::Now);
     }
+    let start = client.hub.recent_start(thread, RECENT).await?;
+    Ok(start.map_or(Begin::Now, Begin::Replay))
 }

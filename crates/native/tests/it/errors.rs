@@ -224,23 +224,3 @@ async fn a_notification_subscribes_too_and_unknown_ones_are_ignored() {
     client.start_turn(&id, "say Hi").await;
     watcher.wait_for("turn/completed").await;
 }
-
-#[tokio::test]
-async fn the_thirty_third_request_in_flight_is_told_to_come_later() {
-    let server = Server::start().await;
-    let mut client = server.client().await;
-    let list = json!({ "identity": { "channelName": "x" } });
-    let mut ids = Vec::new();
-    for _ in 0..400 {
-        ids.push(client.request("thread/list", list.clone()).await);
-    }
-    for id in ids {
-        let answer = client.answer(id).await;
-        if answer.get("result").is_none() {
-            assert_eq!(answer["error"]["code"], -32001);
-            assert_eq!(answer["error"]["message"], "Server overloaded; retry later.");
-            assert!(answer["error"]["data"]["retryAfterMs"].is_u64());
-        }
-    }
-    assert!(client.call("thread/list", list).await["data"].is_array());
-}

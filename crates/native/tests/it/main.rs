@@ -3,6 +3,12 @@
 #[cfg(test)]
 mod errors;
 #[cfg(test)]
+mod gate;
+#[cfg(test)]
+mod halfway;
+#[cfg(test)]
+mod joining;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod transcripts;

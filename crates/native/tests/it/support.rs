@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bobbin_core::Hub;
+use bobbin_core::engine::Engine;
 use bobbin_framing::{Limits, Transport};
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
@@ -19,12 +20,23 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start() -> Self {
-        let workspace = TestWorkspace::default();
         let engine = ScriptEngine::default();
+        let workspace = TestWorkspace::default();
         let hub = workspace.open(Arc::new(engine.clone())).await;
         Self {
             _workspace: workspace,
             engine,
+            hub,
+        }
+    }
+
+    /// Starts a server with another engine.
+    pub(crate) async fn over(engine: impl Engine) -> Self {
+        let workspace = TestWorkspace::default();
+        let hub = workspace.open(Arc::new(engine)).await;
+        Self {
+            _workspace: workspace,
+            engine: ScriptEngine::default(),
             hub,
         }
     }

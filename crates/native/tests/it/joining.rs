@@ -1,0 +1,180 @@
+//! Who is shown what: late readers, numbers, channels, and who is asked.
+
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::halfway::HalfwayEngine;
+use crate::support::Server;
+
+fn methods(seen: &[Value]) -> Vec<&str> {
+    seen.iter()
+        .filter_map(|message| message["method"].as_str())
+        .collect()
+}
+
+async fn channel_of_a_turn(client: &mut Client, thread: &str) -> Value {
+    client.start_turn(thread, "say Hi").await;
+    let ended = client.wait_for("turn/completed").await;
+    let turn = &ended["params"]["turn"];
+    assert_eq!(
+        turn["originChannel"], turn["items"][0]["payload"]["channelName"],
+        "{turn}"
+    );
+    turn["originChannel"].clone()
+}
+
+#[tokio::test]
+async fn a_turn_has_the_channel_of_the_thread_only_where_the_same_connection_started_it() {
+    let server = Server::start().await;
+    let mut starter = server.client().await;
+    let mut editor = server.client_with(json!({ "acpExtensions": {} })).await;
+    let mut terminal = server.client().await;
+    let id = starter.start_thread().await;
+    assert_eq!(channel_of_a_turn(&mut starter, &id).await, "test");
+    assert_eq!(channel_of_a_turn(&mut editor, &id).await, "acp");
+    assert_eq!(channel_of_a_turn(&mut terminal, &id).await, "cli");
+    assert_eq!(channel_of_a_turn(&mut starter, &id).await, "test");
+}
+
+#[tokio::test]
+async fn numbers_are_shown_to_those_who_declared_event_cursors_and_only_grow() {
+    let server = Server::start().await;
+    let mut numbered = server.client_with(json!({ "eventCursors": true })).await;
+    let mut plain = server.client().await;
+    let id = numbered.start_thread().await;
+    plain.call("thread/subscribe", json!({ "threadId": id })).await;
+    numbered.start_turn(&id, "think Hm\nsay Hello there").await;
+    let seen = numbered.until("turn/completed").await;
+    let numbers: Vec<u64> = seen
+        .iter()
+        .filter(|message| message["params"]["threadId"] == id.as_str())
+        .map(|message| message["params"]["seq"].as_u64().expect("a number"))
+        .collect();
+    assert!(numbers.len() > 8 && numbers.is_sorted(), "{numbers:?}");
+    let same = plain.until("turn/completed").await;
+    assert!(same.iter().all(|message| message["params"].get("seq").is_none()));
+}
+
+#[tokio::test]
+async fn a_running_turn_is_read_with_its_text_so_far_and_joined_in_the_middle() {
+    let engine = HalfwayEngine::default();
+    let server = Server::over(engine.clone()).await;
+    let mut starter = server.client().await;
+    let mut late = server.client().await;
+    let id = starter.start_thread().await;
+    starter.start_turn(&id, "go").await;
+    starter.wait_for("item/agentMessage/delta").await;
+    late.call("thread/subscribe", json!({ "threadId": id })).await;
+    let read = json!({ "threadId": id, "includeTurns": true });
+    let thread = late.call("thread/read", read).await["thread"].clone();
+    let turn = &thread["turns"][0];
+    assert_eq!(
+        (&turn["status"], &thread["runtime"]["running"]),
+        (&json!("running"), &json!(true))
+    );
+    let item = &turn["items"][1];
+    assert_eq!(
+        (&item["status"], &item["payload"]["text"]),
+        (&json!("streaming"), &json!("Half a "))
+    );
+    assert_eq!(item.get("completedAt"), None);
+    engine.release();
+    let rest = late.wait_for("item/agentMessage/delta").await;
+    assert_eq!(rest["params"]["delta"], "word");
+    let ended = late.wait_for("turn/completed").await;
+    assert_eq!(
+        ended["params"]["turn"]["items"][1]["payload"]["text"],
+        "Half a word"
+    );
+    starter.wait_for("turn/completed").await;
+}
+
+#[tokio::test]
+async fn unsubscribing_leaves_a_turn_that_was_started_without_a_subscription() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    client.start_turn(&id, "hang").await;
+    let target = json!({ "threadId": id });
+    client.call("thread/unsubscribe", target.clone()).await;
+    let stop = json!({ "threadId": id, "turnId": "" });
+    client.call("turn/interrupt", stop.clone()).await;
+    client.wait_for("turn/cancelled").await;
+    // With a subscription the Turn comes through it, and ends with it.
+    client.call("thread/subscribe", target.clone()).await;
+    client.start_turn(&id, "hang").await;
+    client.wait_for("turn/started").await;
+    client.call("thread/unsubscribe", target).await;
+    client.call("turn/interrupt", stop).await;
+    client
+        .find("the end for lists", |m| {
+            m["params"]["runtime"]["running"] == false
+        })
+        .await;
+    client
+        .find("the second end for lists", |m| {
+            m["params"]["runtime"]["running"] == false
+        })
+        .await;
+    while client.unread() > 0 {
+        let message = client.next().await.unwrap();
+        assert_ne!(message["method"], "turn/cancelled");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_approve_is_declined_at_once() {
+    let server = Server::start().await;
+    let mut client = server.client_with(json!({ "approvalSupport": false })).await;
+    let id = client.start_thread().await;
+    client.start_turn(&id, "ask make tea").await;
+    let seen = client.until("turn/completed").await;
+    assert!(!methods(&seen).contains(&"item/approval/request"));
+    let resolved = seen
+        .iter()
+        .find(|message| message["method"] == "item/approval/resolved");
+    let payload = &resolved.expect("it is settled")["params"]["item"]["payload"];
+    assert_eq!(
+        (&payload["decision"], &payload["approved"]),
+        (&json!("decline"), &json!(false))
+    );
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_subscriber_that_can_approve_is_asked_for_a_starter_that_cannot() {
+    let server = Server::start().await;
+    let mut starter = server.client_with(json!({ "approvalSupport": false })).await;
+    let mut watcher = server.client().await;
+    let id = starter.start_thread().await;
+    watcher.call("thread/subscribe", json!({ "threadId": id })).await;
+    starter.start_turn(&id, "ask make tea").await;
+    let asked = watcher.wait_for("item/approval/request").await;
+    watcher.reply(&asked, json!({ "decision": "accept" })).await;
+    let seen = starter.until("turn/completed").await;
+    assert!(!methods(&seen).contains(&"item/approval/request"));
+    assert_eq!(server.engine.effects(), ["make tea"]);
+}
+
+#[tokio::test]
+async fn the_first_answer_settles_it_and_a_later_one_is_taken_without_a_word() {
+    let server = Server::start().await;
+    let mut first = server.client().await;
+    let mut second = server.client().await;
+    let id = first.start_thread().await;
+    second.call("thread/subscribe", json!({ "threadId": id })).await;
+    first.start_turn(&id, "ask make tea").await;
+    let (asked, also) = (
+        first.wait_for("item/approval/request").await,
+        second.wait_for("item/approval/request").await,
+    );
+    assert_eq!(asked["params"], also["params"]);
+    second.reply(&also, json!({ "decision": "decline" })).await;
+    first.wait_for("item/approval/resolved").await;
+    first.reply(&asked, json!({ "decision": "accept" })).await;
+    let seen = first.until("turn/completed").await;
+    assert!(!methods(&seen).contains(&"item/approval/resolved"));
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+    // The late answer did no harm to its connection.
+    assert_eq!(first.error("no/such", json!({})).await["code"], -32601);
+}
