@@ -37,7 +37,7 @@ async fn child() {
             let own = nix::unistd::getpid();
             nix::sys::signal::kill(own, nix::sys::signal::Signal::SIGKILL).unwrap();
             // The signal is on its way.
-            std::thread::sleep(std::time::Duration::from_secs(60));
+            std::thread::sleep(std::time::Duration::from_mins(1));
         }
     });
     let workspace = TestWorkspace::at(&place);
