@@ -198,7 +198,6 @@ async fn thread_subscribe_and_unsubscribe() {
     settle(&mut watcher).await;
     let params = json!({ "threadId": id, "replayRecent": true });
     let mut seen = ask(&mut watcher, "thread/subscribe", params, Some("turn/completed")).await;
-    seen.extend(watcher.until("thread/runtimeChanged").await);
     seen.extend(
         ask(
             &mut watcher,

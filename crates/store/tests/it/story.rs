@@ -278,11 +278,20 @@ async fn checkpointed_text_is_there_after_a_restart_and_gone_with_the_items_end(
     assert_eq!(writer.loaded().await, writer.state);
 }
 
+/// Id, channel, user, context, workspace.
+type Row = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    Option<&'static str>,
+    &'static str,
+);
+
 #[tokio::test]
 async fn lists_follow_the_table() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;
-    let table: [(&str, &str, Option<&str>, Option<&str>, &str); 6] = [
+    let table: [Row; 6] = [
         ("thread_a", "cli", None, None, "/srv/tea"),
         ("thread_b", "cli", Some("u1"), None, "/srv/tea"),
         ("thread_c", "desktop", Some("u1"), Some("ctx"), "/srv/tea"),
