@@ -178,3 +178,68 @@ async fn the_first_answer_settles_it_and_a_later_one_is_taken_without_a_word() {
     // The late answer did no harm to its connection.
     assert_eq!(first.error("no/such", json!({})).await["code"], -32601);
 }
+
+/// 04 §6: asked are those who subscribed or started the Turn, not whoever did something in the Thread.
+#[tokio::test]
+async fn a_passer_by_is_not_asked() {
+    let server = Server::start().await;
+    let mut starter = server.client().await;
+    let mut passer = server.client().await;
+    let id = starter.start_thread().await;
+    starter.start_turn(&id, "ask make tea").await;
+    let asked = starter.wait_for("item/approval/request").await;
+    let input = json!([{ "type": "text", "text": "say later" }]);
+    passer
+        .call("turn/enqueue", json!({ "threadId": id, "input": input }))
+        .await;
+    passer.call("thread/resume", json!({ "threadId": id })).await;
+    passer.wait_for("thread/resumed").await;
+    starter.reply(&asked, json!({ "decision": "accept" })).await;
+    starter.wait_for("turn/completed").await;
+    // The end of the Turn was told to everybody, so a question would have come before it.
+    passer
+        .find("idle", |m| m["params"]["runtime"]["running"] == false)
+        .await;
+    while passer.unread() > 0 {
+        let message = passer.next().await.unwrap();
+        assert_ne!(message["method"], "item/approval/request", "{message}");
+    }
+}
+
+/// Invariant 4: what everyone was told is not told again by a replay.
+#[tokio::test]
+async fn a_replay_does_not_repeat_what_everyone_was_told() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    client.wait_for("thread/started").await;
+    client
+        .call(
+            "thread/subscribe",
+            json!({ "threadId": id, "replayRecent": true }),
+        )
+        .await;
+    client.start_turn(&id, "say Hi").await;
+    let seen = client.until("turn/completed").await;
+    assert!(seen.iter().all(|message| message["method"] != "thread/started"));
+}
+
+/// 01 §12: clients that reconnect after a restart rely on it.
+#[tokio::test]
+async fn a_replay_reaches_back_behind_a_restart() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    client.start_turn(&id, "say Hi").await;
+    client.wait_for("turn/completed").await;
+    server.hub.stop().await;
+    let hub = server.reopen().await;
+    let mut late = Client::ready(Server::link_to(hub), "late", json!({})).await;
+    late.call(
+        "thread/subscribe",
+        json!({ "threadId": id, "replayRecent": true }),
+    )
+    .await;
+    let told = late.wait_for("turn/completed").await;
+    assert_eq!(told["params"]["turn"]["id"], "turn_001");
+}

@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 
 /// A core and the means to connect to it.
 pub(crate) struct Server {
-    /// Held so that the directory stays.
-    _workspace: TestWorkspace,
+    workspace: TestWorkspace,
     pub(crate) engine: ScriptEngine,
     pub(crate) hub: Arc<Hub>,
 }
@@ -24,7 +23,7 @@ impl Server {
         let workspace = TestWorkspace::default();
         let hub = workspace.open(Arc::new(engine.clone())).await;
         Self {
-            _workspace: workspace,
+            workspace,
             engine,
             hub,
         }
@@ -35,26 +34,30 @@ impl Server {
         let workspace = TestWorkspace::default();
         let hub = workspace.open(Arc::new(engine)).await;
         Self {
-            _workspace: workspace,
+            workspace,
             engine: ScriptEngine::default(),
             hub,
         }
     }
 
+    /// Opens the workspace again after its core was stopped.
+    pub(crate) async fn reopen(&self) -> Arc<Hub> {
+        self.workspace.open(Arc::new(ScriptEngine::default())).await
+    }
+
     pub(crate) fn link(&self) -> Link {
+        Self::link_to(self.hub.clone())
+    }
+
+    pub(crate) fn link_to(hub: Arc<Hub>) -> Link {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let identity = Arc::new(ServerIdentity {
             version: "0.0.0".into(),
         });
-        // Ends with its client.
         let transport = Transport::lines(reader, writer, Limits::default());
-        tokio::spawn(bobbin_native::serve(
-            transport,
-            Door::Stdio,
-            self.hub.clone(),
-            identity,
-        ));
+        // Ends with its client.
+        tokio::spawn(bobbin_native::serve(transport, Door::Stdio, hub, identity));
         let (reader, writer) = tokio::io::split(far);
         Link::lines(reader, writer)
     }
