@@ -9,9 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
-use crate::calls::{CallResult, Pending, Timeout};
+use crate::calls::Timeout;
 use crate::context::Extensions;
 use crate::encode;
 use crate::error::{CallError, SendError};
@@ -21,9 +20,7 @@ use crate::options::ProgressDialect;
 use crate::outbox::OutFrame;
 use crate::progress::ProgressTable;
 use crate::shared::Shared;
-use crate::state::{After, State};
 use crate::stats::{Phase, Stats};
-use crate::timer;
 
 /// A handle to one connection. Cheap to clone; outlives the connection harmlessly: after the end
 /// every operation returns at once.
@@ -236,7 +233,7 @@ impl PeerHandle {
     }
 
     /// Shows a message to the layers.
-    fn outgoing(&self, method: &str, params: Option<Vec<u8>>) -> Result<Outgoing, SendError> {
+    pub(crate) fn outgoing(&self, method: &str, params: Option<Vec<u8>>) -> Result<Outgoing, SendError> {
         let mut message = Outgoing {
             method: method.into(),
             params: params.map(Bytes::from),
@@ -253,7 +250,7 @@ impl PeerHandle {
         Ok(message)
     }
 
-    fn frame(&self, id: Option<u64>, message: &Outgoing) -> OutFrame {
+    pub(crate) fn frame(&self, id: Option<u64>, message: &Outgoing) -> OutFrame {
         let text = encode::message(id, &message.method, message.params.as_deref());
         OutFrame {
             bytes: self.shared.options.charset().finish(text),
@@ -262,116 +259,14 @@ impl PeerHandle {
         }
     }
 
-    fn warn_closed(&self, error: &SendError, what: &str) {
+    pub(crate) fn warn_closed(&self, error: &SendError, what: &str) {
         if matches!(error, SendError::Closed) {
             self.shared
                 .note(&Note::Warn(format!("{what} not sent: transport shut down")));
         }
     }
-
-    /// Queues a call; its answer is waited for with [`Call::answer`]. `begin` says, at the moment
-    /// it is queued, when it gives up and which progress token it has.
-    pub(crate) async fn begin_call(
-        &self,
-        method: &str,
-        params: Option<Vec<u8>>,
-        begin: impl FnOnce(&mut ProgressTable, Instant) -> (Option<Timeout>, Option<u64>) + Send,
-    ) -> Result<Call, CallError> {
-        let message = self.outgoing(method, params).map_err(CallError::Send)?;
-        // The id is not known yet; it has at most 20 digits.
-        let size = message.method.len() + message.params.as_ref().map_or(0, Bytes::len) + 64;
-        let (answer, receiver) = oneshot::channel();
-        let queued = self.shared.send(size, 1, |state| {
-            let id = state.calls.next_id();
-            let frame = self.frame(Some(id), &message);
-            let (timeout, progress) = begin(&mut state.calls.progress, Instant::now());
-            let method = Arc::clone(&message.method);
-            let pending = Pending {
-                method,
-                answer,
-                timeout,
-                progress,
-            };
-            state.calls.insert(id, pending);
-            (vec![frame], (id, timeout.is_some()))
-        });
-        let (id, timed) = queued.await.map_err(|error| {
-            self.warn_closed(&error, method);
-            match error {
-                SendError::Closed => CallError::ShutDown,
-                error => CallError::Send(error),
-            }
-        })?;
-        let call = Call {
-            shared: Arc::clone(&self.shared),
-            id,
-            receiver,
-        };
-        if timed {
-            self.shared.arm_timer();
-        }
-        Ok(call)
-    }
 }
 
 fn decode<R: DeserializeOwned>(result: &RawValue) -> Result<R, CallError> {
     serde_json::from_str(result.get()).map_err(CallError::Decode)
-}
-
-/// A call on its way; dropping it gives it up.
-#[derive(Debug)]
-pub(crate) struct Call {
-    shared: Arc<Shared>,
-    id: u64,
-    receiver: oneshot::Receiver<CallResult>,
-}
-
-impl Call {
-    pub(crate) async fn answer(mut self) -> CallResult {
-        (&mut self.receiver).await.unwrap_or(Err(CallError::ShutDown))
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        self.shared.with(|state, after| {
-            if state.calls.remove(self.id).is_some() {
-                state.calls.forgive(self.id, Instant::now());
-                self.shared.cancel_remote(state, self.id, after);
-            }
-        });
-    }
-}
-
-impl Shared {
-    /// Makes the timer look at the deadlines, starting it if this is the first one.
-    fn arm_timer(self: &Arc<Self>) {
-        let first = self.peek(|state| !std::mem::replace(&mut state.timer_running, true));
-        if first {
-            self.runtime.spawn(timer::run(Arc::clone(self)));
-        } else {
-            self.timer.notify_one();
-        }
-    }
-
-    /// Tells the other side that nobody waits for this call any more. Skipped where there is no
-    /// room: it is a courtesy.
-    pub(crate) fn cancel_remote(&self, state: &mut State, id: u64, after: &mut After) {
-        if !self.options.cancel_on_abandon || state.phase != Phase::Active {
-            return;
-        }
-        let dialect = &self.options.cancel;
-        let params = dialect
-            .id_path
-            .iter()
-            .rev()
-            .fold(serde_json::Value::from(id), |value, member| {
-                serde_json::Value::Object([(member.clone(), value)].into_iter().collect())
-            });
-        let message = encode::message(None, &dialect.method, Some(params.to_string().as_bytes()));
-        let bytes = self.options.charset().finish(message);
-        if state.out.has_room(bytes.len(), 1) {
-            state.push(OutFrame::new(bytes), after);
-        }
-    }
 }

@@ -5,12 +5,14 @@
 //! is asked to do goes through a [`PeerHandle`].
 
 mod batch;
+mod call;
 mod calls;
 mod context;
 mod dispatch;
 mod encode;
 mod envelope;
 mod error;
+mod far_end;
 mod handle;
 mod handlers;
 mod id;
@@ -35,6 +37,7 @@ pub use bobbin_framing::{CloseReason, Transport};
 pub use context::{CallContext, Extensions, NoParams, NotificationContext};
 pub use encode::RawJson;
 pub use error::{CallError, ConfigError, ErrorObject, HandlerError, SendError, code};
+pub use far_end::{FarEnd, StreamFraming};
 pub use handle::PeerHandle;
 pub use handlers::{CancelStyle, HandlerFuture, Handlers, Mode, Route};
 pub use id::WireId;

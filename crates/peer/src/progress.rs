@@ -10,10 +10,11 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::call::Call;
 use crate::calls::{Renewal, Timeout};
 use crate::encode;
 use crate::error::{CallError, SendError};
-use crate::handle::{Call, PeerHandle};
+use crate::handle::PeerHandle;
 use crate::options::ProgressDialect;
 
 /// Values one call may have waiting; beyond it the newest is dropped with a debug entry.

@@ -1,6 +1,22 @@
 //! The peer over real streams.
 
 #[cfg(test)]
+mod bytes;
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
 mod connection;
 #[cfg(test)]
-mod smoke;
+mod modes;
+#[cfg(test)]
+mod notifications;
+#[cfg(test)]
+mod requests;
+#[cfg(test)]
+mod robustness;
+#[cfg(test)]
+mod shapes;
+#[cfg(test)]
+mod shutdown;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,246 @@
+//! One peer, and a far end that a test plays, over any of the three framings.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_framing::{Limits, WebSocketOptions};
+use bobbin_peer::{Handlers, LogEntry, NoParams, Peer, PeerHandle, PeerOptions, Phase, Transport};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::io::{duplex, split};
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wire {
+    Lines,
+    ContentLength,
+    WebSocket,
+}
+
+/// Longest wait for something that must come; driven time passes it in no time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Kind and text of every log entry.
+#[derive(Clone, Default)]
+pub(crate) struct Entries(Arc<Mutex<Vec<(&'static str, String)>>>);
+
+impl Entries {
+    pub(crate) fn callback(&self) -> bobbin_peer::LogFn {
+        let entries = self.clone();
+        Arc::new(move |entry: LogEntry<'_>| entries.0.lock().push((entry.kind(), entry.text().to_owned())))
+    }
+
+    pub(crate) fn of(&self, kind: &str) -> Vec<String> {
+        self.0
+            .lock()
+            .iter()
+            .filter(|entry| entry.0 == kind)
+            .map(|entry| entry.1.clone())
+            .collect()
+    }
+}
+
+/// A peer under test and the far end of its connection.
+pub(crate) struct World {
+    pub(crate) peer: Peer,
+    pub(crate) far: Far,
+    pub(crate) log: Entries,
+}
+
+/// Two transports of one framing, connected by a pipe that holds this many bytes each way.
+pub(crate) async fn connected(wire: Wire, pipe: usize) -> (Transport, Transport) {
+    let (near, far) = duplex(pipe);
+    let limits = Limits::default();
+    match wire {
+        Wire::Lines => {
+            let ((near_read, near_write), (far_read, far_write)) = (split(near), split(far));
+            (
+                Transport::lines(near_read, near_write, limits),
+                Transport::lines(far_read, far_write, limits),
+            )
+        }
+        Wire::ContentLength => {
+            let ((near_read, near_write), (far_read, far_write)) = (split(near), split(far));
+            (
+                Transport::content_length(near_read, near_write, limits),
+                Transport::content_length(far_read, far_write, limits),
+            )
+        }
+        Wire::WebSocket => {
+            let options = WebSocketOptions {
+                keep_alive: None,
+                ..WebSocketOptions::default()
+            };
+            let near = WebSocketStream::from_raw_socket(near, Role::Server, None).await;
+            let far = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
+            (
+                Transport::websocket(near, options),
+                Transport::websocket(far, options),
+            )
+        }
+    }
+}
+
+impl World {
+    /// Starts a peer with these handlers and one for `probe`.
+    pub(crate) async fn new(wire: Wire, configure: impl FnOnce(PeerHandle) -> Handlers) -> Self {
+        Self::with(wire, PeerOptions::default(), configure).await
+    }
+
+    pub(crate) async fn with(
+        wire: Wire,
+        mut options: PeerOptions,
+        configure: impl FnOnce(PeerHandle) -> Handlers,
+    ) -> Self {
+        let (near, far) = connected(wire, 1 << 16).await;
+        let log = Entries::default();
+        options.log = Some(log.callback());
+        let peer = Peer::start(near, options, |me| {
+            configure(me).on_call("probe", |_, _: NoParams| async { Ok("here") })
+        })
+        .unwrap();
+        Self {
+            peer,
+            far: Far(far),
+            log,
+        }
+    }
+
+    pub(crate) fn errors(&self) -> Vec<String> {
+        self.log.of("RpcError")
+    }
+
+    /// Everything the peer sends until it has answered a probe sent now.
+    pub(crate) async fn until_probe(&mut self) -> Vec<Value> {
+        self.far
+            .send(r#"{"jsonrpc":"2.0","id":"probe","method":"probe"}"#)
+            .await;
+        let mut messages = Vec::new();
+        loop {
+            let message = self.far.recv().await;
+            if message["id"] == "probe" {
+                assert_eq!(message["result"], "here");
+                return messages;
+            }
+            messages.push(message);
+        }
+    }
+
+    /// Fails if the peer sends anything that was caused by what it has been sent so far.
+    pub(crate) async fn expect_silence(&mut self) {
+        let messages = self.until_probe().await;
+        assert!(messages.is_empty(), "{messages:?}");
+    }
+
+    /// Waits until the peer's state is as wanted.
+    pub(crate) async fn eventually(&self, wanted: impl Fn(&bobbin_peer::Stats) -> bool) {
+        eventually(|| wanted(&self.peer.stats())).await;
+    }
+
+    pub(crate) async fn stopped(&self) {
+        within(self.peer.closed()).await;
+        assert_eq!(self.peer.phase(), Phase::Stopped);
+    }
+}
+
+/// Waits, but not for ever.
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    timeout(PATIENCE, future).await.expect("in time")
+}
+
+pub(crate) async fn eventually(wanted: impl Fn() -> bool) {
+    within(async {
+        while !wanted() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+}
+
+/// The far end: sends texts, reads messages.
+pub(crate) struct Far(pub(crate) Transport);
+
+impl Far {
+    pub(crate) async fn send(&mut self, text: impl AsRef<str>) {
+        self.0.send(text.as_ref().to_owned().into()).await.unwrap();
+    }
+
+    pub(crate) async fn request(&mut self, id: impl Into<Value>, method: &str, params: Value) {
+        let mut message = json!({ "jsonrpc": "2.0", "id": id.into(), "method": method });
+        if !params.is_null() {
+            message["params"] = params;
+        }
+        self.send(message.to_string()).await;
+    }
+
+    pub(crate) async fn notify(&mut self, method: &str, params: Value) {
+        let mut message = json!({ "jsonrpc": "2.0", "method": method });
+        if !params.is_null() {
+            message["params"] = params;
+        }
+        self.send(message.to_string()).await;
+    }
+
+    pub(crate) async fn answer(&mut self, id: &Value, result: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string())
+            .await;
+    }
+
+    pub(crate) async fn cancel(&mut self, id: impl Into<Value>) {
+        self.notify("$/cancelRequest", json!({ "id": id.into() })).await;
+    }
+
+    /// The next message as text.
+    pub(crate) async fn text(&mut self) -> String {
+        let frame = within(self.0.next()).await.expect("open").expect("framed");
+        String::from_utf8(frame.to_vec()).unwrap()
+    }
+
+    pub(crate) async fn recv(&mut self) -> Value {
+        serde_json::from_str(&self.text().await).unwrap()
+    }
+
+    /// The next message, or `None` at the end of output.
+    pub(crate) async fn recv_or_end(&mut self) -> Option<Value> {
+        let frame = within(self.0.next()).await?.expect("framed");
+        Some(serde_json::from_slice(&frame).unwrap())
+    }
+
+    /// The error code of the answer to this id, which comes next.
+    pub(crate) async fn error_of(&mut self, id: impl Into<Value>) -> i64 {
+        let message = self.recv().await;
+        assert_eq!(message["id"], id.into(), "{message}");
+        message["error"]["code"]
+            .as_i64()
+            .unwrap_or_else(|| panic!("{message}"))
+    }
+
+    /// Ends the peer's input.
+    pub(crate) async fn hang_up(&mut self) {
+        within(self.0.close(&bobbin_peer::CloseReason::default()))
+            .await
+            .unwrap();
+    }
+}
+
+/// A handler that waits until its token is cancelled or it is dropped, telling that it has begun.
+pub(crate) fn sleeper() -> (Arc<tokio::sync::Semaphore>, Handlers) {
+    let begun = Arc::new(tokio::sync::Semaphore::new(0));
+    let tell = Arc::clone(&begun);
+    let handlers = Handlers::new().on_call("sleep", move |_, _: NoParams| {
+        tell.add_permits(1);
+        async {
+            std::future::pending::<()>().await;
+            Ok(())
+        }
+    });
+    (begun, handlers)
+}
+
+/// Waits until this many handlers told that they have begun.
+pub(crate) async fn begun(semaphore: &tokio::sync::Semaphore, count: u32) {
+    within(semaphore.acquire_many(count)).await.unwrap().forget();
+}
