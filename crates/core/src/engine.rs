@@ -63,9 +63,13 @@ pub(crate) enum EngineWish {
     },
     Add {
         body: ItemBody,
+        /// The Thread's new plan, recorded with it.
+        plan: Option<Plan>,
     },
     CallStarted {
         call_id: String,
+        /// Answered when that is recorded; dropped when the Turn takes nothing new.
+        reply: oneshot::Sender<()>,
     },
     Ask {
         ask: Ask,
@@ -163,7 +167,16 @@ impl TurnContext {
     /// # Errors
     /// [`TurnGone`].
     pub async fn add(&self, body: ItemBody) -> Result<(), TurnGone> {
-        self.wish(EngineWish::Add { body }).await
+        self.wish(EngineWish::Add { body, plan: None }).await
+    }
+
+    /// Adds an Item that is final at once, and with it replaces the Thread's plan.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn add_with_plan(&self, body: ItemBody, plan: Plan) -> Result<(), TurnGone> {
+        let plan = Some(plan);
+        self.wish(EngineWish::Add { body, plan }).await
     }
 
     /// Records that a call's effect is about to begin, and returns once that is on disk. After a crash a
@@ -172,11 +185,13 @@ impl TurnContext {
     /// # Errors
     /// [`TurnGone`].
     pub async fn start_call(&self, call_id: &str) -> Result<(), TurnGone> {
+        let (reply, done) = oneshot::channel();
         self.wish(EngineWish::CallStarted {
             call_id: call_id.to_owned(),
+            reply,
         })
         .await?;
-        self.commit().await
+        done.await.map_err(|_| TurnGone)
     }
 
     /// Returns once everything wished for before is on disk.

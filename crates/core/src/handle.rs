@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bobbin_model::state::{StartTurn, StatusChange};
 use bobbin_model::{
-    InputPart, Mode, QueuedInput, QueuedInputId, Refusal, Sender, Seq, ThreadConfig, ThreadId, ThreadState,
-    Turn, TurnFeatures, TurnId,
+    Mode, QueuedInput, QueuedInputId, Refusal, Seq, ThreadConfig, ThreadId, ThreadState, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
@@ -67,12 +66,8 @@ pub enum Command {
     },
     /// Put an input into the queue; begins a Turn when none runs.
     Enqueue {
-        /// Its parts.
-        input: Vec<InputPart>,
-        /// Who says it.
-        sender: Option<Sender>,
-        /// What its client can do.
-        features: TurnFeatures,
+        /// What the Turn will be.
+        wish: StartTurn,
         /// Takes the answer.
         reply: Reply<Enqueued>,
     },

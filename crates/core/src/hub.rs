@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bobbin_model::state::NewThread;
 use bobbin_model::{ApprovalPolicy, Refusal, Seq, ThreadId, Turn, TurnId};
@@ -21,6 +23,9 @@ use crate::{Clock, Command, CoreError, Frame, Ids, Log, Settings, ThreadHandle};
 
 type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 
+/// Pause before a Thread that could not be loaded is tried again, the first time and at most.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LAST_RETRY: Duration = Duration::from_mins(1);
 /// Turns read at once when a Thread is shown.
 const TURN_PAGE: u32 = 200;
 
@@ -36,6 +41,8 @@ pub struct Hub {
     live: Mutex<HashMap<ThreadId, Cell>>,
     everyone: Arc<Log<Arc<Frame>>>,
     owners: TaskTracker,
+    /// Number of the newest owner of any Thread.
+    last_owner: AtomicU64,
 }
 
 /// Figures of the core, for `server/stats`.
@@ -74,6 +81,7 @@ impl Hub {
             live: Mutex::default(),
             everyone,
             owners: TaskTracker::new(),
+            last_owner: AtomicU64::new(0),
         })
     }
 
@@ -109,9 +117,34 @@ impl Hub {
         for id in open {
             if let Err(error) = self.thread(&id).await {
                 tracing::error!(thread = %id, %error, "cannot take up an open turn");
+                self.take_up_later(id);
             }
         }
         Ok(count)
+    }
+
+    /// Tries again and again, ever more seldom, to load a Thread whose Turn is open and cannot be taken up
+    /// now. Ends with the server.
+    pub(crate) fn take_up_later(self: &Arc<Self>, id: ThreadId) {
+        let hub = self.clone();
+        self.owners.spawn(async move {
+            let mut pause = FIRST_RETRY;
+            loop {
+                tokio::select! {
+                    () = hub.stopping.cancelled() => return,
+                    () = tokio::time::sleep(pause) => {}
+                }
+                match hub.thread(&id).await {
+                    Ok(_) | Err(CoreError::Refused(_) | CoreError::Stopping) => return,
+                    Err(error) => tracing::error!(thread = %id, %error, "cannot take up an open turn"),
+                }
+                pause = (pause * 2).min(LAST_RETRY);
+            }
+        });
+    }
+
+    pub(crate) fn next_owner(&self) -> u64 {
+        self.last_owner.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Finds a live Thread or loads it.
@@ -130,7 +163,7 @@ impl Hub {
                 Ok(handle) if handle.ended().is_some() => self.forget(id, &cell),
                 Ok(handle) => return Ok(handle),
                 Err(error) => {
-                    self.forget(id, &cell);
+                    self.forget_unloaded(id, &cell);
                     return Err(error);
                 }
             }
@@ -310,6 +343,19 @@ impl Hub {
     fn forget(&self, id: &ThreadId, cell: &Cell) {
         let mut live = self.live.lock();
         if live.get(id).is_some_and(|known| Arc::ptr_eq(known, cell)) {
+            live.remove(id);
+        }
+    }
+
+    /// Takes a place where nothing could be loaded out of the map. Whoever else waits at it tries by itself,
+    /// and must do so at the one place that the map knows: two owners of one Thread would be one too many.
+    fn forget_unloaded(&self, id: &ThreadId, cell: &Cell) {
+        let mut live = self.live.lock();
+        let unused = live
+            .get(id)
+            .is_some_and(|known| Arc::ptr_eq(known, cell) && known.get().is_none())
+            && Arc::strong_count(cell) == 2;
+        if unused {
             live.remove(id);
         }
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bobbin_model::{Delta, DeltaChannel, Event, ItemBody, ItemId, Seq, ThreadState, TurnId};
 use bobbin_store::StoredEvent;
 
-use crate::{CoreError, Frame, FrameBody, Hub, Snapshot, ThreadHandle, View};
+use crate::owner::weight_of;
+use crate::{CoreError, Frame, FrameBody, Hub, Notice, Snapshot, ThreadHandle, View};
 
 /// Events read back at once.
 const PAGE: u32 = 500;
@@ -16,6 +17,9 @@ const PAGE: u32 = 500;
 const MAX_EVENTS: usize = 1000;
 /// Most bytes, likewise.
 const MAX_BYTES: usize = 8 << 20;
+
+/// Most of it that one event counts for: a single big Turn must not make its own end unreadable.
+const MAX_COUNTED: usize = 1 << 20;
 
 /// What a reader has missed.
 #[derive(Debug)]
@@ -54,18 +58,20 @@ impl Hub {
             let full = page.len() >= PAGE as usize;
             for event in page {
                 let frame = self.frame_of(handle, &snapshot.state, event).await?;
-                bytes += frame.bytes();
+                bytes += frame.bytes().min(MAX_COUNTED);
                 frames.push(frame);
-            }
-            if frames.len() > MAX_EVENTS || bytes > MAX_BYTES {
-                return Ok(Backlog::TooFar);
+                if frames.len() > MAX_EVENTS || bytes > MAX_BYTES {
+                    return Ok(Backlog::TooFar);
+                }
             }
             if !full {
                 break;
             }
         }
-        let open = self.open_text(handle, &snapshot, shown);
-        frames.extend(open);
+        frames.extend(self.open_text(handle, &snapshot, shown));
+        // Whether the Thread runs is told at every change and stored at none.
+        let runtime = FrameBody::Notice(Notice::RuntimeChanged(snapshot.state.runtime()));
+        frames.push(self.frame_at(handle, snapshot.at, runtime, 0));
         Ok(Backlog::Frames {
             frames,
             next: snapshot.at.next(),
@@ -99,14 +105,7 @@ impl Hub {
             Event::ThreadStarted { .. } | Event::ThreadResumed { .. } => View::Thread(state.clone()),
             _ => View::None,
         };
-        let weight = match &view {
-            View::Turn(turn) => turn
-                .items
-                .iter()
-                .map(|item| item.body.text().map_or(128, str::len))
-                .sum(),
-            View::None | View::Thread(_) => 256,
-        };
+        let weight = weight_of(&stored.event, &view);
         let body = FrameBody::Recorded(stored.event);
         Ok(Arc::new(Frame::new(
             handle.id().clone(),
@@ -129,10 +128,17 @@ impl Hub {
         };
         let turn = live.turn.id;
         let missing = live.open_items().filter_map(|item| {
+            let mut call = None;
             let (channel, text) = match &item.body {
                 ItemBody::AgentMessage { text } => (DeltaChannel::AgentMessage, text),
                 ItemBody::Reasoning { text } => (DeltaChannel::Reasoning, text),
                 ItemBody::CommandExecution(run) => (DeltaChannel::CommandOutput, &run.aggregated_output),
+                ItemBody::ToolCall {
+                    tool_name, call_id, ..
+                } => {
+                    call = Some(Arc::new((tool_name.clone(), call_id.clone())));
+                    (DeltaChannel::ToolArguments, live.arguments.get(&item.id)?)
+                }
                 _ => return None,
             };
             let offset = shown(turn, item.id);
@@ -143,20 +149,16 @@ impl Hub {
                 channel,
                 offset,
                 text: text.into(),
-                call: None,
+                call,
             };
             let weight = delta.text.len();
-            let at = self.clock.now();
-            let body = FrameBody::Delta(delta);
-            Some(Arc::new(Frame::new(
-                handle.id().clone(),
-                snapshot.at,
-                at,
-                body,
-                View::None,
-                weight,
-            )))
+            Some(self.frame_at(handle, snapshot.at, FrameBody::Delta(delta), weight))
         });
         missing.collect()
+    }
+
+    fn frame_at(&self, handle: &ThreadHandle, seq: Seq, body: FrameBody, weight: usize) -> Arc<Frame> {
+        let at = self.clock.now();
+        Arc::new(Frame::new(handle.id().clone(), seq, at, body, View::None, weight))
     }
 }

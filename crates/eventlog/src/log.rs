@@ -105,7 +105,8 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
         entry
     }
 
-    /// Lets readers see everything up to and including `seq`, then drops what is over the bound.
+    /// Lets readers see everything up to and including `seq`, then drops what was shown before and is over
+    /// the bound.
     pub fn show(&self, seq: Seq) {
         {
             let mut inner = self.inner.lock();
@@ -114,8 +115,10 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
             if visible <= self.visible.load(Ordering::Relaxed) {
                 return;
             }
-            self.visible.store(visible, Ordering::Release);
-            while inner.first.0 <= visible
+            let before = self.visible.swap(visible, Ordering::Release);
+            // What is shown now stays at least until the next time: a frame over the bound would otherwise be
+            // gone before anybody could read it.
+            while inner.first.0 <= before
                 && (inner.entries.len() > self.limits.entries || inner.bytes > self.limits.bytes)
             {
                 if let Some(old) = inner.entries.pop_front() {

@@ -84,6 +84,13 @@ pub enum Event {
         /// What was in flight, for the user.
         reason: String,
     },
+    /// Somebody stopped the Turn: it takes nothing new and ends as cancelled, whatever happens before that.
+    TurnCancelling {
+        /// The Turn.
+        turn: TurnId,
+        /// Why, for the user.
+        reason: String,
+    },
     /// An Item was opened; text or a later completion follows.
     ItemStarted {
         /// The Turn.
@@ -178,6 +185,7 @@ impl Event {
             Self::PlanUpdated { .. } => "planUpdated",
             Self::TurnStarted { .. } => "turnStarted",
             Self::TurnRecovered { .. } => "turnRecovered",
+            Self::TurnCancelling { .. } => "turnCancelling",
             Self::ItemStarted { .. } => "itemStarted",
             Self::ItemCompleted { .. } => "itemCompleted",
             Self::ItemAdded { .. } => "itemAdded",
@@ -198,6 +206,7 @@ impl Event {
             | Self::ItemStarted { turn, .. }
             | Self::ItemCompleted { turn, .. }
             | Self::ItemAdded { turn, .. }
+            | Self::TurnCancelling { turn, .. }
             | Self::CallStarted { turn, .. }
             | Self::ApprovalResolved { turn, .. }
             | Self::UsageAdded { turn, .. }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{QueuedInputId, TurnId, UnixMillis};
+use crate::{QueuedInputId, TurnFeatures, TurnId, UnixMillis};
 
 /// One part of an input (AppServer protocol 03 §3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,27 @@ pub enum InputPart {
 }
 
 impl InputPart {
+    /// Returns about how many bytes of text it carries.
+    pub fn bytes(&self) -> usize {
+        let optional = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        match self {
+            Self::Text { text } => text.len(),
+            Self::CommandRef {
+                name,
+                args_text,
+                raw_text,
+            } => name.len() + optional(args_text) + optional(raw_text),
+            Self::SkillRef { name } => name.len(),
+            Self::FileRef { path, display_path } => path.len() + optional(display_path),
+            Self::Image { url } => url.len(),
+            Self::LocalImage {
+                path,
+                mime_type,
+                file_name,
+            } => path.len() + optional(mime_type) + optional(file_name),
+        }
+    }
+
     /// Returns what a history shows for this part.
     pub fn display(&self) -> String {
         match self {
@@ -127,6 +148,12 @@ pub struct QueuedInput {
     /// Who sent them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,
+    /// Channel they came through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// What the client that sent them can do.
+    #[serde(default)]
+    pub features: TurnFeatures,
     /// Where it stands.
     pub status: QueueStatus,
     /// When it came.

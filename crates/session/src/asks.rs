@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bobbin_core::engine::Answer;
 use bobbin_core::{Command, ThreadHandle};
-use bobbin_model::{Approval, ApprovalId};
+use bobbin_model::{Approval, ApprovalId, ThreadId};
 use bobbin_peer::PeerHandle;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use crate::Dialect;
 
 #[derive(Default)]
 pub(crate) struct Asks {
-    open: Arc<Mutex<HashMap<ApprovalId, CancellationToken>>>,
+    open: Arc<Mutex<HashMap<ApprovalId, (ThreadId, CancellationToken)>>>,
     tasks: TaskTracker,
     closing: CancellationToken,
 }
@@ -38,7 +38,7 @@ impl Asks {
             if open.contains_key(&approval.id) {
                 return;
             }
-            open.insert(approval.id.clone(), settled.clone());
+            open.insert(approval.id.clone(), (handle.id().clone(), settled.clone()));
         }
         let (dialect, peer, handle, open) =
             (dialect.clone(), peer.clone(), handle.clone(), self.open.clone());
@@ -63,15 +63,28 @@ impl Asks {
                     })
                     .await;
             }
-            open.lock().remove(&approval.id);
+            // Whoever cancelled it has taken it out, and it may have been put in anew since.
+            if !settled.is_cancelled() {
+                open.lock().remove(&approval.id);
+            }
         });
     }
 
     /// Stops waiting for an answer that has been given elsewhere.
     pub(crate) fn settled(&self, id: &ApprovalId) {
-        if let Some(token) = self.open.lock().get(id) {
+        if let Some((_, token)) = self.open.lock().remove(id) {
             token.cancel();
         }
+    }
+
+    /// Stops waiting for the answers about a Thread that this client watches no more.
+    pub(crate) fn leave(&self, thread: &ThreadId) {
+        self.open.lock().retain(|_, (of, token)| {
+            if of == thread {
+                token.cancel();
+            }
+            of != thread
+        });
     }
 
     /// Stops waiting for all of them.

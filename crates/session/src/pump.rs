@@ -4,10 +4,11 @@
 //! The slow-client ladder, from the top: a later cursor; joined Deltas; events read back from the store; a
 //! close with code 1013 and a reason. The pump is the only task that ever waits for this client.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::{Backlog, Frame, FrameBody, ThreadHandle, join};
+use bobbin_core::{Backlog, CoreError, Frame, FrameBody, ThreadHandle, join};
 use bobbin_model::{Event, ThreadId};
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -52,9 +53,12 @@ impl Session {
     /// Sends what there is, or waits for something. Returns whether there can be more.
     async fn turn(&self, slow: &mut bool) -> bool {
         let batch = self.readers.lock().take(&self.hub, BATCH_BYTES);
-        let idle = batch.frames.is_empty() && batch.behind.is_empty() && batch.greet.is_empty();
-        if !self.send(batch.frames, slow).await {
+        let idle = !batch.moved && batch.behind.is_empty() && batch.greet.is_empty();
+        if !self.send(batch.frames, slow, true).await {
             return false;
+        }
+        for thread in &batch.over {
+            self.asks.leave(thread);
         }
         for thread in &batch.behind {
             if !self.catch_up(thread, slow).await {
@@ -79,7 +83,7 @@ impl Session {
         true
     }
 
-    async fn send(&self, frames: Vec<Arc<Frame>>, slow: &mut bool) -> bool {
+    async fn send(&self, frames: Vec<Arc<Frame>>, slow: &mut bool, asks: bool) -> bool {
         if frames.is_empty() {
             return true;
         }
@@ -101,27 +105,35 @@ impl Session {
             }
             *slow = started.elapsed() > SLOW_FLUSH;
         }
-        for frame in &frames {
-            self.follow_approvals(frame);
-        }
+        self.follow_approvals(&frames, asks);
         true
     }
 
-    /// Asks what a frame opens and stops asking what it settles.
-    fn follow_approvals(&self, frame: &Frame) {
-        let FrameBody::Recorded(event) = &frame.body else {
-            return;
+    /// Stops asking what these frames settle, and asks what they open and leave open.
+    fn follow_approvals(&self, frames: &[Arc<Frame>], asks: bool) {
+        let events = || {
+            frames.iter().filter_map(|frame| match &frame.body {
+                FrameBody::Recorded(event) => Some((frame, &**event)),
+                FrameBody::Delta(_) | FrameBody::Notice(_) => None,
+            })
         };
-        match &**event {
-            Event::ApprovalOpened { approval, .. } if self.dialect.approves() => {
-                let asking = self.readers.lock().asking(&frame.thread);
+        let mut settled = HashSet::new();
+        for (_, event) in events() {
+            if let Event::ApprovalResolved { approval, .. } = event {
+                self.asks.settled(approval);
+                settled.insert(approval);
+            }
+        }
+        for (frame, event) in events().filter(|_| asks) {
+            if let Event::ApprovalOpened { approval, .. } = event
+                && !settled.contains(&approval.id)
+            {
+                let asking = self.readers.lock().asking(frame);
                 if let Some(handle) = asking {
                     self.asks
                         .ask(&self.dialect, &self.peer, &handle, (**approval).clone());
                 }
             }
-            Event::ApprovalResolved { approval, .. } => self.asks.settled(approval),
-            _ => {}
         }
     }
 
@@ -152,7 +164,7 @@ impl Session {
             Ok(Backlog::Frames { frames, next }) => {
                 let frames = self.readers.lock().caught_up(thread, frames, next);
                 for part in parts(frames) {
-                    if !self.send(part, slow).await {
+                    if !self.send(part, slow, false).await {
                         return false;
                     }
                 }
@@ -161,6 +173,12 @@ impl Session {
             Ok(Backlog::TooFar) => {
                 self.close(Broken::TooFarBehind);
                 false
+            }
+            // It has ended meanwhile, which everyone is told; a server that stops closes by itself.
+            Err(CoreError::Refused(_) | CoreError::Stopping) => {
+                self.readers.lock().remove(thread, self.hub.everyone());
+                self.asks.leave(thread);
+                true
             }
             Err(error) => {
                 tracing::warn!(%thread, %error, "a backlog cannot be read");

@@ -44,21 +44,37 @@ pub struct Attach {
     pub until: Until,
 }
 
-/// One cursor.
+/// One cursor, with the purposes it serves. They are independent: it ends when the last one does.
 struct Reader {
     handle: Arc<ThreadHandle>,
     /// First Seq that it covers.
     from: Seq,
     next: Seq,
-    until: Until,
-    /// The Turn it was attached for has ended.
-    ended: bool,
+    /// Somebody subscribed.
+    subscribed: bool,
+    /// The Turn that this connection started, until its end.
+    turn: Option<TurnId>,
+    /// The last Seq that something was promised for.
+    promised: Seq,
+    /// A frame came that none of its purposes wants.
+    over: bool,
+    /// Whether its client is asked the Thread's Approvals.
+    approver: Approver,
     /// Bytes already sent of Items that are open, for reading on after a gap. At most a Turn's open Items.
     shown: Vec<(TurnId, ItemId, usize)>,
     /// Up to here, what concerns everyone has been told already.
     told: Seq,
-    /// Whether the open Approvals still have to be asked.
-    greet: bool,
+}
+
+/// Whether a client is asked a Thread's Approvals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Approver {
+    /// It is not.
+    No,
+    /// It is, and those that are open still have to be asked.
+    New,
+    /// It is.
+    Yes,
 }
 
 /// Frames that a cursor that is gone had covered, until the other log has passed them too.
@@ -89,6 +105,10 @@ pub(crate) struct Batch {
     pub(crate) behind: Vec<ThreadId>,
     /// Threads whose open Approvals have to be asked.
     pub(crate) greet: Vec<Arc<ThreadHandle>>,
+    /// Threads that are read no more.
+    pub(crate) over: Vec<ThreadId>,
+    /// Whether any cursor moved; there may be more to read then, whatever came of it.
+    pub(crate) moved: bool,
     /// The client cannot be served any more.
     pub(crate) broken: Option<Broken>,
 }
@@ -119,67 +139,43 @@ impl Readers {
         self.everyone = Some(everyone.visible().next());
     }
 
-    pub(crate) fn attach(&mut self, attach: Attach) {
-        let log = attach.handle.log();
-        let visible = log.visible();
-        let start = match attach.begin {
-            Begin::Now => visible.next(),
-            Begin::Replay(seq) | Begin::At(seq) => seq,
-        };
-        log.watch(&self.waker);
-        self.waker.wake();
-        let id = attach.handle.id().clone();
-        if let Some(known) = self.threads.get_mut(&id) {
-            let asked = known.asks();
-            known.widen(attach.until);
-            if !asked && known.asks() && self.approves {
-                known.handle.add_approver();
-                known.greet = true;
-            }
-            if matches!(attach.begin, Begin::Replay(_)) {
-                known.told = visible;
-                known.next = start;
-                known.from = known.from.min(start);
-                known.shown.clear();
-            }
+    /// Begins to read a Thread, or gives its cursor one more purpose. Nothing happens once the Session has
+    /// closed: an answer may come later than that.
+    pub(crate) fn attach(&mut self, attach: &Attach) {
+        if self.everyone.is_none() {
             return;
         }
-        let mut reader = Reader {
-            handle: attach.handle,
-            from: start,
-            next: start,
-            until: attach.until,
-            ended: false,
-            shown: Vec::new(),
-            told: if matches!(attach.begin, Begin::Replay(_)) {
-                visible
-            } else {
-                Seq(0)
-            },
-            greet: false,
-        };
-        if self.approves && reader.asks() {
-            reader.handle.add_approver();
-            reader.greet = true;
+        let log = attach.handle.log();
+        let visible = log.visible();
+        log.watch(&self.waker);
+        self.waker.wake();
+        let reader = self
+            .threads
+            .entry(attach.handle.id().clone())
+            .or_insert_with(|| Reader::new(attach.handle.clone(), attach.begin, visible));
+        if let Begin::Replay(start) = attach.begin {
+            reader.replay(start);
         }
-        self.threads.insert(id, reader);
+        reader.serve(attach.until);
+        reader.count(self.approves);
     }
 
-    /// Ends an explicit Subscription; a cursor that serves a Turn of this connection stays for it.
-    pub(crate) fn detach(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) {
-        if self
-            .threads
-            .get(id)
-            .is_some_and(|reader| reader.until == Until::Unsubscribed)
-        {
+    /// Ends an explicit Subscription; a cursor that serves a Turn of this connection stays for it. Returns
+    /// whether the Thread is read no more.
+    pub(crate) fn detach(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) -> bool {
+        let Some(reader) = self.threads.get_mut(id) else {
+            return false;
+        };
+        reader.subscribed = false;
+        let done = reader.is_done();
+        if done {
             self.remove(id, everyone);
         }
+        done
     }
 
     pub(crate) fn is_subscribed(&self, id: &ThreadId) -> bool {
-        self.threads
-            .get(id)
-            .is_some_and(|reader| reader.until == Until::Unsubscribed)
+        self.threads.get(id).is_some_and(|reader| reader.subscribed)
     }
 
     pub(crate) fn close(&mut self, everyone: &Log<Arc<Frame>>) {
@@ -192,12 +188,12 @@ impl Readers {
         self.covered.clear();
     }
 
-    fn remove(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) {
+    pub(crate) fn remove(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) {
         let Some(reader) = self.threads.remove(id) else {
             return;
         };
         reader.handle.log().unwatch(&self.waker);
-        if self.approves && reader.asks() {
+        if reader.approver != Approver::No {
             reader.handle.remove_approver();
         }
         self.covered.push(Covered {
@@ -214,32 +210,39 @@ impl Readers {
         let Some(everyone) = self.everyone else {
             return batch;
         };
-        let mut over = Vec::new();
         // Many cursors share the batch, so that its size does not follow their number.
         let share = max_bytes / self.threads.len().clamp(1, SHARES);
         for (id, reader) in &mut self.threads {
-            if std::mem::take(&mut reader.greet) {
+            if reader.approver == Approver::New {
+                reader.approver = Approver::Yes;
                 batch.greet.push(reader.handle.clone());
             }
+            let ended = reader.handle.ended();
+            if ended == Some(Ended::Failed) {
+                batch.broken = Some(Broken::ThreadFailed);
+            }
             match reader.handle.log().read(reader.next, share) {
+                // What is left of a deleted Thread cannot be read back; that it is gone is told to everyone.
+                Read::Gone { .. } if reader.is_done() || ended == Some(Ended::Deleted) => {
+                    batch.over.push(id.clone());
+                }
                 Read::Gone { .. } => batch.behind.push(id.clone()),
                 Read::Entries { entries, next } => {
                     let more = next <= reader.handle.log().visible();
+                    batch.moved |= !entries.is_empty();
                     reader.advance(entries, next, &mut batch.frames);
-                    if !more && reader.is_over() {
-                        over.push(id.clone());
+                    reader.count(self.approves);
+                    let ended = reader.is_done() || ended == Some(Ended::Deleted);
+                    if reader.over || (ended && !more) {
+                        batch.over.push(id.clone());
                     }
                 }
-            }
-            match reader.handle.ended() {
-                Some(Ended::Deleted) => over.push(id.clone()),
-                Some(Ended::Failed) => batch.broken = Some(Broken::ThreadFailed),
-                Some(Ended::Stopped) | None => {}
             }
         }
         match hub.everyone().read(everyone, max_bytes) {
             Read::Gone { .. } => batch.broken = Some(Broken::TooFarBehind),
             Read::Entries { entries, next } => {
+                batch.moved |= !entries.is_empty();
                 batch
                     .frames
                     .extend(entries.into_iter().filter(|frame| !self.covers(frame)));
@@ -247,8 +250,8 @@ impl Readers {
                 self.covered.retain(|covered| covered.until_everyone >= next);
             }
         }
-        for id in over {
-            self.remove(&id, hub.everyone());
+        for id in &batch.over {
+            self.remove(id, hub.everyone());
         }
         batch
     }
@@ -262,11 +265,12 @@ impl Readers {
             })
     }
 
-    /// Returns the Thread if its Approvals are asked here.
-    pub(crate) fn asking(&self, id: &ThreadId) -> Option<Arc<ThreadHandle>> {
+    /// Returns the Thread if the question that this frame opens is asked here: what is replayed is history,
+    /// and what of it is open still is asked for by itself.
+    pub(crate) fn asking(&self, frame: &Frame) -> Option<Arc<ThreadHandle>> {
         self.threads
-            .get(id)
-            .filter(|reader| reader.asks())
+            .get(&frame.thread)
+            .filter(|reader| reader.approver != Approver::No && frame.seq > reader.told)
             .map(|reader| reader.handle.clone())
     }
 
@@ -286,56 +290,104 @@ impl Readers {
         let mut taken = Vec::new();
         if let Some(reader) = self.threads.get_mut(id) {
             reader.advance(frames, next, &mut taken);
+            reader.count(self.approves);
+            reader.ask_again();
         }
         taken
     }
 }
 
 impl Reader {
-    /// Whether its client is asked this Thread's Approvals: it subscribed or started the Turn (04 §6).
-    fn asks(&self) -> bool {
-        !matches!(self.until, Until::Seq(_))
+    fn new(handle: Arc<ThreadHandle>, begin: Begin, visible: Seq) -> Self {
+        let (from, next, told) = match begin {
+            Begin::Now => (visible.next(), visible.next(), Seq(0)),
+            Begin::At(seq) => (seq, seq, Seq(0)),
+            // What concerns everyone comes, or came, through the other log up to now.
+            Begin::Replay(seq) => (visible.next(), seq, visible),
+        };
+        Self {
+            handle,
+            from,
+            next,
+            subscribed: false,
+            turn: None,
+            promised: Seq(0),
+            over: false,
+            approver: Approver::No,
+            shown: Vec::new(),
+            told,
+        }
     }
 
-    /// Makes a cursor serve a further purpose without giving up the one it has.
-    fn widen(&mut self, until: Until) {
-        let wider = match (self.until, until) {
-            (Until::Unsubscribed, _) | (Until::TurnEnds(_), Until::Seq(_)) => return,
-            (Until::Seq(known), Until::Seq(new)) => Until::Seq(known.max(new)),
-            (_, wider) => wider,
-        };
-        self.until = wider;
-        self.ended = false;
+    /// Goes back to `start`, if it is past it. What this cursor had passed already is told once only where it concerns
+    /// everyone, and its questions are not asked again.
+    fn replay(&mut self, start: Seq) {
+        if start < self.next {
+            self.told = self.told.max(self.next.prev());
+            self.next = start;
+        }
+        self.shown.clear();
+        self.ask_again();
+    }
+
+    /// Takes on a further purpose without giving up those it has.
+    fn serve(&mut self, until: Until) {
+        match until {
+            Until::Unsubscribed => self.subscribed = true,
+            Until::TurnEnds(turn) => self.turn = self.turn.max(Some(turn)),
+            Until::Seq(seq) => self.promised = self.promised.max(seq),
+        }
+        self.over = false;
+    }
+
+    /// Counts its client among those who are asked this Thread's Approvals while it subscribes or follows a
+    /// Turn it started (04 §6).
+    fn count(&mut self, approves: bool) {
+        let counts = approves && (self.subscribed || self.turn.is_some());
+        match (counts, self.approver) {
+            (true, Approver::No) => {
+                self.handle.add_approver();
+                self.approver = Approver::New;
+            }
+            (false, Approver::New | Approver::Yes) => {
+                self.handle.remove_approver();
+                self.approver = Approver::No;
+            }
+            (true, Approver::New | Approver::Yes) | (false, Approver::No) => {}
+        }
+    }
+
+    /// Has the open Approvals asked once more: frames were passed over without asking what they open.
+    fn ask_again(&mut self) {
+        if self.approver == Approver::Yes {
+            self.approver = Approver::New;
+        }
+    }
+
+    /// Whether nothing is left that it should wait for.
+    fn is_done(&self) -> bool {
+        !self.subscribed && self.turn.is_none() && self.next > self.promised
     }
 
     /// Moves the cursor over frames, keeping those it wants.
     fn advance(&mut self, frames: Vec<Arc<Frame>>, next: Seq, out: &mut Vec<Arc<Frame>>) {
         for frame in frames {
-            if self.ended && !self.goes_on(&frame) {
-                self.next = frame.seq;
+            self.next = self.next.max(frame.seq);
+            if self.is_done() && !self.goes_on(&frame) {
+                self.over = true;
                 return;
             }
             self.note(&frame);
-            if matches!(self.until, Until::Seq(last) if frame.seq > last) {
-                self.ended = true;
-                self.next = frame.seq;
-                return;
-            }
             if frame.seq > self.told || !frame.concerns_everyone() {
                 out.push(frame);
             }
         }
         self.next = next;
-        if matches!(self.until, Until::Seq(last) if next > last) {
-            self.ended = true;
-        }
     }
 
-    /// Whether a frame that follows the end of this cursor's Turn still belongs to it.
+    /// Whether a frame that follows the end of this cursor's Turn still belongs to it: news of the Thread as
+    /// a whole, or the queued Turn that follows directly.
     fn goes_on(&mut self, frame: &Frame) -> bool {
-        if matches!(self.until, Until::Seq(_)) {
-            return false;
-        }
         match &frame.body {
             FrameBody::Notice(_) => true,
             FrameBody::Delta(_) => false,
@@ -345,8 +397,7 @@ impl Reader {
                     from_queue: Some(_),
                     ..
                 } => {
-                    self.until = Until::TurnEnds(*turn);
-                    self.ended = false;
+                    self.turn = Some(*turn);
                     true
                 }
                 _ => false,
@@ -371,14 +422,15 @@ impl Reader {
                 Event::ItemCompleted { turn, item } => {
                     self.shown.retain(|known| (known.0, known.1) != (*turn, item.id));
                 }
-                Event::TurnEnded { turn, .. } if self.until == Until::TurnEnds(*turn) => self.ended = true,
+                Event::TurnEnded { turn, .. } => {
+                    if self.turn == Some(*turn) {
+                        self.turn = None;
+                    }
+                    self.shown.clear();
+                }
                 _ => {}
             },
             FrameBody::Notice(_) => {}
         }
-    }
-
-    fn is_over(&self) -> bool {
-        self.ended && self.until != Until::Unsubscribed
     }
 }

@@ -48,13 +48,15 @@ impl Session {
 
     /// Begins to read a Thread. Never waits, so that an answer's closure may call it right after queueing
     /// the answer. A Thread that is read already keeps its one cursor.
-    pub fn attach(&self, attach: Attach) {
+    pub fn attach(&self, attach: &Attach) {
         self.readers.lock().attach(attach);
     }
 
     /// Ends a Subscription. Nothing happens where there is none.
     pub fn unsubscribe(&self, thread: &ThreadId) {
-        self.readers.lock().detach(thread, self.hub.everyone());
+        if self.readers.lock().detach(thread, self.hub.everyone()) {
+            self.asks.leave(thread);
+        }
     }
 
     /// Whether the client has subscribed to a Thread.

@@ -80,6 +80,13 @@ async fn project(
             )
             .await
         }
+        Event::TurnCancelling { turn, reason } => {
+            let update = sqlx::query("UPDATE turn SET cancelling = ? WHERE thread_id = ? AND turn_no = ?")
+                .bind(reason.clone())
+                .bind(thread.to_owned())
+                .bind(turn.0);
+            run(connection, update).await
+        }
         Event::ItemStarted { turn, item } | Event::ItemAdded { turn, item } => {
             run(connection, put_item(thread, *turn, item, seq)).await
         }

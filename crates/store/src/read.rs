@@ -38,7 +38,7 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
         thread: id.clone(),
         reason: format!("features of turn {}: {error}", row.turn_no),
     })?;
-    let diff_seq = row.diff_seq;
+    let (diff_seq, cancelling) = (row.diff_seq, row.cancelling.clone());
     let mut turn = row.into_turn(id)?;
     turn.items = items(connection, id, turn.id, turn.id)
         .await?
@@ -47,6 +47,7 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
     add_text(connection, id, &mut turn).await?;
     let mut live = LiveTurn::new(turn.id, turn.started_at, turn.origin_channel.clone(), features);
     live.turn = turn;
+    live.cancelling = cancelling;
     add_approvals(connection, id, &mut live).await?;
     let started: Vec<(String,)> =
         sqlx::query_as("SELECT call_id FROM call_started WHERE thread_id = ? AND turn_no = ?")

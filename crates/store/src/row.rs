@@ -168,6 +168,7 @@ pub(crate) struct TurnRow {
     origin_channel: Option<String>,
     pub(crate) features: String,
     pub(crate) diff_seq: Option<i64>,
+    pub(crate) cancelling: Option<String>,
 }
 
 impl TurnRow {

@@ -1,5 +1,6 @@
 //! The store on SQLite: joins the writer and the readers behind [`Store`].
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ impl SqliteStore {
             orders: waiting,
             counters: counters.clone(),
             on_step: options.on_step,
+            failed: HashMap::new(),
         };
         Ok(Self {
             readers: pools.readers,

@@ -32,6 +32,9 @@ pub struct TextPart {
 pub struct Write {
     /// The Thread.
     pub thread: ThreadId,
+    /// Who writes: a number that is higher for each later owner of the Thread. After a write of an owner has
+    /// failed, everything else of that owner fails too.
+    pub owner: u64,
     /// Its new events, in order.
     pub events: Vec<StoredEvent>,
     /// Its row after them.

@@ -4,10 +4,11 @@
 //! that fails for a reason of its own is rolled back alone: the batch is tried again one by one. Between
 //! batches it removes what deleted Threads left, in small steps.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bobbin_model::Seq;
+use bobbin_model::{Seq, ThreadId};
 use sqlx::{Connection, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
 
@@ -49,6 +50,9 @@ pub(crate) struct Writer {
     pub(crate) orders: mpsc::Receiver<Order>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) on_step: Option<StepObserver>,
+    /// The owner of each Thread whose last write failed: what it wrote behind that builds on what is not
+    /// there. One entry per Thread in trouble, gone with the next owner's first write.
+    pub(crate) failed: HashMap<ThreadId, u64>,
 }
 
 impl Writer {
@@ -76,25 +80,27 @@ impl Writer {
         }
     }
 
-    async fn write(&self, batch: &mut Vec<Order>) {
-        let writes: Vec<&Write> = batch.iter().map(|order| &order.0).collect();
-        let together = self.transaction(&writes).await;
-        if together.is_ok() || batch.len() == 1 {
-            for (write, done) in batch.drain(..) {
-                acknowledge(done, together.clone().map_err(|error| named(error, &write)));
+    async fn write(&mut self, batch: &mut Vec<Order>) {
+        if self.failed.is_empty() {
+            let writes: Vec<&Write> = batch.iter().map(|order| &order.0).collect();
+            if self.transaction(&writes).await.is_ok() {
+                for (_, done) in batch.drain(..) {
+                    acknowledge(done, Ok(()));
+                }
+                return;
             }
-            return;
         }
-        // Writes of one Thread build on each other: after one has failed, those behind it fail too.
-        let mut failed = Vec::new();
         for (write, done) in batch.drain(..) {
-            let outcome = if failed.contains(&write.thread) {
-                Err(StoreError::Closed)
+            // Writes of one owner build on each other.
+            if self.failed.get(&write.thread) == Some(&write.owner) {
+                acknowledge(done, Err(StoreError::Closed));
+                continue;
+            }
+            let outcome = self.transaction(&[&write]).await;
+            if outcome.is_ok() {
+                self.failed.remove(&write.thread);
             } else {
-                self.transaction(&[&write]).await
-            };
-            if outcome.is_err() {
-                failed.push(write.thread.clone());
+                self.failed.insert(write.thread.clone(), write.owner);
             }
             acknowledge(done, outcome.map_err(|error| named(error, &write)));
         }

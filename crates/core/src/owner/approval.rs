@@ -11,6 +11,8 @@ use tokio::time::Instant;
 
 use super::Owner;
 use super::record::{After, Effect, Staged};
+use super::run::BY_CALLER;
+use super::run::BY_REQUEST;
 use crate::CoreError;
 use crate::engine::{Answer, Ask};
 use crate::handle::Reply;
@@ -33,28 +35,35 @@ impl Owner {
         // An answer from before a crash counts only for what was asked: by now a link may point elsewhere.
         let known = match live.decided.get(&ask.call_id) {
             Some((scope, decision)) if *scope == ask.scope => Some(*decision),
-            _ => self.standing_answer(&ask.scope).await?,
+            _ => self.standing_answer(&ask.scope).await,
         };
+        if known == Some(Decision::Cancel) {
+            return self.cancel_turn(BY_REQUEST, Effect::default()).await;
+        }
         if let Some(decision) = known {
             let effect = Effect::after(After::Standing(reply, decision));
             return self.commit(Staged::default(), effect).await;
         }
         if self.hub.policy_of(&self.state) == ApprovalPolicy::Interrupt {
-            return self
-                .cancel_turn("The approval policy 'interrupt' ended the turn.")
-                .await;
+            return self.cancel_turn(BY_CALLER, Effect::default()).await;
         }
         self.open_approval(ask, reply).await
     }
 
-    async fn standing_answer(&mut self, scope: &Scope) -> Result<Option<Decision>, CoreError> {
-        if self.hub.policy_of(&self.state) == ApprovalPolicy::AutoApprove {
-            return Ok(Some(Decision::Accept));
+    async fn standing_answer(&mut self, scope: &Scope) -> Option<Decision> {
+        if self.hub.policy_of(&self.state) == ApprovalPolicy::AutoApprove
+            || self.state.grants.contains(&scope.session_key())
+        {
+            return Some(Decision::Accept);
         }
-        if self.state.grants.contains(&scope.session_key()) || self.hub.store.is_remembered(scope).await? {
-            return Ok(Some(Decision::Accept));
+        match self.hub.store.is_remembered(scope).await {
+            Ok(remembered) => remembered.then_some(Decision::Accept),
+            Err(error) => {
+                // What is not known is asked.
+                tracing::warn!(thread = %self.state.header.id, %error, "answers given for ever cannot be read");
+                None
+            }
         }
-        Ok(None)
     }
 
     async fn open_approval(&mut self, ask: Ask, reply: oneshot::Sender<Decision>) -> Result<(), CoreError> {
@@ -105,17 +114,20 @@ impl Owner {
         let decided = self
             .state
             .decide_answer(&answer.approval, answer.decision, &by, self.now());
-        let events = decided.unwrap_or_default();
+        let mut events = decided.unwrap_or_default();
         let mut effect = Effect::answer(Box::new(reply));
         if answer.decision == Decision::AcceptAlways {
             effect.remember = scope.filter(|scope| !events.is_empty() && scope.may_be_remembered());
         }
         if answer.decision == Decision::Cancel && !events.is_empty() {
             // The call that asked hears nothing more; it ends with its Turn.
-            effect.after.push(After::CancelTurn);
-        } else {
-            effect.after.push(After::Decided(decisions(&events)));
+            let mut staged = self.stage(events);
+            events = self.state.decide_cancel(BY_REQUEST, self.now());
+            staged.append(self.stage(events));
+            effect.after.extend(self.state.live_turn().map(After::CancelTurn));
+            return self.commit(staged, effect).await;
         }
+        effect.after.push(After::Decided(decisions(&events)));
         let staged = self.stage(events);
         self.commit(staged, effect).await
     }

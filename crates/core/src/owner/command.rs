@@ -4,6 +4,7 @@ use bobbin_model::{Event, Refusal};
 
 use super::Owner;
 use super::record::{After, Effect, Staged};
+use super::run::{BY_CALLER, BY_REQUEST};
 use crate::handle::{Enqueued, Reply, Resumed, StartedTurn, Unqueued};
 use crate::{Command, CoreError};
 
@@ -16,7 +17,7 @@ impl Owner {
             }
             Command::Status { change, reply } => {
                 if change == bobbin_model::state::StatusChange::Archive {
-                    self.cancel_turn("The thread was archived.").await?;
+                    self.cancel_turn(BY_CALLER, Effect::default()).await?;
                 }
                 self.change(Ok(self.state.decide_status(change)), reply).await
             }
@@ -42,28 +43,25 @@ impl Owner {
                 self.commit(Staged::default(), answer).await
             }
             Command::StartTurn { wish, reply } => {
-                let features = wish.features;
+                if self.hub.stopping.is_cancelled() {
+                    reply(Err(CoreError::Stopping));
+                    return Ok(());
+                }
                 match self.state.decide_start_turn(wish, now) {
-                    Ok(events) => {
-                        self.features = features;
-                        self.start_turn(events, reply).await
-                    }
+                    Ok(events) => self.start_turn(events, reply).await,
                     Err(refusal) => self.refuse(refusal, reply).await,
                 }
             }
-            Command::Enqueue {
-                input,
-                sender,
-                features,
-                reply,
-            } => {
+            Command::Enqueue { wish, reply } => {
+                if self.hub.stopping.is_cancelled() {
+                    reply(Err(CoreError::Stopping));
+                    return Ok(());
+                }
                 let id = self.hub.ids.queued_input(now);
-                let events = match self.state.decide_enqueue(id, input, sender, now) {
-                    Ok(events) => events,
-                    Err(refusal) => return self.refuse(refusal, reply).await,
-                };
-                self.features = features;
-                self.enqueue(events, reply).await
+                match self.state.decide_enqueue(id, wish, now) {
+                    Ok(events) => self.enqueue(events, reply).await,
+                    Err(refusal) => self.refuse(refusal, reply).await,
+                }
             }
             Command::Unqueue { id, reply } => {
                 let events = match self.state.decide_unqueue(&id) {
@@ -81,16 +79,15 @@ impl Owner {
             }
             Command::Interrupt { turn, reply } => match self.state.turn_to_interrupt(&turn) {
                 Ok(_) => {
-                    self.commit(Staged::default(), Effect::answer(Box::new(reply)))
-                        .await?;
-                    self.cancel_turn("Cancelled by request").await
+                    self.cancel_turn(BY_REQUEST, Effect::answer(Box::new(reply)))
+                        .await
                 }
                 Err(refusal) => self.refuse(refusal, reply).await,
             },
             Command::Answer { answer, reply } => self.answer(answer, reply).await,
             Command::Delete { reply } => {
                 self.delete = Some(reply);
-                self.cancel_turn("The thread was deleted.").await
+                self.cancel_turn(BY_CALLER, Effect::default()).await
             }
         }
     }

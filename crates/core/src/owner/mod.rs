@@ -12,13 +12,18 @@ mod approval;
 mod command;
 mod record;
 mod run;
+mod weight;
 mod wish;
+
+pub(crate) use weight::weight_of;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_model::{ApprovalId, Decision, Event, Seq, ThreadState, TurnFeatures, TurnId, UnixMillis};
+use bobbin_model::{
+    ApprovalId, Decision, Event, Outcome, Seq, ThreadState, ThreadStatus, TurnId, UnixMillis,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -61,8 +66,8 @@ pub(crate) struct Owner {
     run: Option<Run>,
     /// Calls that wait for an answer.
     askers: HashMap<ApprovalId, Vec<oneshot::Sender<Decision>>>,
-    /// What the client behind the last Turn could do; a queued Turn has no other.
-    features: TurnFeatures,
+    /// Tells this owner's writes from those of others of the same Thread.
+    number: u64,
     /// Who wants the Thread gone, once its Turn has ended.
     delete: Option<Reply<()>>,
     /// Since when nothing happens.
@@ -84,11 +89,7 @@ impl Owner {
         let shared = Arc::new(Shared::default());
         let (handle, inbox) = ThreadHandle::new(state.header.id.clone(), log.clone(), shared.clone());
         let (wish_sender, wishes) = mpsc::channel(WISH_QUEUE);
-        let approvals = TurnFeatures {
-            approvals: true,
-            ..TurnFeatures::default()
-        };
-        let features = state.live.as_ref().map_or(approvals, |live| live.features);
+        let number = hub.next_owner();
         let owner = Self {
             hub,
             state,
@@ -104,7 +105,7 @@ impl Owner {
             unstored: Unstored::default(),
             run: None,
             askers: HashMap::new(),
-            features,
+            number,
             delete: None,
             idle_since: Instant::now(),
         };
@@ -128,13 +129,17 @@ impl Owner {
             Err(error) => {
                 tracing::error!(thread = %self.state.header.id, %error, "the thread is closed and will be loaded again");
                 self.fail(&error).await;
+                if self.state.live.is_some() {
+                    // Nobody may be there to load it, and no Turn stays open for that.
+                    self.hub.take_up_later(self.state.header.id.clone());
+                }
                 Ended::Failed
             }
         };
         self.shared.end(why);
         self.log.close();
         self.hub.remove(&self.state.header.id, &self.shared);
-        self.refuse_commands(why);
+        self.refuse_commands(why).await;
     }
 
     /// Returns why the Thread ended, or `None` when it was unloaded.
@@ -186,7 +191,7 @@ impl Owner {
                 Next::Ran(ran) => self.ran(ran).await?,
                 Next::Stop => {
                     stop_seen = true;
-                    self.cancel_turn("Server shutting down").await?;
+                    self.cancel_turn(run::BY_CALLER, Effect::default()).await?;
                 }
                 Next::Deadline => {
                     if self.deadlines().await? {
@@ -210,6 +215,15 @@ impl Owner {
             return Ok(());
         };
         let turn = live.turn.id;
+        let archived = self.state.header.status == ThreadStatus::Archived;
+        let stopped = live
+            .cancelling
+            .clone()
+            .or_else(|| archived.then(|| run::BY_CALLER.to_owned()));
+        if let Some(reason) = stopped {
+            // Somebody was told that it ends: it does not go on.
+            return self.end_turn(Outcome::Cancelled { reason }).await;
+        }
         let reason = if !live.approvals.is_empty() {
             "The server restarted; the turn is still waiting for an approval."
         } else if live
@@ -290,9 +304,10 @@ impl Owner {
     }
 
     /// Answers the commands that came too late.
-    fn refuse_commands(&mut self, why: Ended) {
+    async fn refuse_commands(&mut self, why: Ended) {
         self.inbox.close();
-        while let Ok(command) = self.inbox.try_recv() {
+        // Until the last sender that had been given room has used it or gone.
+        while let Some(command) = self.inbox.recv().await {
             let id = self.state.header.id.clone();
             command.refuse(match why {
                 Ended::Deleted => bobbin_model::Refusal::ThreadNotFound(id).into(),

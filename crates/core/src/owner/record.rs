@@ -6,14 +6,13 @@ use std::collections::VecDeque;
 use std::future::pending;
 use std::sync::Arc;
 
-use bobbin_model::{
-    ApprovalId, Decision, Delta, DeltaChannel, Event, ItemBody, ItemId, Scope, Seq, Turn, TurnId,
-};
+use bobbin_model::{ApprovalId, Decision, Delta, DeltaChannel, Event, ItemId, Scope, Seq, Turn, TurnId};
 use bobbin_store::{Receipt, StoredEvent, Summary, TextPart, Write};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Owner;
+use super::weight::weight_of;
 use crate::{CoreError, Frame, FrameBody, Notice, Snapshot, View};
 
 /// Seqs that Deltas of an open Turn may use before the next write: after a crash the numbering goes on
@@ -29,8 +28,8 @@ pub(super) enum After {
     Run(TurnId),
     /// Tell the calls that asked.
     Decided(Vec<(ApprovalId, Decision)>),
-    /// Stop the engine and end the Turn.
-    CancelTurn,
+    /// Stop the engine and end this Turn.
+    CancelTurn(TurnId),
     /// Tell the engine that everything before is on disk.
     Done(oneshot::Sender<()>),
     /// Give the engine a standing answer.
@@ -300,6 +299,7 @@ impl Owner {
     ) -> Result<Receipt, CoreError> {
         let write = Write {
             thread: self.state.header.id.clone(),
+            owner: self.number,
             state: Summary::of(&self.state, &events),
             events,
             head_seq: self.next_ceiling(),
@@ -345,28 +345,5 @@ impl Owner {
             }
             _ => View::None,
         }
-    }
-}
-
-/// Estimates the text in an event, which is what the log's bound counts.
-fn weight_of(event: &Event, view: &View) -> usize {
-    let body = |body: &ItemBody| match body {
-        ItemBody::UserMessage(message) => message.text.len() * 2,
-        ItemBody::ToolCall { arguments, .. } => arguments.as_ref().map_or(0, |json| json.get().len()),
-        ItemBody::ToolResult { result, .. } => result.len(),
-        other => other.text().map_or(0, str::len),
-    };
-    match (event, view) {
-        (_, View::Turn(turn)) => turn.items.iter().map(|item| 128 + body(&item.body)).sum(),
-        (
-            Event::ItemStarted { item, .. }
-            | Event::ItemCompleted { item, .. }
-            | Event::ItemAdded { item, .. },
-            _,
-        ) => body(&item.body),
-        (Event::TurnStarted { user_item, .. }, _) => body(&user_item.body),
-        (Event::DiffUpdated { diff, .. }, _) => diff.diff.len(),
-        (Event::QueueChanged { queue }, _) => queue.len() * 256,
-        _ => 0,
     }
 }

@@ -14,13 +14,16 @@ use crate::CoreError;
 use crate::engine::{EngineFailure, TurnContext};
 use crate::tool::{OutsideWorkspace, ToolEnvironment};
 
+/// Reason of a Turn that somebody stopped (03 §7).
+pub(super) const BY_REQUEST: &str = "Cancelled by request";
+/// Reason of a Turn that ends with what it belongs to: its Thread, its server, its policy.
+pub(super) const BY_CALLER: &str = "Caller cancelled";
+
 /// One engine run.
 pub(super) struct Run {
     pub(super) turn: TurnId,
     task: JoinHandle<Result<(), EngineFailure>>,
     cancel: CancellationToken,
-    /// Why it was told to stop.
-    pub(super) cancelled: Option<String>,
     /// When a run that was told to stop is stopped by force.
     pub(super) abort_at: Option<Instant>,
 }
@@ -74,7 +77,6 @@ impl Owner {
             turn,
             task,
             cancel,
-            cancelled: None,
             abort_at: None,
         });
     }
@@ -102,30 +104,35 @@ impl Owner {
         }
     }
 
-    /// Settles the open Approvals as `cancel` and stops the engine. The Turn ends when the engine has.
-    pub(super) async fn cancel_turn(&mut self, reason: &str) -> Result<(), CoreError> {
-        if self.state.live.is_none() {
-            return Ok(());
-        }
-        let events = self.state.decide_close_approvals(self.now());
-        self.askers.clear();
+    /// Records that the Turn is being stopped, settles its open Approvals as `cancel` and stops the engine.
+    /// The Turn ends when the engine has.
+    pub(super) async fn cancel_turn(&mut self, reason: &str, effect: Effect) -> Result<(), CoreError> {
+        let events = self.state.decide_cancel(reason, self.now());
         let staged = self.stage(events);
-        self.commit(staged, Effect::default()).await?;
+        self.commit(staged, effect).await?;
+        self.stop_engine().await
+    }
+
+    /// Stops the engine of a Turn of which it is recorded that it is being stopped.
+    pub(super) async fn stop_engine(&mut self) -> Result<(), CoreError> {
+        let Some(reason) = self.cancelling() else {
+            return Ok(());
+        };
+        self.askers.clear();
         match &mut self.run {
             Some(run) => {
-                run.cancelled.get_or_insert_with(|| reason.to_owned());
                 run.abort_at
                     .get_or_insert_with(|| Instant::now() + self.hub.settings.cancel_grace);
                 run.cancel.cancel();
                 Ok(())
             }
-            None => {
-                self.end_turn(Outcome::Cancelled {
-                    reason: reason.to_owned(),
-                })
-                .await
-            }
+            None => self.end_turn(Outcome::Cancelled { reason }).await,
         }
+    }
+
+    /// Returns why the open Turn is being stopped, if it is.
+    pub(super) fn cancelling(&self) -> Option<String> {
+        self.state.live.as_ref()?.cancelling.clone()
     }
 
     pub(super) fn abort_if_stuck(&mut self, now: Instant) {
@@ -148,7 +155,7 @@ impl Owner {
         if self.state.live_turn() != Some(run.turn) {
             return Ok(());
         }
-        if let Some(reason) = run.cancelled {
+        if let Some(reason) = self.cancelling() {
             return self.end_turn(Outcome::Cancelled { reason }).await;
         }
         let error = match ran {
@@ -167,7 +174,7 @@ impl Owner {
 
     /// Records the Turn's end and, after a good one, the beginning of the next queued one with it, so that
     /// no crash can come between.
-    async fn end_turn(&mut self, outcome: Outcome) -> Result<(), CoreError> {
+    pub(super) async fn end_turn(&mut self, outcome: Outcome) -> Result<(), CoreError> {
         let now = self.now();
         let mut events: Vec<Event> = Vec::new();
         if let Outcome::Failed { error } = &outcome {
@@ -198,7 +205,7 @@ impl Owner {
 
     /// Stages the Turn of the queue's head, if the Thread is ready for it.
     pub(super) fn stage_queued(&mut self) -> Option<(super::record::Staged, TurnId)> {
-        let events = self.state.decide_start_queued(self.features, self.now())?;
+        let events = self.state.decide_start_queued(self.now())?;
         let staged = self.stage(events);
         Some((staged, self.state.live_turn()?))
     }

@@ -13,7 +13,8 @@ impl Owner {
         let Some(run) = self.run.as_ref().filter(|run| run.turn == turn) else {
             return Ok(());
         };
-        if run.cancelled.is_some() && begins_something(&wish) {
+        debug_assert_eq!(Some(run.turn), self.state.live_turn());
+        if self.cancelling().is_some() && begins_something(&wish) {
             return Ok(());
         }
         let now = self.now();
@@ -41,14 +42,16 @@ impl Owner {
                 self.record(self.state.decide_complete_item(item, body, now))
                     .await
             }
-            EngineWish::Add { body } => {
-                let Some((_, events)) = self.state.decide_add_item(body, now) else {
+            EngineWish::Add { body, plan } => {
+                let Some((_, mut events)) = self.state.decide_add_item(body, now) else {
                     return Ok(());
                 };
+                events.extend(plan.map(|plan| Event::PlanUpdated { plan }));
                 self.record(events).await
             }
-            EngineWish::CallStarted { call_id } => {
-                self.record(vec![Event::CallStarted { turn, call_id }]).await
+            EngineWish::CallStarted { call_id, reply } => {
+                let staged = self.stage(vec![Event::CallStarted { turn, call_id }]);
+                self.commit(staged, Effect::after(After::Done(reply))).await
             }
             EngineWish::Plan { plan } => self.record(vec![Event::PlanUpdated { plan }]).await,
             EngineWish::Diff { diff } => self.record(vec![Event::DiffUpdated { turn, diff }]).await,
@@ -94,7 +97,8 @@ impl Owner {
                     }
                 }
             }
-            After::CancelTurn => self.cancel_turn("Cancelled by request").await?,
+            After::CancelTurn(turn) if self.state.live_turn() == Some(turn) => self.stop_engine().await?,
+            After::CancelTurn(_) => {}
             After::Done(reply) => {
                 let _ = reply.send(());
             }
@@ -118,14 +122,12 @@ impl Owner {
 /// Whether a wish starts something new, which an interrupted Turn does not take.
 fn begins_something(wish: &EngineWish) -> bool {
     match wish {
-        EngineWish::Open { .. }
-        | EngineWish::CallStarted { .. }
-        | EngineWish::Ask { .. }
-        | EngineWish::Plan { .. } => true,
+        EngineWish::Open { .. } | EngineWish::CallStarted { .. } | EngineWish::Ask { .. } => true,
         EngineWish::Text { .. }
         | EngineWish::Arguments { .. }
         | EngineWish::Complete { .. }
         | EngineWish::Add { .. }
+        | EngineWish::Plan { .. }
         | EngineWish::Diff { .. }
         | EngineWish::Usage { .. }
         | EngineWish::Commit { .. } => false,

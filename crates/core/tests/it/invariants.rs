@@ -234,12 +234,7 @@ async fn queued_inputs_follow_a_good_turn_and_wait_after_a_bad_one() {
     let begun = start(&thread, "wait").await;
     for text in ["fail badly", "say later"] {
         let wish = crate::support::prompt(text);
-        let queued = answer(&thread, |reply| Command::Enqueue {
-            input: wish.input,
-            sender: None,
-            features: wish.features,
-            reply,
-        });
+        let queued = answer(&thread, |reply| Command::Enqueue { wish, reply });
         assert_eq!(queued.await.unwrap().started, None);
     }
     engine.release();
@@ -284,6 +279,8 @@ async fn a_reader_that_fell_out_of_memory_gets_events_from_the_store_and_open_te
     let seqs: Vec<_> = frames.iter().map(|frame| (frame.seq.0, kind_of(frame))).collect();
     assert!(seqs.is_sorted(), "{seqs:?}");
     assert_eq!(kind_of(&frames[0]), "turnStarted");
+    // That the Thread runs is stored nowhere, and told last.
+    assert_eq!(frames.last().map(|frame| kind_of(frame)), Some("notice"));
     assert!(next > begun.seq);
     let whole = frames.iter().any(|frame| match &frame.body {
         FrameBody::Recorded(event) => {

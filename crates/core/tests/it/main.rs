@@ -5,4 +5,6 @@ mod crash;
 #[cfg(test)]
 mod invariants;
 #[cfg(test)]
+mod stopping;
+#[cfg(test)]
 mod support;

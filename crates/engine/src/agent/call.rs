@@ -3,7 +3,7 @@
 
 use bobbin_core::engine::{Ask, TurnGone};
 use bobbin_core::tool::{Permission, PreparedCall, ToolOutput};
-use bobbin_model::ItemBody;
+use bobbin_model::{ItemBody, Plan};
 
 use super::execution::Execution;
 use super::turn::TurnRun;
@@ -26,32 +26,33 @@ impl TurnRun {
                 ..ToolOutput::default()
             },
         };
-        self.add_result(&call.id, output.text, output.success).await?;
-        if let Some(plan) = output.plan {
-            self.turn.plan(plan).await?;
-        }
+        self.add_result(&call.id, output.text, output.success, output.plan)
+            .await?;
         self.note_changes(output.changed).await?;
         if self.turn.cancelled().is_cancelled() {
             // What was done is on record; the Turn ends with it.
-            self.show_changes().await?;
             return Err(TurnGone);
         }
         Ok(())
     }
 
-    /// Adds a call's result, to the record and to the conversation.
+    /// Adds a call's result, and the plan it made, to the record and to the conversation.
     pub(super) async fn add_result(
         &mut self,
         call_id: &str,
         text: String,
         success: bool,
+        plan: Option<Plan>,
     ) -> Result<(), TurnGone> {
         let result = ItemBody::ToolResult {
             call_id: call_id.to_owned(),
             result: text.clone(),
             success,
         };
-        self.turn.add(result).await?;
+        match plan {
+            Some(plan) => self.turn.add_with_plan(result, plan).await?,
+            None => self.turn.add(result).await?,
+        }
         self.messages.push(Message::Result {
             call_id: call_id.to_owned(),
             text,

@@ -92,16 +92,11 @@ impl<'a> Execution<'a> {
         let Some((_, item)) = &self.terminal else {
             return Ok(());
         };
-        let was_under = self.streamed <= MAX_STREAMED_BYTES;
+        // What is shown is the beginning of the output and nothing else; the completed Item says the rest.
+        let room = MAX_STREAMED_BYTES.saturating_sub(self.streamed);
         self.streamed += piece.len();
-        if self.streamed <= MAX_STREAMED_BYTES {
-            item.text(piece).await
-        } else if was_under {
-            item.text("\n[more output follows; it is not shown while the command runs]\n")
-                .await
-        } else {
-            Ok(())
-        }
+        let shown = &piece[..piece.floor_char_boundary(room)];
+        item.text(shown).await
     }
 
     async fn complete(self, output: &ToolOutput, began: Instant) -> Result<(), TurnGone> {

@@ -25,6 +25,15 @@ impl TurnRun {
         let begun = turn.begun();
         // A command's view was opened after its lifecycle Item and closes before it.
         let open: Vec<&Item> = begun.open_items().collect();
+        if open.iter().any(|item| item.body.is_prose()) {
+            // Half an answer must not look like a whole one, should the server stop again before the next.
+            let note = ItemBody::Error {
+                message: "The server restarted in the middle of an answer; it is given again.".to_owned(),
+                code: "interrupted_by_restart".to_owned(),
+                fatal: false,
+            };
+            turn.add(note).await?;
+        }
         for item in open.into_iter().rev() {
             OpenItem::resume(&turn, item).complete(closing_body(item)).await?;
         }
@@ -36,9 +45,11 @@ impl TurnRun {
                 continue;
             };
             if item.status != ItemStatus::Completed {
-                self.add_result(call_id, UNFINISHED.to_owned(), false).await?;
+                self.add_result(call_id, UNFINISHED.to_owned(), false, None)
+                    .await?;
             } else if begun.started_calls.contains(call_id) {
-                self.add_result(call_id, INTERRUPTED.to_owned(), false).await?;
+                self.add_result(call_id, INTERRUPTED.to_owned(), false, None)
+                    .await?;
             } else {
                 let call = Call {
                     id: call_id.to_owned(),

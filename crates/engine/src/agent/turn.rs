@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bobbin_core::engine::{EngineFailure, TurnContext, TurnGone};
 use bobbin_core::tool::{ChangedFile, ToolSpec};
-use bobbin_model::{Item, ItemBody, ItemStatus};
+use bobbin_model::{Item, ItemBody, ItemStatus, TokenUsage};
 use tokio::time::Instant;
 
 use super::conversation::{history, messages};
@@ -61,6 +61,13 @@ impl TurnRun {
     }
 
     pub(super) async fn run(mut self) -> Result<(), EngineFailure> {
+        let result = self.rounds().await;
+        // However it ended, what the files are like now is the last thing said of them.
+        self.show_changes().await?;
+        result
+    }
+
+    async fn rounds(&mut self) -> Result<(), EngineFailure> {
         if is_over(&self.turn.begun().turn.items) {
             return Ok(());
         }
@@ -124,7 +131,7 @@ impl TurnRun {
             reply = self.model.respond(request, &mut listener) => reply.map_err(failure)?,
         };
         let (text, calls) = listener.finish().await?;
-        if let Some(usage) = reply.usage {
+        if let Some(usage) = reply.usage.filter(|usage| usage.tokens != TokenUsage::default()) {
             turn.usage(usage.tokens, usage.context_tokens).await?;
         }
         if reply.stop == Stop::Length {

@@ -66,9 +66,21 @@ fn hidden_entries_survive_the_bound() {
         log.append(|seq| Arc::new(Note(seq.0, 1)));
     }
     assert_eq!(log.depth(), (5, 5));
+    log.show(Seq(4));
     log.show(Seq(5));
     assert_eq!(log.depth(), (2, 2));
     assert!(matches!(log.read(Seq(1), 100), Read::Gone { first: Seq(4) }));
+}
+
+#[test]
+fn what_is_over_the_bound_can_be_read_until_something_else_is_shown() {
+    let log = log(10, 1000);
+    log.append(|seq| Arc::new(Note(seq.0, 5000)));
+    log.show(Seq(1));
+    assert_eq!(numbers(log.read(Seq(1), 100)), (vec![1], Seq(2)));
+    log.append(|seq| Arc::new(Note(seq.0, 10)));
+    log.show(Seq(2));
+    assert_eq!(log.depth(), (1, 10));
 }
 
 #[tokio::test]

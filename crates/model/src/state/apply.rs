@@ -31,6 +31,11 @@ impl ThreadState {
                 self.drop_queued(from_queue.as_ref());
                 self.live = Some(LiveTurn::new(*turn, at, origin_channel.clone(), *features));
             }
+            Event::TurnCancelling { reason, .. } => {
+                if let Some(live) = &mut self.live {
+                    live.cancelling = Some(reason.clone());
+                }
+            }
             Event::ItemStarted { item, .. }
             | Event::ItemCompleted { item, .. }
             | Event::ItemAdded { item, .. } => {

@@ -1,6 +1,6 @@
 //! Wishes about the Thread as a whole: start, rename, status, configuration, queue.
 
-use super::{MAX_QUEUED_INPUTS, ThreadState};
+use super::{MAX_DISPLAY_NAME, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState};
 use crate::input::display_text;
 use crate::thread::title_of;
 use crate::{
@@ -64,6 +64,14 @@ impl NewThread {
             .display_name
             .map(|name| name.trim().to_owned())
             .filter(|name| !name.is_empty());
+        if display_name
+            .as_ref()
+            .is_some_and(|name| name.len() > MAX_DISPLAY_NAME)
+        {
+            return Err(Refusal::Invalid(format!(
+                "'displayName' is longer than {MAX_DISPLAY_NAME} bytes."
+            )));
+        }
         let metadata = identity
             .channel_context
             .iter()
@@ -101,11 +109,16 @@ impl ThreadState {
     /// Decides on another title; no event when it is the same.
     ///
     /// # Errors
-    /// [`Refusal::Invalid`] for a blank one.
+    /// [`Refusal::Invalid`] for a blank one and for one over [`MAX_DISPLAY_NAME`].
     pub fn decide_rename(&self, display_name: &str) -> Result<Vec<Event>, Refusal> {
         let name = display_name.trim();
         if name.is_empty() {
             return Err(Refusal::Invalid("'displayName' must not be blank.".into()));
+        }
+        if name.len() > MAX_DISPLAY_NAME {
+            return Err(Refusal::Invalid(format!(
+                "'displayName' is longer than {MAX_DISPLAY_NAME} bytes."
+            )));
         }
         if self.header.display_name.as_deref() == Some(name) {
             return Ok(Vec::new());
@@ -178,7 +191,7 @@ impl ThreadState {
     }
 
     /// Decides on the Turn of the queue's head, if the Thread is ready for it.
-    pub fn decide_start_queued(&self, features: TurnFeatures, now: UnixMillis) -> Option<Vec<Event>> {
+    pub fn decide_start_queued(&self, now: UnixMillis) -> Option<Vec<Event>> {
         if self.live.is_some() || self.header.status != ThreadStatus::Active {
             return None;
         }
@@ -186,8 +199,11 @@ impl ThreadState {
         let wish = StartTurn {
             input: head.native.clone(),
             sender: head.sender.clone(),
-            channel: Some(self.header.origin_channel.clone()),
-            features,
+            channel: head
+                .channel
+                .clone()
+                .or_else(|| Some(self.header.origin_channel.clone())),
+            features: head.features,
         };
         let mut events = self.turn_events(wish, Some(head.id.clone()), now);
         events.push(Event::QueueChanged {
@@ -242,22 +258,29 @@ impl ThreadState {
     pub fn decide_enqueue(
         &self,
         id: QueuedInputId,
-        input: Vec<InputPart>,
-        sender: Option<Sender>,
+        wish: StartTurn,
         now: UnixMillis,
     ) -> Result<Vec<Event>, Refusal> {
         self.check_active()?;
-        if input.is_empty() {
+        if wish.input.is_empty() {
             return Err(Refusal::Invalid("'input' has no usable part.".into()));
         }
-        if self.queue.len() >= MAX_QUEUED_INPUTS {
+        let parts = self
+            .queue
+            .iter()
+            .flat_map(|entry| &entry.native)
+            .chain(&wish.input);
+        let bytes: usize = parts.map(InputPart::bytes).sum();
+        if self.queue.len() >= MAX_QUEUED_INPUTS || bytes > MAX_QUEUED_BYTES {
             return Err(Refusal::QueueFull(self.id().clone()));
         }
         let mut queue = self.queue.clone();
         queue.push(QueuedInput {
             id,
-            native: input,
-            sender,
+            native: wish.input,
+            sender: wish.sender,
+            channel: wish.channel,
+            features: wish.features,
             status: QueueStatus::Queued,
             created_at: now,
             ready_after: self.live.as_ref().map(|live| live.turn.id),

@@ -19,6 +19,10 @@ pub use decide::{NewThread, StartTurn, StatusChange};
 
 /// Most entries a Thread's queue takes; one more is refused (a guess: nobody types that far ahead).
 pub const MAX_QUEUED_INPUTS: usize = 256;
+/// Most text in a Thread's queue, in bytes: the whole queue stands in each event that changes it.
+pub const MAX_QUEUED_BYTES: usize = 1 << 20;
+/// Longest title of a Thread, in bytes; it is shown to every client.
+pub const MAX_DISPLAY_NAME: usize = 4096;
 
 /// One Thread without its finished Turns.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +65,8 @@ pub struct LiveTurn {
     pub arguments: BTreeMap<ItemId, String>,
     /// File changes so far.
     pub diff: Option<TurnDiff>,
+    /// Why it is being stopped.
+    pub cancelling: Option<String>,
 }
 
 impl ThreadState {
@@ -119,6 +125,7 @@ impl LiveTurn {
             started_calls: BTreeSet::new(),
             arguments: BTreeMap::new(),
             diff: None,
+            cancelling: None,
         }
     }
 

@@ -124,7 +124,7 @@ fn only_an_active_idle_thread_takes_a_turn() {
         let refusal = state.decide_start_turn(wish("hi"), NOW).unwrap_err();
         assert!(matches!(refusal, Refusal::ThreadNotActive { .. }));
         let refusal = state
-            .decide_enqueue(QueuedInputId::new("q"), wish("hi").input, None, NOW)
+            .decide_enqueue(QueuedInputId::new("q"), wish("hi"), NOW)
             .unwrap_err();
         assert!(matches!(refusal, Refusal::ThreadNotActive { .. }));
     }
@@ -254,19 +254,64 @@ fn queue_is_first_in_first_out_and_starts_only_when_idle() {
     let mut state = running("one");
     for id in ["a", "b"] {
         let events = state
-            .decide_enqueue(QueuedInputId::new(id), wish(id).input, None, NOW)
+            .decide_enqueue(QueuedInputId::new(id), wish(id), NOW)
             .unwrap();
         play(&mut state, &events);
     }
-    assert_eq!(state.decide_start_queued(TurnFeatures::default(), NOW), None);
+    assert_eq!(state.decide_start_queued(NOW), None);
     end(&mut state);
-    let events = state.decide_start_queued(TurnFeatures::default(), NOW).unwrap();
+    let events = state.decide_start_queued(NOW).unwrap();
     play(&mut state, &events);
     assert_eq!(state.queue.len(), 1);
     assert_eq!(state.live_turn(), Some(TurnId(2)));
     let gone = state.decide_unqueue(&QueuedInputId::new("a"));
     assert_eq!(gone, Err(Refusal::QueuedInputNotFound(QueuedInputId::new("a"))));
     assert!(state.decide_unqueue(&QueuedInputId::new("b")).is_ok());
+}
+
+#[test]
+fn a_queued_turn_has_the_channel_and_the_abilities_of_who_queued_it() {
+    let mut state = running("one");
+    for (id, approvals) in [("a", true), ("b", false)] {
+        let mut wish = wish(id);
+        wish.channel = Some(format!("channel of {id}"));
+        wish.features.approvals = approvals;
+        let events = state.decide_enqueue(QueuedInputId::new(id), wish, NOW).unwrap();
+        play(&mut state, &events);
+    }
+    for (id, approvals) in [("a", true), ("b", false)] {
+        end(&mut state);
+        let events = state.decide_start_queued(NOW).unwrap();
+        play(&mut state, &events);
+        let live = state.live.as_ref().unwrap();
+        assert_eq!(live.features.approvals, approvals);
+        assert_eq!(live.turn.origin_channel, Some(format!("channel of {id}")));
+    }
+}
+
+#[test]
+fn a_queue_and_a_title_have_their_limits_in_bytes() {
+    let mut state = running("one");
+    let long = "x".repeat(super::MAX_QUEUED_BYTES);
+    let id = QueuedInputId::new("a");
+    let events = state.decide_enqueue(id.clone(), wish(&long), NOW).unwrap();
+    play(&mut state, &events);
+    let full = state.decide_enqueue(id, wish("x"), NOW).unwrap_err();
+    assert!(matches!(full, Refusal::QueueFull(_)));
+    let title = "x".repeat(super::MAX_DISPLAY_NAME);
+    assert!(state.decide_rename(&title).is_ok());
+    let long = state.decide_rename(&(title + "x")).unwrap_err();
+    assert!(matches!(long, Refusal::Invalid(_)));
+}
+
+#[test]
+fn stopping_a_turn_is_recorded_once_and_settles_its_questions() {
+    let mut state = running("one");
+    let events = state.decide_cancel("enough", NOW);
+    assert!(matches!(&events[..], [Event::TurnCancelling { reason, .. }] if reason == "enough"));
+    play(&mut state, &events);
+    assert_eq!(state.live.as_ref().unwrap().cancelling.as_deref(), Some("enough"));
+    assert_eq!(state.decide_cancel("again", NOW), []);
 }
 
 #[test]

@@ -146,6 +146,20 @@ impl ThreadState {
         events
     }
 
+    /// Decides on stopping the open Turn: that it is being stopped is on record before anybody is told, and
+    /// its open Approvals are settled as `cancel`. No event for a Turn that is being stopped already.
+    pub fn decide_cancel(&self, reason: &str, now: UnixMillis) -> Vec<Event> {
+        let Some(live) = self.live.as_ref().filter(|live| live.cancelling.is_none()) else {
+            return Vec::new();
+        };
+        let mut events = vec![Event::TurnCancelling {
+            turn: live.turn.id,
+            reason: reason.to_owned(),
+        }];
+        events.extend(self.decide_close_approvals(now));
+        events
+    }
+
     /// Settles every open Approval as `cancel`.
     pub fn decide_close_approvals(&self, now: UnixMillis) -> Vec<Event> {
         let Some(live) = &self.live else { return Vec::new() };

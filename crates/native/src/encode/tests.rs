@@ -119,6 +119,8 @@ fn queue() -> Vec<QueuedInput> {
         id: QueuedInputId::new("queued_20270104101535200_b7c1dz"),
         native: vec![text("Then count them")],
         sender: None,
+        channel: None,
+        features: bobbin_model::TurnFeatures::default(),
         status: QueueStatus::Queued,
         created_at: AT,
         ready_after: Some(TURN),

@@ -2,6 +2,7 @@
 
 use bobbin_core::{Command, Enqueued, Reply, Unqueued};
 use bobbin_model::QueuedInputId;
+use bobbin_model::state::StartTurn;
 use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
@@ -30,7 +31,7 @@ pub(super) async fn enqueue(client: &Client, request: &CallContext, responder: R
                 queued_inputs: convert::queue(id, &enqueued.queue),
             });
             let until = enqueued.started.map_or(Until::Seq(enqueued.seq), Until::TurnEnds);
-            session.attach(Attach {
+            session.attach(&Attach {
                 handle: attached,
                 begin: Begin::At(enqueued.seq),
                 until,
@@ -38,16 +39,13 @@ pub(super) async fn enqueue(client: &Client, request: &CallContext, responder: R
         }
         Err(error) => fail(responder, &error),
     });
-    let sender = params.sender.map(input::sender);
-    let features = client.native.features();
-    thread
-        .send(Command::Enqueue {
-            input,
-            sender,
-            features,
-            reply,
-        })
-        .await;
+    let wish = StartTurn {
+        input,
+        sender: params.sender.map(input::sender),
+        channel: Some(client.native.channels().of(thread.id())),
+        features: client.native.features(),
+    };
+    thread.send(Command::Enqueue { wish, reply }).await;
 }
 
 pub(super) async fn remove(client: &Client, request: &CallContext, responder: Responder) {
@@ -63,7 +61,7 @@ pub(super) async fn remove(client: &Client, request: &CallContext, responder: Re
             let queued_inputs = convert::queue(attached.id().as_str(), &unqueued.queue);
             responder.ok(wire::TurnQueueRemoveResult { queued_inputs });
             let (begin, until) = (Begin::At(unqueued.seq), Until::Seq(unqueued.seq));
-            session.attach(Attach {
+            session.attach(&Attach {
                 handle: attached,
                 begin,
                 until,

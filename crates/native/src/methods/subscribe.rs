@@ -27,7 +27,7 @@ pub(super) async fn subscribe(client: &Client, request: &CallContext, responder:
         seq: None,
         mode: None,
     });
-    client.session.attach(Attach {
+    client.session.attach(&Attach {
         handle: thread,
         begin,
         until: Until::Unsubscribed,
@@ -43,7 +43,7 @@ pub(super) async fn subscribe_quietly(client: &Client, raw: Option<&RawValue>) {
         return;
     };
     if let Ok(begin) = begin(client, &thread, &params).await {
-        client.session.attach(Attach {
+        client.session.attach(&Attach {
             handle: thread,
             begin,
             until: Until::Unsubscribed,

@@ -72,7 +72,7 @@ pub(super) async fn resume(client: &Client, request: &CallContext, responder: Re
             responder.ok(wire::ThreadResult { thread });
             // Not subscribed: `thread/resumed` comes once, behind the answer.
             let until = Until::Seq(resumed.snapshot.at);
-            session.attach(Attach {
+            session.attach(&Attach {
                 handle: attached,
                 begin: Begin::At(resumed.first),
                 until,

@@ -40,7 +40,7 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
             responder.ok(wire::TurnStartResult { turn });
             // Whoever has not subscribed still follows the Turn it started.
             let until = Until::TurnEnds(started.turn.id);
-            session.attach(Attach {
+            session.attach(&Attach {
                 handle: attached,
                 begin: Begin::At(started.seq),
                 until,

@@ -76,6 +76,7 @@ impl<'a> Writer<'a> {
         }
         let write = Write {
             thread: self.state.header.id.clone(),
+            owner: 1,
             state: Summary::of(&self.state, &stored),
             events: stored,
             head_seq: Seq(self.seq + 10),
@@ -454,6 +455,7 @@ async fn writes_that_wait_together_are_committed_together() {
             event: Arc::new(event),
         }];
         let write = Write {
+            owner: 1,
             thread: ThreadId::new("thread_1"),
             state: Summary::of(&writer.state, &stored),
             events: stored,
@@ -469,6 +471,47 @@ async fn writes_that_wait_together_are_committed_together() {
     let stats = store.stats();
     assert_eq!((stats.writes, stats.events), (501, 501));
     assert!(stats.commits < 100, "{stats:?}");
+}
+
+#[tokio::test]
+async fn what_an_owner_wrote_behind_a_failed_write_fails_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let writer = Writer::start(&store, "thread_1", me()).await;
+    let write = |owner, seq, name: &str| {
+        let event = Event::ThreadRenamed {
+            display_name: name.to_owned(),
+        };
+        let stored = vec![StoredEvent {
+            seq: Seq(seq),
+            at: UnixMillis(1),
+            event: Arc::new(event),
+        }];
+        Write {
+            owner,
+            thread: ThreadId::new("thread_1"),
+            state: Summary::of(&writer.state, &stored),
+            events: stored,
+            head_seq: Seq(seq),
+            text: vec![],
+            remember: None,
+        }
+    };
+    let taken = store.submit(write(1, 1, "a number that is taken")).await.unwrap();
+    assert!(matches!(
+        taken.await,
+        Err(StoreError::Conflict { seq: Seq(1), .. })
+    ));
+    // In a batch of its own, and good by itself; but it builds on what is not there.
+    let behind = store.submit(write(1, 2, "behind")).await.unwrap();
+    assert!(behind.await.is_err());
+    // Whoever loads the Thread again goes on.
+    store.submit(write(2, 2, "again")).await.unwrap().await.unwrap();
+    let events = store
+        .events(&ThreadId::new("thread_1"), Seq(0), Seq(9), 9)
+        .await
+        .unwrap();
+    assert_eq!(events.len(), 2);
 }
 
 #[tokio::test]
@@ -620,9 +663,9 @@ proptest! {
                     }),
                     5 => state.decide_end_turn(Outcome::Failed { error: "no".into() }, now),
                     6 => state
-                        .decide_enqueue(QueuedInputId::new(n.to_string()), prompt("q").input, None, now)
+                        .decide_enqueue(QueuedInputId::new(n.to_string()), prompt("q"), now)
                         .unwrap_or_default(),
-                    7 => state.decide_start_queued(TurnFeatures::default(), now).unwrap_or_default(),
+                    7 => state.decide_start_queued(now).unwrap_or_default(),
                     8 => state.decide_status(StatusChange::Pause),
                     _ => state.decide_resume("me").unwrap_or_default(),
                 };

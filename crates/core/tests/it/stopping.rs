@@ -1,0 +1,144 @@
+//! A Turn that somebody stopped: nothing of it goes on, whatever happens before it has ended.
+
+use std::sync::Arc;
+
+use bobbin_core::engine::{Engine, EngineFailure, TurnContext, TurnGone};
+use bobbin_core::{Command, Hub};
+use bobbin_model::state::NewThread;
+use bobbin_model::{
+    Event, HistoryMode, Identity, Seq, ThreadId, ThreadState, TurnId, TurnStatus, UnixMillis,
+};
+use bobbin_store::{Options, SqliteStore, Store, StoredEvent, Summary, Write};
+use bobbin_testkit::{ScriptEngine, TestWorkspace};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use crate::support::{LogReader, answer, new_thread, prompt, read, start};
+
+/// Writes a Thread with one open Turn as a server that dies leaves it, plus what `more` decides.
+async fn leave_behind(
+    workspace: &TestWorkspace,
+    more: impl FnOnce(&ThreadState, UnixMillis) -> Vec<Event>,
+) -> ThreadId {
+    let store = SqliteStore::open(&workspace.database(), Options::default())
+        .await
+        .unwrap();
+    let (id, now) = (
+        ThreadId::new("thread_20270104_abcdef"),
+        UnixMillis(1_800_000_000_000),
+    );
+    let wish = NewThread {
+        id: id.clone(),
+        identity: Identity {
+            channel_name: "test".into(),
+            ..Identity::default()
+        },
+        config: None,
+        history_mode: HistoryMode::Server,
+        display_name: None,
+    };
+    let started = wish.decide("/srv", now).unwrap();
+    let Event::ThreadStarted { thread } = &started else {
+        panic!("it starts a thread");
+    };
+    let mut state = ThreadState::new((**thread).clone());
+    let mut events = vec![started.clone()];
+    for event in state.decide_start_turn(prompt("call brew"), now).unwrap() {
+        state.apply(&event, now);
+        events.push(event);
+    }
+    for event in more(&state, now) {
+        state.apply(&event, now);
+        events.push(event);
+    }
+    let stored: Vec<_> = (1..)
+        .zip(events)
+        .map(|(seq, event)| StoredEvent {
+            seq: Seq(seq),
+            at: now,
+            event: Arc::new(event),
+        })
+        .collect();
+    let write = Write {
+        thread: id.clone(),
+        owner: 1,
+        state: Summary::of(&state, &stored),
+        head_seq: Seq(stored.len() as u64),
+        events: stored,
+        text: vec![],
+        remember: None,
+    };
+    store.submit(write).await.unwrap().await.unwrap();
+    store.close().await;
+    id
+}
+
+async fn ended(hub: &Arc<Hub>, id: &ThreadId) -> TurnStatus {
+    let thread = hub.thread(id).await.unwrap();
+    loop {
+        let snapshot = read(&thread).await;
+        if snapshot.state.live.is_none() {
+            return hub.turns_of(&snapshot).await.unwrap()[0].status;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_stop_that_was_acknowledged_outlives_a_crash() {
+    let workspace = TestWorkspace::default();
+    let id = leave_behind(&workspace, |state, now| state.decide_cancel("enough", now)).await;
+    let engine = ScriptEngine::default();
+    let hub = workspace.open(Arc::new(engine.clone())).await;
+    assert_eq!(ended(&hub, &id).await, TurnStatus::Cancelled);
+    assert_eq!(engine.effects(), Vec::<String>::new());
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_turn_without_a_stop_on_record_goes_on_after_a_crash() {
+    let workspace = TestWorkspace::default();
+    let id = leave_behind(&workspace, |_, _| Vec::new()).await;
+    let engine = ScriptEngine::default();
+    let hub = workspace.open(Arc::new(engine.clone())).await;
+    assert_eq!(ended(&hub, &id).await, TurnStatus::Completed);
+    assert_eq!(engine.effects(), ["brew"]);
+    hub.stop().await;
+}
+
+/// Notices the stop and tries to begin a call all the same.
+struct Late(mpsc::Sender<Result<(), TurnGone>>);
+
+impl Engine for Late {
+    fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
+        let tell = self.0.clone();
+        async move {
+            turn.cancelled().cancelled().await;
+            tell.send(turn.start_call("late").await).await.ok();
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_call_cannot_begin_once_the_turn_is_being_stopped() {
+    let workspace = TestWorkspace::default();
+    let (tell, mut told) = mpsc::channel(1);
+    let hub = workspace.open(Arc::new(Late(tell))).await;
+    let thread = new_thread(&hub).await;
+    let begun = start(&thread, "anything").await;
+    let turn = String::new();
+    answer(&thread, |reply| Command::Interrupt { turn, reply })
+        .await
+        .unwrap();
+    assert_eq!(told.recv().await, Some(Err(TurnGone)));
+    let seen = LogReader::at(&thread, begun.seq).until_event("turnEnded").await;
+    let kinds: Vec<_> = seen.iter().map(|frame| crate::support::kind_of(frame)).collect();
+    assert!(kinds.contains(&"turnCancelling"), "{kinds:?}");
+    assert!(!kinds.contains(&"callStarted"), "{kinds:?}");
+    let snapshot = read(&thread).await;
+    assert_eq!(snapshot.state.last_turn, TurnId(1));
+    hub.stop().await;
+}
