@@ -5,8 +5,6 @@
 //! Nothing is decided here.
 
 mod call;
-#[cfg(test)]
-mod tests;
 
 use std::collections::HashMap;
 

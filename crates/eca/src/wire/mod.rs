@@ -69,11 +69,11 @@ pub(crate) fn agent(mode: Mode) -> &'static str {
 /// `-32602` with the reason.
 pub(crate) fn params<T: DeserializeOwned>(raw: Option<&RawValue>) -> Result<T, ErrorObject> {
     let text = raw.map_or("{}", RawValue::get).trim();
-    let is_empty_array = text
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-        .is_some_and(|inside| inside.trim().is_empty());
-    let text = if is_empty_array { "{}" } else { text };
+    let text = match text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(inside) if inside.trim().is_empty() => "{}",
+        Some(_) => return Err(ErrorObject::invalid_params("params are no object")),
+        None => text,
+    };
     serde_json::from_str(text).map_err(|error| ErrorObject::invalid_params(error.to_string()))
 }
 
