@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    fn texts(root: &Path, contexts: Value) -> Vec<String> {
+    fn texts(root: &Path, contexts: &Value) -> Vec<String> {
         let shown = root.display().to_string();
         read(contexts.as_array().unwrap().clone(), root)
             .into_iter()
@@ -212,7 +212,7 @@ mod tests {
             { "type": "text", "label": "note", "content": "warm" },
         ]);
         assert_eq!(
-            texts(root, contexts),
+            texts(root, &contexts),
             [
                 "ROOT/src/spout.rs:2-3|two\nthree\n",
                 "ROOT/src/spout.rs|one\ntwo\nthree\nfour",
@@ -238,7 +238,7 @@ mod tests {
             { "type": "directory", "path": "missing" }, { "type": "cursor" }, { "type": "web", "url": "" },
             { "type": "mcpResource", "uri": "u", "name": "n", "description": "", "mimeType": "", "server": "s" },
         ]);
-        assert_eq!(texts(dir.path(), contexts), Vec::<String>::new());
+        assert_eq!(texts(dir.path(), &contexts), Vec::<String>::new());
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("long"), "é".repeat(MAX_BYTES)).unwrap();
         let one = json!({ "type": "file", "path": "long" });
-        let texts = texts(dir.path(), json!([one, one, one, one, one, one]));
+        let texts = texts(dir.path(), &json!([one, one, one, one, one, one]));
         assert_eq!(texts.len(), 3, "a little more than a quarter of all each");
         assert!(texts[0].ends_with("\n[cut; 131072 bytes in all]\n"));
         assert!(texts.iter().map(String::len).sum::<usize>() <= MAX_ALL_BYTES + 3 * 100);

@@ -150,21 +150,19 @@ impl Client {
     /// is a known chat of this connection afterwards.
     pub(crate) async fn find(&self, id: &ChatId) -> Result<Found, CoreError> {
         let text = id.text();
-        let (known, stored) = match id {
-            ChatId::Text(text) => (self.eca.chats.thread(id), Some(text)),
-            ChatId::Number(_) => (self.eca.chats.thread(id), None),
-        };
-        let thread = match (known, stored) {
-            (Some(thread), _) => Some(thread),
-            (None, Some(text)) if text.starts_with("thread_") => Some(ThreadId::new(text.as_str())),
-            (None, Some(text)) => self.stored(text).await?,
-            (None, None) => None,
-        };
         let free = if may_be_made_up(&text) {
             Found::Free
         } else {
             Found::Bad
         };
+        let mut thread = self.eca.chats.thread(id);
+        // A number means something to this connection only.
+        if let (None, ChatId::Text(text)) = (&thread, id) {
+            thread = self.stored(text).await?;
+            if thread.is_none() && text.starts_with("thread_") {
+                thread = Some(ThreadId::new(text.as_str()));
+            }
+        }
         let Some(thread) = thread else { return Ok(free) };
         match self.hub().thread(&thread).await {
             Ok(handle) => {
