@@ -80,6 +80,50 @@ async fn an_editor_prompts_approves_and_leaves() {
 }
 
 #[tokio::test]
+async fn a_call_that_waits_survives_a_kill_and_is_approved_afterwards() {
+    let workspace = Workspace::new();
+    let (mut child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    client
+        .call(
+            "chat/prompt",
+            json!({ "chatId": "c", "message": "run `echo tea >> pot`" }),
+        )
+        .await;
+    client
+        .find("a call", |message| content(message, "toolCallRun"))
+        .await;
+    child.kill().await.unwrap();
+    let (_child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    client.call("chat/open", json!({ "chatId": "c" })).await;
+    let run = client
+        .find("the call", |message| content(message, "toolCallRun"))
+        .await;
+    assert_eq!(run["params"]["content"]["manualApproval"], true);
+    let approve = json!({ "chatId": "c", "toolCallId": run["params"]["content"]["id"] });
+    client.notify("chat/toolCallApprove", approve).await;
+    finished(&mut client).await;
+    let pot = std::fs::read_to_string(workspace.path().join("pot")).unwrap();
+    assert_eq!(pot, "tea\n");
+}
+
+#[tokio::test]
+async fn a_plan_changes_nothing_and_says_so() {
+    let workspace = Workspace::new();
+    let (_child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    let prompt = json!({ "chatId": "c", "message": "run `touch pot`", "behavior": "plan" });
+    client.call("chat/prompt", prompt).await;
+    let rejected = client
+        .find("a rejection", |message| content(message, "toolCallRejected"))
+        .await;
+    assert_eq!(rejected["params"]["content"]["reason"], "user-config");
+    finished(&mut client).await;
+    assert!(!workspace.path().join("pot").exists());
+}
+
+#[tokio::test]
 async fn the_end_of_input_ends_it_with_0() {
     let workspace = Workspace::new();
     let (mut child, mut client) = start(&workspace, &["eca"]);

@@ -20,11 +20,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::dialect::Eca;
+use crate::dialect::{Chosen, Eca};
 use crate::methods::{self, Client};
-use crate::wire::lifecycle::{InitializeParams, InitializeResult, ServerInfo};
+use crate::wire::lifecycle::{InitializationOptions, InitializeParams, InitializeResult, ServerInfo};
 use crate::wire::{self, behavior};
-use crate::{Host, Wanted, errors, parent};
+use crate::{Host, Offer, Wanted, errors, parent};
 
 /// Requests of one connection that may be unanswered at once.
 const MAX_IN_FLIGHT: usize = 32;
@@ -233,11 +233,11 @@ impl Connection {
         if params.capabilities.is_some_and(|known| known.are_current()) || options.chat_agent.is_some() {
             tracing::debug!("the client speaks the current version");
         }
-        let mode = options.chat_agent.or(options.chat_behavior);
+        let chosen = chosen(options, &offer);
         let name = params
             .client_info
             .map_or_else(|| "eca".to_owned(), |info| info.name);
-        let eca = Arc::new(Eca::new(name, mode.as_deref().map(wire::mode_of)));
+        let eca = Arc::new(Eca::new(name, chosen));
         let (session, pump) = Session::start(self.peer.clone(), offer.hub.clone(), eca.clone());
         let client = Client {
             offer: Arc::new(offer),
@@ -278,6 +278,17 @@ impl Connection {
             State::Open { ready, .. } => !std::mem::replace(ready, true),
             State::Fresh => false,
         }
+    }
+}
+
+/// Returns what the options choose for chats that say nothing (4.6).
+fn chosen(options: InitializationOptions, offer: &Offer) -> Chosen {
+    let trust = options.trust();
+    let mode = options.chat_agent.or(options.chat_behavior);
+    Chosen {
+        mode: mode.as_deref().map(wire::mode_of),
+        model: options.default_model.filter(|model| offer.models.contains(model)),
+        trust,
     }
 }
 

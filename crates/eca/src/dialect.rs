@@ -29,14 +29,15 @@ pub(crate) struct Eca {
 pub(crate) struct Chosen {
     pub(crate) mode: Option<Mode>,
     pub(crate) model: Option<String>,
+    pub(crate) trust: Option<bool>,
 }
 
 impl Eca {
-    pub(crate) fn new(client: String, mode: Option<Mode>) -> Self {
+    pub(crate) fn new(client: String, chosen: Chosen) -> Self {
         Self {
             client,
             chats: Chats::default(),
-            chosen: Mutex::new(Chosen { mode, model: None }),
+            chosen: Mutex::new(chosen),
             shutting_down: AtomicBool::new(false),
         }
     }

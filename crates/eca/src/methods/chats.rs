@@ -1,17 +1,19 @@
 //! Chats as a whole: delete, list, open, rename (sections 11 and 20.4).
 
 use bobbin_core::{Command, CoreError, ListFilter, Reply, ThreadHandle, ThreadSummary};
-use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, Responder};
 use tokio::sync::oneshot;
 
 use super::{CHANNEL, Client, Found, fail, params};
 use crate::replay;
-use crate::wire::agent;
 use crate::wire::chat::{
-    ChatParams, Empty, ListParams, ListResult, ListedChat, OpenParams, OpenResult, Selection, UpdateParams,
+    ChatParams, ClearParams, Empty, ListParams, ListResult, ListedChat, OpenParams, OpenResult, Selection,
+    UpdateParams,
 };
 use crate::wire::config::{ChatConfig, ConfigUpdated};
+use crate::wire::content::{Status, Told};
+use crate::wire::{ChatId, agent};
 
 /// Most chats in a list.
 const MAX_LISTED: usize = 1000;
@@ -38,6 +40,49 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
         Ok(Found::Free | Found::Bad) => responder.ok(Empty {}),
         Err(error) => fail(responder, &error),
     }
+}
+
+/// Empties a chat: its Thread goes and an empty one takes its place, with the same id for clients, the same title
+/// and configuration. A Turn that runs is ended first.
+pub(super) async fn clear(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<ClearParams>(request, responder) else {
+        return;
+    };
+    if params.messages == Some(false) {
+        return responder.ok(Empty {});
+    }
+    let handle = match client.find(&params.chat_id).await {
+        Ok(Found::Chat(handle)) => handle,
+        Ok(Found::Free | Found::Bad) => return responder.ok(Empty {}),
+        Err(error) => return fail(responder, &error),
+    };
+    match replace(client, &handle, params.chat_id).await {
+        Ok(thread) => {
+            client.tell(&thread, &[Told::Cleared]).await;
+            responder.ok(Empty {});
+        }
+        Err(error) => fail(responder, &error),
+    }
+}
+
+async fn replace(client: &Client, old: &ThreadHandle, id: ChatId) -> Result<ThreadId, CoreError> {
+    let snapshot = client.hub().snapshot(old).await?;
+    let header = &snapshot.state.header;
+    let (config, title) = (header.config.clone(), header.display_name.clone());
+    // The new one first: a crash between the two leaves one chat too many, not one too few.
+    let new = client.new_thread(Some(&id), config, title).await?;
+    let running = snapshot.state.live.is_some();
+    if running {
+        // What is left to say of the old one is its end, before the chat is empty.
+        client
+            .tell(old.id(), &[Told::Status(Status::Idle), Told::finished()])
+            .await;
+    }
+    client.eca.chats.forget(old.id());
+    client.know(new.id(), id);
+    done(old, |reply| Command::Delete { reply }).await?;
+    client.follow(new.clone(), new.log().visible().next());
+    Ok(new.id().clone())
 }
 
 pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {

@@ -11,12 +11,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_core::{CoreError, Hub, ListFilter, ThreadHandle, WireMessage};
-use bobbin_model::{Mode, Refusal, ThreadId};
+use bobbin_model::state::NewThread;
+use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, ErrorObject, NotificationContext, PeerHandle, Responder};
 use bobbin_session::{Attach, Begin, Session, Until};
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 use crate::chats::{alias, may_be_made_up, stored_id};
@@ -48,6 +50,7 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
     match &*request.method {
         "chat/prompt" => prompt::prompt(client, request, responder).await,
         "chat/delete" => chats::delete(client, request, responder).await,
+        "chat/clear" => chats::clear(client, request, responder).await,
         "chat/list" => chats::list(client, request, responder),
         "chat/open" => chats::open(client, request, responder).await,
         "chat/update" => chats::update(client, request, responder).await,
@@ -186,6 +189,37 @@ impl Client {
         };
         let found = self.hub().list(filter).await?;
         Ok(found.into_iter().next().map(|summary| summary.header.id))
+    }
+
+    /// Starts a Thread for a chat. Its client-made id, if it is a text, is stored with it.
+    pub(crate) async fn new_thread(
+        &self,
+        id: Option<&ChatId>,
+        config: Option<ThreadConfig>,
+        display_name: Option<String>,
+    ) -> Result<Arc<ThreadHandle>, CoreError> {
+        let stored = match id {
+            Some(ChatId::Text(text)) => Some(alias(text)),
+            Some(ChatId::Number(_)) | None => None,
+        };
+        let thread = self.hub().fresh_thread_id();
+        let wish = NewThread {
+            id: thread.clone(),
+            identity: Identity {
+                channel_name: CHANNEL.to_owned(),
+                channel_context: stored,
+                ..Identity::default()
+            },
+            config,
+            history_mode: HistoryMode::Server,
+            display_name,
+        };
+        let (done, started) = oneshot::channel();
+        // Nobody waits any more when the connection is gone.
+        let reply = Box::new(move |result| drop(done.send(result)));
+        self.hub().start_thread(wish, reply);
+        started.await.unwrap_or(Err(CoreError::Stopping))?;
+        self.hub().thread(&thread).await
     }
 
     /// Finds a chat that must exist.

@@ -7,15 +7,12 @@
 use std::sync::Arc;
 
 use bobbin_core::{Command, CoreError, Enqueued, Reply, StartedTurn, ThreadHandle};
-use bobbin_model::state::{NewThread, StartTurn};
-use bobbin_model::{
-    ApprovalPolicy, HistoryMode, Identity, InputPart, ItemId, Mode, Refusal, ThreadConfig, ThreadId,
-};
+use bobbin_model::state::StartTurn;
+use bobbin_model::{ApprovalPolicy, InputPart, ItemId, Mode, Refusal, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, ErrorObject, Responder};
 use tokio::sync::oneshot;
 
 use super::{CHANNEL, Client, Found, fail, params};
-use crate::chats::alias;
 use crate::dialect::Eca;
 use crate::view::{WAITING, content_id};
 use crate::wire::chat::{PromptParams, PromptResult, PromptStatus};
@@ -96,11 +93,10 @@ fn is_known(client: &Client, model: &str) -> bool {
 
 fn choice(client: &Client, params: &PromptParams) -> Choice {
     let chosen = client.eca.chosen.lock().clone();
-    let own = params
-        .chat_id
+    let own_chat = params.chat_id.as_ref().and_then(|id| client.eca.chats.thread(id));
+    let own = own_chat
         .as_ref()
-        .and_then(|id| client.eca.chats.thread(id))
-        .and_then(|thread| client.eca.chats.with(&thread, |chat| chat.mode))
+        .and_then(|thread| client.eca.chats.with(thread, |chat| chat.mode))
         .flatten();
     let said = params
         .agent
@@ -110,7 +106,8 @@ fn choice(client: &Client, params: &PromptParams) -> Choice {
     Choice {
         mode: said.or(own).or(chosen.mode),
         model: params.model.clone().or(chosen.model),
-        trust: params.trust,
+        // What the options say is for new chats; an old one has its own.
+        trust: params.trust.or(chosen.trust.filter(|_| own_chat.is_none())),
     }
 }
 
@@ -135,28 +132,9 @@ async fn start(
     let model = choice.model.clone();
     let mut config = ThreadConfig::default();
     apply(&mut config, choice);
-    let stored = match &id {
-        Some(ChatId::Text(text)) => Some(alias(text)),
-        Some(ChatId::Number(_)) | None => None,
-    };
-    let thread = client.hub().fresh_thread_id();
-    let wish = NewThread {
-        id: thread.clone(),
-        identity: Identity {
-            channel_name: CHANNEL.to_owned(),
-            channel_context: stored,
-            ..Identity::default()
-        },
-        config: (config != ThreadConfig::default()).then_some(config),
-        history_mode: HistoryMode::Server,
-        display_name: None,
-    };
-    let (done, started) = oneshot::channel();
-    // Nobody waits any more when the connection is gone.
-    let reply = Box::new(move |result| drop(done.send(result)));
-    client.hub().start_thread(wish, reply);
-    started.await.unwrap_or(Err(CoreError::Stopping))?;
-    let handle = client.hub().thread(&thread).await?;
+    let config = (config != ThreadConfig::default()).then_some(config);
+    let handle = client.new_thread(id.as_ref(), config, None).await?;
+    let thread = handle.id().clone();
     let id = id.unwrap_or_else(|| ChatId::Text(thread.to_string()));
     client.know(&thread, id.clone());
     Ok(Prompt {

@@ -126,6 +126,14 @@ pub(crate) struct UpdateParams {
     pub(crate) trust: Option<bool>,
 }
 
+/// Params of `chat/clear`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClearParams {
+    pub(crate) chat_id: ChatId,
+    pub(crate) messages: Option<bool>,
+}
+
 /// Params of `chat/list`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -28,6 +28,17 @@ pub(crate) struct InitializationOptions {
     pub(crate) chat_behavior: Option<String>,
     pub(crate) chat_agent: Option<String>,
     pub(crate) pure_config: Option<bool>,
+    pub(crate) default_model: Option<String>,
+    /// Looked into, not decoded: a whole configuration tree may stand here.
+    pub(crate) tool_call: Option<Value>,
+}
+
+impl InitializationOptions {
+    /// Whether calls are approved where nothing else is said (`toolCall.approval.byDefault`).
+    pub(crate) fn trust(&self) -> Option<bool> {
+        let default = &self.tool_call.as_ref()?["approval"]["byDefault"];
+        Some(default.as_str()? == "allow")
+    }
 }
 
 #[derive(Debug, Deserialize)]

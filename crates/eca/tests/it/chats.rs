@@ -156,3 +156,54 @@ async fn selecting_a_behavior_or_a_model() {
         (&json!("code"), &json!("kiln/small"))
     );
 }
+
+#[tokio::test]
+async fn clearing_empties_a_chat_and_keeps_it() {
+    let mut server = Server::start().await;
+    let mut client = server.editor().await;
+    let first = json!({ "chatId": "c", "message": "say one", "behavior": "plan" });
+    prompt(&mut client, first).await;
+    let id = client
+        .request("chat/clear", json!({ "chatId": "c", "messages": true }))
+        .await;
+    let mut seen = until(&mut client, |message| message["id"] == id).await;
+    seen.extend(prompt(&mut client, json!({ "chatId": "c", "message": "say two" })).await);
+    seen.push(
+        client
+            .answer_to("chat/clear", json!({ "chatId": "nothing" }))
+            .await,
+    );
+    transcript!(server, seen);
+    server.restart().await;
+    let mut client = server.editor().await;
+    let list = client.call("chat/list", json!({})).await;
+    assert_eq!(list["chats"].as_array().unwrap().len(), 1, "{list}");
+    assert_eq!(list["chats"][0]["title"], "say one");
+    let id = client.request("chat/open", json!({ "chatId": "c" })).await;
+    let seen = until(&mut client, |message| message["id"] == id).await;
+    assert!(
+        seen.iter()
+            .all(|message| message["params"]["content"]["text"] != "one")
+    );
+    assert_eq!(seen.last().unwrap()["result"]["selection"]["agent"], "plan");
+}
+
+#[tokio::test]
+async fn clearing_a_chat_that_the_server_named_while_a_turn_runs() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    client.request("chat/prompt", json!({ "message": "hang" })).await;
+    let seen = until(&mut client, |message| is_content(message, "metadata")).await;
+    let result = seen.iter().find(|message| message.get("result").is_some());
+    let chat = result.unwrap()["result"]["chatId"].clone();
+    client.call("chat/clear", json!({ "chatId": chat })).await;
+    let mut other = server.editor().await;
+    let seen = prompt(&mut other, json!({ "chatId": chat, "message": "say two" })).await;
+    assert!(!kinds(&seen).contains(&"chat/opened"), "{seen:#?}");
+    let seen = until(&mut client, |message| {
+        message["params"]["content"]["text"] == "two"
+    })
+    .await;
+    let ends = seen.iter().filter(|message| crate::support::is_finished(message));
+    assert_eq!(ends.count(), 1, "{seen:#?}");
+}

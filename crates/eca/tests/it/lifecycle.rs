@@ -130,3 +130,20 @@ async fn a_core_that_stops_says_how_turns_ended_and_closes() {
     assert!(rest.iter().any(|message| is_content(message, "text")));
     assert_eq!(serving.await.unwrap(), End::Closed);
 }
+
+#[tokio::test]
+async fn options_choose_the_model_and_whether_to_ask() {
+    let server = Server::start().await;
+    let (mut client, _) = server.connect();
+    let mut params = hello();
+    params["initializationOptions"] = json!({
+        "defaultModel": "kiln/small", "toolCall": { "approval": { "byDefault": "allow" } }, "rules": [1],
+    });
+    client.call("initialize", params).await;
+    let seen = prompt(&mut client, json!({ "chatId": "c", "message": "ask touch tea" })).await;
+    assert!(kinds(&seen).contains(&"toolCalled"), "{seen:#?}");
+    let result = seen
+        .iter()
+        .find(|message| message["result"]["model"] == "kiln/small");
+    assert!(result.is_some(), "{seen:#?}");
+}
