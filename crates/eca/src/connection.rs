@@ -3,7 +3,6 @@
 //! Owns the Peer, the Session and the tasks of slow reads, and joins them. The core is opened by
 //! `initialize`, because the client names the workspace there.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,16 +14,15 @@ use bobbin_peer::{
 };
 use bobbin_session::Session;
 use parking_lot::Mutex;
-use percent_encoding::percent_decode_str;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::dialect::{Chosen, Eca};
+use crate::dialect::Eca;
 use crate::methods::{self, Client};
-use crate::wire::lifecycle::{InitializationOptions, InitializeParams, InitializeResult, ServerInfo};
+use crate::wire::lifecycle::{InitializeParams, InitializeResult, ServerInfo};
 use crate::wire::{self, behavior};
-use crate::{Host, Offer, Wanted, errors, parent};
+use crate::{Host, errors, handshake, parent};
 
 /// Requests of one connection that may be unanswered at once.
 const MAX_IN_FLIGHT: usize = 32;
@@ -221,10 +219,7 @@ impl Connection {
         }
         let options = params.initialization_options.unwrap_or_default();
         let folders = params.workspace_folders.unwrap_or_default();
-        let wanted = Wanted {
-            root: folders.first().map(|folder| path_of(&folder.uri)),
-            pure_config: options.pure_config.unwrap_or(false),
-        };
+        let wanted = handshake::wanted(&folders, &options);
         let offer = self.parts.host.open(wanted).await.map_err(|failure| {
             // Nothing can come of this connection: the answer goes out, then it ends.
             self.parts.end(End::Refused);
@@ -233,7 +228,7 @@ impl Connection {
         if params.capabilities.is_some_and(|known| known.are_current()) || options.chat_agent.is_some() {
             tracing::debug!("the client speaks the current version");
         }
-        let chosen = chosen(options, &offer);
+        let chosen = handshake::chosen(options, &offer);
         let name = params
             .client_info
             .map_or_else(|| "eca".to_owned(), |info| info.name);
@@ -281,47 +276,9 @@ impl Connection {
     }
 }
 
-/// Returns what the options choose for chats that say nothing (4.6).
-fn chosen(options: InitializationOptions, offer: &Offer) -> Chosen {
-    let trust = options.trust();
-    let mode = options.chat_agent.or(options.chat_behavior);
-    Chosen {
-        mode: mode.as_deref().map(wire::mode_of),
-        model: options.default_model.filter(|model| offer.models.contains(model)),
-        trust,
-    }
-}
-
 /// Ends what runs, then answers (4.5). The connection stays for `exit`.
 async fn shut_down(client: &Client, responder: Responder) {
     client.eca.shutting_down.store(true, Ordering::Release);
     client.offer.hub.stop().await;
     responder.ok(());
-}
-
-/// Returns the path of a `file:` URI; a plain path is taken as it is.
-fn path_of(uri: &str) -> PathBuf {
-    let Some(rest) = uri.strip_prefix("file://") else {
-        return PathBuf::from(uri);
-    };
-    // The authority, empty or a host name, ends with the first slash.
-    let path = rest.find('/').map_or(rest, |at| &rest[at..]);
-    PathBuf::from(percent_decode_str(path).decode_utf8_lossy().into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folder_uris_become_paths() {
-        for (uri, path) in [
-            ("file:///srv/teapot", "/srv/teapot"),
-            ("file:///srv/my%20pot/%C3%A9", "/srv/my pot/é"),
-            ("file://localhost/srv", "/srv"),
-            ("/srv/teapot", "/srv/teapot"),
-        ] {
-            assert_eq!(path_of(uri), PathBuf::from(path), "{uri}");
-        }
-    }
 }

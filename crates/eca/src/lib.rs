@@ -3,7 +3,7 @@
 //! [`serve`] runs one connection from its handshake to its end. A chat is a Thread, a prompt is a Turn,
 //! contents are what its Items become, a tool call that waits is an Approval, a behaviour is a mode. Nothing
 //! here decides what may happen: wishes go to the core, contents are made of its events. What a connection
-//! remembers is said in [`chats`] and [`view`].
+//! remembers is said in `chats` and `view`.
 //!
 //! Wire rules: the ECA page of the specification; section numbers in this crate are its.
 
@@ -14,6 +14,7 @@ mod connection;
 mod context;
 mod dialect;
 mod errors;
+mod handshake;
 mod host;
 mod methods;
 mod parent;
