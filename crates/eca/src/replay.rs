@@ -16,6 +16,8 @@ use crate::wire::content::{Content, Status, Told};
 
 /// Turns shown when the client does not say (a guess: some screens full).
 const TURNS: u32 = 50;
+/// Turns read at once.
+const PAGE: u32 = 10;
 /// Most Turns shown.
 const MAX_TURNS: u32 = 200;
 
@@ -31,15 +33,23 @@ pub(crate) async fn show(
     let state = &snapshot.state;
     let next = TurnId(state.live_turn().map_or(state.last_turn.0 + 1, |live| live.0));
     let limit = limit.unwrap_or(TURNS).min(MAX_TURNS);
-    let turns = client.hub().turns_before(handle.id(), next, limit).await?;
     let title = state.header.display_name.clone();
     begin(client, &snapshot);
     client
         .tell(handle.id(), &[Told::Cleared, Told::Opened(title.clone())])
         .await;
-    for turn in &turns {
-        let told = with_view(client, handle, |view, out| finished_turn(view, turn, out));
-        client.tell(handle.id(), &told).await;
+    let mut from = next.0.saturating_sub(limit).max(1);
+    while from < next.0 {
+        let to = next.0.min(from + PAGE);
+        let turns = client
+            .hub()
+            .turns_before(handle.id(), TurnId(to), to - from)
+            .await?;
+        for turn in &turns {
+            let told = with_view(client, handle, |view, out| finished_turn(view, turn, out));
+            client.tell(handle.id(), &told).await;
+        }
+        from = to;
     }
     let told = with_view(client, handle, |view, out| {
         view.usage(out);

@@ -207,3 +207,28 @@ async fn clearing_a_chat_that_the_server_named_while_a_turn_runs() {
     let ends = seen.iter().filter(|message| crate::support::is_finished(message));
     assert_eq!(ends.count(), 1, "{seen:#?}");
 }
+
+#[tokio::test]
+async fn a_long_chat_is_opened_with_its_newest_turns_in_order() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    for n in 1..=25 {
+        prompt(
+            &mut client,
+            json!({ "chatId": "c", "message": format!("say {n}") }),
+        )
+        .await;
+    }
+    for (limit, first) in [(json!(null), 1), (json!(12), 14), (json!(0), 26)] {
+        let params = json!({ "chatId": "c", "limit": limit });
+        let id = client.request("chat/open", params).await;
+        let seen = until(&mut client, |message| message["id"] == id).await;
+        let said: Vec<_> = seen
+            .iter()
+            .filter(|message| message["params"]["role"] == "assistant")
+            .map(|message| message["params"]["content"]["text"].as_str().unwrap().to_owned())
+            .collect();
+        let expected: Vec<String> = (first..=25).map(|n: u32| n.to_string()).collect();
+        assert_eq!(said, expected, "{limit}");
+    }
+}

@@ -137,11 +137,27 @@ pub(crate) async fn until(client: &mut Client, wanted: impl Fn(&Value) -> bool) 
     let mut seen = Vec::new();
     loop {
         let message = client.next().await.expect("the connection stays");
+        assert!(
+            message.get("method").is_none() || !has_null(&message["params"]),
+            "{message}"
+        );
         let last = wanted(&message);
         seen.push(message);
         if last {
             return seen;
         }
+    }
+}
+
+/// Whether a notification says `null` where it must not (2.3).
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(all) => all.iter().any(has_null),
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| name != "selectVariant" && has_null(value)),
+        _ => false,
     }
 }
 
