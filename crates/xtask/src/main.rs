@@ -3,6 +3,7 @@
 //! Knows the protocol through `wire` and the repository by where this package lies in it; takes no part
 //! in the server.
 
+mod checklist;
 mod index;
 mod schema;
 mod stale;
@@ -28,18 +29,36 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Lists the tests that show each line of the peer's behaviour checklist; fails when a line has none.
+    Checklist,
 }
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().chore {
         Chore::Schema { check: true } => check_schema(&schema_dir()),
         Chore::Schema { check: false } => write_schema(&schema_dir()),
+        Chore::Checklist => list_checklist(),
     }
+}
+
+/// Returns the root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Returns the directory of the committed schema.
 fn schema_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto-schema")
+    root().join("proto-schema")
+}
+
+fn list_checklist() -> anyhow::Result<()> {
+    let shown = checklist::Shown::read(&root())?;
+    write!(std::io::stdout(), "{}", shown.table()).context("cannot print the table")?;
+    let (missing, unknown) = (shown.missing(), shown.unknown());
+    if missing.is_empty() && unknown.is_empty() {
+        return Ok(());
+    }
+    bail!("lines without a test: {missing:?}; numbers that are no line: {unknown:?}")
 }
 
 fn check_schema(dir: &Path) -> anyhow::Result<()> {

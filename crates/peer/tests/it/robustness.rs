@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_framing::Limits;
 use bobbin_peer::{
     EofPolicy, Handlers, Mode, NoParams, ParseErrorReply, Peer, PeerOptions, Phase, Responder, StreamFraming,
+    Transport,
 };
 use parking_lot::Mutex;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
+use tokio::io::{AsyncWriteExt, duplex, split};
 
 use crate::support::{Wire, connected, eventually, within};
 
@@ -73,6 +76,73 @@ proptest! {
             }
             within(peer.closed()).await;
         });
+    }
+}
+
+/// The next of a fixed row of random numbers (xorshift64*).
+fn random(state: &mut u64) -> usize {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    usize::try_from(state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap()
+}
+
+/// A short byte string: noise, or noise between things that mean something.
+fn random_bytes(state: &mut u64, out: &mut Vec<u8>) {
+    const WORDS: [&[u8]; 8] = [
+        b"\n",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"probe\"}",
+        b"Content-Length: 2\r\n\r\n",
+        b"\r\n",
+        b"[{\"id\":",
+        b"\"\xff\xc0",
+        b"}]",
+        b"Content-Length: 64\n",
+    ];
+    for _ in 0..random(state) % 4 {
+        if random(state).is_multiple_of(2) {
+            out.extend_from_slice(WORDS[random(state) % WORDS.len()]);
+        }
+        out.extend((0..random(state) % 12).map(|_| u8::try_from(random(state) & 0xff).unwrap()));
+    }
+}
+
+/// Checklist 132: a million strings, in a fixed row, half of them over each framing of streams.
+#[tokio::test]
+async fn a_million_random_strings_break_nothing_and_grow_nothing() {
+    for framing in [StreamFraming::Lines, StreamFraming::ContentLength] {
+        let options = PeerOptions {
+            parse_error_reply: ParseErrorReply::Always,
+            max_consecutive_errors: u32::MAX,
+            ..PeerOptions::default()
+        };
+        let (near, far) = duplex(1 << 16);
+        let (read, write) = split(near);
+        let limits = Limits::default().with_max_body_bytes(1 << 16);
+        let transport = match framing {
+            StreamFraming::Lines => Transport::lines(read, write, limits),
+            StreamFraming::ContentLength => Transport::content_length(read, write, limits),
+        };
+        let handlers = |_| Handlers::new().on_call("probe", |_, _: NoParams| async { Ok("here") });
+        let peer = Peer::start(transport, options, handlers).unwrap();
+        let (mut read, mut write) = split(far);
+        let answers = tokio::spawn(async move { tokio::io::copy(&mut read, &mut tokio::io::sink()).await });
+        let (mut state, mut chunk) = (0x5eed_u64, Vec::new());
+        for _ in 0..500 {
+            (0..1000).for_each(|_| random_bytes(&mut state, &mut chunk));
+            write.write_all(&chunk).await.unwrap();
+            chunk.clear();
+            let stats = peer.stats();
+            assert!(stats.write_queue_bytes < 1 << 20, "{stats:?}");
+        }
+        // What is good is still understood: enough of it to end whatever body was announced last.
+        let probe = "\nContent-Length: 40\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"probe\"}\n";
+        let before = peer.stats().messages_read;
+        write.write_all(probe.repeat(3000).as_bytes()).await.unwrap();
+        write.shutdown().await.unwrap();
+        within(peer.closed()).await;
+        assert!(peer.stats().messages_read > before + 1000, "{:?}", peer.stats());
+        assert!(answers.await.unwrap().unwrap() > 0);
     }
 }
 

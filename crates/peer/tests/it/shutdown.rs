@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_peer::{
-    CallContext, CallError, CancelStyle, EofPolicy, Handlers, Mode, NoParams, PeerOptions, Phase, Responder,
-    Route, SendError, StreamFraming,
+    CallContext, CallError, CancelStyle, EofPolicy, Handlers, Mode, NoParams, Peer, PeerOptions, Phase,
+    Responder, Route, SendError, StreamFraming, Transport,
 };
 use parking_lot::Mutex;
 use rstest::rstest;
@@ -208,7 +208,7 @@ async fn a_handler_may_shut_its_own_connection_down(
     world.stopped().await;
 }
 
-/// Checklist 103, 104 and 107.
+/// Checklist 103 and 104.
 #[rstest]
 #[tokio::test]
 async fn a_broken_output_releases_everyone(
@@ -237,6 +237,49 @@ async fn a_broken_output_releases_everyone(
         (Phase::Stopped, 0, 0)
     );
     assert!(!log.of("RpcError").is_empty() || stats.read_errors == 0);
+}
+
+/// Checklist 107: the far end is a process that is killed while messages wait for it.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the far end has to be a process that can be killed"
+)]
+fn a_killed_process_at_the_far_end_stops_the_connection_and_leaves_no_task() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut child = tokio::process::Command::new("sleep")
+            .arg("600")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let (output, input) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        let transport = Transport::lines(output, input, bobbin_framing::Limits::default());
+        let peer = Peer::start(transport, PeerOptions::default(), |_| Handlers::new()).unwrap();
+        // More than a pipe holds, so that most of it is still queued when the process dies.
+        let text = "x".repeat(100_000);
+        for _ in 0..10 {
+            peer.try_notify("big", json!([text])).unwrap();
+        }
+        let me = peer.handle();
+        let call = tokio::spawn(async move { me.call::<Value>("ask", ()).await });
+        crate::support::eventually(|| peer.stats().pending_outbound_call_count == 1).await;
+        child.kill().await.unwrap();
+        assert!(matches!(within(call).await.unwrap(), Err(CallError::ShutDown)));
+        within(peer.closed()).await;
+        let stats = peer.stats();
+        assert_eq!(
+            (stats.phase, stats.write_queue_length, stats.write_queue_bytes),
+            (Phase::Stopped, 0, 0)
+        );
+        let tasks = tokio::runtime::Handle::current().metrics();
+        crate::support::eventually(|| tasks.num_alive_tasks() == 0).await;
+    });
 }
 
 /// Checklist 105.

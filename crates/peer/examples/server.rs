@@ -1,0 +1,48 @@
+//! A JSON-RPC server over any of the three framings:
+//! `cargo run -p bobbin-peer --example server -- lines|content-length|websocket`.
+//!
+//! `add` answers a sum, `ask` asks the client's name before it answers, `log` is told something.
+//! `client.rs` beside this file is its other end.
+
+use bobbin_framing::{Limits, WebSocketOptions};
+use bobbin_peer::{Handlers, Peer, PeerHandle, PeerOptions, Transport};
+use tokio::io::{stdin, stdout};
+use tokio::net::TcpListener;
+
+/// What this server serves. It is given the connection it serves, to ask and tell the other side.
+fn handlers(me: PeerHandle) -> Handlers {
+    Handlers::new()
+        .on_call(
+            "add",
+            |_, [a, b]: [i64; 2]| async move { Ok(a.saturating_add(b)) },
+        )
+        .on_call("ask", move |_, (): ()| {
+            let me = me.clone();
+            async move {
+                let name: String = me.call("name", ()).await?;
+                Ok(format!("Hello, {name}!"))
+            }
+        })
+        .on_notification("log", |_, [text]: [String; 1]| async move {
+            tokio::io::AsyncWriteExt::write_all(&mut tokio::io::stderr(), format!("{text}\n").as_bytes())
+                .await?;
+            Ok(())
+        })
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let transport = match std::env::args().nth(1).as_deref() {
+        Some("lines") => Transport::lines(stdin(), stdout(), Limits::default()),
+        Some("content-length") => Transport::content_length(stdin(), stdout(), Limits::default()),
+        Some("websocket") => {
+            let (socket, _) = TcpListener::bind("127.0.0.1:9123").await?.accept().await?;
+            let websocket = tokio_tungstenite::accept_async(socket).await?;
+            Transport::websocket(websocket, WebSocketOptions::default())
+        }
+        _ => return Err("usage: server lines|content-length|websocket".into()),
+    };
+    let peer = Peer::start(transport, PeerOptions::default(), handlers)?;
+    peer.closed().await;
+    Ok(())
+}
