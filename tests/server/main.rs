@@ -5,6 +5,8 @@ mod approvals;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod eca;
+#[cfg(test)]
 mod exec;
 #[cfg(test)]
 mod many_clients;

@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use crate::config::{Config, DEFAULT_PORT, Mode};
 use crate::server::{Doors, Listen};
 use crate::workspace::Workspace;
-use crate::{console, doctor, exec, logging, server};
+use crate::{console, doctor, eca, exec, logging, server};
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -36,6 +36,11 @@ enum Command {
     Serve(Serve),
     /// Serve a workspace to the program that starts us, on stdio, or to others on a WebSocket.
     AppServer(AppServer),
+    /// Speak ECA on stdio, for an editor's plugin that starts us.
+    ///
+    /// The workspace is the first folder that the editor names.
+    #[command(alias = "server")]
+    Eca(eca::Eca),
     /// Run one prompt, show what happens, exit.
     ///
     /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused,
@@ -90,6 +95,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         None => serve(cli.serve).await,
         Some(Command::Serve(serve_)) => serve(serve_).await,
         Some(Command::AppServer(app_server_)) => app_server(app_server_).await,
+        Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
         Some(Command::Completions { shell }) => {

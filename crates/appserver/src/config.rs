@@ -76,6 +76,14 @@ impl Config {
         Ok(config)
     }
 
+    /// Returns what is in force when no file is read.
+    ///
+    /// # Errors
+    /// None.
+    pub(crate) fn defaults() -> anyhow::Result<Self> {
+        Self::from_value(&Value::Null)
+    }
+
     fn from_value(value: &Value) -> anyhow::Result<Self> {
         let text = |path: &str| at(value, path).and_then(Value::as_str).map(str::to_owned);
         let said = text("AppServer.Mode");

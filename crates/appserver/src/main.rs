@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod console;
 mod doctor;
+mod eca;
 mod exec;
 mod exit;
 mod logging;
@@ -24,6 +25,9 @@ fn main() -> ExitCode {
         .is_some_and(|argument| argument == workspace::GUARD_ARGUMENT)
     {
         bobbin_children::guard_main(std::io::stdin().lock());
+        return ExitCode::SUCCESS;
+    }
+    if eca::is_asked_for_its_version() {
         return ExitCode::SUCCESS;
     }
     let cli = cli::Cli::parse();

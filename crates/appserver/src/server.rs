@@ -44,8 +44,8 @@ pub(crate) struct Listen {
     pub(crate) may_move: bool,
 }
 
-/// Opens the core of a held workspace and takes up what was open.
-pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Arc<Hub>> {
+/// Opens the core of a held workspace and takes up what was open. The tools are those of its agent.
+pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<(Arc<Hub>, ToolSet)> {
     let workspace = held.workspace();
     let options = Options {
         durability: config.durability,
@@ -59,7 +59,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Arc<Hub
     let children = Children::new(Some(guard)).context("commands cannot be run")?;
     let environment = Environment::from_base(std::env::vars_os(), &[]);
     let tools = ToolSet::built_in(children, environment, Shell::Posix);
-    let engine = AgentEngine::new(Arc::new(Offline), tools);
+    let engine = AgentEngine::new(Arc::new(Offline), tools.clone());
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
     if let Some(wait) = config.approval_max_wait {
@@ -76,7 +76,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Arc<Hub
     if resumed > 0 {
         tracing::info!(turns = resumed, "took up the turns that were open");
     }
-    Ok(hub)
+    Ok((hub, tools))
 }
 
 /// Serves until told to stop. `greet` is called with the WebSocket address once it is listened on.
@@ -97,7 +97,7 @@ pub(crate) async fn run(
     let address = bound
         .as_ref()
         .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
-    let hub = open(&held, config).await?;
+    let (hub, _) = open(&held, config).await?;
     let handler = Arc::new(Native {
         hub: hub.clone(),
         identity: identity(),

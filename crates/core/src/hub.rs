@@ -259,7 +259,11 @@ impl Hub {
         }
     }
 
-    pub(crate) async fn turns_before(
+    /// Reads up to `limit` Turns of a Thread that came before a Turn, oldest first.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn turns_before(
         &self,
         id: &ThreadId,
         before: TurnId,

@@ -53,6 +53,13 @@ pub enum InputPart {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_name: Option<String>,
     },
+    /// Something that was attached to the words and read when they were said.
+    Context {
+        /// How a history shows it.
+        label: String,
+        /// What the model reads.
+        text: String,
+    },
 }
 
 impl InputPart {
@@ -91,10 +98,12 @@ impl InputPart {
             Self::LocalImage { path, file_name, .. } => {
                 format!("[image: {}]", file_name.as_ref().unwrap_or(path))
             }
+            Self::Context { label, .. } => format!(" @{label}"),
         }
     }
 
-    /// Returns the part as the model gets it.
+    /// Returns the part as the model gets it. A [`InputPart::Context`] stays one: its text is no instruction
+    /// of the user, and a model must be able to tell.
     #[must_use]
     pub fn materialized(&self) -> Self {
         match self {

@@ -185,6 +185,11 @@ fn part(part: &model::InputPart) -> wire::InputPart {
             mime_type,
             file_name,
         }),
+        // The protocol has no part for text that was attached; it is shown as what it was taken from.
+        Part::Context { label, .. } => wire::InputPart::FileRef(wire::FileRefPart {
+            path: label,
+            display_path: None,
+        }),
     }
 }
 

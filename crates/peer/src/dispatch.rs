@@ -60,7 +60,8 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    fn parse_error(&mut self, reason: &str) {
+    /// Answers a body that cannot be read, as far as the options say.
+    pub(crate) fn parse_error(&mut self, reason: &str) {
         let options = &self.shared.options;
         self.shared.note(&Note::Error(format!("parse error: {reason}")));
         self.parse_errors_in_row = self.parse_errors_in_row.saturating_add(1);

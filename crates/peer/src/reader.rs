@@ -70,6 +70,11 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
             Turn::Stop => return false,
             Turn::End => return true,
             Turn::Frame(frame) => dispatcher.frame(&frame, reader.bytes_read()),
+            // A whole body that is not UTF-8 by its own word.
+            Turn::Error(error @ FramingError::Charset(_)) => {
+                dispatcher.parse_error(&describe(&error));
+                false
+            }
             Turn::Error(error) => {
                 read_error(shared, &error);
                 false

@@ -73,7 +73,7 @@ impl Session {
             return false;
         }
         if idle {
-            if self.hub.everyone().is_closed() {
+            if self.hub.everyone().is_closed() && !self.dialect.outlives_core() {
                 // The core has ended and everything it showed is written.
                 self.peer.close_with(NORMAL, "Server shutting down");
                 return false;

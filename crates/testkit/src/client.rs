@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader,
+};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -48,6 +50,44 @@ impl Link {
             let mut lines = BufReader::new(reader).lines();
             while let Ok(Some(line)) = lines.next_line().await {
                 let message = serde_json::from_str(&line).unwrap_or_else(|_| json!({ "garbage": line }));
+                if received.send(message).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            outgoing,
+            incoming,
+            tasks: [writing, reading],
+        }
+    }
+
+    /// Speaks header blocks over any pair of streams, as editors do.
+    pub fn headers(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        mut writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
+        let (outgoing, mut to_write) = mpsc::channel::<String>(1024);
+        let (received, incoming) = mpsc::channel(KEPT);
+        let writing = tokio::spawn(async move {
+            while let Some(text) = to_write.recv().await {
+                // A text that brings its own header is sent as it is.
+                let framed = if text.contains("\r\n\r\n") {
+                    text
+                } else {
+                    format!("Content-Length: {}\r\n\r\n{text}", text.len())
+                };
+                if writer.write_all(framed.as_bytes()).await.is_err() || writer.flush().await.is_err() {
+                    break;
+                }
+            }
+            drop(writer.shutdown().await);
+        });
+        let reading = tokio::spawn(async move {
+            let mut reader = BufReader::new(reader);
+            while let Some(body) = framed(&mut reader).await {
+                let message =
+                    serde_json::from_slice(&body).unwrap_or_else(|_| json!({ "garbage": body.len() }));
                 if received.send(message).await.is_err() {
                     break;
                 }
@@ -110,6 +150,25 @@ impl Link {
             tasks: [writing, reading],
         }
     }
+}
+
+/// Reads one message with its header block; `None` at the end or when there is none.
+async fn framed(reader: &mut (impl AsyncBufRead + Unpin)) -> Option<Vec<u8>> {
+    let mut length = None;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).await.ok()? == 0 {
+            return None;
+        }
+        match line.trim_end().split_once(": ") {
+            Some(("Content-Length", value)) => length = value.parse::<usize>().ok(),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length?];
+    reader.read_exact(&mut body).await.ok()?;
+    Some(body)
 }
 
 impl Drop for Link {

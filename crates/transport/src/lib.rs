@@ -9,4 +9,4 @@ mod stdio;
 
 pub use access::{Access, AccessError};
 pub use listener::{Connections, ListenError, Listener};
-pub use stdio::stdio;
+pub use stdio::{stdio, stdio_with_headers};

@@ -5,6 +5,19 @@ use bobbin_framing::{Limits, Transport};
 /// Longest line in bytes; a longer one is skipped and answered (AppServer protocol 01 §2).
 const LINE_BYTES: usize = 16 << 20;
 
+/// Longest body in bytes with a header block; a longer one is skipped and answered.
+const BODY_BYTES: usize = 16 << 20;
+
+/// Returns stdin and stdout with header blocks as framing, as editors speak. Call one of these, once: nothing
+/// else may touch either.
+pub fn stdio_with_headers() -> Transport {
+    Transport::content_length(
+        tokio::io::stdin(),
+        tokio::io::stdout(),
+        Limits::default().with_max_body_bytes(BODY_BYTES),
+    )
+}
+
 /// Returns stdin and stdout with lines as framing. Call it once: nothing else may touch either.
 pub fn stdio() -> Transport {
     Transport::lines(

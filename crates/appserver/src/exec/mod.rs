@@ -81,7 +81,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     }
     let held = workspace.hold()?;
     held.announce(None)?;
-    let hub = server::open(&held, &config).await?;
+    let (hub, _) = server::open(&held, &config).await?;
     let (ours, theirs) = Transport::memory_pair();
     let serving = tokio::spawn(bobbin_native::serve(
         theirs,

@@ -55,7 +55,13 @@ impl Message {
     /// Returns the bytes of text in it.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::User { parts } => parts.iter().map(|part| part.display().len()).sum(),
+            Self::User { parts } => parts
+                .iter()
+                .map(|part| match part {
+                    InputPart::Context { label, text } => label.len() + text.len(),
+                    other => other.display().len(),
+                })
+                .sum(),
             Self::Agent { text, calls } => {
                 let call = |call: &Call| {
                     call.tool.len() + call.arguments.as_ref().map_or(0, |json| json.get().len())

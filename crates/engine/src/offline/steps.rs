@@ -155,7 +155,11 @@ fn last_prompt(messages: &[Message]) -> Option<(String, &[Message])> {
     let Message::User { parts } = &messages[at] else {
         return None;
     };
-    let prompt = parts.iter().map(bobbin_model::InputPart::display).collect();
+    // What was attached is no instruction.
+    let said = parts
+        .iter()
+        .filter(|part| !matches!(part, bobbin_model::InputPart::Context { .. }));
+    let prompt = said.map(bobbin_model::InputPart::display).collect();
     Some((prompt, &messages[at + 1..]))
 }
 

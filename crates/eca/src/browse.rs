@@ -1,0 +1,176 @@
+//! Files of the workspace for the queries and for contexts (section 12). Blocking.
+//!
+//! Version-control ignores are respected. Bounded: so many entries are looked at and so many returned.
+
+use std::path::{Component, Path, PathBuf};
+
+use ignore::WalkBuilder;
+
+/// Most files a query returns (section 12).
+pub(crate) const MAX_FILES: usize = 100;
+/// Most entries looked at for one query (a guess: half a second on a slow disk).
+const MAX_VISITED: usize = 50_000;
+
+/// A file or directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Absolute path.
+    pub(crate) path: PathBuf,
+    pub(crate) is_directory: bool,
+}
+
+/// Finds what a query means: a directory's entries for a query that is a path, else everything below the
+/// root whose path contains it, base names first.
+pub(crate) fn find(root: &Path, home: Option<&Path>, query: &str) -> Vec<Entry> {
+    match directory_of(root, home, query) {
+        Some(directory) => list(&directory),
+        None => search(root, query),
+    }
+}
+
+/// Returns everything below a directory, in order of the paths, at most `limit`.
+pub(crate) fn below(root: &Path, limit: usize) -> Vec<Entry> {
+    walk(root).take(limit).collect()
+}
+
+fn search(root: &Path, query: &str) -> Vec<Entry> {
+    let query = query.trim().to_lowercase();
+    let (mut by_name, mut by_path) = (Vec::new(), Vec::new());
+    for entry in walk(root) {
+        let below = entry.path.strip_prefix(root).unwrap_or(&entry.path);
+        let name = below
+            .file_name()
+            .map(|name| name.to_string_lossy().to_lowercase());
+        if name.is_some_and(|name| name.contains(&query)) {
+            by_name.push(entry);
+            if by_name.len() == MAX_FILES {
+                break;
+            }
+        } else if by_path.len() < MAX_FILES && below.to_string_lossy().to_lowercase().contains(&query) {
+            by_path.push(entry);
+        }
+    }
+    by_name.extend(by_path);
+    by_name.truncate(MAX_FILES);
+    by_name
+}
+
+fn walk(root: &Path) -> impl Iterator<Item = Entry> {
+    WalkBuilder::new(root)
+        .require_git(false)
+        .sort_by_file_path(Path::cmp)
+        .build()
+        .take(MAX_VISITED)
+        .filter_map(Result::ok)
+        .filter(|entry| entry.depth() > 0)
+        .map(|entry| Entry {
+            is_directory: entry.file_type().is_some_and(|kind| kind.is_dir()),
+            path: entry.into_path(),
+        })
+}
+
+/// Returns the directory that a query is a path into.
+fn directory_of(root: &Path, home: Option<&Path>, query: &str) -> Option<PathBuf> {
+    let query = query.trim();
+    let path = if let Some(rest) = query.strip_prefix('~') {
+        home?.join(rest.trim_start_matches('/'))
+    } else if query.starts_with('/') {
+        PathBuf::from(query)
+    } else if query.starts_with("./") || query.starts_with("../") {
+        root.join(query)
+    } else {
+        return None;
+    };
+    let path = normal(&path);
+    if path.is_dir() {
+        return Some(path);
+    }
+    path.parent().map(Path::to_owned)
+}
+
+/// Takes `.` and `..` out of a path, by the letters.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn list(directory: &Path) -> Vec<Entry> {
+    let Ok(read) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut entries: Vec<Entry> = read
+        .take(MAX_VISITED)
+        .filter_map(Result::ok)
+        .map(|entry| Entry {
+            is_directory: entry.path().is_dir(),
+            path: entry.path(),
+        })
+        .collect();
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    entries.truncate(MAX_FILES);
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(root: &Path, entries: &[Entry]) -> Vec<String> {
+        let below = |entry: &Entry| {
+            entry
+                .path
+                .strip_prefix(root)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned()
+        };
+        entries.iter().map(below).collect()
+    }
+
+    #[test]
+    fn queries_follow_the_table() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        std::fs::create_dir_all(root.join("src/kettle")).unwrap();
+        std::fs::create_dir_all(root.join("target")).unwrap();
+        for file in [
+            "README.md",
+            "src/spout.rs",
+            "src/kettle/lid.rs",
+            "target/spout.o",
+            ".gitignore",
+        ] {
+            std::fs::write(root.join(file), "target/\n").unwrap();
+        }
+        for (query, found) in [
+            (
+                "",
+                vec![
+                    "README.md",
+                    "src",
+                    "src/kettle",
+                    "src/kettle/lid.rs",
+                    "src/spout.rs",
+                ],
+            ),
+            ("SPOUT", vec!["src/spout.rs"]),
+            ("kettle", vec!["src/kettle", "src/kettle/lid.rs"]),
+            ("./src", vec!["src/kettle", "src/spout.rs"]),
+            ("./src/sp", vec!["src/kettle", "src/spout.rs"]),
+            ("~/src", vec!["src/kettle", "src/spout.rs"]),
+            ("nothing", vec![]),
+        ] {
+            assert_eq!(names(root, &find(root, Some(root), query)), found, "{query:?}");
+        }
+    }
+}

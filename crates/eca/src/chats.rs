@@ -1,0 +1,151 @@
+//! The chats that one connection knows: their ids both ways, and how each is shown.
+//!
+//! A client-made id is stored as the Thread's channel context, so that the chat is found again after a
+//! restart and through other doors (6.1). A number is a tab of this editor and is remembered here only.
+//! Bounded: the chat known longest is forgotten first; it is found again by its stored id.
+
+use std::collections::{HashMap, VecDeque};
+
+use bobbin_model::{Mode, ThreadHeader, ThreadId};
+use parking_lot::Mutex;
+
+use crate::view::View;
+use crate::wire::ChatId;
+
+/// Chats remembered per connection (a guess: more than a person opens in a day).
+const REMEMBERED: usize = 256;
+/// What a stored client-made id begins with.
+const ALIAS: &str = "eca:";
+/// Longest made-up id, characters (6.1).
+const MAX_ID_CHARS: usize = 256;
+
+/// A chat of this connection.
+#[derive(Debug)]
+pub(crate) struct Chat {
+    pub(crate) id: ChatId,
+    /// The mode chosen for this chat alone.
+    pub(crate) mode: Option<Mode>,
+    pub(crate) view: View,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    chats: HashMap<ThreadId, Chat>,
+    ids: HashMap<String, ThreadId>,
+    order: VecDeque<ThreadId>,
+}
+
+/// The chats of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Chats(Mutex<Known>);
+
+impl Chats {
+    /// Takes a chat into the known ones. Returns the one that had to go for it.
+    pub(crate) fn know(&self, thread: &ThreadId, id: ChatId) -> Option<ThreadId> {
+        let mut known = self.0.lock();
+        known.ids.insert(id.text(), thread.clone());
+        if let Some(chat) = known.chats.get_mut(thread) {
+            chat.id = id;
+            return None;
+        }
+        let gone = if known.order.len() == REMEMBERED {
+            known.order.pop_front()
+        } else {
+            None
+        };
+        if let Some(gone) = &gone {
+            known.remove(gone);
+        }
+        known.order.push_back(thread.clone());
+        let chat = Chat {
+            id,
+            mode: None,
+            view: View::default(),
+        };
+        known.chats.insert(thread.clone(), chat);
+        gone
+    }
+
+    /// Returns the Thread of an id.
+    pub(crate) fn thread(&self, id: &ChatId) -> Option<ThreadId> {
+        self.0.lock().ids.get(&id.text()).cloned()
+    }
+
+    /// Works on a chat, if it is known. Must not wait.
+    pub(crate) fn with<T>(&self, thread: &ThreadId, work: impl FnOnce(&mut Chat) -> T) -> Option<T> {
+        self.0.lock().chats.get_mut(thread).map(work)
+    }
+
+    /// Forgets a chat.
+    pub(crate) fn forget(&self, thread: &ThreadId) {
+        let mut known = self.0.lock();
+        known.remove(thread);
+        known.order.retain(|other| other != thread);
+    }
+}
+
+impl Known {
+    fn remove(&mut self, thread: &ThreadId) {
+        self.chats.remove(thread);
+        self.ids.retain(|_, other| other != thread);
+    }
+}
+
+/// Returns what is stored of a client-made id.
+pub(crate) fn alias(id: &str) -> String {
+    format!("{ALIAS}{id}")
+}
+
+/// Returns the id by which clients know a Thread: the stored one, or the Thread's own.
+pub(crate) fn stored_id(header: &ThreadHeader) -> ChatId {
+    let alias = header
+        .channel_context
+        .as_deref()
+        .and_then(|context| context.strip_prefix(ALIAS));
+    ChatId::Text(alias.map_or_else(|| header.id.to_string(), str::to_owned))
+}
+
+/// Whether an id may be made up by a client (6.1).
+pub(crate) fn may_be_made_up(id: &str) -> bool {
+    !id.is_empty()
+        && id.chars().count() <= MAX_ID_CHARS
+        && !id.chars().any(|c| c.is_whitespace() || c.is_control())
+        && !id.starts_with("subagent-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_up_ids_follow_the_table() {
+        for (id, fine) in [
+            ("c-81", true),
+            ("é", true),
+            ("", false),
+            ("a b", false),
+            ("a\tb", false),
+            ("subagent-1", false),
+            (&"x".repeat(256), true),
+            (&"x".repeat(257), false),
+        ] {
+            assert_eq!(may_be_made_up(id), fine, "{id:?}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_chat_is_forgotten_first() {
+        let chats = Chats::default();
+        for n in 0..REMEMBERED {
+            let thread = ThreadId::new(format!("thread_{n}"));
+            assert_eq!(chats.know(&thread, ChatId::Text(n.to_string())), None);
+        }
+        let gone = chats.know(&ThreadId::new("thread_new"), ChatId::Number(7));
+        assert_eq!(gone, Some(ThreadId::new("thread_0")));
+        assert_eq!(chats.thread(&ChatId::Text("0".into())), None);
+        assert_eq!(
+            chats.thread(&ChatId::Number(7)),
+            Some(ThreadId::new("thread_new"))
+        );
+    }
+}

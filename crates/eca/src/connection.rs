@@ -1,0 +1,284 @@
+//! One connection from its handshake to its end (section 4).
+//!
+//! Owns the Peer, the Session and the tasks of slow reads, and joins them. The core is opened by
+//! `initialize`, because the client names the workspace there.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bobbin_model::Mode;
+use bobbin_peer::{
+    CallContext, EofPolicy, ErrorObject, Handlers, Mode as Order, NotificationContext, OversizeReply, Peer,
+    PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
+};
+use bobbin_session::Session;
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::dialect::Eca;
+use crate::methods::{self, Client};
+use crate::wire::lifecycle::{InitializeParams, InitializeResult, ServerInfo};
+use crate::wire::{self, behavior};
+use crate::{Host, errors, handshake, parent};
+
+/// Requests of one connection that may be unanswered at once.
+const MAX_IN_FLIGHT: usize = 32;
+/// How long requests that were read before the end have to be answered (4.5).
+const DRAIN: Duration = Duration::from_secs(2);
+/// How long a write may stand still.
+const WRITE_STALL: Duration = Duration::from_secs(30);
+/// Bytes that may wait to be written before the client's input is left alone.
+const MAX_QUEUE_BYTES: usize = 8 << 20;
+/// The one lane of a connection: messages are handed over in the order they came (section 22 rule 5).
+const LANE: &str = "eca";
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The client said `exit`.
+    Exited {
+        /// After an answered `shutdown`, as it should be.
+        after_shutdown: bool,
+    },
+    /// Its input ended, or the server closed it.
+    Closed,
+    /// The process that started us is gone.
+    ParentGone,
+    /// The workspace could not be opened; the client was told why.
+    Refused,
+}
+
+/// Serves one connection until it ends.
+pub async fn serve(transport: Transport, host: Arc<dyn Host>) -> End {
+    let parts = Arc::new(Parts {
+        host,
+        state: Mutex::new(State::Fresh),
+        end: Mutex::new(None),
+        ending: CancellationToken::new(),
+        tasks: TaskTracker::new(),
+    });
+    let peer = match Peer::start(transport, options(), |peer| handlers(peer, parts.clone())) {
+        Ok(peer) => peer,
+        Err(error) => {
+            tracing::error!(%error, "a connection cannot be served");
+            return End::Closed;
+        }
+    };
+    tokio::select! {
+        () = peer.closed() => {}
+        () = parts.ending.cancelled() => {
+            peer.close_with(1000, "");
+            peer.closed().await;
+        }
+    }
+    parts.ending.cancel();
+    parts.tasks.close();
+    parts.tasks.wait().await;
+    let state = std::mem::replace(&mut *parts.state.lock(), State::Fresh);
+    if let State::Open { pump, .. } = state
+        && let Err(error) = pump.await
+    {
+        tracing::error!(%error, "a pump ended badly");
+    }
+    let end = parts.end.lock().take();
+    end.unwrap_or(End::Closed)
+}
+
+fn options() -> PeerOptions {
+    PeerOptions {
+        eof_policy: EofPolicy::DrainFirst(DRAIN),
+        version_check: VersionCheck::Lenient,
+        oversize_reply: OversizeReply::Always,
+        max_running_requests: MAX_IN_FLIGHT,
+        overload_error: errors::overloaded(),
+        max_queue_bytes: MAX_QUEUE_BYTES,
+        write_stall_timeout: Some(WRITE_STALL),
+        drain_timeout: Some(DRAIN),
+        ..PeerOptions::default()
+    }
+}
+
+fn handlers(peer: PeerHandle, parts: Arc<Parts>) -> Handlers {
+    let connection = Arc::new(Connection { peer, parts });
+    let other = connection.clone();
+    Handlers::new()
+        .fallback_call_deferred(Order::ordered(LANE), move |cx, responder| {
+            let connection = connection.clone();
+            async move { connection.request(cx, responder).await }
+        })
+        .fallback_notification_deferred(Order::ordered(LANE), move |cx| {
+            let connection = other.clone();
+            async move { connection.notification(cx).await }
+        })
+}
+
+/// What outlives the service of the Peer.
+struct Parts {
+    host: Arc<dyn Host>,
+    state: Mutex<State>,
+    end: Mutex<Option<End>>,
+    ending: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Parts {
+    /// Ends the connection; the first reason stands.
+    fn end(&self, end: End) {
+        self.end.lock().get_or_insert(end);
+        self.ending.cancel();
+    }
+}
+
+/// How far a connection has come (4.1).
+enum State {
+    /// Takes `initialize` and `exit` only.
+    Fresh,
+    /// Takes everything; until `initialized` nothing is pushed.
+    Open {
+        client: Client,
+        ready: bool,
+        pump: JoinHandle<()>,
+    },
+}
+
+struct Connection {
+    peer: PeerHandle,
+    parts: Arc<Parts>,
+}
+
+impl Connection {
+    async fn request(&self, request: CallContext, responder: Responder) {
+        if &*request.method == "initialize" {
+            self.initialize(&request, responder).await;
+            return;
+        }
+        let Some(client) = self.client() else {
+            return responder.err(errors::not_initialized());
+        };
+        if client.eca.shutting_down.load(Ordering::Acquire) {
+            return responder.err(errors::invalid_request("The server has been shut down"));
+        }
+        if &*request.method == "shutdown" {
+            return shut_down(&client, responder).await;
+        }
+        methods::request(&client, &request, responder).await;
+    }
+
+    async fn notification(&self, notification: NotificationContext) {
+        let client = self.client();
+        if &*notification.method == "exit" {
+            let shut = |client: &Client| client.eca.shutting_down.load(Ordering::Acquire);
+            let after_shutdown = client.as_ref().is_some_and(shut);
+            self.parts.end(End::Exited { after_shutdown });
+            return;
+        }
+        let Some(client) = client else { return };
+        if client.eca.shutting_down.load(Ordering::Acquire) {
+            return;
+        }
+        if &*notification.method == "initialized" {
+            if self.becomes_ready() {
+                methods::greet(&client).await;
+            }
+        } else {
+            methods::notification(&client, &notification).await;
+        }
+    }
+
+    async fn initialize(&self, request: &CallContext, responder: Responder) {
+        if self.client().is_some() {
+            return responder.err(errors::invalid_request("Already initialized"));
+        }
+        match self.open(request).await {
+            Ok(client) => {
+                let offer = &client.offer;
+                let mode = client.eca.chosen.lock().mode.unwrap_or(Mode::Agent);
+                responder.ok(InitializeResult {
+                    chat_welcome_message: methods::WELCOME,
+                    models: &offer.models,
+                    chat_default_model: &offer.default_model,
+                    chat_behaviors: [behavior(Mode::Agent), behavior(Mode::Plan)],
+                    chat_default_behavior: behavior(mode),
+                    server_info: ServerInfo {
+                        name: "bobbin",
+                        version: self.parts.host.version(),
+                    },
+                });
+            }
+            Err(error) => responder.err(error),
+        }
+    }
+
+    async fn open(&self, request: &CallContext) -> Result<Client, ErrorObject> {
+        let params: InitializeParams = wire::params(request.params.as_deref())?;
+        if let Some(process) = params.process_id {
+            self.watch(process);
+        }
+        let options = params.initialization_options.unwrap_or_default();
+        let folders = params.workspace_folders.unwrap_or_default();
+        let wanted = handshake::wanted(&folders, &options);
+        let offer = self.parts.host.open(wanted).await.map_err(|failure| {
+            // Nothing can come of this connection: the answer goes out, then it ends.
+            self.parts.end(End::Refused);
+            errors::cannot_open(failure.0)
+        })?;
+        if params.capabilities.is_some_and(|known| known.are_current()) || options.chat_agent.is_some() {
+            tracing::debug!("the client speaks the current version");
+        }
+        let chosen = handshake::chosen(options, &offer);
+        let name = params
+            .client_info
+            .map_or_else(|| "eca".to_owned(), |info| info.name);
+        let eca = Arc::new(Eca::new(name, chosen));
+        let (session, pump) = Session::start(self.peer.clone(), offer.hub.clone(), eca.clone());
+        let client = Client {
+            offer: Arc::new(offer),
+            eca,
+            session,
+            peer: self.peer.clone(),
+            tasks: self.parts.tasks.clone(),
+        };
+        *self.parts.state.lock() = State::Open {
+            client: client.clone(),
+            ready: false,
+            pump,
+        };
+        Ok(client)
+    }
+
+    /// Ends the connection when the process that started us is gone (4.4).
+    fn watch(&self, process: i64) {
+        let parts = self.parts.clone();
+        self.parts.tasks.spawn(async move {
+            tokio::select! {
+                () = parent::gone(process) => parts.end(End::ParentGone),
+                () = parts.ending.cancelled() => {}
+            }
+        });
+    }
+
+    fn client(&self) -> Option<Client> {
+        match &*self.parts.state.lock() {
+            State::Fresh => None,
+            State::Open { client, .. } => Some(client.clone()),
+        }
+    }
+
+    /// Whether this is the first `initialized`.
+    fn becomes_ready(&self) -> bool {
+        match &mut *self.parts.state.lock() {
+            State::Open { ready, .. } => !std::mem::replace(ready, true),
+            State::Fresh => false,
+        }
+    }
+}
+
+/// Ends what runs, then answers (4.5). The connection stays for `exit`.
+async fn shut_down(client: &Client, responder: Responder) {
+    client.eca.shutting_down.store(true, Ordering::Release);
+    client.offer.hub.stop().await;
+    responder.ok(());
+}

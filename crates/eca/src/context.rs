@@ -1,0 +1,254 @@
+//! What a prompt brings along, as bounded text for the engine (section 5). Blocking.
+//!
+//! A context that cannot be read is skipped with a log line and never fails the prompt.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use bobbin_model::InputPart;
+use serde_json::Value;
+
+use crate::browse;
+use crate::wire::chat::{Context, LinesRange, Position};
+
+/// Most bytes of one context.
+const MAX_BYTES: usize = 64 << 10;
+/// Most bytes of all contexts of a prompt (with [`MAX_BYTES`] a guess: what a model's window has room for).
+const MAX_ALL_BYTES: usize = 256 << 10;
+/// Most contexts of a prompt.
+const MAX_CONTEXTS: usize = 64;
+/// Most paths in a listing.
+const MAX_PATHS: usize = 500;
+/// Longest line that is searched for its end.
+const MAX_LINE_BYTES: u64 = 1 << 20;
+
+/// Reads contexts, in their order.
+pub(crate) fn read(contexts: Vec<Value>, root: &Path) -> Vec<InputPart> {
+    let mut parts = Vec::new();
+    let mut left = MAX_ALL_BYTES;
+    for value in contexts.into_iter().take(MAX_CONTEXTS) {
+        let context = match serde_json::from_value::<Context>(value) {
+            Ok(context) => context,
+            Err(error) => {
+                tracing::info!(%error, "a context was skipped");
+                continue;
+            }
+        };
+        match one(&context, root) {
+            Ok((label, text)) if text.len() <= left => {
+                left -= text.len();
+                parts.push(InputPart::Context { label, text });
+            }
+            Ok((label, _)) => tracing::info!(label, "a context was skipped: there are too many"),
+            Err(why) => tracing::info!(why, "a context was skipped"),
+        }
+    }
+    parts
+}
+
+/// Returns a context's label and its text.
+fn one(context: &Context, root: &Path) -> Result<(String, String), String> {
+    match context {
+        Context::File { path, lines_range } => file(&absolute(path, root)?, *lines_range),
+        Context::Directory { path } => directory(&absolute(path, root)?),
+        Context::RepoMap => {
+            let (_, text) = directory(root)?;
+            Ok(("repoMap".to_owned(), text))
+        }
+        Context::Web { url } if !url.trim().is_empty() => Ok((
+            url.clone(),
+            format!("The user refers to the page {url}; it has not been read."),
+        )),
+        Context::Web { .. } => Err("an address is blank".to_owned()),
+        Context::Cursor { path, position } => Ok(cursor(&absolute(path, root)?, *position)),
+        Context::McpResource { uri, server } => Err(format!("there is no MCP server {server} to read {uri}")),
+        Context::Text { label, content } => {
+            let label = label.clone().unwrap_or_else(|| "text".to_owned());
+            Ok((label, cut(content.clone(), content.len() as u64)))
+        }
+    }
+}
+
+fn absolute(path: &str, root: &Path) -> Result<PathBuf, String> {
+    if path.trim().is_empty() {
+        return Err("a path is blank".to_owned());
+    }
+    Ok(root.join(path))
+}
+
+fn file(path: &Path, lines: Option<LinesRange>) -> Result<(String, String), String> {
+    let failed = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
+    let opened = File::open(path).map_err(failed)?;
+    let about = opened.metadata().map_err(failed)?;
+    if !about.is_file() {
+        return Err(format!("{} is no file", path.display()));
+    }
+    let shown = path.display();
+    let (label, bytes, size) = match lines {
+        None => {
+            let mut bytes = Vec::new();
+            let limit = MAX_BYTES as u64 + 1;
+            opened.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+            (shown.to_string(), bytes, about.len())
+        }
+        Some(LinesRange { start, end }) => {
+            let bytes = lines_of(opened, start.max(1), end).map_err(failed)?;
+            let size = bytes.len() as u64;
+            (format!("{shown}:{start}-{end}"), bytes, size)
+        }
+    };
+    if bytes.contains(&0) {
+        return Err(format!("{shown} is no text"));
+    }
+    let text = cut(String::from_utf8_lossy(&bytes).into_owned(), size);
+    Ok((label, text))
+}
+
+/// Reads lines, counted from 1, both ends included; stops a little over the limit.
+fn lines_of(file: File, start: u64, end: u64) -> std::io::Result<Vec<u8>> {
+    let mut reader = BufReader::new(file);
+    let mut kept = Vec::new();
+    let mut number: u64 = 1;
+    while number <= end && kept.len() <= MAX_BYTES {
+        let mut line = Vec::new();
+        if reader
+            .by_ref()
+            .take(MAX_LINE_BYTES)
+            .read_until(b'\n', &mut line)?
+            == 0
+        {
+            break;
+        }
+        let ended = line.ends_with(b"\n");
+        if number >= start {
+            kept.extend(line);
+        }
+        // A line that was cut goes on.
+        number += u64::from(ended);
+    }
+    Ok(kept)
+}
+
+fn directory(path: &Path) -> Result<(String, String), String> {
+    if !path.is_dir() {
+        return Err(format!("{} is no directory", path.display()));
+    }
+    let entries = browse::below(path, MAX_PATHS + 1);
+    let more = entries.len() > MAX_PATHS;
+    let mut text = format!("Files below {}:\n", path.display());
+    for entry in entries.iter().take(MAX_PATHS) {
+        let below = entry.path.strip_prefix(path).unwrap_or(&entry.path);
+        text.push_str(&below.to_string_lossy());
+        text.push_str(if entry.is_directory { "/\n" } else { "\n" });
+    }
+    if more {
+        text.push_str("… and more\n");
+    }
+    let size = text.len() as u64;
+    Ok((path.display().to_string(), cut(text, size)))
+}
+
+/// Says where the cursor is, in the numbers of the editor (section 5).
+fn cursor(path: &Path, Position { start, end }: Position) -> (String, String) {
+    let path = path.display();
+    let label = format!("{path}:{}:{}", start.line, start.character);
+    let at = format!("line {}, character {}", start.line, start.character);
+    let text = if start == end {
+        format!("The cursor is in {path} at {at}.")
+    } else {
+        let to = format!("line {}, character {}", end.line, end.character);
+        format!("Selected in {path}: from {at} to {to}.")
+    };
+    (label, text)
+}
+
+/// Cuts a text at the limit, on a character, and says so.
+fn cut(mut text: String, size: u64) -> String {
+    if text.len() > MAX_BYTES {
+        let end = (0..=MAX_BYTES).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n[cut; {size} bytes in all]\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(root: &Path, contexts: &Value) -> Vec<String> {
+        let shown = root.display().to_string();
+        read(contexts.as_array().unwrap().clone(), root)
+            .into_iter()
+            .map(|part| match part {
+                InputPart::Context { label, text } => format!("{label}|{text}").replace(&shown, "ROOT"),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_kind_of_context_becomes_text() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        std::fs::create_dir(root.join("src")).unwrap();
+        std::fs::write(root.join("src/spout.rs"), "one\ntwo\nthree\nfour").unwrap();
+        let spout = root.join("src/spout.rs");
+        let place = |line, character| json!({ "line": line, "character": character });
+        let contexts = json!([
+            { "type": "file", "path": spout, "linesRange": { "start": 2, "end": 3 } },
+            { "type": "file", "path": "src/spout.rs", "content": "foreign" },
+            { "type": "file", "path": spout, "linesRange": { "start": 4, "end": 99 } },
+            { "type": "directory", "path": root },
+            { "type": "repoMap", "path": "x", "content": "foreign" },
+            { "type": "web", "url": "https://tea.example" },
+            { "type": "cursor", "path": spout, "position": { "start": place(3, 1), "end": place(3, 1) } },
+            { "type": "cursor", "path": spout, "position": { "start": place(1, 0), "end": place(2, 4) } },
+            { "type": "text", "label": "note", "content": "warm" },
+        ]);
+        assert_eq!(
+            texts(root, &contexts),
+            [
+                "ROOT/src/spout.rs:2-3|two\nthree\n",
+                "ROOT/src/spout.rs|one\ntwo\nthree\nfour",
+                "ROOT/src/spout.rs:4-99|four",
+                "ROOT|Files below ROOT:\nsrc/\nsrc/spout.rs\n",
+                "repoMap|Files below ROOT:\nsrc/\nsrc/spout.rs\n",
+                "https://tea.example|The user refers to the page https://tea.example; it has not been read.",
+                "ROOT/src/spout.rs:3:1|The cursor is in ROOT/src/spout.rs at line 3, character 1.",
+                "ROOT/src/spout.rs:1:0|Selected in ROOT/src/spout.rs: from line 1, character 0 to line 2, character 4.",
+                "note|warm",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("binary"), [0, 1, 2]).unwrap();
+        let contexts = json!([
+            "text", 7, null, {}, { "type": "teapot" }, { "type": "file" }, { "type": "file", "path": " " },
+            { "type": "file", "path": "missing" }, { "type": "file", "path": "." },
+            { "type": "file", "path": "binary" }, { "type": "file", "path": "/dev/zero" },
+            { "type": "directory", "path": "missing" }, { "type": "cursor" }, { "type": "web", "url": "" },
+            { "type": "mcpResource", "uri": "u", "name": "n", "description": "", "mimeType": "", "server": "s" },
+        ]);
+        assert_eq!(texts(dir.path(), &contexts), Vec::<String>::new());
+    }
+
+    #[test]
+    fn long_files_are_cut_and_many_are_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("long"), "é".repeat(MAX_BYTES)).unwrap();
+        let one = json!({ "type": "file", "path": "long" });
+        let texts = texts(dir.path(), &json!([one, one, one, one, one, one]));
+        assert_eq!(texts.len(), 3, "a little more than a quarter of all each");
+        assert!(texts[0].ends_with("\n[cut; 131072 bytes in all]\n"));
+        assert!(texts.iter().map(String::len).sum::<usize>() <= MAX_ALL_BYTES + 3 * 100);
+    }
+}

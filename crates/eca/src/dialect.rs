@@ -1,0 +1,114 @@
+//! The ECA dialect as one connection speaks it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, WireMessage};
+use bobbin_model::{Approval, Decision, Event, Mode, ThreadId, TurnFeatures};
+use bobbin_peer::PeerHandle;
+use bobbin_session::Dialect;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+
+use crate::chats::Chats;
+use crate::wire::Notification;
+use crate::wire::content::Told;
+
+/// One client's side of the conversation.
+pub(crate) struct Eca {
+    client: String,
+    pub(crate) chats: Chats,
+    /// What is chosen for prompts that say nothing.
+    pub(crate) chosen: Mutex<Chosen>,
+    /// `shutdown` was asked for; `exit` comes next.
+    pub(crate) shutting_down: AtomicBool,
+}
+
+/// What a connection has chosen outside of any chat.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Chosen {
+    pub(crate) mode: Option<Mode>,
+    pub(crate) model: Option<String>,
+    pub(crate) trust: Option<bool>,
+}
+
+impl Eca {
+    pub(crate) fn new(client: String, chosen: Chosen) -> Self {
+        Self {
+            client,
+            chats: Chats::default(),
+            chosen: Mutex::new(chosen),
+            shutting_down: AtomicBool::new(false),
+        }
+    }
+
+    /// What every client of this dialect can do for the Turns it starts.
+    pub(crate) fn features() -> TurnFeatures {
+        TurnFeatures {
+            command_execution: false,
+            tool_execution: false,
+            approvals: true,
+        }
+    }
+
+    /// Returns the notifications that tell something of a chat.
+    pub(crate) fn notifications(&self, thread: &ThreadId, told: &[Told]) -> Vec<Notification> {
+        let id = self.chats.with(thread, |chat| chat.id.clone());
+        id.map_or_else(Vec::new, |id| {
+            told.iter().filter_map(|told| told.notification(&id)).collect()
+        })
+    }
+}
+
+impl Dialect for Eca {
+    fn slot(&self) -> usize {
+        // Kept nowhere: contents name the chat as this connection does and depend on what it was told.
+        ENCODINGS
+    }
+
+    fn encode(&self, frame: &Frame) -> Encoded {
+        let shown = self.chats.with(&frame.thread, |chat| {
+            let told = chat.view.frame(frame);
+            let notifications = told.iter().filter_map(|told| told.notification(&chat.id));
+            notifications
+                .map(Notification::into_message)
+                .collect::<Vec<WireMessage>>()
+        });
+        if let FrameBody::Recorded(event) = &frame.body
+            && matches!(**event, Event::ThreadDeleted)
+        {
+            self.chats.forget(&frame.thread);
+        }
+        shown.unwrap_or_default().into()
+    }
+
+    fn wants(&self, _message: &WireMessage) -> bool {
+        true
+    }
+
+    fn approves(&self) -> bool {
+        true
+    }
+
+    fn outlives_core(&self) -> bool {
+        self.shutting_down.load(Ordering::Acquire)
+    }
+
+    fn client_name(&self) -> String {
+        self.client.clone()
+    }
+
+    fn ask<'a>(
+        &'a self,
+        peer: &'a PeerHandle,
+        _thread: &'a ThreadId,
+        _approval: &'a Approval,
+    ) -> BoxFuture<'a, Option<Decision>> {
+        // The question is a content, its answer a notification (section 9): nothing to wait for here.
+        async move {
+            peer.closed().await;
+            None
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,74 @@
+//! What the program around this dialect provides: a core for the workspace that the client names.
+//!
+//! The workspace is known only once `initialize` has arrived (section 3: the working directory means
+//! nothing), so the core is opened by the handshake.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bobbin_core::Hub;
+use bobbin_core::tool::ToolSpec;
+use futures_util::future::BoxFuture;
+
+/// Opens the core of a workspace.
+pub trait Host: Send + Sync + 'static {
+    /// Opens it; called at most once with success.
+    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>>;
+
+    /// Returns the version said to clients.
+    fn version(&self) -> &'static str;
+}
+
+/// What a client asks for in its handshake.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Root of the first workspace folder; `None` when none was named.
+    pub root: Option<PathBuf>,
+    /// Ignore configuration files (section 4.6 `pureConfig`).
+    pub pure_config: bool,
+}
+
+/// The workspace cannot be opened. The text is one sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Failure(pub String);
+
+/// What is served.
+#[derive(Clone)]
+pub struct Offer {
+    /// The core.
+    pub hub: Arc<Hub>,
+    /// Models a prompt may name; never empty.
+    pub models: Vec<String>,
+    /// One of them.
+    pub default_model: String,
+    /// The built-in tools.
+    pub tools: Vec<ToolSpec>,
+    /// Files the configuration was read from.
+    pub config_files: Vec<PathBuf>,
+    /// The user's home, for paths that begin with `~`.
+    pub home: Option<PathBuf>,
+    /// What the user should know at once.
+    pub notices: Vec<Notice>,
+}
+
+/// A sentence for the user (`$/showMessage`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// How grave it is.
+    pub kind: NoticeKind,
+    /// The sentence.
+    pub message: String,
+}
+
+/// How grave a notice is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoticeKind {
+    /// Something does not work.
+    Error,
+    /// Something may not work as meant.
+    Warning,
+    /// Good to know.
+    Info,
+}

@@ -1,0 +1,26 @@
+//! The ECA dialect: JSON-RPC over Content-Length frames, as editors' plugins speak it.
+//!
+//! [`serve`] runs one connection from its handshake to its end. A chat is a Thread, a prompt is a Turn,
+//! contents are what its Items become, a tool call that waits is an Approval, a behaviour is a mode. Nothing
+//! here decides what may happen: wishes go to the core, contents are made of its events. What a connection
+//! remembers is said in `chats` and `view`.
+//!
+//! Wire rules: the ECA page of the specification; section numbers in this crate are its.
+
+mod browse;
+mod chats;
+mod commands;
+mod connection;
+mod context;
+mod dialect;
+mod errors;
+mod handshake;
+mod host;
+mod methods;
+mod parent;
+mod replay;
+mod view;
+mod wire;
+
+pub use connection::{End, serve};
+pub use host::{Failure, Host, Notice, NoticeKind, Offer, Wanted};

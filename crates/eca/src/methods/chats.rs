@@ -1,0 +1,212 @@
+//! Chats as a whole: delete, list, open, rename (sections 11 and 20.4).
+
+use bobbin_core::{Command, CoreError, ListFilter, Reply, ThreadHandle, ThreadSummary};
+use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig, ThreadId};
+use bobbin_peer::{CallContext, Responder};
+use tokio::sync::oneshot;
+
+use super::{CHANNEL, Client, Found, fail, params};
+use crate::replay;
+use crate::wire::chat::{
+    ChatParams, ClearParams, Empty, ListParams, ListResult, ListedChat, OpenParams, OpenResult, Selection,
+    UpdateParams,
+};
+use crate::wire::config::{ChatConfig, ConfigUpdated};
+use crate::wire::content::{Status, Told};
+use crate::wire::{ChatId, agent};
+
+/// Most chats in a list.
+const MAX_LISTED: usize = 1000;
+/// Channels whose Threads are listed besides those that name none: our own doors.
+const CHANNELS: [&str; 4] = [CHANNEL, "cli", "acp", "exec"];
+
+pub(super) async fn delete(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<ChatParams>(request, responder) else {
+        return;
+    };
+    let found = match &params.chat_id {
+        Some(id) => client.find(id).await,
+        None => Ok(Found::Free),
+    };
+    match found {
+        Ok(Found::Chat(handle)) => {
+            // `chat/deleted` comes with the event, behind this answer.
+            let reply: Reply<()> = Box::new(move |deleted| match deleted {
+                Ok(()) => responder.ok(Empty {}),
+                Err(error) => fail(responder, &error),
+            });
+            handle.send(Command::Delete { reply }).await;
+        }
+        Ok(Found::Free | Found::Bad) => responder.ok(Empty {}),
+        Err(error) => fail(responder, &error),
+    }
+}
+
+/// Empties a chat: its Thread goes and an empty one takes its place, with the same id for clients, the same title
+/// and configuration. A Turn that runs is ended first.
+pub(super) async fn clear(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<ClearParams>(request, responder) else {
+        return;
+    };
+    if params.messages == Some(false) {
+        return responder.ok(Empty {});
+    }
+    let handle = match client.find(&params.chat_id).await {
+        Ok(Found::Chat(handle)) => handle,
+        Ok(Found::Free | Found::Bad) => return responder.ok(Empty {}),
+        Err(error) => return fail(responder, &error),
+    };
+    match replace(client, &handle, params.chat_id).await {
+        Ok(thread) => {
+            client.tell(&thread, &[Told::Cleared]).await;
+            responder.ok(Empty {});
+        }
+        Err(error) => fail(responder, &error),
+    }
+}
+
+async fn replace(client: &Client, old: &ThreadHandle, id: ChatId) -> Result<ThreadId, CoreError> {
+    let snapshot = client.hub().snapshot(old).await?;
+    let header = &snapshot.state.header;
+    let (config, title) = (header.config.clone(), header.display_name.clone());
+    // The new one first: a crash between the two leaves one chat too many, not one too few.
+    let new = client.new_thread(Some(&id), config, title).await?;
+    let running = snapshot.state.live.is_some();
+    if running {
+        // What is left to say of the old one is its end, before the chat is empty.
+        client
+            .tell(old.id(), &[Told::Status(Status::Idle), Told::finished()])
+            .await;
+    }
+    client.eca.chats.forget(old.id());
+    client.know(new.id(), id);
+    done(old, |reply| Command::Delete { reply }).await?;
+    client.follow(new.clone(), new.log().visible().next());
+    Ok(new.id().clone())
+}
+
+pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<ListParams>(request, responder) else {
+        return;
+    };
+    let filter = ListFilter {
+        workspace_path: client.root().to_string_lossy().into_owned(),
+        cross_channel_origins: CHANNELS.map(str::to_owned).to_vec(),
+        ..ListFilter::default()
+    };
+    let client = client.clone();
+    let tasks = client.tasks.clone();
+    tasks.spawn(async move {
+        let mut threads = match client.hub().list(filter).await {
+            Ok(threads) => threads,
+            Err(error) => return fail(responder, &error),
+        };
+        if params.sort_by.as_deref() == Some("createdAt") {
+            threads.sort_by_key(|thread| std::cmp::Reverse(thread.header.created_at));
+        }
+        let limit = params.limit.unwrap_or(MAX_LISTED).min(MAX_LISTED);
+        let chats = threads
+            .into_iter()
+            .take(limit)
+            .map(|thread| listed(&client, thread));
+        responder.ok(ListResult {
+            chats: chats.collect(),
+        });
+    });
+}
+
+fn listed(client: &Client, thread: ThreadSummary) -> ListedChat {
+    ListedChat {
+        id: client.id_of(&thread.header),
+        title: thread.header.display_name,
+        status: if thread.runtime.running { "running" } else { "idle" },
+        created_at: thread.header.created_at.0,
+        updated_at: thread.header.last_active_at.0,
+        message_count: thread.turn_count,
+    }
+}
+
+pub(super) async fn open(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<OpenParams>(request, responder) else {
+        return;
+    };
+    let handle = match client.find(&params.chat_id).await {
+        Ok(Found::Chat(handle)) => handle,
+        Ok(Found::Free | Found::Bad) => {
+            return responder.ok(OpenResult {
+                found: false,
+                chat_id: None,
+                title: None,
+                selection: None,
+            });
+        }
+        Err(error) => return fail(responder, &error),
+    };
+    let header = match replay::show(client, &handle, params.limit).await {
+        Ok(header) => header,
+        Err(error) => return fail(responder, &error),
+    };
+    let config = header.config.unwrap_or_default();
+    let (mode, model) = (config.mode(), model_of(client, &config));
+    let told = ConfigUpdated {
+        chat_id: Some(params.chat_id.clone()),
+        chat: ChatConfig::selected(&model, mode),
+    };
+    client.notify("config/updated", &told).await;
+    responder.ok(OpenResult {
+        found: true,
+        chat_id: Some(params.chat_id),
+        title: header.display_name,
+        selection: Some(selection(model, mode, &config)),
+    });
+}
+
+fn model_of(client: &Client, config: &ThreadConfig) -> String {
+    let own = config.model.clone();
+    own.unwrap_or_else(|| client.offer.default_model.clone())
+}
+
+fn selection(model: String, mode: Mode, config: &ThreadConfig) -> Selection {
+    Selection {
+        model,
+        agent: agent(mode),
+        variant: None,
+        variants: [],
+        trust: config.approval_policy == Some(ApprovalPolicy::AutoApprove),
+    }
+}
+
+pub(super) async fn update(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<UpdateParams>(request, responder) else {
+        return;
+    };
+    let handle = match client.find(&params.chat_id).await {
+        Ok(Found::Chat(handle)) => handle,
+        Ok(Found::Free | Found::Bad) => return responder.ok(Empty {}),
+        Err(error) => return fail(responder, &error),
+    };
+    match change(client, &handle, params).await {
+        Ok(()) => responder.ok(Empty {}),
+        Err(error) => fail(responder, &error),
+    }
+}
+
+async fn change(client: &Client, handle: &ThreadHandle, params: UpdateParams) -> Result<(), CoreError> {
+    if let Some(display_name) = params.title {
+        done(handle, |reply| Command::Rename { display_name, reply }).await?;
+    }
+    if let Some(trust) = params.trust {
+        let snapshot = client.hub().snapshot(handle).await?;
+        let mut config = snapshot.state.header.config.clone().unwrap_or_default();
+        config.approval_policy = trust.then_some(ApprovalPolicy::AutoApprove);
+        done(handle, |reply| Command::Configure { config, reply }).await?;
+    }
+    Ok(())
+}
+
+async fn done(handle: &ThreadHandle, command: impl FnOnce(Reply<()>) -> Command) -> Result<(), CoreError> {
+    let (tell, told) = oneshot::channel();
+    let reply = Box::new(move |result| drop(tell.send(result)));
+    handle.send(command(reply)).await;
+    told.await.unwrap_or(Err(CoreError::Stopping))
+}

@@ -1,0 +1,296 @@
+//! The methods, by group. Messages of one connection are handed over in the order they came; no request
+//! waits for a model, a server of tools or a person (2.4).
+
+mod chats;
+mod decide;
+mod prompt;
+mod query;
+mod select;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bobbin_core::{CoreError, Hub, ListFilter, ThreadHandle, WireMessage};
+use bobbin_model::state::NewThread;
+use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadConfig, ThreadId};
+use bobbin_peer::{CallContext, ErrorObject, NotificationContext, PeerHandle, Responder};
+use bobbin_session::{Attach, Begin, Session, Until};
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::oneshot;
+use tokio_util::task::TaskTracker;
+
+use crate::chats::{alias, may_be_made_up, stored_id};
+use crate::dialect::Eca;
+use crate::errors;
+use crate::host::Offer;
+use crate::wire::config::{ChatConfig, ConfigUpdated, NativeServer};
+use crate::wire::content::Told;
+use crate::wire::lifecycle::{Progress, ShowMessage};
+use crate::wire::{self, ChatId, Notification};
+
+/// The channel of chats that are started here.
+pub(crate) const CHANNEL: &str = "eca";
+/// Shown in an empty chat.
+pub(crate) const WELCOME: &str = "# Bobbin\n\nAsk for a change, or type `/` for commands.\n";
+
+/// One client that has been let in.
+#[derive(Clone)]
+pub(crate) struct Client {
+    pub(crate) offer: Arc<Offer>,
+    pub(crate) eca: Arc<Eca>,
+    pub(crate) session: Arc<Session>,
+    pub(crate) peer: PeerHandle,
+    pub(crate) tasks: TaskTracker,
+}
+
+/// Serves one request.
+pub(crate) async fn request(client: &Client, request: &CallContext, responder: Responder) {
+    match &*request.method {
+        "chat/prompt" => prompt::prompt(client, request, responder).await,
+        "chat/delete" => chats::delete(client, request, responder).await,
+        "chat/clear" => chats::clear(client, request, responder).await,
+        "chat/list" => chats::list(client, request, responder),
+        "chat/open" => chats::open(client, request, responder).await,
+        "chat/update" => chats::update(client, request, responder).await,
+        "chat/queryContext" => query::contexts(client, request, responder),
+        "chat/queryFiles" => query::files(client, request, responder),
+        "chat/queryCommands" => query::commands(request, responder),
+        "providers/list" => query::providers(client, responder),
+        "jobs/list" => query::jobs(responder),
+        other => responder.err(errors::method_not_found(other)),
+    }
+}
+
+/// Serves one notification. What does not fit is ignored and logged: there is nobody to answer.
+pub(crate) async fn notification(client: &Client, notification: &NotificationContext) {
+    let served = match &*notification.method {
+        "chat/toolCallApprove" => decide::approve(client, notification).await,
+        "chat/toolCallReject" => decide::reject(client, notification).await,
+        "chat/promptStop" => decide::stop(client, notification).await,
+        "chat/selectedBehaviorChanged" | "chat/selectedAgentChanged" => {
+            select::mode(client, notification).await
+        }
+        "chat/selectedModelChanged" => select::model(client, notification).await,
+        other => Err(Ignored(format!("{other} is not served"))),
+    };
+    if let Err(Ignored(why)) = served {
+        tracing::info!(method = &*notification.method, why, "a notification was ignored");
+    }
+}
+
+/// Tells a client that has just become ready what there is (4.3).
+pub(crate) async fn greet(client: &Client) {
+    let offer = &client.offer;
+    let mode = client.eca.chosen.lock().mode.unwrap_or(Mode::Agent);
+    let progress = |kind| Progress {
+        kind,
+        task_id: "models",
+        title: "Models",
+    };
+    let config = ConfigUpdated {
+        chat_id: None,
+        chat: ChatConfig::complete(&offer.models, &offer.default_model, mode, WELCOME),
+    };
+    let mut messages = vec![
+        wire::message("$/progress", &progress("start")),
+        wire::message("config/updated", &config),
+        wire::message("$/progress", &progress("finish")),
+        wire::message("tool/serverUpdated", &NativeServer::new(&offer.tools, mode)),
+    ];
+    messages.extend(offer.notices.iter().map(|notice| {
+        let params = ShowMessage {
+            kind: notice.kind,
+            message: &notice.message,
+        };
+        wire::message("$/showMessage", &params)
+    }));
+    client.send(messages.into_iter().flatten().collect()).await;
+}
+
+/// Why a notification had no effect.
+pub(crate) struct Ignored(String);
+
+impl Ignored {
+    fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+impl From<ErrorObject> for Ignored {
+    fn from(error: ErrorObject) -> Self {
+        Self(error.message.into_owned())
+    }
+}
+
+impl From<CoreError> for Ignored {
+    fn from(error: CoreError) -> Self {
+        Self(errors::sentence(&error))
+    }
+}
+
+/// A chat that a client named, as it was found.
+pub(crate) enum Found {
+    /// It exists.
+    Chat(Arc<ThreadHandle>),
+    /// It does not; an id like this may be made up.
+    Free,
+    /// It does not, and there can be none.
+    Bad,
+}
+
+impl Client {
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.offer.hub
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.hub().settings().workspace
+    }
+
+    /// Finds a chat by the id its client uses: one of this connection, a Thread's own id, or a stored one. It
+    /// is a known chat of this connection afterwards.
+    pub(crate) async fn find(&self, id: &ChatId) -> Result<Found, CoreError> {
+        let text = id.text();
+        let free = if may_be_made_up(&text) {
+            Found::Free
+        } else {
+            Found::Bad
+        };
+        let mut thread = self.eca.chats.thread(id);
+        // A number means something to this connection only.
+        if let (None, ChatId::Text(text)) = (&thread, id) {
+            thread = self.stored(text).await?;
+            if thread.is_none() && text.starts_with("thread_") {
+                thread = Some(ThreadId::new(text.as_str()));
+            }
+        }
+        let Some(thread) = thread else { return Ok(free) };
+        match self.hub().thread(&thread).await {
+            Ok(handle) => {
+                self.know(&thread, id.clone());
+                Ok(Found::Chat(handle))
+            }
+            Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Ok(free),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn stored(&self, id: &str) -> Result<Option<ThreadId>, CoreError> {
+        if !may_be_made_up(id) {
+            return Ok(None);
+        }
+        let filter = ListFilter {
+            workspace_path: self.root().to_string_lossy().into_owned(),
+            channel_context: Some(alias(id)),
+            include_archived: true,
+            ..ListFilter::default()
+        };
+        let found = self.hub().list(filter).await?;
+        Ok(found.into_iter().next().map(|summary| summary.header.id))
+    }
+
+    /// Starts a Thread for a chat. Its client-made id, if it is a text, is stored with it.
+    pub(crate) async fn new_thread(
+        &self,
+        id: Option<&ChatId>,
+        config: Option<ThreadConfig>,
+        display_name: Option<String>,
+    ) -> Result<Arc<ThreadHandle>, CoreError> {
+        let stored = match id {
+            Some(ChatId::Text(text)) => Some(alias(text)),
+            Some(ChatId::Number(_)) | None => None,
+        };
+        let thread = self.hub().fresh_thread_id();
+        let wish = NewThread {
+            id: thread.clone(),
+            identity: Identity {
+                channel_name: CHANNEL.to_owned(),
+                channel_context: stored,
+                ..Identity::default()
+            },
+            config,
+            history_mode: HistoryMode::Server,
+            display_name,
+        };
+        let (done, started) = oneshot::channel();
+        // Nobody waits any more when the connection is gone.
+        let reply = Box::new(move |result| drop(done.send(result)));
+        self.hub().start_thread(wish, reply);
+        started.await.unwrap_or(Err(CoreError::Stopping))?;
+        self.hub().thread(&thread).await
+    }
+
+    /// Finds a chat that must exist.
+    pub(crate) async fn existing(&self, id: &ChatId) -> Result<Arc<ThreadHandle>, Ignored> {
+        match self.find(id).await? {
+            Found::Chat(handle) => Ok(handle),
+            Found::Free | Found::Bad => Err(Ignored::new("there is no such chat")),
+        }
+    }
+
+    /// Takes a chat into the known ones.
+    pub(crate) fn know(&self, thread: &ThreadId, id: ChatId) {
+        if let Some(gone) = self.eca.chats.know(thread, id) {
+            self.session.unsubscribe(&gone);
+        }
+    }
+
+    /// Returns the id that clients know a Thread by, this one's own first.
+    pub(crate) fn id_of(&self, header: &bobbin_model::ThreadHeader) -> ChatId {
+        let own = self.eca.chats.with(&header.id, |chat| chat.id.clone());
+        own.unwrap_or_else(|| stored_id(header))
+    }
+
+    /// Follows a chat from a Seq on.
+    pub(crate) fn follow(&self, handle: Arc<ThreadHandle>, from: bobbin_model::Seq) {
+        self.session.attach(Attach {
+            handle,
+            begin: Begin::At(from),
+            until: Until::Unsubscribed,
+        });
+    }
+
+    /// Tells something of a chat and waits until it is written.
+    pub(crate) async fn tell(&self, thread: &ThreadId, told: &[Told]) {
+        let notifications = self.eca.notifications(thread, told).into_iter();
+        self.send(notifications.map(Notification::into_message).collect())
+            .await;
+    }
+
+    /// Tells something of a chat at once. Returns whether there was room for all of it.
+    pub(crate) fn tell_now(&self, thread: &ThreadId, told: &[Told]) -> bool {
+        let notifications = self.eca.notifications(thread, told);
+        notifications
+            .into_iter()
+            .all(|one| self.peer.try_notify(one.method, one.params).is_ok())
+    }
+
+    pub(crate) async fn send(&self, messages: Vec<WireMessage>) {
+        let frames: Vec<Bytes> = messages.into_iter().map(|message| message.json).collect();
+        if let Err(error) = self.peer.send_batch(frames).await {
+            tracing::debug!(%error, "notifications were not sent");
+        }
+    }
+
+    pub(crate) async fn notify(&self, method: &'static str, params: &(impl Serialize + Sync)) {
+        self.send(wire::message(method, params).into_iter().collect())
+            .await;
+    }
+}
+
+/// Decodes the parameters, or answers why they cannot be used.
+fn params<T: DeserializeOwned>(request: &CallContext, responder: Responder) -> Option<(T, Responder)> {
+    match wire::params(request.params.as_deref()) {
+        Ok(params) => Some((params, responder)),
+        Err(error) => {
+            responder.err(error);
+            None
+        }
+    }
+}
+
+fn fail(responder: Responder, error: &CoreError) {
+    responder.err(errors::of(error));
+}

@@ -1,0 +1,310 @@
+//! `chat/prompt` (section 6): a chat is found or started, its choices are applied, the Turn begins.
+//!
+//! The order a client sees is that of 7.5: opened, progress, echo, status, answer, contents. What comes before
+//! the answer is told by the answer's closure, which the Thread's owner calls once the Turn is recorded and
+//! before anybody can see it; the Subscription then leaves it out.
+
+use std::sync::Arc;
+
+use bobbin_core::{Command, CoreError, Enqueued, Reply, StartedTurn, ThreadHandle};
+use bobbin_model::state::StartTurn;
+use bobbin_model::{ApprovalPolicy, InputPart, ItemId, Mode, Refusal, ThreadConfig, ThreadId};
+use bobbin_peer::{CallContext, ErrorObject, Responder};
+use tokio::sync::oneshot;
+
+use super::{CHANNEL, Client, Found, fail, params};
+use crate::dialect::Eca;
+use crate::view::{WAITING, content_id};
+use crate::wire::chat::{PromptParams, PromptResult, PromptStatus};
+use crate::wire::content::{Status, Told};
+use crate::wire::{ChatId, mode_of};
+use crate::{commands, context, errors};
+
+/// A prompt whose chat is known.
+struct Prompt {
+    client: Client,
+    handle: Arc<ThreadHandle>,
+    id: ChatId,
+    model: String,
+    message: String,
+    /// The client made this id up just now: it is told that the chat is open.
+    opened: bool,
+    /// A Turn runs.
+    busy: bool,
+}
+
+/// What a prompt chooses for its chat.
+struct Choice {
+    mode: Option<Mode>,
+    model: Option<String>,
+    trust: Option<bool>,
+}
+
+pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<PromptParams>(request, responder) else {
+        return;
+    };
+    let message = params.message.trim().to_owned();
+    if message.is_empty() {
+        return responder.err(ErrorObject::invalid_params("'message' is blank"));
+    }
+    let found = match &params.chat_id {
+        None => Ok(Found::Free),
+        Some(id) => client.find(id).await,
+    };
+    let mut choice = choice(client, &params);
+    let opened = params.chat_id.is_some();
+    let prepared = match (found, params.chat_id) {
+        (Err(error), _) => return fail(responder, &error),
+        (Ok(Found::Bad), id) => return refuse(id, responder),
+        (Ok(Found::Chat(handle)), Some(id)) => resume(client, handle, id, choice, message).await,
+        (Ok(Found::Chat(_) | Found::Free), id) => {
+            // A model nobody knows is told of, not kept.
+            choice.model = choice.model.filter(|model| is_known(client, model));
+            start(client, id, choice, params.model, message, opened).await
+        }
+    };
+    let prompt = match prepared {
+        Ok(prompt) => prompt,
+        Err(error) => return fail(responder, &error),
+    };
+    if let Some(name) = commands::named(&prompt.message) {
+        let tokens = client
+            .eca
+            .chats
+            .with(prompt.handle.id(), |chat| chat.view.session_tokens);
+        let text = commands::run(name, client, tokens.unwrap_or(0));
+        return prompt.say(request.ordinal, &text, responder).await;
+    }
+    if !is_known(client, &prompt.model) {
+        let text = format!("\n\nError: there is no model {}\n", prompt.model);
+        return prompt.say(request.ordinal, &text, responder).await;
+    }
+    let contexts = params.contexts.unwrap_or_default();
+    let root = client.root().to_owned();
+    let read = tokio::task::spawn_blocking(move || context::read(contexts, &root));
+    let contexts = read.await.unwrap_or_default();
+    prompt.run(contexts, request.ordinal, responder).await;
+}
+
+fn is_known(client: &Client, model: &str) -> bool {
+    client.offer.models.iter().any(|known| known == model)
+}
+
+fn choice(client: &Client, params: &PromptParams) -> Choice {
+    let chosen = client.eca.chosen.lock().clone();
+    let own_chat = params.chat_id.as_ref().and_then(|id| client.eca.chats.thread(id));
+    let own = own_chat
+        .as_ref()
+        .and_then(|thread| client.eca.chats.with(thread, |chat| chat.mode))
+        .flatten();
+    let said = params
+        .agent
+        .as_deref()
+        .or(params.behavior.as_deref())
+        .map(mode_of);
+    Choice {
+        mode: said.or(own).or(chosen.mode),
+        model: params.model.clone().or(chosen.model),
+        // What the options say is for new chats; an old one has its own.
+        trust: params.trust.or(chosen.trust.filter(|_| own_chat.is_none())),
+    }
+}
+
+/// Answers a prompt whose id can be no chat's (6.1).
+fn refuse(id: Option<ChatId>, responder: Responder) {
+    responder.ok(PromptResult {
+        chat_id: id.unwrap_or(ChatId::Text(String::new())),
+        model: "error".to_owned(),
+        status: PromptStatus::Error,
+    });
+}
+
+/// Starts a chat.
+async fn start(
+    client: &Client,
+    id: Option<ChatId>,
+    choice: Choice,
+    named: Option<String>,
+    message: String,
+    opened: bool,
+) -> Result<Prompt, CoreError> {
+    let model = choice.model.clone();
+    let mut config = ThreadConfig::default();
+    apply(&mut config, choice);
+    let config = (config != ThreadConfig::default()).then_some(config);
+    let handle = client.new_thread(id.as_ref(), config, None).await?;
+    let thread = handle.id().clone();
+    let id = id.unwrap_or_else(|| ChatId::Text(thread.to_string()));
+    client.know(&thread, id.clone());
+    Ok(Prompt {
+        client: client.clone(),
+        handle,
+        id,
+        model: named
+            .or(model)
+            .unwrap_or_else(|| client.offer.default_model.clone()),
+        message,
+        opened,
+        busy: false,
+    })
+}
+
+/// Goes on with a chat.
+async fn resume(
+    client: &Client,
+    handle: Arc<ThreadHandle>,
+    id: ChatId,
+    mut choice: Choice,
+    message: String,
+) -> Result<Prompt, CoreError> {
+    let snapshot = client.hub().snapshot(&handle).await?;
+    let before = snapshot.state.header.config.clone().unwrap_or_default();
+    let model = choice
+        .model
+        .clone()
+        .or_else(|| before.model.clone())
+        .unwrap_or_else(|| client.offer.default_model.clone());
+    choice.model = choice.model.filter(|model| is_known(client, model));
+    let mut config = before.clone();
+    apply(&mut config, choice);
+    if config != before {
+        let (done, changed) = oneshot::channel();
+        let reply = Box::new(move |result| drop(done.send(result)));
+        handle.send(Command::Configure { config, reply }).await;
+        changed.await.unwrap_or(Err(CoreError::Stopping))?;
+    }
+    Ok(Prompt {
+        client: client.clone(),
+        busy: snapshot.state.live.is_some(),
+        handle,
+        id,
+        model,
+        message,
+        opened: false,
+    })
+}
+
+fn apply(config: &mut ThreadConfig, choice: Choice) {
+    // Said or not, agent is what a Thread without a mode does.
+    if choice.mode.is_some_and(|mode| mode != config.mode()) {
+        config.mode = choice.mode;
+    }
+    if choice.model.is_some() {
+        config.model = choice.model;
+    }
+    match choice.trust {
+        Some(true) => config.approval_policy = Some(ApprovalPolicy::AutoApprove),
+        Some(false) if config.approval_policy == Some(ApprovalPolicy::AutoApprove) => {
+            config.approval_policy = None;
+        }
+        Some(false) | None => {}
+    }
+}
+
+impl Prompt {
+    fn result(&self) -> PromptResult {
+        PromptResult {
+            chat_id: self.id.clone(),
+            model: self.model.clone(),
+            status: PromptStatus::Prompting,
+        }
+    }
+
+    fn thread(&self) -> &ThreadId {
+        self.handle.id()
+    }
+
+    /// What comes before the answer.
+    fn beginning(&self, content_id: String) -> Vec<Told> {
+        let mut told = Vec::new();
+        if self.opened {
+            told.push(Told::Opened(None));
+        }
+        if !self.busy {
+            told.push(Told::running(WAITING));
+        }
+        told.push(Told::echo(&self.message, content_id));
+        if !self.busy {
+            told.push(Told::Status(Status::Running));
+        }
+        told
+    }
+
+    /// Answers without a Turn: a command's result, or why no Turn can be (6.3, 7.7).
+    async fn say(self, ordinal: i64, text: &str, responder: Responder) {
+        let beginning = self.beginning(format!("prompt_{ordinal}"));
+        self.client.tell(self.thread(), &beginning).await;
+        responder.ok(self.result());
+        let mut told = vec![Told::system(text)];
+        if !self.busy {
+            told.extend([Told::Status(Status::Idle), Told::finished()]);
+        }
+        self.client.tell(self.thread(), &told).await;
+    }
+
+    /// Begins a Turn, or queues the prompt behind the one that runs (6.2).
+    async fn run(self, contexts: Vec<InputPart>, ordinal: i64, responder: Responder) {
+        let text = self.message.clone();
+        let input: Vec<InputPart> = std::iter::once(InputPart::Text { text })
+            .chain(contexts)
+            .collect();
+        let wish = StartTurn {
+            input: input.clone(),
+            sender: None,
+            channel: Some(CHANNEL.to_owned()),
+            features: Eca::features(),
+        };
+        let handle = self.handle.clone();
+        let (refused, answered) = oneshot::channel();
+        let reply: Reply<StartedTurn> = Box::new(move |started| match started {
+            Ok(started) => self.began(&started, responder),
+            Err(error) => drop(refused.send((self, responder, error))),
+        });
+        handle.send(Command::StartTurn { wish, reply }).await;
+        // The sender is dropped when the Turn has begun.
+        let Ok((prompt, responder, error)) = answered.await else {
+            return;
+        };
+        match error {
+            CoreError::Refused(Refusal::TurnInProgress { .. }) => prompt.queue(input, responder).await,
+            CoreError::Refused(refusal) => {
+                let text = format!("\n\nError: {refusal}\n");
+                prompt.say(ordinal, &text, responder).await;
+            }
+            error => responder.err(errors::of(&error)),
+        }
+    }
+
+    /// The Turn is recorded and not yet shown.
+    fn began(self, started: &StartedTurn, responder: Responder) {
+        let beginning = self.beginning(content_id(started.turn.id, ItemId(1)));
+        if self.client.tell_now(self.thread(), &beginning) {
+            let chats = &self.client.eca.chats;
+            chats.with(self.thread(), |chat| chat.view.begun(started.turn.id));
+        } else {
+            // The client does not read: it gets the beginning with everything else, behind the answer.
+            tracing::info!(thread = %self.thread(), "no room for a prompt's echo before its answer");
+        }
+        responder.ok(self.result());
+        self.client.follow(self.handle, started.seq);
+    }
+
+    async fn queue(self, input: Vec<InputPart>, responder: Responder) {
+        let handle = self.handle.clone();
+        let reply: Reply<Enqueued> = Box::new(move |queued| match queued {
+            Ok(queued) => {
+                responder.ok(self.result());
+                self.client.follow(self.handle, queued.seq);
+            }
+            Err(error) => fail(responder, &error),
+        });
+        let command = Command::Enqueue {
+            input,
+            sender: None,
+            features: Eca::features(),
+            reply,
+        };
+        handle.send(command).await;
+    }
+}

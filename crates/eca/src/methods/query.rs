@@ -1,0 +1,97 @@
+//! What an editor asks for to fill its menus (sections 12, 13, 20.5, 20.6). The disk is read in tasks of
+//! their own.
+
+use bobbin_peer::{CallContext, Responder};
+use serde_json::{Value, json};
+
+use super::{Client, params};
+use crate::browse::{self, Entry};
+use crate::commands;
+use crate::wire::chat::{Offered, QueryCommandsResult, QueryContextResult, QueryFilesResult, QueryParams};
+
+pub(super) fn contexts(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<QueryParams>(request, responder) else {
+        return;
+    };
+    let root = client.root().display().to_string();
+    let query = params.query.unwrap_or_default();
+    let given = params.contexts.unwrap_or_default();
+    let chat_id = params.chat_id;
+    find(client, query, move |entries| {
+        let general = [
+            Offered::RepoMap,
+            Offered::Cursor,
+            Offered::Directory { path: root },
+        ];
+        let mut contexts: Vec<Offered> = general.into_iter().chain(entries.iter().map(offered)).collect();
+        contexts.retain(|offered| !is_given(offered, &given));
+        responder.ok(QueryContextResult { chat_id, contexts });
+    });
+}
+
+pub(super) fn files(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<QueryParams>(request, responder) else {
+        return;
+    };
+    let chat_id = params.chat_id;
+    find(client, params.query.unwrap_or_default(), move |entries| {
+        let files = entries.iter().map(offered).collect();
+        responder.ok(QueryFilesResult { chat_id, files });
+    });
+}
+
+pub(super) fn commands(request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<QueryParams>(request, responder) else {
+        return;
+    };
+    responder.ok(QueryCommandsResult {
+        chat_id: params.chat_id,
+        commands: commands::matching(&params.query.unwrap_or_default()),
+    });
+}
+
+pub(super) fn providers(client: &Client, responder: Responder) {
+    let models = client.offer.models.iter().map(|id| {
+        let capabilities = json!({ "reason": false, "vision": false, "tools": true, "webSearch": false });
+        json!({ "id": id, "capabilities": capabilities })
+    });
+    let models: Vec<Value> = models.collect();
+    let provider = json!({
+        "id": "bobbin", "label": "Bobbin", "configured": true, "auth": { "status": "local" }, "models": models,
+    });
+    responder.ok(json!({ "providers": [provider] }));
+}
+
+pub(super) fn jobs(responder: Responder) {
+    // Commands run inside their Turn; none is left in the background.
+    responder.ok(json!({ "jobs": [] }));
+}
+
+fn find(client: &Client, query: String, answer: impl FnOnce(Vec<Entry>) + Send + 'static) {
+    let (root, home) = (client.root().to_owned(), client.offer.home.clone());
+    client.tasks.spawn_blocking(move || {
+        answer(browse::find(&root, home.as_deref(), &query));
+    });
+}
+
+fn offered(entry: &Entry) -> Offered {
+    let path = entry.path.display().to_string();
+    if entry.is_directory {
+        Offered::Directory { path }
+    } else {
+        Offered::File { path }
+    }
+}
+
+/// Whether the client has listed a context already.
+fn is_given(offered: &Offered, given: &[Value]) -> bool {
+    let (kind, path) = match offered {
+        Offered::RepoMap => ("repoMap", None),
+        Offered::Cursor => ("cursor", None),
+        Offered::Directory { path } => ("directory", Some(path)),
+        Offered::File { path } => ("file", Some(path)),
+    };
+    given
+        .iter()
+        .any(|given| given["type"] == kind && path.is_none_or(|path| given["path"] == **path))
+}

@@ -1,0 +1,186 @@
+//! Showing what a chat has been so far (20.4), and following it from there.
+//!
+//! The newest Turns, one flush each, so that a long chat costs one Turn's contents at a time. Live frames that
+//! the snapshot has already are left out by number.
+
+use bobbin_core::{CoreError, Snapshot, ThreadHandle};
+use bobbin_model::{
+    Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, LiveTurn, Outcome, ThreadHeader, Turn, TurnId,
+    TurnStatus,
+};
+use std::sync::Arc;
+
+use crate::methods::Client;
+use crate::view::View;
+use crate::wire::content::{Content, Status, Told};
+
+/// Turns shown when the client does not say (a guess: some screens full).
+const TURNS: u32 = 50;
+/// Turns read at once.
+const PAGE: u32 = 10;
+/// Most Turns shown.
+const MAX_TURNS: u32 = 200;
+
+/// Shows a chat's history and follows it.
+pub(crate) async fn show(
+    client: &Client,
+    handle: &Arc<ThreadHandle>,
+    limit: Option<u32>,
+) -> Result<ThreadHeader, CoreError> {
+    // What was on its way when the cursor ended is in the snapshot, which is taken later.
+    client.session.unsubscribe(handle.id());
+    let snapshot = client.hub().snapshot(handle).await?;
+    let state = &snapshot.state;
+    let next = TurnId(state.live_turn().map_or(state.last_turn.0 + 1, |live| live.0));
+    let limit = limit.unwrap_or(TURNS).min(MAX_TURNS);
+    let title = state.header.display_name.clone();
+    begin(client, &snapshot);
+    client
+        .tell(handle.id(), &[Told::Cleared, Told::Opened(title.clone())])
+        .await;
+    let mut from = next.0.saturating_sub(limit).max(1);
+    while from < next.0 {
+        let to = next.0.min(from + PAGE);
+        let turns = client
+            .hub()
+            .turns_before(handle.id(), TurnId(to), to - from)
+            .await?;
+        for turn in &turns {
+            let told = with_view(client, handle, |view, out| finished_turn(view, turn, out));
+            client.tell(handle.id(), &told).await;
+        }
+        from = to;
+    }
+    let told = with_view(client, handle, |view, out| {
+        view.usage(out);
+        if let Some(live) = &state.live {
+            live_turn(view, live, out);
+        }
+        view.end_replay();
+        out.extend(title.map(|title| Content::Metadata { title }.into()));
+        if state.live.is_some() {
+            out.push(Told::Status(Status::Running));
+        }
+    });
+    client.tell(handle.id(), &told).await;
+    client.follow(handle.clone(), snapshot.at.next());
+    Ok(state.header.clone())
+}
+
+fn begin(client: &Client, snapshot: &Snapshot) {
+    let chats = &client.eca.chats;
+    chats.with(&snapshot.state.header.id, |chat| {
+        chat.view.begin_replay(snapshot.at);
+    });
+}
+
+fn with_view(
+    client: &Client,
+    handle: &ThreadHandle,
+    work: impl FnOnce(&mut View, &mut Vec<Told>),
+) -> Vec<Told> {
+    let mut out = Vec::new();
+    client
+        .eca
+        .chats
+        .with(handle.id(), |chat| work(&mut chat.view, &mut out));
+    out
+}
+
+/// Shows a Turn that has ended, by the events that its Items stand for.
+fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<Told>) {
+    view.forget_turn();
+    for item in &turn.items {
+        added(view, turn.id, item, out);
+    }
+    view.session_tokens = view.session_tokens.saturating_add(turn.usage.total());
+    let outcome = match turn.status {
+        TurnStatus::Failed => Outcome::Failed {
+            error: turn.error.clone().unwrap_or_default(),
+        },
+        TurnStatus::Cancelled => Outcome::Cancelled {
+            reason: String::new(),
+        },
+        TurnStatus::Running | TurnStatus::WaitingApproval | TurnStatus::Completed => Outcome::Completed,
+    };
+    let ended = Event::TurnEnded {
+        turn: turn.id,
+        outcome,
+        completed_at: turn.completed_at.unwrap_or(turn.started_at),
+        usage: turn.usage,
+        plan_pending: false,
+    };
+    view.event(&ended, turn.started_at, out);
+}
+
+/// Shows what there is of the Turn that runs; its open Approvals last.
+fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<Told>) {
+    view.forget_turn();
+    let turn = live.turn.id;
+    for item in &live.turn.items {
+        if item.status == ItemStatus::Completed {
+            added(view, turn, item, out);
+            let call = match &item.body {
+                ItemBody::ToolCall { call_id, .. } if live.result_of(call_id).is_none() => call_id,
+                _ => continue,
+            };
+            if live.started_calls.contains(call) {
+                let call_id = call.clone();
+                view.event(&Event::CallStarted { turn, call_id }, item.created_at, out);
+            }
+        } else {
+            open_item(view, live, item, out);
+        }
+    }
+    for approval in &live.approvals {
+        let asked = live.item(approval.item);
+        if let Some(item) = asked {
+            let event = Event::ApprovalOpened {
+                item: Box::new(item.clone()),
+                approval: Box::new(approval.clone()),
+            };
+            view.event(&event, approval.opened_at, out);
+        }
+    }
+    view.session_tokens = view.session_tokens.saturating_add(live.turn.usage.total());
+}
+
+fn added(view: &mut View, turn: TurnId, item: &Item, out: &mut Vec<Told>) {
+    let at = item.completed_at.unwrap_or(item.created_at);
+    let item = Box::new(item.clone());
+    view.event(&Event::ItemAdded { turn, item }, at, out);
+}
+
+/// Shows an Item that text still follows, with its text so far.
+fn open_item(view: &mut View, live: &LiveTurn, item: &Item, out: &mut Vec<Told>) {
+    let turn = live.turn.id;
+    let started = Event::ItemStarted {
+        turn,
+        item: Box::new(item.clone()),
+    };
+    view.event(&started, item.created_at, out);
+    let (channel, text, call) = match &item.body {
+        ItemBody::AgentMessage { text } => (DeltaChannel::AgentMessage, text.as_str(), None),
+        ItemBody::Reasoning { text } => (DeltaChannel::Reasoning, text.as_str(), None),
+        ItemBody::ToolCall {
+            tool_name, call_id, ..
+        } => {
+            let text = live.arguments.get(&item.id).map_or("", String::as_str);
+            let call = Arc::new((tool_name.clone(), call_id.clone()));
+            (DeltaChannel::ToolArguments, text, Some(call))
+        }
+        _ => return,
+    };
+    if text.is_empty() {
+        return;
+    }
+    let delta = Delta {
+        turn,
+        item: item.id,
+        channel,
+        offset: 0,
+        text: text.into(),
+        call,
+    };
+    view.delta(&delta, out);
+}

@@ -1,0 +1,158 @@
+//! One tool call as a client has been told of it (section 8.2).
+
+use std::sync::Arc;
+
+use bobbin_model::{ApprovalId, Json, TurnId, UnixMillis};
+use serde_json::value::RawValue;
+
+use super::millis;
+use crate::wire::content::{Arguments, CallHead, Content, Output, Reason, Told};
+
+/// Longest summary, characters.
+const SUMMARY_CHARS: usize = 80;
+
+/// A call of the open Turn.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    turn: TurnId,
+    /// The model's own id of it.
+    pub(super) key: String,
+    name: Arc<str>,
+    arguments: Arguments,
+    summary: Option<String>,
+    /// The question that is open about it.
+    pub(super) approval: Option<ApprovalId>,
+    /// `toolCallRun` was sent.
+    announced: bool,
+    started_at: Option<UnixMillis>,
+    /// A person or a rule said no; the result that follows is for the model only.
+    pub(super) ended: bool,
+}
+
+impl Call {
+    pub(super) fn new(turn: TurnId, call_id: &str, name: &str) -> Self {
+        Self {
+            turn,
+            key: call_id.to_owned(),
+            name: name.into(),
+            arguments: no_arguments(),
+            summary: None,
+            approval: None,
+            announced: false,
+            started_at: None,
+            ended: false,
+        }
+    }
+
+    /// Takes the complete arguments. What is no object stays out: clients expect one.
+    pub(super) fn complete(&mut self, arguments: Option<&Json>) {
+        let Some(json) = arguments.filter(|json| json.get().starts_with('{')) else {
+            return;
+        };
+        self.summary = summary(&self.name, json);
+        self.arguments = Arguments(json.clone().into_shared());
+    }
+
+    pub(super) fn prepare(&self, piece: &str) -> Told {
+        // The summary belongs to the complete arguments.
+        let call = CallHead {
+            summary: None,
+            ..self.head()
+        };
+        Content::ToolCallPrepare {
+            call,
+            arguments_text: piece.to_owned(),
+        }
+        .into()
+    }
+
+    /// Says once that the call is about to run.
+    pub(super) fn announce(&mut self, manual_approval: bool, out: &mut Vec<Told>) {
+        if std::mem::replace(&mut self.announced, true) {
+            return;
+        }
+        let content = Content::ToolCallRun {
+            call: self.head(),
+            arguments: self.arguments.clone(),
+            manual_approval,
+        };
+        out.push(content.into());
+    }
+
+    pub(super) fn start(&mut self, at: UnixMillis, out: &mut Vec<Told>) {
+        self.announce(false, out);
+        self.started_at = Some(at);
+        let content = Content::ToolCallRunning {
+            call: self.head(),
+            arguments: self.arguments.clone(),
+        };
+        out.push(content.into());
+    }
+
+    pub(super) fn has_started(&self) -> bool {
+        self.started_at.is_some()
+    }
+
+    pub(super) fn called(&mut self, text: &str, success: bool, at: UnixMillis, out: &mut Vec<Told>) {
+        self.announce(false, out);
+        self.ended = true;
+        let content = Content::ToolCalled {
+            call: self.head(),
+            arguments: self.arguments.clone(),
+            error: !success,
+            outputs: vec![Output::text(text.to_owned())],
+            total_time_ms: self.started_at.map_or(0, |from| millis(from, at)),
+        };
+        out.push(content.into());
+    }
+
+    pub(super) fn reject(&mut self, reason: Reason, out: &mut Vec<Told>) {
+        self.announce(false, out);
+        self.ended = true;
+        let content = Content::ToolCallRejected {
+            call: self.head(),
+            arguments: self.arguments.clone(),
+            reason,
+        };
+        out.push(content.into());
+    }
+
+    fn head(&self) -> CallHead {
+        CallHead {
+            origin: "native",
+            server: "eca",
+            id: wire_id(self.turn, &self.key),
+            name: self.name.clone(),
+            summary: self.summary.clone(),
+        }
+    }
+}
+
+/// Returns a call's id on the wire: a model's own is unique in its Turn only.
+pub(crate) fn wire_id(turn: TurnId, call_id: &str) -> String {
+    format!("{turn}.{call_id}")
+}
+
+fn no_arguments() -> Arguments {
+    let empty = RawValue::from_string("{}".to_owned());
+    Arguments(empty.unwrap_or_else(|_| RawValue::NULL.to_owned()).into())
+}
+
+/// Returns a line such as `shell: cargo test`: the tool and its first telling argument.
+fn summary(name: &str, arguments: &Json) -> Option<String> {
+    let arguments: serde_json::Map<String, serde_json::Value> = arguments.decode().ok()?;
+    let telling = ["command", "path", "pattern", "title", "url"];
+    let value = telling
+        .iter()
+        .find_map(|member| arguments.get(*member)?.as_str())
+        .filter(|value| !value.is_empty())?;
+    let line: String = value
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(SUMMARY_CHARS)
+        .collect();
+    let cut = if line.len() < value.len() { "…" } else { "" };
+    Some(format!("{name}: {line}{cut}"))
+}

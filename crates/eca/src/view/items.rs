@@ -1,0 +1,135 @@
+//! Items and their text as contents: what the user said, what the model says and thinks, the calls it makes.
+
+use bobbin_model::{DecidedBy, Delta, DeltaChannel, Item, ItemBody, ItemId, TurnId, UnixMillis};
+
+use super::call::Call;
+use super::{View, content_id, find, millis, reason_id, words};
+use crate::wire::content::{Content, Status, Told};
+
+impl View {
+    /// Shows streamed text.
+    pub(crate) fn delta(&mut self, delta: &Delta, out: &mut Vec<Told>) {
+        match delta.channel {
+            DeltaChannel::AgentMessage => {
+                self.generate(out);
+                out.push(Told::assistant(delta.text.to_string()));
+                self.streamed.insert(delta.item, delta.offset + delta.text.len());
+            }
+            DeltaChannel::Reasoning => {
+                let id = reason_id(delta.turn, delta.item);
+                let text = delta.text.to_string();
+                out.push(Content::ReasonText { id, text }.into());
+                self.streamed.insert(delta.item, delta.offset + delta.text.len());
+            }
+            DeltaChannel::ToolArguments => {
+                let call_id = delta.call.as_ref().map_or("", |call| call.1.as_str());
+                if let Some(call) = find(&mut self.calls, call_id) {
+                    out.push(call.prepare(&delta.text));
+                }
+            }
+            // The whole output comes with the call's result.
+            DeltaChannel::CommandOutput => {}
+        }
+    }
+
+    pub(super) fn opened(&mut self, turn: TurnId, item: &Item, out: &mut Vec<Told>) {
+        match &item.body {
+            ItemBody::Reasoning { .. } => {
+                self.generate(out);
+                let id = reason_id(turn, item.id);
+                out.push(Content::ReasonStarted { id }.into());
+            }
+            ItemBody::ToolCall {
+                tool_name, call_id, ..
+            } => self.prepare(turn, call_id, tool_name, out),
+            _ => {}
+        }
+    }
+
+    pub(super) fn completed(&mut self, turn: TurnId, item: &Item, out: &mut Vec<Told>) {
+        match &item.body {
+            ItemBody::AgentMessage { text } => self.rest(item.id, text, out),
+            ItemBody::Reasoning { text } => self.end_reason(turn, item, text, out),
+            ItemBody::ToolCall {
+                tool_name,
+                call_id,
+                arguments,
+            } => {
+                self.prepare(turn, call_id, tool_name, out);
+                if let Some(call) = find(&mut self.calls, call_id) {
+                    call.complete(arguments.as_ref());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn added(&mut self, turn: TurnId, item: &Item, at: UnixMillis, out: &mut Vec<Told>) {
+        match &item.body {
+            // Its prompt has shown it.
+            ItemBody::UserMessage(_) if self.begun == Some(turn) && item.id == ItemId(1) => {}
+            ItemBody::UserMessage(said) => {
+                out.push(Told::echo(&words(said), content_id(turn, item.id)));
+                self.status(Status::Running, out);
+            }
+            ItemBody::AgentMessage { .. } => self.completed(turn, item, out),
+            ItemBody::Reasoning { .. } | ItemBody::ToolCall { .. } => {
+                self.opened(turn, item, out);
+                self.completed(turn, item, out);
+            }
+            ItemBody::ToolResult {
+                call_id,
+                result,
+                success,
+            } => self.result(call_id, result, *success, at, out),
+            ItemBody::ApprovalResponse {
+                request_id, decision, ..
+            } if self.replaying => self.resolved(request_id, *decision, &DecidedBy::Interrupt, out),
+            ItemBody::ApprovalRequest { request_id, .. } if self.replaying => {
+                // History has no more than the order: a call asks before the next one is made.
+                let asking = self
+                    .calls
+                    .iter_mut()
+                    .find(|call| !call.ended && call.approval.is_none());
+                if let Some(call) = asking {
+                    call.approval = Some(request_id.clone());
+                }
+            }
+            // A fatal one is told with the end of its Turn.
+            ItemBody::Error { message, fatal, .. } if !fatal => {
+                out.push(Told::system(format!("\n\n{message}\n")));
+            }
+            _ => {}
+        }
+    }
+
+    fn prepare(&mut self, turn: TurnId, call_id: &str, name: &str, out: &mut Vec<Told>) {
+        if find(&mut self.calls, call_id).is_some() {
+            return;
+        }
+        self.generate(out);
+        let call = Call::new(turn, call_id, name);
+        out.push(call.prepare(""));
+        self.calls.push(call);
+    }
+
+    /// Sends what streaming has not.
+    fn rest(&mut self, item: ItemId, text: &str, out: &mut Vec<Told>) {
+        let from = self.streamed.remove(&item).unwrap_or(0);
+        if let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
+            self.generate(out);
+            out.push(Told::assistant(rest.to_owned()));
+        }
+    }
+
+    fn end_reason(&mut self, turn: TurnId, item: &Item, text: &str, out: &mut Vec<Told>) {
+        let id = reason_id(turn, item.id);
+        let from = self.streamed.remove(&item.id).unwrap_or(0);
+        if let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
+            let (id, text) = (id.clone(), rest.to_owned());
+            out.push(Content::ReasonText { id, text }.into());
+        }
+        let total_time_ms = item.completed_at.map_or(0, |at| millis(item.created_at, at));
+        out.push(Content::ReasonFinished { id, total_time_ms }.into());
+    }
+}

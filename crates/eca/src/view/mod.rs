@@ -1,0 +1,258 @@
+//! A chat as one client sees it: events in, contents out (sections 7, 8, 22).
+//!
+//! What a content must repeat of earlier events is remembered while their Turn is open and dropped with it:
+//! the calls with their arguments, how much of an open text was sent, whether the model has begun to speak.
+//! Nothing is decided here.
+
+mod call;
+mod items;
+
+use std::collections::HashMap;
+
+use bobbin_core::{Frame, FrameBody};
+use bobbin_model::item::UserMessage;
+use bobbin_model::{
+    ApprovalId, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, Seq, TurnId, UnixMillis,
+};
+
+use crate::wire::content::{Content, Reason, Status, Told};
+use call::Call;
+
+pub(crate) use call::wire_id;
+
+/// Words for the status line that clients have always seen (7.2).
+pub(crate) const WAITING: &str = "Waiting model";
+const GENERATING: &str = "Generating";
+const ASKING: &str = "Waiting for tool call approval";
+const CALLING: &str = "Calling tool";
+
+/// How a refusal by a rule begins in a call's result, as the engine words it.
+const REFUSED: &str = "refused";
+
+/// What is shown of a chat.
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    /// Frames up to here are in what was shown already.
+    shown: Seq,
+    /// The Turn whose beginning its prompt has shown (7.5).
+    begun: Option<TurnId>,
+    /// A stop was asked for here.
+    pub(crate) stopping: bool,
+    generating: bool,
+    /// Bytes sent of open texts.
+    streamed: HashMap<ItemId, usize>,
+    calls: Vec<Call>,
+    /// Tokens of the chat that this connection knows of.
+    pub(crate) session_tokens: u64,
+    /// History is shown: neither progress nor status.
+    replaying: bool,
+}
+
+impl View {
+    /// Says that a Turn's beginning has been shown.
+    pub(crate) fn begun(&mut self, turn: TurnId) {
+        self.begun = Some(turn);
+        self.forget_turn();
+    }
+
+    /// Shows a frame.
+    pub(crate) fn frame(&mut self, frame: &Frame) -> Vec<Told> {
+        let mut out = Vec::new();
+        if frame.seq <= self.shown {
+            return out;
+        }
+        match &frame.body {
+            FrameBody::Delta(delta) => self.delta(delta, &mut out),
+            FrameBody::Recorded(event) => self.event(event, frame.at, &mut out),
+            FrameBody::Notice(_) => {}
+        }
+        out
+    }
+
+    /// Begins to show history up to a Seq.
+    pub(crate) fn begin_replay(&mut self, up_to: Seq) {
+        *self = Self {
+            shown: up_to,
+            replaying: true,
+            ..Self::default()
+        };
+    }
+
+    /// Ends the history; what follows is live.
+    pub(crate) fn end_replay(&mut self) {
+        self.replaying = false;
+    }
+
+    /// Forgets what belonged to a Turn.
+    pub(crate) fn forget_turn(&mut self) {
+        self.stopping = false;
+        self.generating = false;
+        self.streamed.clear();
+        self.calls.clear();
+    }
+
+    /// Shows an event.
+    pub(crate) fn event(&mut self, event: &Event, at: UnixMillis, out: &mut Vec<Told>) {
+        match event {
+            Event::ThreadRenamed { display_name } => out.push(
+                Content::Metadata {
+                    title: display_name.clone(),
+                }
+                .into(),
+            ),
+            Event::ThreadDeleted => out.push(Told::Deleted),
+            Event::TurnStarted { turn, .. } => {
+                if self.begun != Some(*turn) {
+                    self.forget_turn();
+                    self.progress(WAITING, out);
+                }
+            }
+            Event::ItemStarted { turn, item } => self.opened(*turn, item, out),
+            Event::ItemCompleted { turn, item } => self.completed(*turn, item, out),
+            Event::ItemAdded { turn, item } => self.added(*turn, item, at, out),
+            Event::CallStarted { call_id, .. } => {
+                if let Some(call) = find(&mut self.calls, call_id) {
+                    call.start(at, out);
+                    self.progress(CALLING, out);
+                }
+            }
+            Event::ApprovalOpened { approval, .. } => {
+                if let Some(call) = find(&mut self.calls, &approval.call_id) {
+                    call.approval = Some(approval.id.clone());
+                    call.announce(true, out);
+                    self.progress(ASKING, out);
+                }
+            }
+            Event::ApprovalResolved {
+                approval,
+                decision,
+                by,
+                ..
+            } => self.resolved(approval, *decision, by, out),
+            Event::UsageAdded { usage, .. } => {
+                self.session_tokens = self.session_tokens.saturating_add(usage.total());
+                self.usage(out);
+            }
+            Event::TurnEnded { turn, outcome, .. } => self.ended(*turn, outcome, out),
+            Event::ThreadStarted { .. }
+            | Event::ThreadResumed { .. }
+            | Event::ThreadStatusChanged { .. }
+            | Event::ThreadConfigured { .. }
+            | Event::QueueChanged { .. }
+            | Event::PlanUpdated { .. }
+            | Event::TurnRecovered { .. }
+            | Event::DiffUpdated { .. } => {}
+        }
+    }
+
+    /// Ends the call that a person, or a rule in a person's place, refused.
+    fn resolved(&mut self, id: &ApprovalId, decision: Decision, by: &DecidedBy, out: &mut Vec<Told>) {
+        // A stop is told as one, with the Turn's end.
+        if decision.approves() || decision == Decision::Cancel {
+            return;
+        }
+        let asked = |call: &&mut Call| !call.ended && call.approval.as_ref() == Some(id);
+        if let Some(call) = self.calls.iter_mut().find(asked) {
+            call.reject(reason(by), out);
+            self.progress(GENERATING, out);
+        }
+    }
+
+    fn result(&mut self, call_id: &str, text: &str, success: bool, at: UnixMillis, out: &mut Vec<Told>) {
+        if self.stopping {
+            // Told as rejected with the Turn's end, behind the word that it was stopped (section 10).
+            return;
+        }
+        let replaying = self.replaying;
+        let Some(call) = find(&mut self.calls, call_id).filter(|call| !call.ended) else {
+            return;
+        };
+        if !success && !call.has_started() && text.starts_with(REFUSED) {
+            call.reject(Reason::UserConfig, out);
+        } else {
+            if replaying {
+                call.start(at, out);
+            }
+            call.called(text, success, at, out);
+        }
+        self.progress(GENERATING, out);
+    }
+
+    fn ended(&mut self, turn: TurnId, outcome: &Outcome, out: &mut Vec<Told>) {
+        match outcome {
+            Outcome::Completed => {}
+            Outcome::Failed { error } => out.push(Told::system(format!("\n\nError: {error}\n"))),
+            Outcome::Cancelled { .. } => out.push(Told::system("\nPrompt stopped\n")),
+        }
+        for call in self.calls.iter_mut().filter(|call| !call.ended) {
+            call.reject(Reason::UserChoice, out);
+        }
+        self.forget_turn();
+        if self.begun == Some(turn) {
+            self.begun = None;
+        }
+        self.status(Status::Idle, out);
+        if !self.replaying {
+            out.push(Told::finished());
+        }
+    }
+
+    /// Tells the tokens of the chat.
+    pub(crate) fn usage(&self, out: &mut Vec<Told>) {
+        let session_tokens = self.session_tokens;
+        if session_tokens > 0 {
+            out.push(Content::Usage { session_tokens }.into());
+        }
+    }
+
+    fn generate(&mut self, out: &mut Vec<Told>) {
+        if !std::mem::replace(&mut self.generating, true) {
+            self.progress(GENERATING, out);
+        }
+    }
+
+    fn progress(&self, text: &'static str, out: &mut Vec<Told>) {
+        if !self.replaying {
+            out.push(Told::running(text));
+        }
+    }
+
+    fn status(&self, status: Status, out: &mut Vec<Told>) {
+        if !self.replaying {
+            out.push(Told::Status(status));
+        }
+    }
+}
+
+/// Returns the id of a message of the user, unique in its chat (7.1).
+pub(crate) fn content_id(turn: TurnId, item: ItemId) -> String {
+    format!("{turn}.{item}")
+}
+
+/// Returns what the user typed, without what was attached.
+fn words(said: &UserMessage) -> String {
+    let typed = said
+        .native
+        .iter()
+        .filter(|part| !matches!(part, InputPart::Context { .. }));
+    typed.map(InputPart::display).collect()
+}
+
+fn reason_id(turn: TurnId, item: ItemId) -> String {
+    content_id(turn, item)
+}
+
+fn reason(by: &DecidedBy) -> Reason {
+    match by {
+        DecidedBy::Client(_) | DecidedBy::SameScope(_) | DecidedBy::Interrupt => Reason::UserChoice,
+        DecidedBy::Timeout | DecidedBy::Policy => Reason::UserConfig,
+    }
+}
+
+fn find<'a>(calls: &'a mut [Call], call_id: &str) -> Option<&'a mut Call> {
+    calls.iter_mut().find(|call| call.key == call_id)
+}
+
+fn millis(from: UnixMillis, to: UnixMillis) -> u64 {
+    u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0)
+}

@@ -1,0 +1,249 @@
+//! Requests and notifications about chats (sections 6, 9 to 14, 20.4, 20.5).
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ChatId;
+
+/// Params of `chat/prompt`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PromptParams {
+    pub(crate) chat_id: Option<ChatId>,
+    pub(crate) message: String,
+    pub(crate) model: Option<String>,
+    pub(crate) behavior: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) trust: Option<bool>,
+    /// Read one by one: one that cannot be read is skipped (section 5).
+    pub(crate) contexts: Option<Vec<Value>>,
+}
+
+/// What the server does after a prompt.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum PromptStatus {
+    Prompting,
+    Error,
+}
+
+/// Result of `chat/prompt`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PromptResult {
+    pub(crate) chat_id: ChatId,
+    pub(crate) model: String,
+    pub(crate) status: PromptStatus,
+}
+
+/// Something attached to a prompt (section 5).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(crate) enum Context {
+    File {
+        path: String,
+        lines_range: Option<LinesRange>,
+    },
+    Directory {
+        path: String,
+    },
+    Web {
+        url: String,
+    },
+    RepoMap,
+    Cursor {
+        path: String,
+        position: Position,
+    },
+    McpResource {
+        uri: String,
+        server: String,
+    },
+    Text {
+        label: Option<String>,
+        content: String,
+    },
+}
+
+/// Lines, counted from 1, both ends included.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct LinesRange {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Position {
+    pub(crate) start: Place,
+    pub(crate) end: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) line: u64,
+    pub(crate) character: u64,
+}
+
+/// Params that name a chat and nothing else.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChatParams {
+    pub(crate) chat_id: Option<ChatId>,
+}
+
+/// Params of `chat/toolCallApprove` and `chat/toolCallReject`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolCallParams {
+    pub(crate) chat_id: ChatId,
+    pub(crate) tool_call_id: String,
+    pub(crate) save: Option<String>,
+}
+
+/// Params of `chat/selectedBehaviorChanged` and `chat/selectedAgentChanged`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SelectedModeParams {
+    pub(crate) chat_id: Option<ChatId>,
+    #[serde(alias = "agent")]
+    pub(crate) behavior: String,
+}
+
+/// Params of `chat/selectedModelChanged`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SelectedModelParams {
+    pub(crate) chat_id: Option<ChatId>,
+    pub(crate) model: String,
+}
+
+/// Params of `chat/update`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UpdateParams {
+    pub(crate) chat_id: ChatId,
+    pub(crate) title: Option<String>,
+    pub(crate) trust: Option<bool>,
+}
+
+/// Params of `chat/clear`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClearParams {
+    pub(crate) chat_id: ChatId,
+    pub(crate) messages: Option<bool>,
+}
+
+/// Params of `chat/list`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListParams {
+    pub(crate) limit: Option<usize>,
+    pub(crate) sort_by: Option<String>,
+}
+
+/// Result of `chat/list`.
+#[derive(Debug, Serialize)]
+pub(crate) struct ListResult {
+    pub(crate) chats: Vec<ListedChat>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListedChat {
+    pub(crate) id: ChatId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<String>,
+    pub(crate) status: &'static str,
+    pub(crate) created_at: i64,
+    pub(crate) updated_at: i64,
+    pub(crate) message_count: u32,
+}
+
+/// Params of `chat/open`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OpenParams {
+    pub(crate) chat_id: ChatId,
+    pub(crate) limit: Option<u32>,
+}
+
+/// Result of `chat/open`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OpenResult {
+    pub(crate) found: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) chat_id: Option<ChatId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) selection: Option<Selection>,
+}
+
+/// What is selected in a chat.
+#[derive(Debug, Serialize)]
+pub(crate) struct Selection {
+    pub(crate) model: String,
+    pub(crate) agent: &'static str,
+    pub(crate) variant: Option<String>,
+    pub(crate) variants: [&'static str; 0],
+    pub(crate) trust: bool,
+}
+
+/// Params of the queries. `query` and `contexts` may be missing (section 12).
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct QueryParams {
+    pub(crate) chat_id: Option<ChatId>,
+    pub(crate) query: Option<String>,
+    pub(crate) contexts: Option<Vec<Value>>,
+}
+
+/// A context that a client may offer its user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub(crate) enum Offered {
+    RepoMap,
+    Cursor,
+    Directory { path: String },
+    File { path: String },
+}
+
+/// Result of `chat/queryContext`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct QueryContextResult {
+    pub(crate) chat_id: Option<ChatId>,
+    pub(crate) contexts: Vec<Offered>,
+}
+
+/// Result of `chat/queryFiles`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct QueryFilesResult {
+    pub(crate) chat_id: Option<ChatId>,
+    pub(crate) files: Vec<Offered>,
+}
+
+/// Result of `chat/queryCommands`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct QueryCommandsResult {
+    pub(crate) chat_id: Option<ChatId>,
+    pub(crate) commands: Vec<CommandInfo>,
+}
+
+/// A command a user may type.
+#[derive(Debug, Serialize)]
+pub(crate) struct CommandInfo {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) arguments: [&'static str; 0],
+}
+
+/// Result without members.
+#[derive(Debug, Serialize)]
+pub(crate) struct Empty {}

@@ -1,0 +1,123 @@
+//! `config/updated` (section 16) and `tool/serverUpdated` (section 17).
+
+use bobbin_core::tool::{Effect, ToolSpec};
+use bobbin_model::{Json, Mode};
+use serde::Serialize;
+
+use super::{ChatId, agent, behavior};
+
+/// Params of `config/updated`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConfigUpdated<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) chat_id: Option<ChatId>,
+    pub(crate) chat: ChatConfig<'a>,
+}
+
+/// What has changed; an absent member has not.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChatConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) models: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) behaviors: Option<[&'static str; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agents: Option<[&'static str; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) select_model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) select_behavior: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) select_agent: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) default_model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) default_behavior: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) default_agent: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) variants: Option<[&'static str; 0]>,
+    /// Nullable on the wire, and the one member of which `null` is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) select_variant: Option<Null>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) welcome_message: Option<&'static str>,
+}
+
+/// JSON's `null`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Null;
+
+impl<'a> ChatConfig<'a> {
+    /// Returns the complete configuration, for the first message after `initialized`.
+    pub(crate) fn complete(models: &'a [String], model: &'a str, mode: Mode, welcome: &'static str) -> Self {
+        Self {
+            models: Some(models),
+            behaviors: Some([behavior(Mode::Agent), behavior(Mode::Plan)]),
+            agents: Some([agent(Mode::Agent), agent(Mode::Plan)]),
+            default_model: Some(model),
+            default_behavior: Some(behavior(mode)),
+            default_agent: Some(agent(mode)),
+            welcome_message: Some(welcome),
+            ..Self::selected(model, mode)
+        }
+    }
+
+    /// Returns what a client must select now.
+    pub(crate) fn selected(model: &'a str, mode: Mode) -> Self {
+        Self {
+            select_model: Some(model),
+            select_behavior: Some(behavior(mode)),
+            select_agent: Some(agent(mode)),
+            ..Self::no_variants()
+        }
+    }
+
+    /// Returns that models have no variants here.
+    pub(crate) fn no_variants() -> Self {
+        Self {
+            variants: Some([]),
+            select_variant: Some(Null),
+            ..Self::default()
+        }
+    }
+}
+
+/// Params of `tool/serverUpdated` for our own tools.
+#[derive(Debug, Serialize)]
+pub(crate) struct NativeServer<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'static str,
+    status: &'static str,
+    tools: Vec<ServerTool<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ServerTool<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Json,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    disabled: bool,
+}
+
+impl<'a> NativeServer<'a> {
+    /// Returns our tools as a mode leaves them: what it withholds is disabled.
+    pub(crate) fn new(tools: &'a [ToolSpec], mode: Mode) -> Self {
+        let tool = |spec: &'a ToolSpec| ServerTool {
+            name: spec.name,
+            description: spec.description,
+            parameters: &spec.input_schema,
+            disabled: mode == Mode::Plan && spec.effect == Effect::Writes,
+        };
+        Self {
+            kind: "native",
+            name: "ECA",
+            status: "running",
+            tools: tools.iter().map(tool).collect(),
+        }
+    }
+}

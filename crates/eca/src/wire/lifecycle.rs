@@ -1,0 +1,120 @@
+//! Handshake and messages to the user (sections 4, 18, 20.3).
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::host::NoticeKind;
+
+/// Params of `initialize` (4.2). All members may be missing: clients leave them out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InitializeParams {
+    pub(crate) process_id: Option<i64>,
+    pub(crate) client_info: Option<ClientInfo>,
+    pub(crate) initialization_options: Option<InitializationOptions>,
+    pub(crate) capabilities: Option<Capabilities>,
+    pub(crate) workspace_folders: Option<Vec<WorkspaceFolder>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ClientInfo {
+    pub(crate) name: String,
+}
+
+/// What is read of the client's options (4.6).
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InitializationOptions {
+    pub(crate) chat_behavior: Option<String>,
+    pub(crate) chat_agent: Option<String>,
+    pub(crate) pure_config: Option<bool>,
+    pub(crate) default_model: Option<String>,
+    /// Looked into, not decoded: a whole configuration tree may stand here.
+    pub(crate) tool_call: Option<Value>,
+}
+
+impl InitializationOptions {
+    /// Whether calls are approved where nothing else is said (`toolCall.approval.byDefault`).
+    pub(crate) fn trust(&self) -> Option<bool> {
+        let default = &self.tool_call.as_ref()?["approval"]["byDefault"];
+        Some(default.as_str()? == "allow")
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WorkspaceFolder {
+    pub(crate) uri: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Capabilities {
+    pub(crate) code_assistant: Option<CodeAssistant>,
+}
+
+/// Any value except `false` and `null` means yes (2.2).
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CodeAssistant {
+    pub(crate) rewrite: Option<Value>,
+    pub(crate) chat_capabilities: Option<Value>,
+    pub(crate) editor: Option<EditorCapabilities>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct EditorCapabilities {
+    pub(crate) definition: Option<Value>,
+    pub(crate) references: Option<Value>,
+}
+
+impl Capabilities {
+    /// Whether they name something that came after the first version (20.8).
+    pub(crate) fn are_current(&self) -> bool {
+        let yes = |value: &Option<Value>| value.as_ref().is_some_and(|value| *value != Value::Bool(false));
+        self.code_assistant.as_ref().is_some_and(|code| {
+            yes(&code.rewrite)
+                || yes(&code.chat_capabilities)
+                || code
+                    .editor
+                    .as_ref()
+                    .is_some_and(|editor| yes(&editor.definition) || yes(&editor.references))
+        })
+    }
+}
+
+/// Result of `initialize`: everything is optional for clients.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InitializeResult<'a> {
+    pub(crate) chat_welcome_message: &'static str,
+    pub(crate) models: &'a [String],
+    pub(crate) chat_default_model: &'a str,
+    pub(crate) chat_behaviors: [&'static str; 2],
+    pub(crate) chat_default_behavior: &'static str,
+    pub(crate) server_info: ServerInfo<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ServerInfo<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'a str,
+}
+
+/// Params of `$/showMessage`.
+#[derive(Debug, Serialize)]
+pub(crate) struct ShowMessage<'a> {
+    #[serde(rename = "type")]
+    pub(crate) kind: NoticeKind,
+    pub(crate) message: &'a str,
+}
+
+/// Params of `$/progress` (20.3).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Progress {
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) task_id: &'static str,
+    pub(crate) title: &'static str,
+}

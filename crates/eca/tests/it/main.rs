@@ -1,0 +1,16 @@
+//! The ECA dialect over an in-memory pair, a real core and a real store: one transcript an exchange.
+
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod chats;
+#[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
+mod prompts;
+#[cfg(test)]
+mod queries;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod tools;

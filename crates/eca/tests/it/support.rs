@@ -1,0 +1,216 @@
+//! A server in memory, an editor that speaks to it, and transcripts with ids and times redacted.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use bobbin_core::Hub;
+use bobbin_core::tool::{Effect, ToolSpec};
+use bobbin_eca::{End, Failure, Host, Notice, NoticeKind, Offer, Wanted};
+use bobbin_framing::{Limits, Transport};
+use bobbin_model::Json;
+use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+/// A core and the means to connect to it.
+pub(crate) struct Server {
+    workspace: TestWorkspace,
+    pub(crate) engine: ScriptEngine,
+    pub(crate) hub: Arc<Hub>,
+}
+
+/// Hands out a core that is open already.
+struct Opened(Arc<Hub>);
+
+impl Host for Opened {
+    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
+        let tool = |name, effect| ToolSpec {
+            name,
+            description: "A tool.",
+            input_schema: Json::of(&json!({ "type": "object" })).unwrap(),
+            effect,
+        };
+        let offer = Offer {
+            hub: self.0.clone(),
+            models: vec!["kiln/large".to_owned(), "kiln/small".to_owned()],
+            default_model: "kiln/large".to_owned(),
+            tools: vec![tool("look", Effect::Reads), tool("shell", Effect::Writes)],
+            config_files: Vec::new(),
+            home: None,
+            notices: vec![Notice {
+                kind: NoticeKind::Warning,
+                message: "The tea is cold.".to_owned(),
+            }],
+        };
+        let busy = wanted.root.is_some_and(|root| root == Path::new("/busy"));
+        async move {
+            if busy {
+                return Err(Failure("the workspace /busy is served by process 7".to_owned()));
+            }
+            Ok(offer)
+        }
+        .boxed()
+    }
+
+    fn version(&self) -> &'static str {
+        "0.0.0"
+    }
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        let engine = ScriptEngine::default();
+        let workspace = TestWorkspace::default();
+        let hub = workspace.open(Arc::new(engine.clone())).await;
+        Self {
+            workspace,
+            engine,
+            hub,
+        }
+    }
+
+    /// Stops the core and opens the workspace again.
+    pub(crate) async fn restart(&mut self) {
+        self.hub.stop().await;
+        self.hub = self.workspace.open(Arc::new(self.engine.clone())).await;
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.hub.settings().workspace
+    }
+
+    /// Connects without a handshake.
+    pub(crate) fn connect(&self) -> (Client, JoinHandle<End>) {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(near);
+        let transport = Transport::content_length(reader, writer, Limits::default());
+        let serving = tokio::spawn(bobbin_eca::serve(transport, Arc::new(Opened(self.hub.clone()))));
+        let (reader, writer) = tokio::io::split(far);
+        (Client::new(Link::headers(reader, writer)), serving)
+    }
+
+    /// Connects an editor that is ready and has read what it was told then.
+    pub(crate) async fn editor(&self) -> Client {
+        let (mut client, _) = self.connect();
+        client.call("initialize", hello()).await;
+        client.notify("initialized", json!({})).await;
+        client.until("$/showMessage").await;
+        client
+    }
+
+    /// Writes a conversation down with everything that changes from run to run replaced.
+    pub(crate) fn redact(&self, messages: &[Value]) -> String {
+        let mut names = BTreeMap::new();
+        let root = self.root().to_string_lossy().into_owned();
+        let lines = messages.iter().map(|message| {
+            let text = message.to_string().replace(&root, "WORKSPACE");
+            redact(&text, &mut names)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+pub(crate) fn hello() -> Value {
+    json!({
+        "processId": null,
+        "clientInfo": { "name": "sketchpad", "version": "3.1" },
+        "capabilities": { "codeAssistant": { "chat": true } },
+        "workspaceFolders": [{ "uri": "file:///srv/teapot", "name": "teapot" }],
+    })
+}
+
+/// Whether a message is a content of a kind.
+pub(crate) fn is_content(message: &Value, kind: &str) -> bool {
+    message["method"] == "chat/contentReceived" && message["params"]["content"]["type"] == kind
+}
+
+/// Whether a message says that a turn is over.
+pub(crate) fn is_finished(message: &Value) -> bool {
+    is_content(message, "progress") && message["params"]["content"]["state"] == "finished"
+}
+
+/// Collects everything up to the first message that is wanted, in order.
+pub(crate) async fn until(client: &mut Client, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let mut seen = Vec::new();
+    loop {
+        let message = client.next().await.expect("the connection stays");
+        assert!(
+            message.get("method").is_none() || !has_null(&message["params"]),
+            "{message}"
+        );
+        let last = wanted(&message);
+        seen.push(message);
+        if last {
+            return seen;
+        }
+    }
+}
+
+/// Whether a notification says `null` where it must not (2.3).
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(all) => all.iter().any(has_null),
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| name != "selectVariant" && has_null(value)),
+        _ => false,
+    }
+}
+
+/// Sends a prompt and collects everything up to the end of its turn.
+pub(crate) async fn prompt(client: &mut Client, params: Value) -> Vec<Value> {
+    client.request("chat/prompt", params).await;
+    until(client, is_finished).await
+}
+
+/// Sends a prompt and collects everything up to the call it makes.
+pub(crate) async fn prompt_until_asked(client: &mut Client, params: Value) -> Vec<Value> {
+    client.request("chat/prompt", params).await;
+    until(client, |message| {
+        message["params"]["content"]["text"] == "Waiting for tool call approval"
+    })
+    .await
+}
+
+/// Returns the types of contents, and the methods of other notifications.
+pub(crate) fn kinds(messages: &[Value]) -> Vec<&str> {
+    messages
+        .iter()
+        .filter_map(|message| {
+            let content = &message["params"]["content"];
+            content["type"].as_str().or_else(|| message["method"].as_str())
+        })
+        .collect()
+}
+
+/// Replaces Threads' ids by `thread_A`, `thread_B`, … in order of appearance; times stand still in tests.
+fn redact(text: &str, names: &mut BTreeMap<String, String>) -> String {
+    let mut out = String::new();
+    for part in text.split_inclusive('"') {
+        let word = part.strip_suffix('"').unwrap_or(part);
+        if !word.starts_with("thread_2") {
+            out.push_str(part);
+            continue;
+        }
+        let next = u32::try_from(names.len()).unwrap();
+        let letter = char::from_u32(u32::from('A') + next).unwrap();
+        let name = names
+            .entry(word.to_owned())
+            .or_insert_with(|| format!("thread_{letter}"));
+        out.push_str(name);
+        out.push('"');
+    }
+    out
+}
+
+/// Compares a conversation with the one that is kept.
+macro_rules! transcript {
+    ($server:expr, $messages:expr) => {
+        insta::assert_snapshot!($server.redact(&$messages))
+    };
+}
+pub(crate) use transcript;

@@ -1,0 +1,168 @@
+//! Prompts with tools (sections 8, 9 and 10).
+
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::support::{Server, is_content, is_finished, kinds, prompt, prompt_until_asked, transcript, until};
+
+/// Returns the id of the last call in a conversation.
+fn call_id(messages: &[Value]) -> Value {
+    let run = messages
+        .iter()
+        .rev()
+        .find(|message| is_content(message, "toolCallRun"));
+    run.expect("a call")["params"]["content"]["id"].clone()
+}
+
+async fn approve(client: &Client, chat: &str, call: &Value) {
+    let params = json!({ "chatId": chat, "toolCallId": call });
+    client.notify("chat/toolCallApprove", params).await;
+}
+
+async fn reject(client: &Client, chat: &str, call: &Value) {
+    let params = json!({ "chatId": chat, "toolCallId": call });
+    client.notify("chat/toolCallReject", params).await;
+}
+
+#[tokio::test]
+async fn a_call_that_needs_no_word() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let seen = prompt(
+        &mut client,
+        json!({ "chatId": "c", "message": "call touch tea\nsay done" }),
+    )
+    .await;
+    transcript!(server, seen);
+}
+
+#[tokio::test]
+async fn a_call_that_is_approved_runs_once() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let mut seen = prompt_until_asked(
+        &mut client,
+        json!({ "chatId": "c", "message": "ask touch tea\nsay done" }),
+    )
+    .await;
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+    let call = call_id(&seen);
+    approve(&client, "c", &call).await;
+    approve(&client, "c", &call).await;
+    seen.extend(until(&mut client, is_finished).await);
+    approve(&client, "c", &call).await;
+    transcript!(server, seen);
+    assert_eq!(server.engine.effects(), ["touch tea"]);
+}
+
+#[tokio::test]
+async fn a_call_that_is_rejected_does_not_run_and_the_turn_goes_on() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let mut seen = prompt_until_asked(
+        &mut client,
+        json!({ "chatId": "c", "message": "ask touch tea\nsay well" }),
+    )
+    .await;
+    let call = call_id(&seen);
+    reject(&client, "c", &call).await;
+    seen.extend(until(&mut client, is_finished).await);
+    approve(&client, "c", &call).await;
+    transcript!(server, seen);
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_stop_while_a_call_waits_rejects_it() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    prompt_until_asked(&mut client, json!({ "chatId": "c", "message": "ask touch tea" })).await;
+    client.notify("chat/promptStop", json!({ "chatId": "c" })).await;
+    let seen = until(&mut client, is_finished).await;
+    transcript!(server, seen);
+}
+
+#[tokio::test]
+async fn a_word_for_the_session_is_not_asked_for_again() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let seen = prompt_until_asked(&mut client, json!({ "chatId": "c", "message": "ask touch tea" })).await;
+    let params = json!({ "chatId": "c", "toolCallId": call_id(&seen), "save": "session" });
+    client.notify("chat/toolCallApprove", params).await;
+    until(&mut client, is_finished).await;
+    let seen = prompt(&mut client, json!({ "chatId": "c", "message": "ask touch milk" })).await;
+    let run = seen
+        .iter()
+        .find(|message| is_content(message, "toolCallRun"))
+        .unwrap();
+    assert_eq!(run["params"]["content"]["manualApproval"], false);
+    assert_eq!(server.engine.effects(), ["touch tea", "touch milk"]);
+}
+
+#[tokio::test]
+async fn a_chat_that_is_trusted_is_not_asked() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let seen = prompt(
+        &mut client,
+        json!({ "chatId": "c", "message": "ask touch tea", "trust": true }),
+    )
+    .await;
+    assert!(kinds(&seen).contains(&"toolCalled"), "{seen:#?}");
+    client
+        .request(
+            "chat/prompt",
+            json!({ "chatId": "c", "message": "ask touch milk", "trust": false }),
+        )
+        .await;
+    until(&mut client, |message| {
+        is_content(message, "toolCallRun") && message["params"]["content"]["manualApproval"] == true
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_editor_that_opens_the_chat_may_approve() {
+    let server = Server::start().await;
+    let mut first = server.editor().await;
+    let mut second = server.editor().await;
+    prompt_until_asked(
+        &mut first,
+        json!({ "chatId": "c", "message": "ask touch tea\nsay done" }),
+    )
+    .await;
+    let id = second.request("chat/open", json!({ "chatId": "c" })).await;
+    let seen = until(&mut second, |message| message["id"] == id).await;
+    transcript!(server, seen);
+    approve(&second, "c", &call_id(&seen)).await;
+    let (first, second) = (
+        until(&mut first, is_finished).await,
+        until(&mut second, is_finished).await,
+    );
+    assert_eq!(kinds(&first), kinds(&second));
+    assert!(kinds(&first).contains(&"toolCalled"));
+}
+
+#[tokio::test]
+async fn a_call_that_waits_survives_a_restart() {
+    let mut server = Server::start().await;
+    let mut client = server.editor().await;
+    prompt_until_asked(
+        &mut client,
+        json!({ "chatId": "c", "message": "say tea\nask touch tea" }),
+    )
+    .await;
+    // The client goes; the question stays. (An ordinary stop of the core would end the turn.)
+    drop(client);
+    let mut client = server.editor().await;
+    let id = client.request("chat/open", json!({ "chatId": "c" })).await;
+    let seen = until(&mut client, |message| message["id"] == id).await;
+    approve(&client, "c", &call_id(&seen)).await;
+    until(&mut client, is_finished).await;
+    assert_eq!(server.engine.effects(), ["touch tea"]);
+    server.restart().await;
+    let mut client = server.editor().await;
+    let id = client.request("chat/open", json!({ "chatId": "c" })).await;
+    let seen = until(&mut client, |message| message["id"] == id).await;
+    assert!(kinds(&seen).contains(&"toolCalled"), "{seen:#?}");
+}

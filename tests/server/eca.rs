@@ -1,0 +1,178 @@
+//! `bobbin eca` as an editor's child.
+
+use std::process::Stdio;
+
+use bobbin_testkit::{Client, Link};
+use serde_json::{Value, json};
+use tokio::process::Child;
+
+use crate::support::Workspace;
+
+/// Starts the editor door with a working directory that means nothing, as editors do.
+fn start(home: &Workspace, args: &[&str]) -> (Child, Client) {
+    let mut child = home
+        .bobbin(args)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let link = Link::headers(child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    (child, Client::new(link))
+}
+
+fn hello(workspace: &Workspace) -> Value {
+    json!({
+        "processId": std::process::id(),
+        "clientInfo": { "name": "sketchpad" },
+        "capabilities": { "codeAssistant": { "chat": true } },
+        "workspaceFolders": [{ "uri": format!("file://{}", workspace.path().display()), "name": "tea" }],
+    })
+}
+
+fn content(message: &Value, kind: &str) -> bool {
+    message["params"]["content"]["type"] == kind
+}
+
+async fn finished(client: &mut Client) {
+    client
+        .find("the end of a turn", |message| {
+            message["params"]["content"]["state"] == "finished"
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn an_editor_prompts_approves_and_leaves() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let (mut child, mut client) = start(&home, &["server", "--log-level", "warn"]);
+    let hello_ = client.call("initialize", hello(&workspace)).await;
+    assert_eq!(hello_["models"], json!(["offline"]));
+    client.notify("initialized", json!([])).await;
+    let tools = client.wait_for("tool/serverUpdated").await;
+    assert_eq!(
+        (&tools["params"]["name"], &tools["params"]["status"]),
+        (&json!("ECA"), &json!("running"))
+    );
+    let prompt = json!({ "chatId": "c-81", "message": "run `echo tea > pot`" });
+    client.call("chat/prompt", prompt).await;
+    let run = client
+        .find("a call", |message| content(message, "toolCallRun"))
+        .await;
+    assert_eq!(run["params"]["content"]["manualApproval"], true);
+    assert!(!workspace.path().join("pot").exists());
+    let approve = json!({ "chatId": "c-81", "toolCallId": run["params"]["content"]["id"] });
+    client.notify("chat/toolCallApprove", approve).await;
+    finished(&mut client).await;
+    assert_eq!(
+        std::fs::read_to_string(workspace.path().join("pot")).unwrap(),
+        "tea\n"
+    );
+    assert_eq!(client.call("shutdown", json!(null)).await, json!(null));
+    client.notify("exit", json!(null)).await;
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+    // A second life: the chat is there, and leaving at once is no clean end.
+    let (mut child, mut client) = start(&home, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    let opened = client.call("chat/open", json!({ "chatId": "c-81" })).await;
+    assert_eq!(opened["found"], true);
+    client.notify("exit", json!({})).await;
+    assert_eq!(child.wait().await.unwrap().code(), Some(1));
+}
+
+#[tokio::test]
+async fn a_call_that_waits_survives_a_kill_and_is_approved_afterwards() {
+    let workspace = Workspace::new();
+    let (mut child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    client
+        .call(
+            "chat/prompt",
+            json!({ "chatId": "c", "message": "run `echo tea >> pot`" }),
+        )
+        .await;
+    client
+        .find("a call", |message| content(message, "toolCallRun"))
+        .await;
+    child.kill().await.unwrap();
+    let (_child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    client.call("chat/open", json!({ "chatId": "c" })).await;
+    let run = client
+        .find("the call", |message| content(message, "toolCallRun"))
+        .await;
+    assert_eq!(run["params"]["content"]["manualApproval"], true);
+    let approve = json!({ "chatId": "c", "toolCallId": run["params"]["content"]["id"] });
+    client.notify("chat/toolCallApprove", approve).await;
+    finished(&mut client).await;
+    let pot = std::fs::read_to_string(workspace.path().join("pot")).unwrap();
+    assert_eq!(pot, "tea\n");
+}
+
+#[tokio::test]
+async fn a_plan_changes_nothing_and_says_so() {
+    let workspace = Workspace::new();
+    let (_child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    let prompt = json!({ "chatId": "c", "message": "run `touch pot`", "behavior": "plan" });
+    client.call("chat/prompt", prompt).await;
+    let rejected = client
+        .find("a rejection", |message| content(message, "toolCallRejected"))
+        .await;
+    assert_eq!(rejected["params"]["content"]["reason"], "user-config");
+    finished(&mut client).await;
+    assert!(!workspace.path().join("pot").exists());
+}
+
+#[tokio::test]
+async fn the_end_of_input_ends_it_with_0() {
+    let workspace = Workspace::new();
+    let (mut child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    client.finish().await;
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_workspace_that_is_served_already_is_said_with_its_exit_code() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let address = server.address().await;
+    let (mut child, mut client) = start(&workspace, &["eca"]);
+    let error = client.error("initialize", hello(&workspace)).await;
+    let said = error["message"].as_str().unwrap();
+    assert!(said.contains(&address), "{said}");
+    assert_eq!(child.wait().await.unwrap().code(), Some(6));
+}
+
+#[tokio::test]
+async fn a_broken_configuration_is_said_and_stops_nobody() {
+    let workspace = Workspace::new();
+    std::fs::create_dir(workspace.path().join(".craft")).unwrap();
+    std::fs::write(workspace.path().join(".craft/config.json"), "{").unwrap();
+    let (_child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    client.notify("initialized", json!({})).await;
+    let said = client.wait_for("$/showMessage").await;
+    assert_eq!(said["params"]["type"], "error");
+    client
+        .call("chat/prompt", json!({ "message": "list the files" }))
+        .await;
+    finished(&mut client).await;
+}
+
+#[tokio::test]
+async fn a_link_named_eca_says_its_version_as_emacs_wants_it() {
+    let workspace = Workspace::new();
+    let link = workspace.path().join("eca");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_bobbin"), &link).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "the test starts the binary it tests")]
+    let output = tokio::process::Command::new(&link)
+        .arg("--version")
+        .output()
+        .await
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        format!("eca {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
