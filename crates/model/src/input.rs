@@ -74,6 +74,7 @@ impl InputPart {
                 raw_text,
             } => name.len() + optional(args_text) + optional(raw_text),
             Self::SkillRef { name } => name.len(),
+            Self::Context { label, text } => label.len() + text.len(),
             Self::FileRef { path, display_path } => path.len() + optional(display_path),
             Self::Image { url } => url.len(),
             Self::LocalImage {

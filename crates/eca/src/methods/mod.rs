@@ -245,7 +245,7 @@ impl Client {
 
     /// Follows a chat from a Seq on.
     pub(crate) fn follow(&self, handle: Arc<ThreadHandle>, from: bobbin_model::Seq) {
-        self.session.attach(Attach {
+        self.session.attach(&Attach {
             handle,
             begin: Begin::At(from),
             until: Until::Unsubscribed,

@@ -249,12 +249,7 @@ impl Prompt {
         let input: Vec<InputPart> = std::iter::once(InputPart::Text { text })
             .chain(contexts)
             .collect();
-        let wish = StartTurn {
-            input: input.clone(),
-            sender: None,
-            channel: Some(CHANNEL.to_owned()),
-            features: Eca::features(),
-        };
+        let wish = turn_of(input.clone());
         let handle = self.handle.clone();
         let (refused, answered) = oneshot::channel();
         let reply: Reply<StartedTurn> = Box::new(move |started| match started {
@@ -300,11 +295,19 @@ impl Prompt {
             Err(error) => fail(responder, &error),
         });
         let command = Command::Enqueue {
-            input,
-            sender: None,
-            features: Eca::features(),
+            wish: turn_of(input),
             reply,
         };
         handle.send(command).await;
+    }
+}
+
+/// The Turn of an input of this door.
+fn turn_of(input: Vec<InputPart>) -> StartTurn {
+    StartTurn {
+        input,
+        sender: None,
+        channel: Some(CHANNEL.to_owned()),
+        features: Eca::features(),
     }
 }

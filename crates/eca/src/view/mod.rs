@@ -141,6 +141,7 @@ impl View {
             | Event::QueueChanged { .. }
             | Event::PlanUpdated { .. }
             | Event::TurnRecovered { .. }
+            | Event::TurnCancelling { .. }
             | Event::DiffUpdated { .. } => {}
         }
     }
