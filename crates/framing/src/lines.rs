@@ -33,6 +33,16 @@ impl LineDecoder {
     fn too_large(&self) -> FramingError {
         FramingError::TooLarge { limit: self.limit }
     }
+
+    /// Takes a line without its line feed; a blank one is nothing. Blanks count: how long a line may be must
+    /// not depend on the pieces it comes in.
+    fn line(&self, line: Bytes) -> Option<Result<Bytes, FramingError>> {
+        if line.strip_suffix(b"\r").unwrap_or(&line).len() > self.limit {
+            return Some(Err(self.too_large()));
+        }
+        let line = trim(line);
+        (!line.is_empty()).then_some(Ok(line))
+    }
 }
 
 impl Decode for LineDecoder {
@@ -54,12 +64,10 @@ impl Decode for LineDecoder {
                 buf.advance(end + 1);
                 return Some(Err(self.too_large()));
             }
-            let line = trim(buf.split_to(end + 1).freeze());
-            if line.len() > self.limit {
-                return Some(Err(self.too_large()));
-            }
-            if !line.is_empty() {
-                return Some(Ok(line));
+            let mut line = buf.split_to(end + 1);
+            line.truncate(end);
+            if let Some(item) = self.line(line.freeze()) {
+                return Some(item);
             }
         }
     }
@@ -70,11 +78,7 @@ impl Decode for LineDecoder {
             buf.clear();
             return Some(Err(self.too_large()));
         }
-        let line = trim(buf.split().freeze());
-        if line.len() > self.limit {
-            return Some(Err(self.too_large()));
-        }
-        (!line.is_empty()).then_some(Ok(line))
+        self.line(buf.split().freeze())
     }
 
     fn wanted(&self, buf: &BytesMut) -> usize {

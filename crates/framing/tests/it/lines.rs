@@ -62,6 +62,13 @@ fn a_line_of_exactly_the_limit_passes_with_either_end() {
     assert_eq!(lines(5, b"123456\n").1.len(), 1);
 }
 
+/// Found by fuzzing: in one piece the blanks were cut off first, in several the line was too long.
+#[test]
+fn blanks_count_as_part_of_a_line() {
+    let (good, errors) = lines(5, b"     1\n2\n   3 \r\n");
+    assert_eq!((good, errors.len()), (vec!["2".to_owned(), "3".to_owned()], 1));
+}
+
 /// Checklist 129.
 #[test]
 fn written_lines_hold_no_raw_line_end() {

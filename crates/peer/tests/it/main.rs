@@ -7,6 +7,8 @@ mod calls;
 #[cfg(test)]
 mod connection;
 #[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod modes;
 #[cfg(test)]
 mod notifications;
