@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod awkward;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod eca;

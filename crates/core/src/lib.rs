@@ -15,7 +15,7 @@ mod settings;
 pub mod tool;
 
 pub use bobbin_eventlog::{
-    ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Read, View, Waker, WireMessage, join,
+    ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Part, Read, View, Waker, WireMessage, join,
 };
 pub use bobbin_store::{ListFilter, StoreError, ThreadSummary};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};

@@ -3,13 +3,14 @@
 //! Recorded events come from the store in pages; Deltas were never stored, so the text of Items that are
 //! still open is given as it stands, in one piece each, from where the reader had got to.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bobbin_model::{Delta, DeltaChannel, Event, ItemBody, ItemId, Seq, ThreadState, TurnId};
 use bobbin_store::StoredEvent;
 
 use crate::owner::weight_of;
-use crate::{CoreError, Frame, FrameBody, Hub, Notice, Snapshot, ThreadHandle, View};
+use crate::{CoreError, Frame, FrameBody, Hub, Notice, Part, Snapshot, ThreadHandle, View};
 
 /// Events read back at once.
 const PAGE: u32 = 500;
@@ -31,13 +32,14 @@ pub enum Backlog {
         /// Where to read next.
         next: Seq,
     },
-    /// Too much to read back.
+    /// Too much to read back, or not exactly known what: text of an Item that is still open came in pieces
+    /// that were never stored.
     TooFar,
 }
 
 impl Hub {
     /// Reads everything from `next` up to now. `shown` tells how many bytes of an open Item's text the
-    /// reader already has.
+    /// reader already has, `None` when nobody knows.
     ///
     /// # Errors
     /// [`CoreError::Store`], [`CoreError::Stopping`].
@@ -45,7 +47,7 @@ impl Hub {
         self: &Arc<Self>,
         handle: &ThreadHandle,
         next: Seq,
-        shown: impl Fn(TurnId, ItemId) -> usize,
+        shown: impl Fn(TurnId, ItemId) -> Option<usize>,
     ) -> Result<Backlog, CoreError> {
         let snapshot = self.snapshot(handle).await?;
         let mut frames = Vec::new();
@@ -68,10 +70,22 @@ impl Hub {
                 break;
             }
         }
-        frames.extend(self.open_text(handle, &snapshot, shown));
+        let begun: HashSet<ItemId> = frames.iter().filter_map(|frame| started(frame)).collect();
+        // An Item that began after the reader left has shown it nothing.
+        let shown = |turn, item| {
+            if begun.contains(&item) {
+                Some(0)
+            } else {
+                shown(turn, item)
+            }
+        };
+        let Some(open) = self.open_text(handle, &snapshot, shown) else {
+            return Ok(Backlog::TooFar);
+        };
+        frames.extend(open);
         // Whether the Thread runs is told at every change and stored at none.
         let runtime = FrameBody::Notice(Notice::RuntimeChanged(snapshot.state.runtime()));
-        frames.push(self.frame_at(handle, snapshot.at, runtime, 0));
+        frames.push(self.behind(handle, snapshot.at, Part::LAST, runtime, 0));
         Ok(Backlog::Frames {
             frames,
             next: snapshot.at.next(),
@@ -121,13 +135,14 @@ impl Hub {
         &self,
         handle: &ThreadHandle,
         snapshot: &Snapshot,
-        shown: impl Fn(TurnId, ItemId) -> usize,
-    ) -> Vec<Arc<Frame>> {
+        shown: impl Fn(TurnId, ItemId) -> Option<usize>,
+    ) -> Option<Vec<Arc<Frame>>> {
         let Some(live) = &snapshot.state.live else {
-            return Vec::new();
+            return Some(Vec::new());
         };
         let turn = live.turn.id;
-        let missing = live.open_items().filter_map(|item| {
+        let mut frames = Vec::new();
+        for item in live.open_items() {
             let mut call = None;
             let (channel, text) = match &item.body {
                 ItemBody::AgentMessage { text } => (DeltaChannel::AgentMessage, text),
@@ -137,12 +152,20 @@ impl Hub {
                     tool_name, call_id, ..
                 } => {
                     call = Some(Arc::new((tool_name.clone(), call_id.clone())));
-                    (DeltaChannel::ToolArguments, live.arguments.get(&item.id)?)
+                    let Some(text) = live.arguments.get(&item.id) else {
+                        continue;
+                    };
+                    (DeltaChannel::ToolArguments, text)
                 }
-                _ => return None,
+                _ => continue,
             };
-            let offset = shown(turn, item.id);
-            let text = text.get(offset..).filter(|text| !text.is_empty())?;
+            if text.is_empty() {
+                continue;
+            }
+            let offset = shown(turn, item.id)?;
+            let Some(text) = text.get(offset..).filter(|text| !text.is_empty()) else {
+                continue;
+            };
             let delta = Delta {
                 turn,
                 item: item.id,
@@ -152,13 +175,34 @@ impl Hub {
                 call,
             };
             let weight = delta.text.len();
-            Some(self.frame_at(handle, snapshot.at, FrameBody::Delta(delta), weight))
-        });
-        missing.collect()
+            let part = Part::behind(frames.len());
+            frames.push(self.behind(handle, snapshot.at, part, FrameBody::Delta(delta), weight));
+        }
+        Some(frames)
     }
 
-    fn frame_at(&self, handle: &ThreadHandle, seq: Seq, body: FrameBody, weight: usize) -> Arc<Frame> {
+    /// Makes a frame for one reader, to go behind what is in the log at `seq`.
+    fn behind(
+        &self,
+        handle: &ThreadHandle,
+        seq: Seq,
+        part: Part,
+        body: FrameBody,
+        weight: usize,
+    ) -> Arc<Frame> {
         let at = self.clock.now();
-        Arc::new(Frame::new(handle.id().clone(), seq, at, body, View::None, weight))
+        let frame = Frame::new(handle.id().clone(), seq, at, body, View::None, weight);
+        Arc::new(frame.at_part(part))
+    }
+}
+
+/// Returns the Item that a frame opens.
+fn started(frame: &Frame) -> Option<ItemId> {
+    match &frame.body {
+        FrameBody::Recorded(event) => match &**event {
+            Event::ItemStarted { item, .. } => Some(item.id),
+            _ => None,
+        },
+        FrameBody::Delta(_) | FrameBody::Notice(_) => None,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, WireMessage};
 use bobbin_model::{Approval, Decision, Event, Mode, ThreadId, TurnFeatures};
 use bobbin_peer::PeerHandle;
-use bobbin_session::Dialect;
+use bobbin_session::{Dialect, Through};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -61,12 +61,12 @@ impl Eca {
 }
 
 impl Dialect for Eca {
-    fn slot(&self) -> usize {
+    fn slot(&self, _: Through) -> usize {
         // Kept nowhere: contents name the chat as this connection does and depend on what it was told.
         ENCODINGS
     }
 
-    fn encode(&self, frame: &Frame) -> Encoded {
+    fn encode(&self, frame: &Frame, _: Through) -> Encoded {
         let shown = self.chats.with(&frame.thread, |chat| {
             let told = chat.view.frame(frame);
             let notifications = told.iter().filter_map(|told| told.notification(&chat.id));

@@ -25,6 +25,8 @@ pub type Encoded = Arc<[WireMessage]>;
 pub enum Notice {
     /// What lists show of the Thread's activity.
     RuntimeChanged(Runtime),
+    /// One reader has been given everything up to here that it had missed. Made for that reader, never logged.
+    Synced,
 }
 
 /// What a frame says.
@@ -49,6 +51,31 @@ pub enum View {
     Thread(Arc<ThreadState>),
 }
 
+/// Where a frame's messages stand among those of its Seq, for readers that must be able to stop between any two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of them, in order.
+    Whole,
+    /// As it stands in the log, but without its first messages: the reader has them.
+    Rest(u8),
+    /// Not in the log: made for one reader, to go behind what is there, as the one of this number.
+    Behind(u8),
+}
+
+impl Part {
+    /// Most messages of one Seq, those made for one reader included.
+    pub const COUNT: u8 = 8;
+    /// Behind everything else of its Seq.
+    pub const LAST: Self = Self::Behind(Self::COUNT - 1);
+
+    /// Returns the place of the `n`-th of several that go behind what is in the log; the last place is kept
+    /// for what ends them.
+    pub fn behind(n: usize) -> Self {
+        let n = u8::try_from(n).unwrap_or(Self::COUNT);
+        Self::Behind((Self::COUNT / 2).saturating_add(n).min(Self::COUNT - 2))
+    }
+}
+
 /// One numbered entry of a Thread's log. Shared by everybody who reads it.
 #[derive(Debug)]
 pub struct Frame {
@@ -62,6 +89,8 @@ pub struct Frame {
     pub body: FrameBody,
     /// What an encoding needs besides.
     pub view: View,
+    /// Where its messages stand among those of its Seq.
+    pub part: Part,
     /// Estimated size, the unit of the log's bound.
     bytes: usize,
     encoded: [OnceLock<Encoded>; ENCODINGS],
@@ -87,8 +116,30 @@ impl Frame {
             at,
             body,
             view,
+            part: Part::Whole,
             bytes: FRAME_OVERHEAD + weight,
             encoded: [const { OnceLock::new() }; ENCODINGS],
+        }
+    }
+
+    /// Returns the same frame at another place among the messages of its Seq.
+    #[must_use]
+    pub fn at_part(&self, part: Part) -> Self {
+        Self {
+            thread: self.thread.clone(),
+            body: self.body.clone(),
+            view: self.view.clone(),
+            part,
+            encoded: [const { OnceLock::new() }; ENCODINGS],
+            ..*self
+        }
+    }
+
+    /// Returns how many of its messages its reader has already.
+    pub fn skipped(&self) -> usize {
+        match self.part {
+            Part::Whole | Part::Behind(_) => 0,
+            Part::Rest(first) => usize::from(first),
         }
     }
 
@@ -120,7 +171,7 @@ impl Frame {
         match &self.body {
             FrameBody::Recorded(event) => event.concerns_everyone(),
             FrameBody::Notice(Notice::RuntimeChanged(_)) => true,
-            FrameBody::Delta(_) => false,
+            FrameBody::Delta(_) | FrameBody::Notice(Notice::Synced) => false,
         }
     }
 }

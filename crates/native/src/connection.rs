@@ -188,6 +188,7 @@ impl Connection {
             capabilities: wire::ServerCapabilities {
                 thread_management: true,
                 thread_subscriptions: true,
+                event_cursors: true,
                 approval_flow: true,
                 mode_switch: true,
                 config_override: true,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bobbin_core::{Encoded, Frame, WireMessage};
 use bobbin_model::{Approval, Decision, ThreadId, TurnFeatures};
 use bobbin_peer::{CallError, PeerHandle};
-use bobbin_session::Dialect;
+use bobbin_session::{Dialect, Through};
 use bobbin_wire as wire;
 use bobbin_wire::method::{notification, server_request};
 use futures_util::FutureExt;
@@ -81,10 +81,16 @@ impl Native {
         &self.channels
     }
 
-    fn kind(&self) -> Kind {
+    /// Whether this client reads Threads by number.
+    pub(crate) fn numbers(&self) -> bool {
+        self.capabilities.event_cursors
+    }
+
+    fn kind(&self, through: Through) -> Kind {
         Kind {
             tool_executions: self.tool_executions(),
-            numbers: if self.capabilities.event_cursors {
+            // News of a Thread that is not followed says nothing about how much of it the client has.
+            numbers: if self.numbers() && through == Through::Thread {
                 Numbers::Shown
             } else {
                 Numbers::Hidden
@@ -94,12 +100,12 @@ impl Native {
 }
 
 impl Dialect for Native {
-    fn slot(&self) -> usize {
-        self.kind().slot()
+    fn slot(&self, through: Through) -> usize {
+        self.kind(through).slot()
     }
 
-    fn encode(&self, frame: &Frame) -> Encoded {
-        encode::encode(frame, self.kind())
+    fn encode(&self, frame: &Frame, through: Through) -> Encoded {
+        encode::encode(frame, self.kind(through))
     }
 
     fn wants(&self, message: &WireMessage) -> bool {

@@ -6,6 +6,7 @@
 mod channels;
 mod connection;
 mod convert;
+mod cursor;
 mod dialect;
 mod encode;
 mod errors;

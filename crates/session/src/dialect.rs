@@ -5,14 +5,24 @@ use bobbin_model::{Approval, Decision, ThreadId};
 use bobbin_peer::PeerHandle;
 use futures_util::future::BoxFuture;
 
+/// The log that a frame comes to a client through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Through {
+    /// Its Thread's: numbered, complete, to be read on from where one stopped.
+    Thread,
+    /// That of what concerns everyone: news of a Thread the client does not follow.
+    Everyone,
+}
+
 /// One dialect as one connection speaks it, with that client's capabilities.
 pub trait Dialect: Send + Sync + 'static {
     /// Returns where in a frame this connection's encoding is kept: connections with the same slot share
     /// one encoding, so the slot says everything that [`Dialect::encode`] depends on besides the frame.
-    fn slot(&self) -> usize;
+    /// `through` is the log that the frame comes through.
+    fn slot(&self, through: Through) -> usize;
 
     /// Returns the notifications of a frame; none is fine.
-    fn encode(&self, frame: &Frame) -> Encoded;
+    fn encode(&self, frame: &Frame, through: Through) -> Encoded;
 
     /// Whether this client wants a notification.
     fn wants(&self, message: &WireMessage) -> bool;

@@ -11,6 +11,6 @@ mod pump;
 mod readers;
 mod session;
 
-pub use dialect::Dialect;
+pub use dialect::{Dialect, Through};
 pub use readers::{Attach, Begin, Until};
 pub use session::Session;

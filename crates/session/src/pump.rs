@@ -13,8 +13,8 @@ use bobbin_model::{Event, ThreadId};
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::Session;
 use crate::readers::Broken;
+use crate::{Session, Through};
 
 /// Frames' bytes taken per cursor and flush.
 const BATCH_BYTES: usize = 64 << 10;
@@ -28,6 +28,26 @@ const NORMAL: u16 = 1000;
 const TRY_AGAIN_LATER: u16 = 1013;
 /// Close code "internal error".
 const INTERNAL_ERROR: u16 = 1011;
+
+/// What a batch is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// What the client follows, as it happens.
+    Live,
+    /// What it follows and had missed.
+    Backlog,
+    /// What concerns everyone.
+    News,
+}
+
+impl Sent {
+    fn through(self) -> Through {
+        match self {
+            Self::Live | Self::Backlog => Through::Thread,
+            Self::News => Through::Everyone,
+        }
+    }
+}
 
 /// Serves one client until its connection is closed.
 pub(crate) async fn run(session: Arc<Session>) {
@@ -54,7 +74,8 @@ impl Session {
     async fn turn(&self, slow: &mut bool) -> bool {
         let batch = self.readers.lock().take(&self.hub, BATCH_BYTES);
         let idle = !batch.moved && batch.behind.is_empty() && batch.greet.is_empty();
-        if !self.send(batch.frames, slow, true).await {
+        if !self.send(batch.frames, slow, Sent::Live).await || !self.send(batch.news, slow, Sent::News).await
+        {
             return false;
         }
         for thread in &batch.over {
@@ -83,7 +104,7 @@ impl Session {
         true
     }
 
-    async fn send(&self, frames: Vec<Arc<Frame>>, slow: &mut bool, asks: bool) -> bool {
+    async fn send(&self, frames: Vec<Arc<Frame>>, slow: &mut bool, sent: Sent) -> bool {
         if frames.is_empty() {
             return true;
         }
@@ -94,8 +115,10 @@ impl Session {
         };
         let mut messages: Vec<Bytes> = Vec::with_capacity(frames.len());
         for frame in &frames {
-            let encoded = frame.encoded(self.dialect.slot(), |frame| self.dialect.encode(frame));
-            let wanted = encoded.iter().filter(|message| self.dialect.wants(message));
+            let slot = self.dialect.slot(sent.through());
+            let encoded = frame.encoded(slot, |frame| self.dialect.encode(frame, sent.through()));
+            let missing = encoded.iter().skip(frame.skipped());
+            let wanted = missing.filter(|message| self.dialect.wants(message));
             messages.extend(wanted.map(|message| message.json.clone()));
         }
         if !messages.is_empty() {
@@ -105,7 +128,7 @@ impl Session {
             }
             *slow = started.elapsed() > SLOW_FLUSH;
         }
-        self.follow_approvals(&frames, asks);
+        self.follow_approvals(&frames, sent == Sent::Live);
         true
     }
 
@@ -151,20 +174,22 @@ impl Session {
 
     /// Reads back what a cursor missed. Returns whether the client can go on.
     async fn catch_up(&self, thread: &ThreadId, slow: &mut bool) -> bool {
-        let Some((handle, next, shown)) = self.readers.lock().behind(thread) else {
+        let Some((handle, next, shown, whole)) = self.readers.lock().behind(thread) else {
             return true;
         };
         let known = |turn, item| {
             shown
                 .iter()
                 .find(|known| (known.0, known.1) == (turn, item))
-                .map_or(0, |known| known.2)
+                .map(|known| known.2)
+                .or(whole.then_some(0))
         };
         match self.hub.backlog(&handle, next, known).await {
             Ok(Backlog::Frames { frames, next }) => {
-                let frames = self.readers.lock().caught_up(thread, frames, next);
+                let now = self.hub.clock().now();
+                let frames = self.readers.lock().caught_up(thread, frames, next, now);
                 for part in parts(frames) {
-                    if !self.send(part, slow, false).await {
+                    if !self.send(part, slow, Sent::Backlog).await {
                         return false;
                     }
                 }

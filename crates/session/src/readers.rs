@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bobbin_core::{Ended, Frame, FrameBody, Hub, Log, Read, ThreadHandle, Waker};
-use bobbin_model::{Event, ItemId, Seq, ThreadId, TurnId};
+use bobbin_core::{Ended, Frame, FrameBody, Hub, Log, Notice, Part, Read, ThreadHandle, View, Waker};
+use bobbin_model::{Event, ItemId, Seq, ThreadId, TurnId, UnixMillis};
 
 /// Where a new cursor begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub enum Begin {
     Replay(Seq),
     /// With this Seq.
     At(Seq),
+    /// With this Seq, where the client has the frame's first messages already. It has been told nothing behind
+    /// that, and is told when it has caught up.
+    After(Seq, u8),
 }
 
 /// When a cursor ends by itself.
@@ -64,6 +67,14 @@ struct Reader {
     shown: Vec<(TurnId, ItemId, usize)>,
     /// Up to here, what concerns everyone has been told already.
     told: Seq,
+    /// Up to here, frames are history: what they ask is not asked because of them.
+    history: Seq,
+    /// The client came with text of open Items that `shown` does not know of.
+    blind: bool,
+    /// Messages of the frame at this Seq that the client has.
+    skip: Option<(Seq, u8)>,
+    /// Tell the client when it has everything up to here.
+    sync: Option<Seq>,
 }
 
 /// Whether a client is asked a Thread's Approvals.
@@ -101,6 +112,8 @@ const SHARES: usize = 16;
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) frames: Vec<Arc<Frame>>,
+    /// What concerns everyone, of Threads without a cursor here.
+    pub(crate) news: Vec<Arc<Frame>>,
     /// Threads whose cursor points at what is no longer in memory.
     pub(crate) behind: Vec<ThreadId>,
     /// Threads whose open Approvals have to be asked.
@@ -153,8 +166,10 @@ impl Readers {
             .threads
             .entry(attach.handle.id().clone())
             .or_insert_with(|| Reader::new(attach.handle.clone(), attach.begin, visible));
-        if let Begin::Replay(start) = attach.begin {
-            reader.replay(start);
+        match attach.begin {
+            Begin::Replay(start) => reader.replay(start, visible),
+            Begin::After(start, skip) => reader.follow(start, skip, visible),
+            Begin::Now | Begin::At(_) => {}
         }
         reader.serve(attach.until);
         reader.count(self.approves);
@@ -231,6 +246,7 @@ impl Readers {
                     let more = next <= reader.handle.log().visible();
                     batch.moved |= !entries.is_empty();
                     reader.advance(entries, next, &mut batch.frames);
+                    reader.sync(hub.clock().now(), &mut batch.frames);
                     reader.count(self.approves);
                     let ended = reader.is_done() || ended == Some(Ended::Deleted);
                     if reader.over || (ended && !more) {
@@ -244,7 +260,7 @@ impl Readers {
             Read::Entries { entries, next } => {
                 batch.moved |= !entries.is_empty();
                 batch
-                    .frames
+                    .news
                     .extend(entries.into_iter().filter(|frame| !self.covers(frame)));
                 self.everyone = Some(next);
                 self.covered.retain(|covered| covered.until_everyone >= next);
@@ -270,26 +286,39 @@ impl Readers {
     pub(crate) fn asking(&self, frame: &Frame) -> Option<Arc<ThreadHandle>> {
         self.threads
             .get(&frame.thread)
-            .filter(|reader| reader.approver != Approver::No && frame.seq > reader.told)
+            .filter(|reader| reader.approver != Approver::No && frame.seq > reader.history)
             .map(|reader| reader.handle.clone())
     }
 
-    /// Returns what is needed to read a Thread's backlog: its handle, the cursor, the text already sent.
+    /// Returns what is needed to read a Thread's backlog: its handle, the cursor, the text
+    /// already sent, and whether that is all that the client has.
     #[expect(clippy::type_complexity, reason = "taken apart at its only call")]
     pub(crate) fn behind(
         &self,
         id: &ThreadId,
-    ) -> Option<(Arc<ThreadHandle>, Seq, Vec<(TurnId, ItemId, usize)>)> {
-        self.threads
-            .get(id)
-            .map(|reader| (reader.handle.clone(), reader.next, reader.shown.clone()))
+    ) -> Option<(Arc<ThreadHandle>, Seq, Vec<(TurnId, ItemId, usize)>, bool)> {
+        self.threads.get(id).map(|reader| {
+            (
+                reader.handle.clone(),
+                reader.next,
+                reader.shown.clone(),
+                !reader.blind,
+            )
+        })
     }
 
     /// Takes a backlog as read and returns the frames of it that are still wanted.
-    pub(crate) fn caught_up(&mut self, id: &ThreadId, frames: Vec<Arc<Frame>>, next: Seq) -> Vec<Arc<Frame>> {
+    pub(crate) fn caught_up(
+        &mut self,
+        id: &ThreadId,
+        frames: Vec<Arc<Frame>>,
+        next: Seq,
+        now: UnixMillis,
+    ) -> Vec<Arc<Frame>> {
         let mut taken = Vec::new();
         if let Some(reader) = self.threads.get_mut(id) {
             reader.advance(frames, next, &mut taken);
+            reader.sync(now, &mut taken);
             reader.count(self.approves);
             reader.ask_again();
         }
@@ -301,7 +330,7 @@ impl Reader {
     fn new(handle: Arc<ThreadHandle>, begin: Begin, visible: Seq) -> Self {
         let (from, next, told) = match begin {
             Begin::Now => (visible.next(), visible.next(), Seq(0)),
-            Begin::At(seq) => (seq, seq, Seq(0)),
+            Begin::At(seq) | Begin::After(seq, _) => (seq, seq, Seq(0)),
             // What concerns everyone comes, or came, through the other log up to now.
             Begin::Replay(seq) => (visible.next(), seq, visible),
         };
@@ -316,18 +345,45 @@ impl Reader {
             approver: Approver::No,
             shown: Vec::new(),
             told,
+            history: Seq(0),
+            blind: false,
+            skip: None,
+            sync: None,
         }
     }
 
     /// Goes back to `start`, if it is past it. What this cursor had passed already is told once only where it concerns
     /// everyone, and its questions are not asked again.
-    fn replay(&mut self, start: Seq) {
+    fn replay(&mut self, start: Seq, visible: Seq) {
+        self.history = visible;
         if start < self.next {
             self.told = self.told.max(self.next.prev());
             self.next = start;
         }
         self.shown.clear();
         self.ask_again();
+    }
+
+    /// Goes to where the client says it stopped.
+    fn follow(&mut self, start: Seq, skip: u8, visible: Seq) {
+        self.history = visible;
+        self.from = self.from.min(start);
+        self.next = start;
+        self.told = Seq(0);
+        self.skip = (skip > 0).then_some((start, skip));
+        self.sync = Some(visible);
+        self.blind = true;
+        self.shown.clear();
+        self.ask_again();
+    }
+
+    /// Says that the client has caught up, once.
+    fn sync(&mut self, at: UnixMillis, out: &mut Vec<Arc<Frame>>) {
+        if let Some(seq) = self.sync.take_if(|seq| self.next > *seq) {
+            let (id, body) = (self.handle.id().clone(), FrameBody::Notice(Notice::Synced));
+            let frame = Frame::new(id, seq, at, body, View::None, 0);
+            out.push(Arc::new(frame.at_part(Part::LAST)));
+        }
     }
 
     /// Takes on a further purpose without giving up those it has.
@@ -378,6 +434,10 @@ impl Reader {
                 return;
             }
             self.note(&frame);
+            let frame = match self.skip.take_if(|skip| frame.seq >= skip.0) {
+                Some((seq, skip)) if frame.seq == seq => Arc::new(frame.at_part(Part::Rest(skip))),
+                _ => frame,
+            };
             if frame.seq > self.told || !frame.concerns_everyone() {
                 out.push(frame);
             }
@@ -419,6 +479,7 @@ impl Reader {
                 }
             }
             FrameBody::Recorded(event) => match &**event {
+                Event::ItemStarted { turn, item } => self.shown.push((*turn, item.id, 0)),
                 Event::ItemCompleted { turn, item } => {
                     self.shown.retain(|known| (known.0, known.1) != (*turn, item.id));
                 }
@@ -427,6 +488,7 @@ impl Reader {
                         self.turn = None;
                     }
                     self.shown.clear();
+                    self.blind = false;
                 }
                 _ => {}
             },

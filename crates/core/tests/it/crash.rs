@@ -119,7 +119,7 @@ async fn check(place: &Path, step: u32) {
         finish(&hub, &thread, &lines, step).await;
         let at = read(&thread).await.at;
         let stored = hub
-            .backlog(&thread, bobbin_model::Seq(1), |_, _| 0)
+            .backlog(&thread, bobbin_model::Seq(1), |_, _| Some(0))
             .await
             .unwrap();
         let bobbin_core::Backlog::Frames { frames, .. } = stored else {

@@ -58,7 +58,7 @@ async fn an_answer_comes_before_its_events_and_events_after_their_commit() {
         );
         let mut reader = LogReader::at(&thread, seq);
         let frames = reader.until_event("turnEnded").await;
-        let stored = hub.backlog(&thread, seq, |_, _| 0).await.unwrap();
+        let stored = hub.backlog(&thread, seq, |_, _| Some(0)).await.unwrap();
         let Backlog::Frames { frames: stored, .. } = stored else {
             panic!("too far")
         };
@@ -273,7 +273,8 @@ async fn a_reader_that_fell_out_of_memory_gets_events_from_the_store_and_open_te
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let Backlog::Frames { frames, next } = hub.backlog(&thread, begun.seq, |_, _| 0).await.unwrap() else {
+    let Backlog::Frames { frames, next } = hub.backlog(&thread, begun.seq, |_, _| Some(0)).await.unwrap()
+    else {
         panic!("too far");
     };
     let seqs: Vec<_> = frames.iter().map(|frame| (frame.seq.0, kind_of(frame))).collect();

@@ -13,6 +13,7 @@ use bobbin_wire::method::notification as method;
 use serde::Serialize;
 
 use crate::convert::{self, ToolExecutions};
+use crate::cursor;
 
 /// What of a client its notifications depend on; one encoding is kept for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,8 @@ pub(crate) struct Kind {
 
 /// Whether notifications of a Thread's events carry `seq`: only to clients that declared `eventCursors`.
 ///
-/// All notifications of one frame carry the same number.
+/// A number on the wire is the frame's Seq and the message's place in it, so that a client may stop between
+/// any two messages and be given the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbers {
     Shown,
@@ -44,9 +46,10 @@ impl Kind {
         tool_executions | numbers
     }
 
-    fn seq(self, frame: &Frame) -> Option<u64> {
+    /// Returns the number of a frame's message at `place`.
+    fn seq(self, frame: &Frame, place: usize) -> Option<u64> {
         match self.numbers {
-            Numbers::Shown => Some(frame.seq.0),
+            Numbers::Shown => Some(cursor::number(frame, place)),
             Numbers::Hidden => None,
         }
     }
@@ -56,7 +59,7 @@ impl Kind {
 pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
     let mut messages = Vec::new();
     let thread_id = frame.thread.to_string();
-    let seq = kind.seq(frame);
+    let seq = kind.seq(frame, 0);
     match &frame.body {
         FrameBody::Delta(delta) => messages.push(turn::delta(thread_id, delta, seq)),
         FrameBody::Notice(Notice::RuntimeChanged(runtime)) => {
@@ -68,6 +71,10 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             };
             messages.push(message(method::THREAD_RUNTIME_CHANGED, &params));
         }
+        FrameBody::Notice(Notice::Synced) => messages.extend(seq.map(|seq| {
+            let params = wire::ThreadSyncedNotification { thread_id, seq };
+            message(method::THREAD_SYNCED, &params)
+        })),
         FrameBody::Recorded(event) => match &**event {
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }

@@ -13,7 +13,9 @@ use crate::convert;
 
 /// Encodes an event of a Turn.
 pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<WireMessage>) {
-    let (thread, seq) = (&frame.thread, kind.seq(frame));
+    let thread = &frame.thread;
+    // Of the message that is pushed next.
+    let seq = kind.seq(frame, out.len());
     match event {
         Event::TurnStarted {
             turn,
@@ -59,6 +61,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
         }
         Event::ItemAdded { turn, item } if kind.tool_executions.shows(item) => {
             out.push(of_item(seq, method::ITEM_STARTED, thread, *turn, &begun(item)));
+            let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, method::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::ApprovalOpened { item, approval } => {
@@ -69,11 +72,14 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 approval.turn,
                 &begun(item),
             ));
+            let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, method::ITEM_COMPLETED, thread, approval.turn, item));
         }
         Event::ApprovalResolved { turn, item, .. } => {
             out.push(of_item(seq, method::ITEM_STARTED, thread, *turn, &begun(item)));
+            let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, method::ITEM_APPROVAL_RESOLVED, thread, *turn, item));
+            let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, method::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::UsageAdded {
@@ -197,7 +203,7 @@ fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -
 }
 
 fn of_end(frame: &Frame, outcome: &Outcome, kind: Kind) -> Option<WireMessage> {
-    let (thread, seq) = (&frame.thread, kind.seq(frame));
+    let (thread, seq) = (&frame.thread, kind.seq(frame, 0));
     let View::Turn(turn) = &frame.view else {
         tracing::error!(%thread, "the end of a turn has no turn to show");
         return None;

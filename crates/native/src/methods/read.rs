@@ -7,6 +7,7 @@ use bobbin_wire::{Nullable, RpcError};
 
 use super::{Client, fail, handle, params, refuse};
 use crate::convert;
+use crate::cursor;
 
 pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadListParams>(request, responder) else {
@@ -58,6 +59,7 @@ pub(super) async fn read(client: &Client, request: &CallContext, responder: Resp
     reads.spawn(async move {
         let answer = async {
             let snapshot = client.hub.snapshot(&thread).await?;
+            let at = snapshot.at;
             let turns = if params.include_turns {
                 Some(turns(&client, &snapshot).await?)
             } else {
@@ -72,7 +74,7 @@ pub(super) async fn read(client: &Client, request: &CallContext, responder: Resp
             Ok::<_, CoreError>(wire::ThreadReadResult {
                 thread,
                 turn_page: None,
-                seq: None,
+                seq: client.native.numbers().then(|| cursor::behind(at)),
             })
         };
         match answer.await {

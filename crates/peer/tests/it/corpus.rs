@@ -1,5 +1,6 @@
 //! The kept corpus of the fuzz targets, replayed: what was found once stays found.
 
+#[expect(unreachable_pub, reason = "public where the fuzz targets call it")]
 #[path = "../../../../fuzz/src/lib.rs"]
 mod targets;
 

@@ -183,7 +183,7 @@ methods! {
         ITEM_USAGE_DELTA = "item/usage/delta", Now, UsageDeltaNotification;
 
         /// The server did something to a conversation.
-        SYSTEM_EVENT = "system/event", Later, SystemEventNotification;
+        SYSTEM_EVENT = "system/event", Now, SystemEventNotification;
         /// A job that the server ran has ended.
         SYSTEM_JOB_RESULT = "system/jobResult", Later, JobResultNotification;
         /// How far the subagents of a Turn are.
