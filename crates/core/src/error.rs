@@ -14,6 +14,9 @@ pub enum CoreError {
     /// The store failed; nothing of the command is recorded.
     #[error("the change could not be stored")]
     Store(#[source] Arc<StoreError>),
+    /// The same named request is being carried out; its answer is there in a moment.
+    #[error("the same request is being carried out; repeat it in a moment")]
+    Busy,
     /// The server is going down.
     #[error("the server is shutting down; connect again in a moment")]
     Stopping,

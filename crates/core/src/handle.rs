@@ -14,6 +14,7 @@ use bobbin_model::{
 };
 use tokio::sync::mpsc;
 
+use crate::Once;
 use crate::engine::Answer;
 use crate::{CoreError, Frame, Log};
 
@@ -71,6 +72,13 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<Enqueued>,
     },
+    /// Carry a command out unless it was carried out under this name before; then answer as before.
+    Once {
+        /// The name.
+        once: Once,
+        /// What to do.
+        command: Box<Command>,
+    },
     /// Take an input out of the queue.
     Unqueue {
         /// The entry.
@@ -118,6 +126,7 @@ impl Command {
             Self::Resume { reply, .. } => reply(Err(error)),
             Self::Read { reply } => reply(Err(error)),
             Self::StartTurn { reply, .. } => reply(Err(error)),
+            Self::Once { command, .. } => command.refuse(error),
             Self::Enqueue { reply, .. } => reply(Err(error)),
             Self::Unqueue { reply, .. } => reply(Err(error)),
         }

@@ -3,7 +3,7 @@
 //! Owns the map of live Threads and joins every owner task. The map's mutex is held for look-ups only;
 //! a Thread that several clients ask for at once is loaded once. Memory follows live Threads.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use crate::engine::Engine;
 use crate::handle::{Reply, Shared, Snapshot};
 use crate::owner::Owner;
-use crate::{Clock, Command, CoreError, Frame, Ids, Log, Settings, ThreadHandle};
+use crate::{Clock, Command, CoreError, Frame, Ids, Log, Once, Settings, ThreadHandle};
 
 type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 
@@ -43,6 +43,8 @@ pub struct Hub {
     owners: TaskTracker,
     /// Number of the newest owner of any Thread.
     last_owner: AtomicU64,
+    /// Names of the Threads being started; at most what clients have in flight.
+    starting: Mutex<HashSet<String>>,
 }
 
 /// Figures of the core, for `server/stats`.
@@ -82,6 +84,7 @@ impl Hub {
             everyone,
             owners: TaskTracker::new(),
             last_owner: AtomicU64::new(0),
+            starting: Mutex::default(),
         })
     }
 
@@ -181,8 +184,52 @@ impl Hub {
         Ok(handle)
     }
 
+    /// Looks up what a named request did: about a Thread, or (`None`) making one.
+    ///
+    /// # Errors
+    /// [`Refusal::RequestIdReused`], [`CoreError::Store`].
+    pub async fn carried_out(
+        &self,
+        about: Option<&ThreadId>,
+        once: &Once,
+    ) -> Result<Option<ThreadId>, CoreError> {
+        match self.store.request(about, &once.id).await? {
+            None => Ok(None),
+            Some(known) if known.body == once.body => Ok(Some(known.thread)),
+            Some(_) => Err(Refusal::RequestIdReused(once.id.clone()).into()),
+        }
+    }
+
+    /// Starts a Thread unless that was done under this name before; then answers with that Thread.
+    pub async fn start_thread_once(self: &Arc<Self>, wish: NewThread, once: Once, reply: Reply<Snapshot>) {
+        if !self.starting.lock().insert(once.id.clone()) {
+            return reply(Err(CoreError::Busy));
+        }
+        let (hub, id) = (self.clone(), once.id.clone());
+        let reply: Reply<Snapshot> = Box::new(move |started| {
+            hub.starting.lock().remove(&id);
+            reply(started);
+        });
+        let known = async {
+            let Some(thread) = self.carried_out(None, &once).await? else {
+                return Ok(None);
+            };
+            let handle = self.thread(&thread).await?;
+            self.snapshot(&handle).await.map(Some)
+        };
+        match known.await {
+            Ok(None) => self.start(wish, Some(once), reply),
+            Ok(Some(snapshot)) => reply(Ok(snapshot)),
+            Err(error) => reply(Err(error)),
+        }
+    }
+
     /// Starts a Thread. The reply is called before anybody can see `thread/started`.
-    pub fn start_thread(self: &Arc<Self>, mut wish: NewThread, reply: Reply<Snapshot>) {
+    pub fn start_thread(self: &Arc<Self>, wish: NewThread, reply: Reply<Snapshot>) {
+        self.start(wish, None, reply);
+    }
+
+    fn start(self: &Arc<Self>, mut wish: NewThread, once: Option<Once>, reply: Reply<Snapshot>) {
         if self.stopping.is_cancelled() {
             return reply(Err(CoreError::Stopping));
         }
@@ -202,7 +249,8 @@ impl Hub {
         };
         let state = bobbin_model::ThreadState::new((**thread).clone());
         let id = state.header.id.clone();
-        let (owner, handle) = Owner::new(self.clone(), state, Seq(0));
+        let (mut owner, handle) = Owner::new(self.clone(), state, Seq(0));
+        owner.once = once;
         self.live
             .lock()
             .insert(id, Arc::new(OnceCell::new_with(Some(handle))));

@@ -47,6 +47,7 @@ pub(crate) fn sentence(error: &CoreError) -> String {
             tracing::error!(error = %source, "the store could not do what was asked");
             "the store could not do what was asked; nothing was changed".to_owned()
         }
+        CoreError::Busy => "the same request is being carried out".to_owned(),
         CoreError::Stopping => "the server is shutting down".to_owned(),
     }
 }

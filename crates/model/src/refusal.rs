@@ -39,6 +39,9 @@ pub enum Refusal {
     /// The Approval was never opened or is settled.
     #[error("approval {0} is not open")]
     ApprovalNotOpen(ApprovalId),
+    /// A client used one name for two different requests.
+    #[error("the request id {0:?} was used for another request")]
+    RequestIdReused(String),
     /// The wish itself breaks a rule; the text says which and is fit for the user.
     #[error("{0}")]
     Invalid(String),

@@ -25,7 +25,7 @@ use crate::methods::{self, Client};
 /// Requests of one connection that may be unanswered at once (01 §11).
 const MAX_IN_FLIGHT: usize = 32;
 /// What an overloaded client is told to wait.
-const RETRY_AFTER_MS: u64 = 250;
+pub(crate) const RETRY_AFTER_MS: u64 = 250;
 /// How long requests that were read before the end of input have to be answered.
 const DRAIN: Duration = Duration::from_secs(5);
 /// How long a write may stand still.
@@ -223,6 +223,7 @@ impl Connection {
                 session: session.clone(),
                 peer: self.peer.clone(),
                 reads: self.parts.reads.clone(),
+                once: None,
             }),
         }
     }

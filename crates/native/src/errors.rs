@@ -5,6 +5,8 @@ use bobbin_model::Refusal;
 use bobbin_peer::ErrorObject;
 use bobbin_wire::RpcError;
 
+use crate::connection::RETRY_AFTER_MS;
+
 /// Returns the wire's error for an error of the core. What went wrong inside goes to the log.
 pub(crate) fn of(error: &CoreError) -> RpcError {
     match error {
@@ -26,6 +28,7 @@ pub(crate) fn of(error: &CoreError) -> RpcError {
                 }
             })
         }
+        CoreError::Busy => RpcError::overloaded(RETRY_AFTER_MS),
         CoreError::Stopping => {
             RpcError::internal_error("The server is shutting down; reconnect in a moment.")
         }
@@ -42,6 +45,7 @@ fn of_refusal(refusal: &Refusal) -> RpcError {
         // A borrowed code, as clients know it (01 §10.2).
         Refusal::QueuedInputNotFound(id) => RpcError::thread_not_found(id.as_str()),
         Refusal::QueueFull(_) => RpcError::internal_error(sentence(refusal)).with_reason("queueFull"),
+        Refusal::RequestIdReused(_) => RpcError::client_request_id_reused(),
         Refusal::ApprovalNotOpen(_) => RpcError::internal_error(sentence(refusal)),
         Refusal::Invalid(detail) => RpcError::invalid_params(detail.clone()),
     }

@@ -20,4 +20,4 @@ pub use filter::ListFilter;
 pub use open::{Durability, Options};
 pub use sqlite::SqliteStore;
 pub use store::{LoadedThread, Receipt, Store, StoreStats, ThreadSummary};
-pub use write::{Step, StepObserver, StoredEvent, Summary, TextPart, Write};
+pub use write::{KnownRequest, NamedRequest, Step, StepObserver, StoredEvent, Summary, TextPart, Write};

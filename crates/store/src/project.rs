@@ -6,10 +6,12 @@ use bobbin_model::{
 use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteArguments;
 
-use crate::write::{StoredEvent, Summary, TextPart, Write, json};
+use crate::write::{NamedRequest, StoredEvent, Summary, TextPart, Write, json};
 
 type Query = sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments>;
 
+/// How long a named request is known, in milliseconds: a week, longer than anybody retries.
+const REQUEST_MEMORY: i64 = 7 * 24 * 3600 * 1000;
 /// Events per INSERT: many rows a statement cost about a tenth of one each (measured).
 const ROWS_PER_STATEMENT: usize = 64;
 
@@ -34,7 +36,40 @@ pub(crate) async fn apply(connection: &mut SqliteConnection, write: &Write) -> R
             .execute(&mut *connection)
             .await?;
     }
+    if let Some(request) = &write.request {
+        insert_request(connection, write, request).await?;
+    }
     update_thread(connection, thread, &write.state, write.head_seq).await
+}
+
+async fn insert_request(
+    connection: &mut SqliteConnection,
+    write: &Write,
+    request: &NamedRequest,
+) -> Result<(), sqlx::Error> {
+    let old =
+        sqlx::query("DELETE FROM request WHERE at < ?").bind(request.at.0.saturating_sub(REQUEST_MEMORY));
+    run(connection, old).await?;
+    let makes_a_thread = write
+        .events
+        .iter()
+        .any(|stored| matches!(*stored.event, Event::ThreadStarted { .. }));
+    let thread = write.thread.as_str().to_owned();
+    let scope = if makes_a_thread {
+        String::new()
+    } else {
+        thread.clone()
+    };
+    let insert = sqlx::query(
+        "INSERT INTO request (scope, request_id, body, thread_id, seq, at) VALUES (?, ?, ?, ?, ?, ?)",
+    )
+    .bind(scope)
+    .bind(request.id.clone())
+    .bind(request.body.clone())
+    .bind(thread)
+    .bind(write.events.first().map(|stored| number(stored.seq)))
+    .bind(request.at.0);
+    run(connection, insert).await
 }
 
 async fn insert_events(

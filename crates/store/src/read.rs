@@ -8,7 +8,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 use crate::project::number;
 use crate::row::{EventRow, ThreadRow, TurnRow};
 use crate::write::json;
-use crate::{ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary};
+use crate::{KnownRequest, ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary};
 
 type Read<T> = Result<T, StoreError>;
 
@@ -295,4 +295,18 @@ pub(crate) async fn is_remembered(pool: &SqlitePool, scope: &Scope) -> Read<bool
             .fetch_optional(pool)
             .await?;
     Ok(row.is_some())
+}
+
+pub(crate) async fn request(pool: &SqlitePool, scope: &str, id: &str) -> Read<Option<KnownRequest>> {
+    let row: Option<(String, String, Option<i64>)> =
+        sqlx::query_as("SELECT body, thread_id, seq FROM request WHERE scope = ? AND request_id = ?")
+            .bind(scope.to_owned())
+            .bind(id.to_owned())
+            .fetch_optional(pool)
+            .await?;
+    Ok(row.map(|(body, thread, seq)| KnownRequest {
+        body,
+        thread: ThreadId::new(thread),
+        seq: seq.and_then(|seq| u64::try_from(seq).ok()).map(Seq),
+    }))
 }

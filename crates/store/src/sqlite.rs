@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 
 use crate::writer::{Counters, Order, QUEUE, Writer};
 use crate::{
-    ListFilter, LoadedThread, Options, Receipt, Store, StoreError, StoreStats, StoredEvent, ThreadSummary,
-    Write, open, read,
+    KnownRequest, ListFilter, LoadedThread, Options, Receipt, Store, StoreError, StoreStats, StoredEvent,
+    ThreadSummary, Write, open, read,
 };
 
 /// One database file. Owns the writer's task; [`Store::close`] joins it.
@@ -144,6 +144,16 @@ impl Store for SqliteStore {
     fn is_remembered(&self, scope: &Scope) -> BoxFuture<'_, Result<bool, StoreError>> {
         let scope = scope.clone();
         async move { read::is_remembered(&self.readers, &scope).await }.boxed()
+    }
+
+    fn request(
+        &self,
+        about: Option<&ThreadId>,
+        id: &str,
+    ) -> BoxFuture<'_, Result<Option<KnownRequest>, StoreError>> {
+        let scope = about.map_or_else(String::new, |thread| thread.as_str().to_owned());
+        let id = id.to_owned();
+        async move { read::request(&self.readers, &scope, &id).await }.boxed()
     }
 
     fn stats(&self) -> StoreStats {

@@ -8,7 +8,7 @@ use bobbin_model::{Runtime, Scope, Seq, ThreadHeader, ThreadId, ThreadState, Tur
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
-use crate::{ListFilter, StoreError, StoredEvent, Write};
+use crate::{KnownRequest, ListFilter, StoreError, StoredEvent, Write};
 
 /// A future of a store's answer.
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -42,6 +42,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether an operation was accepted for ever.
     fn is_remembered(&self, scope: &Scope) -> Answer<'_, bool>;
+
+    /// Looks a named request up: about a Thread, or (`None`) one that made a Thread.
+    fn request(&self, about: Option<&ThreadId>, id: &str) -> Answer<'_, Option<KnownRequest>>;
 
     /// Returns figures.
     fn stats(&self) -> StoreStats;

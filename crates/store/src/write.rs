@@ -45,6 +45,30 @@ pub struct Write {
     pub text: Vec<TextPart>,
     /// An operation accepted for ever.
     pub remember: Option<Scope>,
+    /// The named request that this carries out.
+    pub request: Option<NamedRequest>,
+}
+
+/// A request that its client named, so that repeating it is safe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedRequest {
+    /// The name.
+    pub id: String,
+    /// Digest of what was asked.
+    pub body: String,
+    /// When it was carried out.
+    pub at: UnixMillis,
+}
+
+/// What is known of a request that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownRequest {
+    /// Digest of what was asked.
+    pub body: String,
+    /// The Thread it was about, or that it made.
+    pub thread: ThreadId,
+    /// The first event it caused.
+    pub seq: Option<Seq>,
 }
 
 /// A Thread's row as far as events change it.

@@ -1,5 +1,6 @@
 //! Commands from clients: decide, record, answer.
 
+use bobbin_model::state::StatusChange;
 use bobbin_model::{Event, Refusal};
 
 use super::Owner;
@@ -16,10 +17,13 @@ impl Owner {
                 self.change(self.state.decide_rename(&display_name), reply).await
             }
             Command::Status { change, reply } => {
-                if change == bobbin_model::state::StatusChange::Archive {
-                    self.cancel_turn(BY_CALLER, Effect::default()).await?;
+                let mut staged = Staged::default();
+                if change == StatusChange::Archive {
+                    staged.append(self.stage(self.state.decide_cancel(BY_CALLER, now)));
                 }
-                self.change(Ok(self.state.decide_status(change)), reply).await
+                staged.append(self.stage(self.state.decide_status(change)));
+                self.commit(staged, Effect::answer(Box::new(reply))).await?;
+                self.stop_engine().await
             }
             Command::Configure { config, reply } => {
                 self.change(Ok(self.state.decide_configure(config)), reply).await
@@ -44,6 +48,7 @@ impl Owner {
             }
             Command::StartTurn { wish, reply } => {
                 if self.hub.stopping.is_cancelled() {
+                    self.once = None;
                     reply(Err(CoreError::Stopping));
                     return Ok(());
                 }
@@ -54,6 +59,7 @@ impl Owner {
             }
             Command::Enqueue { wish, reply } => {
                 if self.hub.stopping.is_cancelled() {
+                    self.once = None;
                     reply(Err(CoreError::Stopping));
                     return Ok(());
                 }
@@ -85,6 +91,8 @@ impl Owner {
                 Err(refusal) => self.refuse(refusal, reply).await,
             },
             Command::Answer { answer, reply } => self.answer(answer, reply).await,
+            // Names do not nest; the outer one has been looked up.
+            Command::Once { command, .. } => Box::pin(self.command(*command)).await,
             Command::Delete { reply } => {
                 self.delete = Some(reply);
                 self.cancel_turn(BY_CALLER, Effect::default()).await
@@ -111,6 +119,8 @@ impl Owner {
         let answer = Effect::answer(Box::new(move |done| {
             reply(Err(done.err().unwrap_or(CoreError::Refused(refusal))));
         }));
+        // What was refused was not carried out, and is decided anew when it is repeated.
+        self.once = None;
         self.commit(Staged::default(), answer).await
     }
 

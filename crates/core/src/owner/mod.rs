@@ -10,6 +10,7 @@
 
 mod approval;
 mod command;
+mod once;
 mod record;
 mod run;
 mod weight;
@@ -30,7 +31,7 @@ use tokio::time::Instant;
 use crate::engine::EngineWish;
 use crate::handle::{Reply, Shared, Snapshot};
 use crate::hub::Hub;
-use crate::{Command, CoreError, Ended, Frame, Log, ThreadHandle};
+use crate::{Command, CoreError, Ended, Frame, Log, Once, ThreadHandle};
 
 use record::{After, Commit, Effect, Unstored};
 use run::{Ran, Run};
@@ -68,6 +69,8 @@ pub(crate) struct Owner {
     askers: HashMap<ApprovalId, Vec<oneshot::Sender<Decision>>>,
     /// Tells this owner's writes from those of others of the same Thread.
     number: u64,
+    /// The named request at work, until a commit takes its name along.
+    pub(crate) once: Option<Once>,
     /// Who wants the Thread gone, once its Turn has ended.
     delete: Option<Reply<()>>,
     /// Since when nothing happens.
@@ -106,6 +109,7 @@ impl Owner {
             run: None,
             askers: HashMap::new(),
             number,
+            once: None,
             delete: None,
             idle_since: Instant::now(),
         };
@@ -176,6 +180,7 @@ impl Owner {
             }
             match next {
                 Next::Committed(done) => self.committed(done)?,
+                Next::Command(Command::Once { once, command }) => self.once(once, *command).await?,
                 Next::Command(command) => self.command(command).await?,
                 Next::Wishes => {
                     for (turn, wish) in batch.drain(..) {

@@ -7,7 +7,7 @@ use std::future::pending;
 use std::sync::Arc;
 
 use bobbin_model::{ApprovalId, Decision, Delta, DeltaChannel, Event, ItemId, Scope, Seq, Turn, TurnId};
-use bobbin_store::{Receipt, StoredEvent, Summary, TextPart, Write};
+use bobbin_store::{NamedRequest, Receipt, StoredEvent, Summary, TextPart, Write};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -86,9 +86,28 @@ pub(super) struct Commit {
     receipt: Option<Receipt>,
     answer: Option<Answering>,
     after: Vec<After>,
+    /// Name of the request it carries out.
+    request: Option<String>,
 }
 
 impl Commit {
+    /// A commit that nobody is shown or told of.
+    pub(super) fn unseen(receipt: Receipt, ceiling: Seq, request: Option<String>) -> Self {
+        Self {
+            first: None,
+            ceiling,
+            receipt: Some(receipt),
+            answer: None,
+            after: vec![],
+            request,
+        }
+    }
+
+    /// Whether it carries out the request of this name.
+    pub(super) fn is_of(&self, id: &str) -> bool {
+        self.request.as_deref() == Some(id)
+    }
+
     pub(super) fn fail(self, error: &CoreError) {
         if let Some(answer) = self.answer {
             answer(Err(error.clone()));
@@ -163,6 +182,7 @@ impl Owner {
     /// Sends staged events to the store. Without events, the effect waits for the commits before it.
     pub(super) async fn commit(&mut self, staged: Staged, effect: Effect) -> Result<(), CoreError> {
         let first = staged.first();
+        let request = first.and_then(|_| self.once.as_ref().map(|once| once.id.clone()));
         let receipt = match first {
             None => None,
             Some(_) => Some(self.submit(staged.events, Vec::new(), effect.remember).await?),
@@ -173,6 +193,7 @@ impl Owner {
             receipt,
             answer: effect.answer,
             after: effect.after,
+            request,
         };
         if commit.receipt.is_none() && self.commits.is_empty() {
             self.finish_commit(commit);
@@ -280,23 +301,25 @@ impl Owner {
             .collect();
         let receipt = self.submit(Vec::new(), text, None).await?;
         let ceiling = self.next_ceiling();
-        self.commits.push_back(Commit {
-            first: None,
-            ceiling,
-            receipt: Some(receipt),
-            answer: None,
-            after: vec![],
-        });
+        self.commits.push_back(Commit::unseen(receipt, ceiling, None));
         Ok(())
     }
 
     /// `&mut`, as everything that waits here: what the owner holds may not be looked at from two threads.
-    async fn submit(
+    pub(super) async fn submit(
         &mut self,
         events: Vec<StoredEvent>,
         text: Vec<TextPart>,
         remember: Option<Scope>,
     ) -> Result<Receipt, CoreError> {
+        let at = self.now();
+        // Text alone carries nothing out.
+        let once = if text.is_empty() { self.once.take() } else { None };
+        let request = once.map(|once| NamedRequest {
+            id: once.id,
+            body: once.body,
+            at,
+        });
         let write = Write {
             thread: self.state.header.id.clone(),
             owner: self.number,
@@ -305,6 +328,7 @@ impl Owner {
             head_seq: self.next_ceiling(),
             text,
             remember,
+            request,
         };
         Ok(self.hub.store.submit(write).await?)
     }

@@ -68,6 +68,7 @@ async fn leave_behind(
         events: stored,
         text: vec![],
         remember: None,
+        request: None,
     };
     store.submit(write).await.unwrap().await.unwrap();
     store.close().await;

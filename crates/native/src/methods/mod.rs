@@ -13,11 +13,12 @@ mod turn;
 
 use std::sync::Arc;
 
-use bobbin_core::{CoreError, Hub, ThreadHandle};
+use bobbin_core::{Command, CoreError, Hub, Once, ThreadHandle};
 use bobbin_model::ThreadId;
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
 use bobbin_session::Session;
-use bobbin_wire::{RpcError, decode, method::request as method};
+use bobbin_wire::{ClientRequestId, RpcError, decode, method::request as method};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio_util::task::TaskTracker;
 
@@ -32,13 +33,47 @@ pub(crate) struct Client {
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
     pub(crate) reads: TaskTracker,
+    /// The client's name for the request at hand.
+    pub(crate) once: Option<Once>,
+}
+
+impl Client {
+    /// Hands a command over, under the request's name if it has one.
+    async fn command(&self, thread: &ThreadHandle, command: Command) {
+        let command = match self.once.clone() {
+            Some(once) => Command::Once {
+                once,
+                command: Box::new(command),
+            },
+            None => command,
+        };
+        thread.send(command).await;
+    }
+}
+
+/// Returns the client's name for a request.
+fn named(request: &CallContext) -> Option<Once> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Named {
+        client_request_id: Option<ClientRequestId>,
+    }
+    let params = request.params.as_deref()?.get();
+    // What is wrong with the params is told by those who decode them whole.
+    let id = serde_json::from_str::<Named>(params).ok()?.client_request_id?;
+    Some(Once::new(id.as_str(), &request.method, params))
 }
 
 /// Serves one request.
 pub(crate) async fn request(client: &Client, request: CallContext, responder: Responder) {
+    let named = named(&request).map(|once| Client {
+        once: Some(once),
+        ..client.clone()
+    });
+    let client = named.as_ref().unwrap_or(client);
     let name = request.method.clone();
     match &*name {
-        method::THREAD_START => thread::start(client, &request, responder),
+        method::THREAD_START => thread::start(client, &request, responder).await,
         method::THREAD_RESUME => thread::resume(client, &request, responder).await,
         method::THREAD_RENAME => thread::rename(client, &request, responder).await,
         method::THREAD_PAUSE => thread::pause(client, &request, responder).await,

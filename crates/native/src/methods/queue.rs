@@ -45,7 +45,7 @@ pub(super) async fn enqueue(client: &Client, request: &CallContext, responder: R
         channel: Some(client.native.channels().of(thread.id())),
         features: client.native.features(),
     };
-    thread.send(Command::Enqueue { wish, reply }).await;
+    client.command(&thread, Command::Enqueue { wish, reply }).await;
 }
 
 pub(super) async fn remove(client: &Client, request: &CallContext, responder: Responder) {
@@ -70,5 +70,5 @@ pub(super) async fn remove(client: &Client, request: &CallContext, responder: Re
         Err(error) => fail(responder, &error),
     });
     let id = QueuedInputId::new(params.queued_input_id);
-    thread.send(Command::Unqueue { id, reply }).await;
+    client.command(&thread, Command::Unqueue { id, reply }).await;
 }

@@ -1,8 +1,8 @@
 //! The life of a Thread: start, resume, rename, pause, archive, delete, configuration.
 
-use bobbin_core::{Command, Reply};
+use bobbin_core::{Command, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
-use bobbin_model::{HistoryMode, Identity, Mode};
+use bobbin_model::{HistoryMode, Identity, Mode, ThreadId};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
@@ -11,7 +11,7 @@ use bobbin_wire::RpcError;
 use super::{Client, fail, handle, params, refuse};
 use crate::convert;
 
-pub(super) fn start(client: &Client, request: &CallContext, responder: Responder) {
+pub(super) async fn start(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadStartParams>(request, responder) else {
         return;
     };
@@ -39,23 +39,24 @@ pub(super) fn start(client: &Client, request: &CallContext, responder: Responder
         display_name: params.display_name,
     };
     let native = client.native.clone();
-    client.hub.start_thread(
-        wish,
-        Box::new(move |started| match started {
-            Ok(snapshot) => {
-                let header = &snapshot.state.header;
-                native
-                    .channels()
-                    .started(header.id.clone(), header.origin_channel.clone());
-                let thread = wire::Thread {
-                    turns: Some(Vec::new()),
-                    ..convert::thread(&snapshot.state)
-                };
-                responder.ok(wire::ThreadResult { thread });
-            }
-            Err(error) => fail(responder, &error),
-        }),
-    );
+    let reply: Reply<Snapshot> = Box::new(move |started| match started {
+        Ok(snapshot) => {
+            let header = &snapshot.state.header;
+            native
+                .channels()
+                .started(header.id.clone(), header.origin_channel.clone());
+            let thread = wire::Thread {
+                turns: Some(Vec::new()),
+                ..convert::thread(&snapshot.state)
+            };
+            responder.ok(wire::ThreadResult { thread });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    match client.once.clone() {
+        Some(once) => client.hub.start_thread_once(wish, once, reply).await,
+        None => client.hub.start_thread(wish, reply),
+    }
 }
 
 pub(super) async fn resume(client: &Client, request: &CallContext, responder: Responder) {
@@ -81,7 +82,7 @@ pub(super) async fn resume(client: &Client, request: &CallContext, responder: Re
         Err(error) => fail(responder, &error),
     });
     let by = client.native.name().to_owned();
-    thread.send(Command::Resume { by, reply }).await;
+    client.command(&thread, Command::Resume { by, reply }).await;
 }
 
 pub(super) async fn rename(client: &Client, request: &CallContext, responder: Responder) {
@@ -166,6 +167,13 @@ pub(super) async fn change(
     responder: Responder,
     command: impl FnOnce(Reply<()>) -> Command,
 ) {
+    let id = ThreadId::new(thread);
+    if let Some(once) = &client.once
+        && let Ok(Some(_)) = client.hub.carried_out(Some(&id), once).await
+    {
+        // Done before, whatever has become of the Thread since.
+        return responder.ok(wire::EmptyResult {});
+    }
     let Some((thread, responder)) = handle(client, thread, responder).await else {
         return;
     };
@@ -173,7 +181,7 @@ pub(super) async fn change(
         Ok(()) => responder.ok(wire::EmptyResult {}),
         Err(error) => fail(responder, &error),
     });
-    thread.send(command(reply)).await;
+    client.command(&thread, command(reply)).await;
 }
 
 fn mode_of(mode: &str) -> Result<Mode, RpcError> {

@@ -48,7 +48,7 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
         }
         Err(error) => fail(responder, &error),
     });
-    thread.send(Command::StartTurn { wish, reply }).await;
+    client.command(&thread, Command::StartTurn { wish, reply }).await;
 }
 
 pub(super) async fn interrupt(client: &Client, request: &CallContext, responder: Responder) {

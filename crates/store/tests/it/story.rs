@@ -82,6 +82,7 @@ impl<'a> Writer<'a> {
             head_seq: Seq(self.seq + 10),
             text,
             remember,
+            request: None,
         };
         self.store.submit(write).await?.await
     }
@@ -462,6 +463,7 @@ async fn writes_that_wait_together_are_committed_together() {
             head_seq: Seq(n + 2),
             text: vec![],
             remember: None,
+            request: None,
         };
         receipts.push(store.submit(write).await.unwrap());
     }
@@ -495,6 +497,7 @@ async fn what_an_owner_wrote_behind_a_failed_write_fails_too() {
             head_seq: Seq(seq),
             text: vec![],
             remember: None,
+            request: None,
         }
     };
     let taken = store.submit(write(1, 1, "a number that is taken")).await.unwrap();

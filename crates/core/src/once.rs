@@ -1,0 +1,41 @@
+//! Requests that a client names, so that repeating them is safe (design: exactly-once conversation).
+
+use uuid::Uuid;
+
+/// A client's name for a request, and what the request asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Once {
+    /// The name.
+    pub(crate) id: String,
+    /// Digest of what is asked.
+    pub(crate) body: String,
+}
+
+impl Once {
+    /// Names a request. `params` is its JSON text; how it is spaced and ordered does not matter.
+    pub fn new(id: impl Into<String>, method: &str, params: &str) -> Self {
+        let canonical = serde_json::from_str::<serde_json::Value>(params)
+            .map_or_else(|_| params.to_owned(), |value| value.to_string());
+        let asked = format!("{method}\n{canonical}");
+        Self {
+            id: id.into(),
+            body: Uuid::new_v5(&Uuid::NAMESPACE_OID, asked.as_bytes()).to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_of_what_is_asked_and_not_of_how_it_is_written() {
+        let one = Once::new("a", "turn/start", r#"{"x":1,"y":[2]}"#);
+        assert_eq!(one, Once::new("a", "turn/start", r#"{ "y": [2], "x": 1 }"#));
+        assert_ne!(one.body, Once::new("a", "turn/start", r#"{"x":1,"y":[3]}"#).body);
+        assert_ne!(
+            one.body,
+            Once::new("a", "turn/enqueue", r#"{"x":1,"y":[2]}"#).body
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! Named requests: carried out once, answered as often as they are repeated.
+
+use bobbin_model::{Event, Refusal, Seq, TokenUsage, Turn, TurnStatus};
+use bobbin_store::StoredEvent;
+
+use super::Owner;
+use super::record::{self, Effect, Staged};
+use crate::handle::{Enqueued, Resumed, StartedTurn, Unqueued};
+use crate::{Command, CoreError, Once};
+
+/// What a repeated request finds of what it caused the first time.
+enum Found {
+    /// It causes events, and these are the first of them.
+    Events(Seq, Vec<StoredEvent>),
+    /// It changed nothing.
+    Nothing,
+}
+
+impl Owner {
+    /// Carries a named command out, or answers it as before.
+    pub(super) async fn once(&mut self, once: Once, command: Command) -> Result<(), CoreError> {
+        if self.commits.iter().any(|commit| commit.is_of(&once.id)) {
+            // On its way to the disk: then it is found there.
+            self.drain_commits().await?;
+        }
+        let thread = self.state.header.id.clone();
+        match self.hub.store.request(Some(&thread), &once.id).await {
+            Err(error) => command.refuse(error.into()),
+            Ok(Some(known)) if known.body != once.body => {
+                command.refuse(Refusal::RequestIdReused(once.id).into());
+            }
+            Ok(Some(known)) => match self.found(known.seq).await {
+                Ok(found) => return self.answer_again(command, found).await,
+                Err(error) => command.refuse(error),
+            },
+            Ok(None) => {
+                self.once = Some(once);
+                self.command(command).await?;
+                return self.note_unchanged().await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records a named command that was granted and changed nothing.
+    async fn note_unchanged(&mut self) -> Result<(), CoreError> {
+        if self.once.is_none() {
+            return Ok(());
+        }
+        let id = self.once.as_ref().map(|once| once.id.clone());
+        let receipt = self.submit(Vec::new(), Vec::new(), None).await?;
+        self.commits
+            .push_back(record::Commit::unseen(receipt, self.ceiling, id));
+        Ok(())
+    }
+
+    async fn drain_commits(&mut self) -> Result<(), CoreError> {
+        while !self.commits.is_empty() {
+            let done = record::front(&mut self.commits).await;
+            self.committed(done)?;
+        }
+        Ok(())
+    }
+
+    async fn found(&mut self, seq: Option<Seq>) -> Result<Found, CoreError> {
+        let Some(seq) = seq else { return Ok(Found::Nothing) };
+        let id = self.state.header.id.clone();
+        // The second tells whether a queued input began at once.
+        let last = Seq(seq.0 + 2);
+        let events = self.hub.store.events(&id, seq.prev(), last, 2).await?;
+        Ok(Found::Events(seq, events))
+    }
+
+    async fn answer_again(&mut self, command: Command, found: Found) -> Result<(), CoreError> {
+        let answer: record::Answering = match (command, found) {
+            (Command::StartTurn { reply, .. }, Found::Events(seq, events)) => {
+                let Some(turn) = events.first().and_then(turn_of) else {
+                    return Ok(());
+                };
+                Box::new(move |done| reply(done.map(|()| StartedTurn { turn, seq })))
+            }
+            (Command::Enqueue { reply, .. }, Found::Events(seq, events)) => {
+                let Some((queue, entry)) = events.first().and_then(queue_of).and_then(|queue| {
+                    let entry = queue.last().cloned()?;
+                    Some((queue, entry))
+                }) else {
+                    return Ok(());
+                };
+                let started = events.get(1).and_then(turn_of).map(|turn| turn.id);
+                let enqueued = Enqueued {
+                    seq,
+                    started,
+                    entry,
+                    queue,
+                };
+                Box::new(move |done| reply(done.map(|()| enqueued)))
+            }
+            (Command::Unqueue { reply, .. }, Found::Events(seq, events)) => {
+                let queue = events.first().and_then(queue_of).unwrap_or_default();
+                Box::new(move |done| reply(done.map(|()| Unqueued { seq, queue })))
+            }
+            (Command::Resume { reply, .. }, Found::Events(first, _)) => {
+                let snapshot = self.snapshot();
+                Box::new(move |done| reply(done.map(|()| Resumed { first, snapshot })))
+            }
+            (
+                Command::Rename { reply, .. }
+                | Command::Status { reply, .. }
+                | Command::Configure { reply, .. }
+                | Command::SetMode { reply, .. }
+                | Command::Interrupt { reply, .. }
+                | Command::Answer { reply, .. }
+                | Command::Delete { reply },
+                _,
+            ) => Box::new(reply),
+            // Not named, or named for something else: carried out as it is.
+            (command, _) => return self.command(command).await,
+        };
+        self.commit(Staged::default(), Effect::answer(answer)).await
+    }
+}
+
+fn turn_of(stored: &StoredEvent) -> Option<Turn> {
+    match &*stored.event {
+        Event::TurnStarted {
+            turn, origin_channel, ..
+        } => Some(Turn {
+            id: *turn,
+            status: TurnStatus::Running,
+            items: Vec::new(),
+            started_at: stored.at,
+            completed_at: None,
+            usage: TokenUsage::default(),
+            error: None,
+            origin_channel: origin_channel.clone(),
+        }),
+        _ => None,
+    }
+}
+
+fn queue_of(stored: &StoredEvent) -> Option<Vec<bobbin_model::QueuedInput>> {
+    match &*stored.event {
+        Event::QueueChanged { queue } => Some(queue.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,148 @@
+//! Requests that their client named (`clientRequestId`): repeated, they are answered and not done again.
+
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::support::Server;
+
+fn input(text: &str) -> Value {
+    json!([{ "type": "text", "text": text }])
+}
+
+#[tokio::test]
+async fn a_thread_is_started_once() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let wish = json!({ "identity": { "channelName": "test" }, "clientRequestId": "one" });
+    let first = client.call("thread/start", wish.clone()).await;
+    let mut other = server.client().await;
+    assert_eq!(other.call("thread/start", wish).await, first);
+    let list = client
+        .call("thread/list", json!({ "identity": { "channelName": "test" } }))
+        .await;
+    assert_eq!(list["data"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_turn_is_started_once_even_across_a_restart() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let wish = json!({ "threadId": thread, "input": input("call brew"), "clientRequestId": "brew" });
+    let first = client.call("turn/start", wish.clone()).await;
+    client.wait_for("turn/completed").await;
+    let again = client.call("turn/start", wish.clone()).await;
+    assert_eq!(again, first);
+    // A connection that does not follow the Thread is shown the Turn it asks about.
+    let mut other = server.client().await;
+    assert_eq!(other.call("turn/start", wish.clone()).await, first);
+    let shown = other.until("turn/completed").await;
+    assert!(shown.iter().any(|message| message["method"] == "turn/started"));
+    server.hub.stop().await;
+    let hub = server.reopen().await;
+    let mut late = Client::ready(Server::link_to(hub.clone()), "late", json!({})).await;
+    assert_eq!(late.call("turn/start", wish).await, first);
+    let read = late
+        .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
+        .await;
+    assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
+    assert_eq!(server.engine.effects(), ["brew"]);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn an_input_is_queued_and_taken_back_once() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "hang").await;
+    let wish = json!({ "threadId": thread, "input": input("later"), "clientRequestId": "q" });
+    let first = client.call("turn/enqueue", wish.clone()).await;
+    assert_eq!(client.call("turn/enqueue", wish).await, first);
+    assert_eq!(first["queuedInputs"].as_array().unwrap().len(), 1);
+    let id = &first["queuedInput"]["id"];
+    let wish = json!({ "threadId": thread, "queuedInputId": id, "clientRequestId": "r" });
+    let first = client.call("turn/queue/remove", wish.clone()).await;
+    assert_eq!(client.call("turn/queue/remove", wish).await, first);
+}
+
+#[tokio::test]
+async fn changes_of_a_thread_are_made_once_and_not_again_after_others() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let rename =
+        |name: &str, id: &str| json!({ "threadId": thread, "displayName": name, "clientRequestId": id });
+    for (name, id) in [("Tea", "1"), ("Coffee", "2"), ("Tea", "1")] {
+        client.call("thread/rename", rename(name, id)).await;
+    }
+    let read = client.call("thread/read", json!({ "threadId": thread })).await;
+    assert_eq!(read["thread"]["displayName"], "Coffee");
+    // One that changed nothing counts as done too.
+    for (name, id) in [("Coffee", "3"), ("Cocoa", "4"), ("Coffee", "3")] {
+        client.call("thread/rename", rename(name, id)).await;
+    }
+    let read = client.call("thread/read", json!({ "threadId": thread })).await;
+    assert_eq!(read["thread"]["displayName"], "Cocoa");
+    for method in [
+        "thread/archive",
+        "thread/unarchive",
+        "thread/pause",
+        "thread/resume",
+        "thread/delete",
+    ] {
+        let wish = json!({ "threadId": thread, "clientRequestId": method });
+        let first = client.call(method, wish.clone()).await;
+        let again = client.call(method, wish).await;
+        if method != "thread/resume" {
+            assert_eq!(again, first, "{method}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stop_is_asked_for_once() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let turn = client.start_turn(&thread, "hang").await;
+    let wish = json!({ "threadId": thread, "turnId": turn, "clientRequestId": "stop" });
+    client.call("turn/interrupt", wish.clone()).await;
+    client.wait_for("turn/cancelled").await;
+    // Without the name it would be told that nothing runs.
+    client.call("turn/interrupt", wish).await;
+}
+
+#[tokio::test]
+async fn a_name_used_for_something_else_is_refused_and_nothing_is_done() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let rename = |name: &str| json!({ "threadId": thread, "displayName": name, "clientRequestId": "n" });
+    client.call("thread/rename", rename("Tea")).await;
+    let error = client.error("thread/rename", rename("Coffee")).await;
+    assert_eq!(
+        (&error["code"], &error["data"]["reason"]),
+        (&json!(-32602), &json!("clientRequestIdReused"))
+    );
+    let start = |channel: &str| json!({ "identity": { "channelName": channel }, "clientRequestId": "s" });
+    client.call("thread/start", start("a")).await;
+    let error = client.error("thread/start", start("b")).await;
+    assert_eq!(error["data"]["reason"], "clientRequestIdReused");
+}
+
+#[tokio::test]
+async fn what_was_refused_is_decided_anew() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "hang").await;
+    let wish = json!({ "threadId": thread, "input": input("say hi"), "clientRequestId": "hi" });
+    let error = client.error("turn/start", wish.clone()).await;
+    assert_eq!(error["code"], -32012);
+    let stop = json!({ "threadId": thread, "turnId": "" });
+    client.call("turn/interrupt", stop).await;
+    client.wait_for("turn/cancelled").await;
+    let started = client.call("turn/start", wish).await;
+    assert_eq!(started["turn"]["id"], "turn_002");
+}
