@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::engine::Engine;
 use crate::handle::{Reply, Shared, Snapshot};
-use crate::owner::Owner;
+use crate::owner::{Owner, weight_of_turn};
 use crate::{Clock, Command, CoreError, Frame, Ids, Log, Once, Settings, ThreadHandle};
 
 type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
@@ -27,7 +27,7 @@ type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 /// Turns read at once when a Thread is shown.
-const TURN_PAGE: u32 = 200;
+const TURN_PAGE: u32 = 16;
 
 /// The core of one workspace.
 pub struct Hub {
@@ -284,26 +284,41 @@ impl Hub {
         rx.await.unwrap_or(Err(CoreError::Stopping))
     }
 
-    /// Reads the finished Turns of a snapshot's Thread, oldest first.
+    /// Reads the newest finished Turns of a snapshot's Thread, oldest first: those before `before` (all, when
+    /// there is none), at most `limit`, and about `max_bytes` but never none. Returns whether there are more
+    /// before them.
     ///
     /// # Errors
     /// [`CoreError::Store`].
-    pub async fn turns_of(&self, snapshot: &Snapshot) -> Result<Vec<Turn>, CoreError> {
+    pub async fn turns_of(
+        &self,
+        snapshot: &Snapshot,
+        before: Option<TurnId>,
+        limit: usize,
+        max_bytes: usize,
+    ) -> Result<(Vec<Turn>, bool), CoreError> {
         let state = &snapshot.state;
-        let last = state
+        let end = state
             .live_turn()
-            .map_or(state.last_turn, |live| TurnId(live.0 - 1));
-        let mut turns: Vec<Turn> = Vec::new();
+            .unwrap_or(TurnId(state.last_turn.0.saturating_add(1)));
+        let mut next = before.map_or(end, |before| before.min(end));
+        // Newest first while collecting.
+        let (mut turns, mut bytes) = (Vec::new(), 0);
         loop {
-            let from = turns.last().map_or(TurnId(1), |turn| TurnId(turn.id.0 + 1));
-            if from > last {
-                return Ok(turns);
+            let page = self.turns_before(&state.header.id, next, TURN_PAGE).await?;
+            for turn in page.into_iter().rev() {
+                bytes += weight_of_turn(&turn);
+                if turns.len() >= limit || (bytes > max_bytes && !turns.is_empty()) {
+                    turns.reverse();
+                    return Ok((turns, true));
+                }
+                turns.push(turn);
             }
-            let page = self.store.turns(&state.header.id, from, last, TURN_PAGE).await?;
-            if page.is_empty() {
-                return Ok(turns);
+            if next.0 <= TURN_PAGE {
+                turns.reverse();
+                return Ok((turns, false));
             }
-            turns.extend(page);
+            next = TurnId(next.0 - TURN_PAGE);
         }
     }
 

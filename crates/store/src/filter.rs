@@ -1,5 +1,7 @@
 //! Which Threads a list shows (AppServer protocol 02 §5.3).
 
+use bobbin_model::{ThreadId, UnixMillis};
+
 /// A filter; see the fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListFilter {
@@ -15,4 +17,10 @@ pub struct ListFilter {
     pub cross_channel_origins: Vec<String>,
     /// Of all those only Threads this channel started, whatever its case.
     pub origin_channel: Option<String>,
+    /// Only Threads whose title contains this, whatever the case of its ASCII letters.
+    pub title: Option<String>,
+    /// Only what follows this Thread in the list: its last activity and its id.
+    pub after: Option<(UnixMillis, ThreadId)>,
+    /// At most so many; `None` for all.
+    pub limit: Option<u32>,
 }

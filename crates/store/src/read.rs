@@ -271,7 +271,27 @@ pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<Thre
             .push_bind(channel)
             .push(" COLLATE NOCASE");
     }
-    query.push(" ORDER BY last_active_at DESC, thread_id DESC");
+    if let Some(title) = filter.title {
+        let escaped = title
+            .replace('\\', "\\\\")
+            .replace('%', "\\%")
+            .replace('_', "\\_");
+        query
+            .push(" AND display_name LIKE ")
+            .push_bind(format!("%{escaped}%"))
+            .push(" ESCAPE '\\'");
+    }
+    if let Some((at, id)) = filter.after {
+        query
+            .push(" AND (last_active_at, thread_id) < (")
+            .push_bind(at.0)
+            .push(", ")
+            .push_bind(id.as_str().to_owned())
+            .push(")");
+    }
+    query
+        .push(" ORDER BY last_active_at DESC, thread_id DESC LIMIT ")
+        .push_bind(filter.limit.map_or(-1, i64::from));
     let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
     rows.into_iter().map(ThreadRow::into_summary).collect()
 }

@@ -16,7 +16,7 @@ mod run;
 mod weight;
 mod wish;
 
-pub(crate) use weight::weight_of;
+pub(crate) use weight::{weight_of, weight_of_turn};
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

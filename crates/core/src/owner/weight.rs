@@ -2,7 +2,7 @@
 
 use std::io::{Result, Write};
 
-use bobbin_model::{Event, Item, ItemBody};
+use bobbin_model::{Event, Item, ItemBody, Turn};
 use serde::Serialize;
 
 use crate::View;
@@ -16,7 +16,7 @@ const THREAD: usize = 1024;
 pub(crate) fn weight_of(event: &Event, view: &View) -> usize {
     let shown = match view {
         View::None => 0,
-        View::Turn(turn) => turn.items.iter().map(of_item).sum(),
+        View::Turn(turn) => weight_of_turn(turn),
         View::Thread(state) => {
             let live = state.live.iter().flat_map(|live| &live.turn.items);
             THREAD + live.map(of_item).sum::<usize>() + serialized(&state.queue) + serialized(&state.plan)
@@ -31,6 +31,11 @@ pub(crate) fn weight_of(event: &Event, view: &View) -> usize {
         other => serialized(other),
     };
     own + shown
+}
+
+/// Returns about how many bytes a Turn takes.
+pub(crate) fn weight_of_turn(turn: &Turn) -> usize {
+    turn.items.iter().map(of_item).sum()
 }
 
 fn of_item(item: &Item) -> usize {

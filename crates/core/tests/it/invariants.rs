@@ -182,7 +182,11 @@ async fn an_approval_outlives_the_server_and_its_answer_goes_on_with_the_turn() 
     LogReader::at(&thread, first).until_event("turnEnded").await;
     assert_eq!(engine.effects(), ["boil"]);
     let done = read(&thread).await;
-    let turns = second.turns_of(&done).await.unwrap();
+    let turns = second
+        .turns_of(&done, None, usize::MAX, usize::MAX)
+        .await
+        .unwrap()
+        .0;
     assert_eq!((turns.len(), turns[0].status), (1, TurnStatus::Completed));
     second.stop().await;
 }
@@ -202,7 +206,11 @@ async fn interrupt_completes_what_was_shown_and_ends_the_turn() {
     .await
     .unwrap();
     reader.until_event("turnEnded").await;
-    let turns = hub.turns_of(&read(&thread).await).await.unwrap();
+    let turns = hub
+        .turns_of(&read(&thread).await, None, usize::MAX, usize::MAX)
+        .await
+        .unwrap()
+        .0;
     assert_eq!(turns[0].status, TurnStatus::Cancelled);
     assert_eq!(turns[0].items.last().unwrap().body.text(), Some("one two"));
     hub.stop().await;
@@ -346,7 +354,11 @@ async fn stopping_ends_turns_with_a_recorded_reason() {
     hub.stop().await;
     let hub = workspace.open(Arc::new(engine)).await;
     let thread = hub.thread(&id).await.unwrap();
-    let turns = hub.turns_of(&read(&thread).await).await.unwrap();
+    let turns = hub
+        .turns_of(&read(&thread).await, None, usize::MAX, usize::MAX)
+        .await
+        .unwrap()
+        .0;
     assert_eq!(turns[0].status, TurnStatus::Cancelled);
     hub.stop().await;
 }

@@ -80,7 +80,12 @@ async fn ended(hub: &Arc<Hub>, id: &ThreadId) -> TurnStatus {
     loop {
         let snapshot = read(&thread).await;
         if snapshot.state.live.is_none() {
-            return hub.turns_of(&snapshot).await.unwrap()[0].status;
+            return hub
+                .turns_of(&snapshot, None, usize::MAX, usize::MAX)
+                .await
+                .unwrap()
+                .0[0]
+                .status;
         }
         tokio::task::yield_now().await;
     }

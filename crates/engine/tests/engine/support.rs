@@ -156,9 +156,10 @@ impl Bench {
     pub(crate) async fn last_turn(&self) -> Turn {
         self.until(|now| now.state.live.is_none()).await;
         self.hub
-            .turns_of(&self.snapshot().await)
+            .turns_of(&self.snapshot().await, None, usize::MAX, usize::MAX)
             .await
             .unwrap()
+            .0
             .pop()
             .unwrap()
     }

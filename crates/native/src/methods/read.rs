@@ -8,6 +8,16 @@ use bobbin_wire::{Nullable, RpcError};
 use super::{Client, fail, handle, params, refuse};
 use crate::convert;
 use crate::cursor;
+use bobbin_model::{ThreadId, TurnId, UnixMillis};
+
+/// Most Threads of a list that is asked for in pages.
+const MAX_PAGE: u32 = 100;
+/// Most Threads of one that is not: about 4 MiB. Beyond it the answer says where to go on.
+const MAX_LIST: u32 = 5000;
+/// Text of Turns in one answer: half of what a connection's write queue takes.
+const MAX_TURN_BYTES: usize = 4 << 20;
+/// What is said of a cursor that we did not give out.
+const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 
 pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadListParams>(request, responder) else {
@@ -19,6 +29,16 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
             RpcError::invalid_params("'identity.channelName' must not be blank."),
         );
     }
+    if params.limit.is_some_and(|limit| !(1..=MAX_PAGE).contains(&limit)) {
+        let detail = format!("'limit' must be 1 to {MAX_PAGE}.");
+        return refuse(responder, RpcError::invalid_params(detail));
+    }
+    let after = match params.cursor.as_deref().map(place_in_list) {
+        None => None,
+        Some(Some(after)) => Some(after),
+        Some(None) => return refuse(responder, RpcError::invalid_params(NO_CURSOR)),
+    };
+    let limit = params.limit.unwrap_or(MAX_LIST);
     let workspace = client.hub.settings().workspace.to_string_lossy().into_owned();
     let filter = ListFilter {
         workspace_path: params
@@ -31,16 +51,21 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
         include_archived: params.include_archived,
         cross_channel_origins: params.cross_channel_origins.unwrap_or_default(),
         origin_channel: params.channel_name,
+        title: params.query.filter(|text| !text.is_empty()),
+        after,
+        // One more tells whether there are more.
+        limit: Some(limit + 1),
     };
     let hub = client.hub.clone();
     client.reads.spawn(async move {
         match hub.list(filter).await {
-            Ok(threads) => {
+            Ok(mut threads) => {
+                let more = threads.len() > limit as usize;
+                threads.truncate(limit as usize);
+                let last = threads.last().filter(|_| more).map(|last| &last.header);
+                let next_cursor = last.map(|last| format!("{}_{}", last.last_active_at.0, last.id));
                 let data = threads.into_iter().map(convert::summary).collect();
-                responder.ok(wire::ThreadListResult {
-                    data,
-                    next_cursor: None,
-                });
+                responder.ok(wire::ThreadListResult { data, next_cursor });
             }
             Err(error) => fail(responder, &error),
         }
@@ -54,16 +79,27 @@ pub(super) async fn read(client: &Client, request: &CallContext, responder: Resp
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
+    let before = match params.cursor.as_deref().map(str::parse::<TurnId>) {
+        None => None,
+        Some(Ok(before)) => Some(before),
+        Some(Err(_)) => return refuse(responder, RpcError::invalid_params(NO_CURSOR)),
+    };
+    let limit = params.turn_limit.map_or(usize::MAX, |limit| limit as usize);
+    if limit == 0 {
+        let detail = "'turnLimit' must be at least 1.";
+        return refuse(responder, RpcError::invalid_params(detail));
+    }
     let client = client.clone();
     let reads = client.reads.clone();
     reads.spawn(async move {
         let answer = async {
             let snapshot = client.hub.snapshot(&thread).await?;
             let at = snapshot.at;
-            let turns = if params.include_turns {
-                Some(turns(&client, &snapshot).await?)
+            let (turns, turn_page) = if params.include_turns {
+                let (turns, page) = turns(&client, &snapshot, before, limit).await?;
+                (Some(turns), page)
             } else {
-                None
+                (None, None)
             };
             let plan = snapshot.state.plan.as_ref().map(convert::plan);
             let thread = wire::Thread {
@@ -73,7 +109,7 @@ pub(super) async fn read(client: &Client, request: &CallContext, responder: Resp
             };
             Ok::<_, CoreError>(wire::ThreadReadResult {
                 thread,
-                turn_page: None,
+                turn_page,
                 seq: client.native.numbers().then(|| cursor::behind(at)),
             })
         };
@@ -84,13 +120,38 @@ pub(super) async fn read(client: &Client, request: &CallContext, responder: Resp
     });
 }
 
-async fn turns(client: &Client, snapshot: &Snapshot) -> Result<Vec<wire::Turn>, CoreError> {
+/// Returns a page of Turns, the one that runs at the end of the last page, and where the page before begins.
+async fn turns(
+    client: &Client,
+    snapshot: &Snapshot,
+    before: Option<TurnId>,
+    limit: usize,
+) -> Result<(Vec<wire::Turn>, Option<wire::TurnPage>), CoreError> {
     let (id, shown) = (&snapshot.state.header.id, client.native.tool_executions());
-    let finished = client.hub.turns_of(snapshot).await?;
     let live = snapshot.state.live.as_ref().map(|live| &live.turn);
-    Ok(finished
-        .iter()
-        .chain(live)
-        .map(|turn| convert::turn(id, turn, shown))
-        .collect())
+    let live = live.filter(|live| before.is_none_or(|before| live.id < before));
+    let room = limit - usize::from(live.is_some());
+    let (finished, more) = if room == 0 {
+        (Vec::new(), live.is_some_and(|live| live.id.0 > 1))
+    } else {
+        client
+            .hub
+            .turns_of(snapshot, before, room, MAX_TURN_BYTES)
+            .await?
+    };
+    let first = finished.first().or(live).map(|turn| turn.id);
+    let page = wire::TurnPage {
+        next_cursor: first.filter(|_| more).map(|turn| turn.to_string()),
+    };
+    // Who asks for no pages is told of one only where there is more than an answer can hold.
+    let asked = limit < usize::MAX || before.is_some();
+    let page = (asked || more).then_some(page);
+    let turns = finished.iter().chain(live);
+    Ok((turns.map(|turn| convert::turn(id, turn, shown)).collect(), page))
+}
+
+/// Reads a list's cursor: where the last page ended.
+fn place_in_list(cursor: &str) -> Option<(UnixMillis, ThreadId)> {
+    let (at, id) = cursor.split_once('_')?;
+    Some((UnixMillis(at.parse().ok()?), ThreadId::new(id)))
 }

@@ -11,6 +11,8 @@ mod halfway;
 #[cfg(test)]
 mod joining;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod repeating;
 #[cfg(test)]
 mod support;
