@@ -5,6 +5,8 @@ mod approvals;
 #[cfg(test)]
 mod awkward;
 #[cfg(test)]
+mod chaos;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod eca;

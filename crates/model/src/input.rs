@@ -111,6 +111,8 @@ impl InputPart {
             Self::FileRef { path, .. } => Self::Text {
                 text: format!("@{path}"),
             },
+            // No picture is fetched or read: what the model gets in its place says so.
+            Self::Image { .. } | Self::LocalImage { .. } => Self::Text { text: self.display() },
             other => other.clone(),
         }
     }

@@ -13,13 +13,13 @@ const REMEMBERED: usize = 256;
 
 /// The channels of one connection.
 pub(crate) struct Channels {
-    own: &'static str,
+    own: String,
     started: Mutex<VecDeque<(ThreadId, String)>>,
 }
 
 impl Channels {
     /// Begins with the connection's own channel.
-    pub(crate) fn new(own: &'static str) -> Self {
+    pub(crate) fn new(own: String) -> Self {
         Self {
             own,
             started: Mutex::default(),
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_thread_of_this_connection_has_its_channel_and_others_have_the_connections() {
-        let channels = Channels::new("acp");
+        let channels = Channels::new("acp".to_owned());
         channels.started(ThreadId::new("mine"), "kettle".to_owned());
         assert_eq!(channels.of(&ThreadId::new("mine")), "kettle");
         assert_eq!(channels.of(&ThreadId::new("other")), "acp");
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_oldest_thread_is_forgotten_first() {
-        let channels = Channels::new("cli");
+        let channels = Channels::new("cli".to_owned());
         for n in 0..=REMEMBERED {
             channels.started(ThreadId::new(n.to_string()), "kettle".to_owned());
         }

@@ -42,10 +42,16 @@ impl Native {
         if !params.capabilities.streaming_support {
             opted_out.extend(STREAMING.map(str::to_owned));
         }
-        let own = if params.capabilities.acp_extensions.is_some() {
-            "acp"
-        } else {
-            "cli"
+        // The adapter's own name first (03 §1.1).
+        let adapter = params
+            .capabilities
+            .channel_adapter
+            .as_ref()
+            .and_then(channel_name);
+        let own = match (adapter, &params.capabilities.acp_extensions) {
+            (Some(name), _) => name,
+            (None, Some(_)) => "acp".to_owned(),
+            (None, None) => "cli".to_owned(),
         };
         Self {
             channels: Channels::new(own),
@@ -97,6 +103,17 @@ impl Native {
             },
         }
     }
+}
+
+/// Returns the name in a `channelAdapter` capability.
+fn channel_name(adapter: &wire::Opaque) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Adapter {
+        channel_name: String,
+    }
+    let adapter: Adapter = serde_json::from_str(adapter.get()).ok()?;
+    Some(adapter.channel_name).filter(|name| !name.trim().is_empty())
 }
 
 impl Dialect for Native {

@@ -15,8 +15,14 @@ pub(crate) fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, R
     let mut usable = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
-            wire::InputPart::Text(part) if part.text.trim().is_empty() => {}
-            wire::InputPart::Text(part) => usable.push(InputPart::Text { text: part.text }),
+            wire::InputPart::Text(part) => {
+                let text = attached(&part.text, &mut usable);
+                if !text.trim().is_empty() {
+                    usable.push(InputPart::Text {
+                        text: text.to_owned(),
+                    });
+                }
+            }
             wire::InputPart::CommandRef(part) => {
                 let name = part.name.trim_start_matches('/');
                 return Err(RpcError::invalid_params(if BUILT_IN.contains(&name) {
@@ -35,7 +41,13 @@ pub(crate) fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, R
                     display_path: part.display_path,
                 });
             }
-            wire::InputPart::Image(part) => usable.push(InputPart::Image { url: part.url }),
+            wire::InputPart::Image(part) if is_remote(&part.url) => {
+                usable.push(InputPart::Image { url: part.url });
+            }
+            wire::InputPart::Image(_) => {
+                let detail = "An image's 'url' must begin with http:// or https://.";
+                return Err(RpcError::invalid_params(detail));
+            }
             wire::InputPart::LocalImage(part) => usable.push(InputPart::LocalImage {
                 path: part.path,
                 mime_type: part.mime_type,
@@ -48,6 +60,28 @@ pub(crate) fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, R
         return Err(RpcError::invalid_params("'input' has no usable part."));
     }
     Ok(usable)
+}
+
+/// Takes the markers of attached files off the front of a text; returns the rest.
+fn attached<'a>(mut text: &'a str, parts: &mut Vec<InputPart>) -> &'a str {
+    while let Some((path, rest)) = text
+        .trim_start()
+        .strip_prefix("[[Attached File: ")
+        .and_then(|marker| marker.split_once("]]"))
+        .filter(|(path, _)| !path.trim().is_empty() && !path.contains('\n'))
+    {
+        parts.push(InputPart::FileRef {
+            path: path.trim().to_owned(),
+            display_path: None,
+        });
+        text = rest.trim_start_matches(['\r', '\n']);
+    }
+    text
+}
+
+fn is_remote(url: &str) -> bool {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
 }
 
 pub(crate) fn sender(sender: wire::SenderContext) -> Sender {
@@ -78,7 +112,28 @@ mod tests {
             parse(r#"[{"type":"hologram"},{"type":"text","text":"x"}]"#).unwrap(),
             [text("x")]
         );
+        let file = |path: &str| InputPart::FileRef {
+            path: path.into(),
+            display_path: None,
+        };
+        assert_eq!(
+            parse(r#"[{"type":"text","text":"[[Attached File: a b.txt]]\n[[Attached File: /c]]\nread"}]"#)
+                .unwrap(),
+            [file("a b.txt"), file("/c"), text("read")]
+        );
+        for plain in [
+            "see [[Attached File: a]]",
+            "[[Attached File: ]] x",
+            "[[Attached File: a",
+        ] {
+            let json = format!(r#"[{{"type":"text","text":"{plain}"}}]"#);
+            assert_eq!(parse(&json).unwrap(), [text(plain)]);
+        }
         for (json, detail) in [
+            (
+                r#"[{"type":"image","url":"file:///etc/passwd"}]"#,
+                "http:// or https://",
+            ),
             ("[]", "no usable part"),
             (
                 r#"[{"type":"text","text":"  "},{"type":"hologram"}]"#,
