@@ -39,7 +39,7 @@ impl Channels {
     pub(crate) fn of(&self, thread: &ThreadId) -> String {
         let started = self.started.lock();
         let known = started.iter().rev().find(|(known, _)| known == thread);
-        known.map_or_else(|| self.own.to_owned(), |(_, channel)| channel.clone())
+        known.map_or_else(|| self.own.clone(), |(_, channel)| channel.clone())
     }
 }
 
