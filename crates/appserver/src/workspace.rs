@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,10 @@ use crate::exit::{self, Failure};
 
 /// First argument of the hidden mode that ends our children's groups when we are killed.
 pub(crate) const GUARD_ARGUMENT: &str = "__child-guard";
+
+/// How often, and with what pause, a lock that somebody holds is tried again.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// A directory that is served.
 #[derive(Debug, Clone)]
@@ -90,13 +95,24 @@ impl Workspace {
             .write(true)
             .open(&path)
             .with_context(|| format!("{} cannot be opened", path.display()))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Held {
-                workspace: self.clone(),
-                _lock: lock,
-            }),
-            Err(TryLockError::WouldBlock) => Err(self.busy().into()),
-            Err(TryLockError::Error(error)) => bail!("{} cannot be locked: {error}", path.display()),
+        let mut tries = LOCK_TRIES;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => {
+                    return Ok(Held {
+                        workspace: self.clone(),
+                        _lock: lock,
+                    });
+                }
+                // A process that was killed while it started a child holds the lock until that child has
+                // become another program: a moment at most.
+                Err(TryLockError::WouldBlock) if tries > 0 => {
+                    tries -= 1;
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => return Err(self.busy().into()),
+                Err(TryLockError::Error(error)) => bail!("{} cannot be locked: {error}", path.display()),
+            }
         }
     }
 

@@ -26,6 +26,10 @@ type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 /// Pause before a Thread that could not be loaded is tried again, the first time and at most.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_mins(1);
+/// Live Threads beyond which those that nobody uses go soon (each costs some 20 KB, measured).
+const MANY_THREADS: usize = 256;
+/// How soon.
+const UNLOAD_SOON: Duration = Duration::from_millis(20);
 /// Turns read at once when a Thread is shown.
 const TURN_PAGE: u32 = 16;
 
@@ -144,6 +148,16 @@ impl Hub {
                 pause = (pause * 2).min(LAST_RETRY);
             }
         });
+    }
+
+    /// Returns how long a Thread that nobody uses stays in memory: not long when there are many.
+    pub(crate) fn unload_after(&self) -> Duration {
+        let many = self.live.lock().len() > MANY_THREADS;
+        if many {
+            self.settings.unload_after.min(UNLOAD_SOON)
+        } else {
+            self.settings.unload_after
+        }
     }
 
     pub(crate) fn next_owner(&self) -> u64 {
@@ -304,22 +318,26 @@ impl Hub {
         let mut next = before.map_or(end, |before| before.min(end));
         // Newest first while collecting.
         let (mut turns, mut bytes) = (Vec::new(), 0);
-        loop {
-            let page = self.turns_before(&state.header.id, next, TURN_PAGE).await?;
+        // One first: it may be all that fits.
+        let mut count = 1;
+        let mut full = false;
+        while !full && next.0 > 1 && turns.len() < limit {
+            let wanted = u32::try_from(limit - turns.len()).unwrap_or(TURN_PAGE).min(count);
+            let page = self.turns_before(&state.header.id, next, wanted).await?;
             for turn in page.into_iter().rev() {
                 bytes += weight_of_turn(&turn);
-                if turns.len() >= limit || (bytes > max_bytes && !turns.is_empty()) {
-                    turns.reverse();
-                    return Ok((turns, true));
+                full = bytes > max_bytes && !turns.is_empty();
+                if full {
+                    break;
                 }
                 turns.push(turn);
             }
-            if next.0 <= TURN_PAGE {
-                turns.reverse();
-                return Ok((turns, false));
-            }
-            next = TurnId(next.0 - TURN_PAGE);
+            next = TurnId(next.0.saturating_sub(wanted).max(1));
+            count = (count * 2).min(TURN_PAGE);
         }
+        turns.reverse();
+        let first = turns.first().map_or(TurnId(1), |turn: &Turn| turn.id);
+        Ok((turns, first.0 > 1))
     }
 
     /// Reads up to `limit` Turns of a Thread that came before a Turn, oldest first.

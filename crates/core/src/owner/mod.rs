@@ -253,7 +253,7 @@ impl Owner {
     /// Returns the next moment at which something must be done without being asked.
     fn deadline(&self) -> Instant {
         let settled = self.run.is_none() && self.state.live.is_none() && self.commits.is_empty();
-        let idle = settled.then(|| self.idle_since + self.hub.settings.unload_after);
+        let idle = settled.then(|| self.idle_since + self.hub.unload_after());
         let abort = self.run.as_ref().and_then(|run| run.abort_at);
         [self.unstored.due, abort, self.next_expiry(), idle]
             .into_iter()
@@ -271,7 +271,7 @@ impl Owner {
         self.abort_if_stuck(now);
         self.expire_approvals().await?;
         let settled = self.run.is_none() && self.state.live.is_none() && self.commits.is_empty();
-        if !settled || self.idle_since + self.hub.settings.unload_after > now {
+        if !settled || self.idle_since + self.hub.unload_after() > now {
             return Ok(false);
         }
         let inbox = &self.inbox;
