@@ -6,10 +6,10 @@ use bobbin_testkit::{Client, Link};
 use serde_json::{Value, json};
 use tokio::process::Child;
 
-use crate::support::Workspace;
+use crate::support::{Workspace, rich};
 
 /// Starts the editor door with a working directory that means nothing, as editors do.
-fn start(home: &Workspace, args: &[&str]) -> (Child, Client) {
+pub(crate) fn start(home: &Workspace, args: &[&str]) -> (Child, Client) {
     let mut child = home
         .bobbin(args)
         .stdin(Stdio::piped())
@@ -20,7 +20,7 @@ fn start(home: &Workspace, args: &[&str]) -> (Child, Client) {
     (child, Client::new(link))
 }
 
-fn hello(workspace: &Workspace) -> Value {
+pub(crate) fn hello(workspace: &Workspace) -> Value {
     json!({
         "processId": std::process::id(),
         "clientInfo": { "name": "sketchpad" },
@@ -29,11 +29,11 @@ fn hello(workspace: &Workspace) -> Value {
     })
 }
 
-fn content(message: &Value, kind: &str) -> bool {
+pub(crate) fn content(message: &Value, kind: &str) -> bool {
     message["params"]["content"]["type"] == kind
 }
 
-async fn finished(client: &mut Client) {
+pub(crate) async fn finished(client: &mut Client) {
     client
         .find("the end of a turn", |message| {
             message["params"]["content"]["state"] == "finished"
@@ -133,14 +133,14 @@ async fn the_end_of_input_ends_it_with_0() {
 }
 
 #[tokio::test]
-async fn a_workspace_that_is_served_already_is_said_with_its_exit_code() {
+async fn a_workspace_that_is_served_on_stdio_only_is_said_with_its_exit_code() {
     let workspace = Workspace::new();
-    let server = workspace.web_socket();
-    let address = server.address().await;
+    let (_server, link) = workspace.stdio();
+    let _native = Client::ready(link, "native", rich()).await;
     let (mut child, mut client) = start(&workspace, &["eca"]);
     let error = client.error("initialize", hello(&workspace)).await;
     let said = error["message"].as_str().unwrap();
-    assert!(said.contains(&address), "{said}");
+    assert!(said.contains("stdio only"), "{said}");
     assert_eq!(child.wait().await.unwrap().code(), Some(6));
 }
 

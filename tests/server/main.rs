@@ -9,6 +9,8 @@ mod chaos;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod doors;
+#[cfg(test)]
 mod eca;
 #[cfg(test)]
 mod exec;

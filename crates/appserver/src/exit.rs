@@ -30,6 +30,12 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// Whether another process holds the workspace.
+pub(crate) fn is_busy(error: &anyhow::Error) -> bool {
+    let failure = error.downcast_ref::<Failure>();
+    failure.is_some_and(|failure| failure.code == BUSY)
+}
+
 /// Tells a failure in one line on stderr and returns its code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let text = format!("{error:#}").replace('\n', " ");

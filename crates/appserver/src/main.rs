@@ -9,6 +9,7 @@ mod doctor;
 mod eca;
 mod exec;
 mod exit;
+mod join;
 mod logging;
 mod server;
 mod signals;

@@ -15,16 +15,19 @@ use bobbin_engine::{AgentEngine, Offline, ToolSet};
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
 use bobbin_store::{Options, SqliteStore};
-use bobbin_transport::{Access, Connections, Listener};
+use bobbin_transport::{Access, Connections, Listener, Route};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::eca::Editors;
 use crate::signals::Signals;
 use crate::workspace::{GUARD_ARGUMENT, Held};
-use crate::{console, exit};
+use crate::{console, exit, join};
 
+/// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
+const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// How long the whole end may take.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
@@ -97,7 +100,7 @@ pub(crate) async fn run(
     let address = bound
         .as_ref()
         .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
-    let (hub, _) = open(&held, config).await?;
+    let (hub, tools) = open(&held, config).await?;
     let handler = Arc::new(Native {
         hub: hub.clone(),
         identity: identity(),
@@ -106,7 +109,19 @@ pub(crate) async fn run(
     let listening = match bound {
         Some((listener, token)) => {
             let access = Access::new(listener.address(), token)?;
-            Some(tokio::spawn(listener.run(access, handler.clone(), stop.clone())))
+            let routes = vec![
+                Route {
+                    path: join::Door::Native.path(),
+                    max_message_bytes: MAX_MESSAGE_BYTES,
+                    connections: handler.clone(),
+                },
+                Route {
+                    path: join::Door::Eca.path(),
+                    max_message_bytes: bobbin_transport::MAX_BODY_BYTES,
+                    connections: Arc::new(Editors::new(held.workspace(), config, hub.clone(), &tools)),
+                },
+            ];
+            Some(tokio::spawn(listener.run(access, routes, stop.clone())))
         }
         None => None,
     };

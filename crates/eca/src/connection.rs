@@ -22,7 +22,7 @@ use crate::dialect::Eca;
 use crate::methods::{self, Client};
 use crate::wire::lifecycle::{InitializeParams, InitializeResult, ServerInfo};
 use crate::wire::{self, behavior};
-use crate::{Host, errors, handshake, parent};
+use crate::{Host, Tenure, errors, handshake, parent};
 
 /// Requests of one connection that may be unanswered at once.
 const MAX_IN_FLIGHT: usize = 32;
@@ -71,6 +71,13 @@ pub async fn serve(transport: Transport, host: Arc<dyn Host>) -> End {
         () = peer.closed() => {}
         () = parts.ending.cancelled() => {
             peer.close_with(1000, "");
+            peer.closed().await;
+        }
+        () = parts.host.ended() => {
+            // A client before its handshake has no pump that would end it.
+            if matches!(*parts.state.lock(), State::Fresh) {
+                peer.close_with(1000, "Server shutting down");
+            }
             peer.closed().await;
         }
     }
@@ -214,17 +221,16 @@ impl Connection {
 
     async fn open(&self, request: &CallContext) -> Result<Client, ErrorObject> {
         let params: InitializeParams = wire::params(request.params.as_deref())?;
-        if let Some(process) = params.process_id {
-            self.watch(process);
-        }
+        let wanted = handshake::wanted(&params);
         let options = params.initialization_options.unwrap_or_default();
-        let folders = params.workspace_folders.unwrap_or_default();
-        let wanted = handshake::wanted(&folders, &options);
         let offer = self.parts.host.open(wanted).await.map_err(|failure| {
             // Nothing can come of this connection: the answer goes out, then it ends.
             self.parts.end(End::Refused);
             errors::cannot_open(failure.0)
         })?;
+        if let (Some(process), Tenure::Sole) = (params.process_id, offer.tenure) {
+            self.watch(process);
+        }
         if params.capabilities.is_some_and(|known| known.are_current()) || options.chat_agent.is_some() {
             tracing::debug!("the client speaks the current version");
         }
@@ -232,7 +238,7 @@ impl Connection {
         let name = params
             .client_info
             .map_or_else(|| "eca".to_owned(), |info| info.name);
-        let eca = Arc::new(Eca::new(name, chosen));
+        let eca = Arc::new(Eca::new(name, chosen, offer.tenure));
         let (session, pump) = Session::start(self.peer.clone(), offer.hub.clone(), eca.clone());
         let client = Client {
             offer: Arc::new(offer),
@@ -249,7 +255,8 @@ impl Connection {
         Ok(client)
     }
 
-    /// Ends the connection when the process that started us is gone (4.4).
+    /// Ends the connection when the process that started us is gone (4.4). Where a client is one of several,
+    /// whatever it started to reach us ends its connection.
     fn watch(&self, process: i64) {
         let parts = self.parts.clone();
         self.parts.tasks.spawn(async move {
@@ -276,9 +283,11 @@ impl Connection {
     }
 }
 
-/// Ends what runs, then answers (4.5). The connection stays for `exit`.
+/// Ends what runs for this client alone, then answers (4.5). The connection stays for `exit`.
 async fn shut_down(client: &Client, responder: Responder) {
     client.eca.shutting_down.store(true, Ordering::Release);
-    client.offer.hub.stop().await;
+    if client.offer.tenure == Tenure::Sole {
+        client.offer.hub.stop().await;
+    }
     responder.ok(());
 }

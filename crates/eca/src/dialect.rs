@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
+use crate::Tenure;
 use crate::chats::Chats;
 use crate::wire::Notification;
 use crate::wire::content::Told;
@@ -17,6 +18,7 @@ use crate::wire::content::Told;
 /// One client's side of the conversation.
 pub(crate) struct Eca {
     client: String,
+    tenure: Tenure,
     pub(crate) chats: Chats,
     /// What is chosen for prompts that say nothing.
     pub(crate) chosen: Mutex<Chosen>,
@@ -33,9 +35,10 @@ pub(crate) struct Chosen {
 }
 
 impl Eca {
-    pub(crate) fn new(client: String, chosen: Chosen) -> Self {
+    pub(crate) fn new(client: String, chosen: Chosen, tenure: Tenure) -> Self {
         Self {
             client,
+            tenure,
             chats: Chats::default(),
             chosen: Mutex::new(chosen),
             shutting_down: AtomicBool::new(false),
@@ -91,7 +94,7 @@ impl Dialect for Eca {
     }
 
     fn outlives_core(&self) -> bool {
-        self.shutting_down.load(Ordering::Acquire)
+        self.tenure == Tenure::Sole && self.shutting_down.load(Ordering::Acquire)
     }
 
     fn client_name(&self) -> String {

@@ -3,17 +3,41 @@
 use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use crate::dialect::Chosen;
-use crate::wire::lifecycle::{InitializationOptions, WorkspaceFolder};
+use crate::wire::lifecycle::{InitializationOptions, InitializeParams};
 use crate::{Offer, Wanted, wire};
 
 /// Returns what is wanted of the workspace.
-pub(crate) fn wanted(folders: &[WorkspaceFolder], options: &InitializationOptions) -> Wanted {
+pub(crate) fn wanted(params: &InitializeParams) -> Wanted {
+    let folders = params.workspace_folders.as_deref().unwrap_or_default();
+    let options = params.initialization_options.as_ref();
     Wanted {
         root: folders.first().map(|folder| path_of(&folder.uri)),
-        pure_config: options.pure_config.unwrap_or(false),
+        pure_config: options.is_some_and(|options| options.pure_config == Some(true)),
+        parent: params.process_id,
     }
+}
+
+/// Returns what a message wants of the workspace, if it is an `initialize` that can be served: for a program
+/// that only passes messages on.
+pub fn wanted_by(message: &[u8]) -> Option<Wanted> {
+    #[derive(Deserialize)]
+    struct Request<'a> {
+        method: String,
+        id: Option<IgnoredAny>,
+        #[serde(borrow)]
+        params: Option<&'a RawValue>,
+    }
+    let request: Request<'_> = serde_json::from_slice(message).ok()?;
+    if request.method != "initialize" || request.id.is_none() {
+        return None;
+    }
+    let params: InitializeParams = wire::params(request.params).ok()?;
+    Some(wanted(&params))
 }
 
 /// Returns what the options choose for chats that say nothing (4.6).
@@ -40,6 +64,32 @@ fn path_of(uri: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_handshake_wants_a_workspace() {
+        let hello = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":7,
+            "workspaceFolders":[{"uri":"file:///srv/teapot","name":"teapot"},{"uri":"file:///srv/cup","name":"cup"}],
+            "initializationOptions":{"pureConfig":true}}}"#;
+        let wanted = Wanted {
+            root: Some(PathBuf::from("/srv/teapot")),
+            pure_config: true,
+            parent: Some(7),
+        };
+        assert_eq!(wanted_by(hello), Some(wanted));
+        assert_eq!(
+            wanted_by(br#"{"id":0,"method":"initialize"}"#),
+            Some(Wanted::default())
+        );
+        for other in [
+            r#"{"id":0,"method":"initialize","params":{"workspaceFolders":7}}"#,
+            r#"{"method":"initialize"}"#,
+            r#"{"id":1,"method":"shutdown"}"#,
+            r#"[{"id":1,"method":"initialize"}]"#,
+            "tea",
+        ] {
+            assert_eq!(wanted_by(other.as_bytes()), None, "{other}");
+        }
+    }
 
     #[test]
     fn folder_uris_become_paths() {

@@ -8,15 +8,21 @@ use std::sync::Arc;
 
 use bobbin_core::Hub;
 use bobbin_core::tool::ToolSpec;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 /// Opens the core of a workspace.
 pub trait Host: Send + Sync + 'static {
-    /// Opens it; called at most once with success.
+    /// Opens it; called at most once with success on each connection.
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>>;
 
     /// Returns the version said to clients.
     fn version(&self) -> &'static str;
+
+    /// Returns once connections that have not opened anything are to end.
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        std::future::pending().boxed()
+    }
 }
 
 /// What a client asks for in its handshake.
@@ -26,6 +32,8 @@ pub struct Wanted {
     pub root: Option<PathBuf>,
     /// Ignore configuration files (section 4.6 `pureConfig`).
     pub pure_config: bool,
+    /// The process that started the client's side (section 4.4).
+    pub parent: Option<i64>,
 }
 
 /// The workspace cannot be opened. The text is one sentence for the user.
@@ -50,6 +58,17 @@ pub struct Offer {
     pub home: Option<PathBuf>,
     /// What the user should know at once.
     pub notices: Vec<Notice>,
+    /// Whose the core is.
+    pub tenure: Tenure,
+}
+
+/// Whose the core is: what the end of a client means for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tenure {
+    /// The one client's. `shutdown` stops it, and so does the end of the client's process (sections 4.4, 4.5).
+    Sole,
+    /// The workspace's: the client is one of several, and its Turns go on without it.
+    Shared,
 }
 
 /// A sentence for the user (`$/showMessage`).

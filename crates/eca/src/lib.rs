@@ -23,4 +23,6 @@ mod view;
 mod wire;
 
 pub use connection::{End, serve};
-pub use host::{Failure, Host, Notice, NoticeKind, Offer, Wanted};
+pub use handshake::wanted_by;
+pub use host::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
+pub use parent::gone;

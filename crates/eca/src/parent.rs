@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Returns once the process is gone; at once for a number that can be no process.
-pub(crate) async fn gone(process_id: i64) {
+pub async fn gone(process_id: i64) {
     let Some(pid) = i32::try_from(process_id).ok().filter(|pid| *pid > 0) else {
         return;
     };

@@ -8,5 +8,5 @@ mod listener;
 mod stdio;
 
 pub use access::{Access, AccessError};
-pub use listener::{Connections, ListenError, Listener};
-pub use stdio::{stdio, stdio_with_headers};
+pub use listener::{Connections, ListenError, Listener, Route};
+pub use stdio::{MAX_BODY_BYTES, stdio, stdio_with_headers};

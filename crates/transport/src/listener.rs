@@ -1,4 +1,4 @@
-//! The WebSocket listener: `/ws`, `/healthz`, `/readyz`.
+//! The WebSocket listener: `/healthz`, `/readyz` and the [`Route`]s it is given.
 //!
 //! Owns every connection's task and joins them. At most [`MAX_CONNECTIONS`] at once; one more is told 503.
 
@@ -34,8 +34,6 @@ use crate::access::Denied;
 
 /// Connections at once: far above what a workspace sees, far below what a machine bears.
 const MAX_CONNECTIONS: usize = 4096;
-/// Longest message a client may send; longer ones close with 1009 (AppServer protocol 01 §3).
-const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// Most bytes that may wait in a WebSocket's own buffer.
 const MAX_OUTGOING_BYTES: usize = 64 << 20;
 /// How long a client may take for its request's head.
@@ -45,6 +43,17 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 pub trait Connections: Send + Sync + 'static {
     /// Serves one connection to its end.
     fn serve(&self, transport: Transport) -> BoxFuture<'static, ()>;
+}
+
+/// A path and who takes the connections that are made there.
+#[derive(Clone)]
+pub struct Route {
+    /// The path, beginning with a slash.
+    pub path: &'static str,
+    /// Longest message in bytes that a client may send; longer ones close with 1009.
+    pub max_message_bytes: usize,
+    /// Who takes them.
+    pub connections: Arc<dyn Connections>,
 }
 
 /// Why nobody can be listened to.
@@ -69,7 +78,7 @@ pub struct Listener {
 #[derive(Clone)]
 struct Shared {
     access: Access,
-    connections: Arc<dyn Connections>,
+    route: Route,
     room: Arc<Semaphore>,
     tasks: TaskTracker,
 }
@@ -91,21 +100,24 @@ impl Listener {
         self.address
     }
 
-    /// Accepts until told to stop, then waits for the connections to end.
-    pub async fn run(self, access: Access, connections: Arc<dyn Connections>, stop: CancellationToken) {
+    /// Accepts until told to stop, then waits for the connections to end. Who may connect is the same on
+    /// every route.
+    pub async fn run(self, access: Access, routes: Vec<Route>, stop: CancellationToken) {
         let tasks = TaskTracker::new();
         let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let shared = Shared {
-            access,
-            connections,
-            room,
-            tasks: tasks.clone(),
-        };
-        let router = Router::new()
-            .route("/ws", get(upgrade))
+        let mut router = Router::new()
             .route("/healthz", get(probe))
-            .route("/readyz", get(probe))
-            .with_state(shared);
+            .route("/readyz", get(probe));
+        for route in routes {
+            let path = route.path;
+            let shared = Shared {
+                access: access.clone(),
+                route,
+                room: room.clone(),
+                tasks: tasks.clone(),
+            };
+            router = router.route(path, get(upgrade).with_state(shared));
+        }
         loop {
             let accepted = tokio::select! {
                 () = stop.cancelled() => break,
@@ -200,7 +212,7 @@ async fn serve(
 ) {
     match upgraded.await {
         Ok(upgraded) => {
-            let config = websocket_config(MAX_MESSAGE_BYTES, MAX_OUTGOING_BYTES);
+            let config = websocket_config(shared.route.max_message_bytes, MAX_OUTGOING_BYTES);
             let stream =
                 WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
             let options = WebSocketOptions {
@@ -208,6 +220,7 @@ async fn serve(
                 ..WebSocketOptions::default()
             };
             shared
+                .route
                 .connections
                 .serve(Transport::websocket(stream, options))
                 .await;

@@ -6,7 +6,7 @@ use bobbin_framing::{Limits, Transport};
 const LINE_BYTES: usize = 16 << 20;
 
 /// Longest body in bytes with a header block; a longer one is skipped and answered.
-const BODY_BYTES: usize = 16 << 20;
+pub const MAX_BODY_BYTES: usize = 16 << 20;
 
 /// Returns stdin and stdout with header blocks as framing, as editors speak. Call one of these, once: nothing
 /// else may touch either.
@@ -14,7 +14,7 @@ pub fn stdio_with_headers() -> Transport {
     Transport::content_length(
         tokio::io::stdin(),
         tokio::io::stdout(),
-        Limits::default().with_max_body_bytes(BODY_BYTES),
+        Limits::default().with_max_body_bytes(MAX_BODY_BYTES),
     )
 }
 

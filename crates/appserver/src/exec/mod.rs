@@ -11,20 +11,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use bobbin_framing::{WebSocketOptions, websocket_config};
-use bobbin_native::Door;
 use bobbin_peer::Transport;
 use clap::Args;
 
 use crate::config::Config;
+use crate::exit::Failure;
+use crate::join::{self, Door};
 use crate::signals::Signals;
 use crate::workspace::Workspace;
-use crate::{cli, exit, logging, server};
+use crate::{cli, logging, server};
 
 use client::{Approvals, Prompt};
 
-/// Longest message taken from a server: a whole turn may be in one.
-const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// Longest prompt read from stdin.
 const MAX_PROMPT_BYTES: u64 = 4 << 20;
 
@@ -76,7 +74,9 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         let Some(address) = holder.address else {
             return Err(workspace.busy().into());
         };
-        let transport = join(&address, exec.token.or_else(|| config.token.clone())).await?;
+        let token = exec.token.or_else(|| config.token.clone());
+        let joined = join::connect(&address, Door::Native, token.as_deref()).await;
+        let transport = joined.map_err(Failure::from)?;
         return client::run(transport, prompt, &mut signals).await;
     }
     let held = workspace.hold()?;
@@ -85,7 +85,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     let (ours, theirs) = Transport::memory_pair();
     let serving = tokio::spawn(bobbin_native::serve(
         theirs,
-        Door::Stdio,
+        bobbin_native::Door::Stdio,
         hub.clone(),
         server::identity(),
     ));
@@ -109,32 +109,4 @@ fn prompt_text(argument: &str) -> anyhow::Result<String> {
         bail!("stdin holds no prompt");
     }
     Ok(text)
-}
-
-async fn join(address: &str, token: Option<String>) -> anyhow::Result<Transport> {
-    use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-    use tokio_tungstenite::tungstenite::http::HeaderValue;
-    let mut request = address.into_client_request()?;
-    if let Some(token) = token {
-        let value = HeaderValue::from_str(&format!("Bearer {token}")).context("the token cannot be sent")?;
-        request.headers_mut().insert("Authorization", value);
-    }
-    let config = Some(websocket_config(MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES));
-    let connected = tokio_tungstenite::connect_async_with_config(request, config, true).await;
-    let (stream, _) = connected.map_err(|error| exit::Failure {
-        code: exit::FAILED,
-        message: match error {
-            tokio_tungstenite::tungstenite::Error::Http(answer) if answer.status() == 401 => {
-                format!("the server at {address} wants a token; give it with --token")
-            }
-            error => format!("the server at {address} cannot be joined: {error}"),
-        },
-    })?;
-    Ok(Transport::websocket(
-        stream,
-        WebSocketOptions {
-            keep_alive: None,
-            ..WebSocketOptions::default()
-        },
-    ))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bobbin_core::Hub;
 use bobbin_core::tool::{Effect, ToolSpec};
-use bobbin_eca::{End, Failure, Host, Notice, NoticeKind, Offer, Wanted};
+use bobbin_eca::{End, Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::Json;
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
@@ -23,7 +23,7 @@ pub(crate) struct Server {
 }
 
 /// Hands out a core that is open already.
-struct Opened(Arc<Hub>);
+struct Opened(Arc<Hub>, Tenure);
 
 impl Host for Opened {
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
@@ -44,6 +44,7 @@ impl Host for Opened {
                 kind: NoticeKind::Warning,
                 message: "The tea is cold.".to_owned(),
             }],
+            tenure: self.1,
         };
         let busy = wanted.root.is_some_and(|root| root == Path::new("/busy"));
         async move {
@@ -84,10 +85,17 @@ impl Server {
 
     /// Connects without a handshake.
     pub(crate) fn connect(&self) -> (Client, JoinHandle<End>) {
+        self.connect_as(Tenure::Sole)
+    }
+
+    pub(crate) fn connect_as(&self, tenure: Tenure) -> (Client, JoinHandle<End>) {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::content_length(reader, writer, Limits::default());
-        let serving = tokio::spawn(bobbin_eca::serve(transport, Arc::new(Opened(self.hub.clone()))));
+        let serving = tokio::spawn(bobbin_eca::serve(
+            transport,
+            Arc::new(Opened(self.hub.clone(), tenure)),
+        ));
         let (reader, writer) = tokio::io::split(far);
         (Client::new(Link::headers(reader, writer)), serving)
     }

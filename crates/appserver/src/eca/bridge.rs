@@ -1,0 +1,275 @@
+//! An editor on stdio, joined to a running server: whole messages from one to the other, unread and unchanged.
+//!
+//! Holds one message towards the server and one batch towards the editor; a side that does not read holds the
+//! other one. Of a message only its method and id are looked at, to know when the editor leaves and what it
+//! still waits for. What cannot be carried (section 2.5) is answered here.
+
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bobbin_framing::{CloseReason, FrameReader, FrameWriter, FramingError};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tokio::sync::{Mutex, watch};
+
+use super::intake::{Taken, next};
+use crate::signals::Signals;
+
+/// How long the end may take once the editor has left, and how long what it asked may take (section 4.5).
+const END: Duration = Duration::from_secs(2);
+/// How long a write to the editor may stand still.
+const WRITE_STALL: Duration = Duration::from_secs(30);
+/// Bytes after which a batch is written: readers parse what they read at once (section 2.3).
+const BATCH_BYTES: usize = 32 << 10;
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The editor said `exit`.
+    Exited { after_shutdown: bool },
+    /// Its input ended, its process is gone, or we were told to end.
+    Left,
+    /// The server is gone.
+    ServerGone { after_shutdown: bool },
+}
+
+type Writer = Mutex<Box<dyn FrameWriter>>;
+
+/// Passes messages until one side leaves.
+pub(super) async fn run(taken: Taken, signals: &mut Signals) -> End {
+    let Taken {
+        mut editor,
+        first,
+        parent,
+        mut server,
+    } = taken;
+    let (to_editor, to_server) = (Mutex::new(editor.writer), Mutex::new(server.writer));
+    let ledger = Ledger::default();
+    let mut up = Box::pin(up(first, &mut *editor.reader, &to_server, &to_editor, &ledger));
+    let mut down = Box::pin(down(&mut *server.reader, &to_editor, &ledger));
+    let mut server_open = true;
+    let end = tokio::select! {
+        end = &mut up => end,
+        () = &mut down => {
+            server_open = false;
+            let after_shutdown = ledger.shutdown();
+            End::ServerGone { after_shutdown }
+        }
+        () = parent_gone(parent) => End::Left,
+        () = signals.next() => End::Left,
+    };
+    drop(up);
+    let leaving = async {
+        // After `exit` the server has the last word.
+        if matches!(end, End::Exited { .. }) {
+            (&mut down).await;
+            server_open = false;
+        }
+        let reason = CloseReason::default();
+        let mut to_server = to_server.lock().await;
+        let closed = poll_fn(|cx| to_server.poll_close(cx, &reason));
+        if server_open {
+            tokio::join!(closed, &mut down).0
+        } else {
+            closed.await
+        }
+    };
+    match tokio::time::timeout(END, leaving).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "the server was not told goodbye"),
+        Err(_) => tracing::warn!("the end took too long; leaving anyway"),
+    }
+    end
+}
+
+async fn parent_gone(parent: Option<i64>) {
+    match parent {
+        Some(process) => bobbin_eca::gone(process).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// From the editor to the server, until either is gone or the editor leaves.
+async fn up(
+    first: Bytes,
+    reader: &mut dyn FrameReader,
+    to_server: &Writer,
+    to_editor: &Writer,
+    ledger: &Ledger,
+) -> End {
+    let mut item = Some(Ok(first));
+    loop {
+        match item {
+            Some(Ok(message)) if std::str::from_utf8(&message).is_ok() => {
+                let leaves = ledger.asked(&message);
+                if let Err(error) = send(to_server, message).await {
+                    tracing::debug!(%error, "the server cannot be written to");
+                    // How it ended is found out where it is read.
+                    return std::future::pending().await;
+                }
+                if leaves {
+                    let after_shutdown = ledger.shutdown();
+                    return End::Exited { after_shutdown };
+                }
+            }
+            Some(wrong) => {
+                let refusal = refusal(wrong.err().as_ref());
+                if let Some(refusal) = refusal
+                    && let Err(error) = send(to_editor, refusal).await
+                {
+                    tracing::debug!(%error, "the editor cannot be written to");
+                    return End::Left;
+                }
+            }
+            None => {
+                ledger.settled().await;
+                return End::Left;
+            }
+        }
+        item = next(reader).await;
+    }
+}
+
+/// Returns what is answered to input that is no message (the codes are JSON-RPC's, as the dialect uses them);
+/// nothing where the input only has to be skipped. Without an error it is a body that is not UTF-8.
+fn refusal(error: Option<&FramingError>) -> Option<Bytes> {
+    let text = match error {
+        None => r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+        Some(FramingError::Charset(_)) => {
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#
+        }
+        Some(FramingError::TooLarge { .. }) => {
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}}"#
+        }
+        Some(error) => {
+            tracing::warn!(%error, "input that is no message was skipped");
+            return None;
+        }
+    };
+    Some(Bytes::from_static(text.as_bytes()))
+}
+
+/// From the server to the editor, until either is gone.
+async fn down(reader: &mut dyn FrameReader, to_editor: &Writer, ledger: &Ledger) {
+    loop {
+        let message = match next(reader).await {
+            Some(Ok(message)) => message,
+            Some(Err(error)) => {
+                tracing::warn!(%error, "the server's output cannot be read");
+                continue;
+            }
+            None => return,
+        };
+        let mut writer = to_editor.lock().await;
+        let mut bytes = message.len();
+        ledger.told(&message);
+        let mut fed = writer.feed(message);
+        let mut over = false;
+        while fed.is_ok() && !over && bytes < BATCH_BYTES {
+            // What is there already shares the write.
+            match next(reader).now_or_never() {
+                Some(Some(Ok(message))) => {
+                    bytes += message.len();
+                    ledger.told(&message);
+                    fed = writer.feed(message);
+                }
+                Some(Some(Err(error))) => tracing::warn!(%error, "the server's output cannot be read"),
+                Some(None) => over = true,
+                None => break,
+            }
+        }
+        if let Err(error) = fed.and(flush(&mut **writer).await) {
+            return tracing::debug!(%error, "the editor cannot be written to");
+        }
+        if over {
+            return;
+        }
+    }
+}
+
+async fn send(writer: &Writer, message: Bytes) -> Result<(), FramingError> {
+    let mut writer = writer.lock().await;
+    writer.feed(message)?;
+    flush(&mut **writer).await
+}
+
+/// Writes what was fed. A write that moves nothing for [`WRITE_STALL`] fails.
+async fn flush(writer: &mut dyn FrameWriter) -> Result<(), FramingError> {
+    loop {
+        let before = writer.bytes_written();
+        let flushed = tokio::time::timeout(WRITE_STALL, poll_fn(|cx| writer.poll_flush(cx))).await;
+        match flushed {
+            Ok(flushed) => return flushed,
+            Err(_) if writer.bytes_written() == before => {
+                return Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into());
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// What is known of the conversation: whether the end was asked for, and how much is unanswered.
+#[derive(Default)]
+struct Ledger {
+    open: watch::Sender<usize>,
+    shutdown: AtomicBool,
+}
+
+/// The little that is looked at.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    id: Option<IgnoredAny>,
+}
+
+impl Ledger {
+    /// Takes down a message of the editor; returns whether it leaves with it.
+    fn asked(&self, message: &[u8]) -> bool {
+        match serde_json::from_slice(message) {
+            Ok(Head {
+                method: Some(method),
+                id: Some(_),
+            }) => {
+                if method == "shutdown" {
+                    self.shutdown.store(true, Ordering::Release);
+                }
+                self.open.send_modify(|open| *open += 1);
+                false
+            }
+            Ok(Head {
+                method: Some(method),
+                id: None,
+            }) => method == "exit",
+            Ok(Head { method: None, .. }) | Err(_) => false,
+        }
+    }
+
+    /// Takes down a message of the server.
+    fn told(&self, message: &[u8]) {
+        if let Ok(Head {
+            method: None,
+            id: Some(_),
+        }) = serde_json::from_slice(message)
+        {
+            self.open.send_modify(|open| *open = open.saturating_sub(1));
+        }
+    }
+
+    fn shutdown(&self) -> bool {
+        self.shutdown.load(Ordering::Acquire)
+    }
+
+    /// Waits until everything is answered, within bounds.
+    async fn settled(&self) {
+        let mut open = self.open.subscribe();
+        let settled = open.wait_for(|open| *open == 0);
+        if tokio::time::timeout(END, settled).await.is_err() {
+            tracing::debug!("left with requests unanswered");
+        }
+    }
+}

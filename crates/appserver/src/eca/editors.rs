@@ -1,0 +1,94 @@
+//! Editors of a running server: ECA connections beside the native ones, on one core.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bobbin_core::Hub;
+use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
+use bobbin_engine::ToolSet;
+use bobbin_model::Mode;
+use bobbin_peer::Transport;
+use bobbin_transport::Connections;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::OFFLINE;
+use crate::cli::home;
+use crate::config::Config;
+use crate::workspace::Workspace;
+
+/// Serves every editor that connects.
+pub(crate) struct Editors(Arc<Served>);
+
+impl Editors {
+    pub(crate) fn new(workspace: &Workspace, config: &Config, hub: Arc<Hub>, tools: &ToolSet) -> Self {
+        let warnings = config.warnings.iter();
+        Self(Arc::new(Served {
+            root: workspace.root.clone(),
+            offer: Offer {
+                hub,
+                models: vec![OFFLINE.to_owned()],
+                default_model: OFFLINE.to_owned(),
+                tools: tools.specs(Mode::Agent),
+                config_files: config.sources.clone(),
+                home: home(),
+                notices: warnings.map(|text| warning(text)).collect(),
+                tenure: Tenure::Shared,
+            },
+        }))
+    }
+}
+
+impl Connections for Editors {
+    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
+        let served = self.0.clone();
+        async move {
+            let end = bobbin_eca::serve(transport, served).await;
+            tracing::debug!(?end, "an editor has left");
+        }
+        .boxed()
+    }
+}
+
+/// The workspace that is open already.
+struct Served {
+    root: PathBuf,
+    offer: Offer,
+}
+
+impl Host for Served {
+    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
+        async move {
+            // A client without a folder takes what is here.
+            if let Some(root) = &wanted.root
+                && Workspace::find(Some(root)).map_or(true, |found| found.root != self.root)
+            {
+                let (ours, theirs) = (self.root.display(), root.display());
+                return Err(Failure(format!("this server serves {ours}, not {theirs}")));
+            }
+            let mut offer = self.offer.clone();
+            if wanted.pure_config {
+                offer.notices.push(warning(
+                    "pureConfig has no effect here: the workspace's server has read its configuration already",
+                ));
+            }
+            Ok(offer)
+        }
+        .boxed()
+    }
+
+    fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn ended(&self) -> BoxFuture<'_, ()> {
+        self.offer.hub.ended().boxed()
+    }
+}
+
+fn warning(text: &str) -> Notice {
+    Notice {
+        kind: NoticeKind::Warning,
+        message: text.to_owned(),
+    }
+}

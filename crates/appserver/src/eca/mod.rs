@@ -1,0 +1,142 @@
+//! The editor door: `bobbin eca` on stdio, and the editors of a running server.
+//!
+//! The workspace is the one that the editor names in its handshake. When a server runs there, `bobbin eca`
+//! only passes messages on to it; otherwise it holds the workspace and serves by itself. Exit codes: 0 after
+//! `shutdown` and `exit` or at the end of input, 1 after `exit` alone or when a joined server goes away, and
+//! the ordinary ones when the workspace cannot be served (ECA section 4.5).
+
+mod bridge;
+mod editors;
+mod intake;
+mod workplace;
+
+pub(crate) use editors::Editors;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_eca::End;
+use clap::{Args, ValueEnum};
+use futures_util::FutureExt;
+
+use crate::exit::Failure;
+use crate::signals::Signals;
+use crate::{console, exit, logging};
+
+use workplace::{Open, Workplace};
+
+/// How long the end may take once the editor has left (ECA section 4.5).
+const END: Duration = Duration::from_secs(2);
+/// Name of the engine that needs no model, among models.
+const OFFLINE: &str = "offline";
+
+/// The options that plugins pass.
+#[derive(Debug, Args)]
+pub(crate) struct Eca {
+    /// What to log to stderr.
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<Level>,
+    /// Log more.
+    #[arg(long)]
+    verbose: bool,
+    /// Taken from plugins that pass it; such a file is not read.
+    #[arg(long, value_name = "PATH", hide = true)]
+    config_file: Option<PathBuf>,
+    /// What a running server wants clients to present; the configuration's when left out.
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+/// Whether we were started as `eca --version`, as Emacs does to show the line; it is printed then.
+pub(crate) fn is_asked_for_its_version() -> bool {
+    let mut arguments = std::env::args_os();
+    let named = arguments
+        .next()
+        .is_some_and(|name| Path::new(&name).file_name().is_some_and(|name| name == "eca"));
+    let asked = named && arguments.next().is_some_and(|argument| argument == "--version");
+    if asked {
+        console::say(&format!("eca {}", env!("CARGO_PKG_VERSION")));
+    }
+    asked
+}
+
+/// Serves one editor.
+pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
+    logging::start(match (eca.log_level, eca.verbose) {
+        (Some(Level::Error), _) => "error",
+        (Some(Level::Info), _) => "info",
+        (Some(Level::Debug), _) | (None, true) => "debug",
+        (Some(Level::Warn), _) | (None, false) => "warn",
+    })?;
+    let mut signals = Signals::listen()?;
+    let workplace = Arc::new(Workplace::new(eca.config_file, eca.token));
+    let looking = workplace.clone();
+    let (transport, handover) = intake::intake(
+        bobbin_transport::stdio_with_headers(),
+        Box::new(move |wanted| looking.clone().look(wanted).boxed()),
+    );
+    let serving = bobbin_eca::serve(transport, workplace.clone());
+    tokio::pin!(serving);
+    let end = tokio::select! {
+        end = &mut serving => Some(end),
+        () = signals.next() => None,
+    };
+    if let Some(taken) = handover.taken() {
+        return joined(bridge::run(taken, &mut signals).await);
+    }
+    let open = workplace.close();
+    let (held, hub) = match open {
+        Open::Nothing => (None, None),
+        Open::Ready(prepared) => (Some(prepared.held), None),
+        Open::Refused(error) => return Err(error),
+        Open::Served(held, hub) => (Some(held), Some(hub)),
+    };
+    let ending = async {
+        if let Some(hub) = hub {
+            hub.stop().await;
+        }
+        if end.is_none() {
+            // The connection ends when everything is said.
+            serving.await;
+        }
+    };
+    if tokio::time::timeout(END, ending).await.is_err() {
+        tracing::warn!("the end took too long; leaving anyway");
+    }
+    drop(held);
+    Ok(match end {
+        Some(End::Exited {
+            after_shutdown: false,
+        }) => ExitCode::from(exit::FAILED),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// Returns how an editor's process ends that a running server has taken.
+fn joined(end: bridge::End) -> anyhow::Result<ExitCode> {
+    match end {
+        bridge::End::Left
+        | bridge::End::Exited { after_shutdown: true }
+        | bridge::End::ServerGone { after_shutdown: true } => Ok(ExitCode::SUCCESS),
+        bridge::End::Exited {
+            after_shutdown: false,
+        } => Ok(ExitCode::from(exit::FAILED)),
+        bridge::End::ServerGone {
+            after_shutdown: false,
+        } => Err(Failure {
+            code: exit::FAILED,
+            message: "the server of this workspace has ended; start the editor's session again".to_owned(),
+        }
+        .into()),
+    }
+}

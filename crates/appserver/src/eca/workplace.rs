@@ -1,0 +1,209 @@
+//! The workspace of an editor: who serves it, and this process's own core when nobody else does.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_core::Hub;
+use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
+use bobbin_framing::Transport;
+use bobbin_model::Mode;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::OFFLINE;
+use crate::cli::home;
+use crate::config::Config;
+use crate::join::{self, Door, JoinError};
+use crate::workspace::{Held, State, Workspace};
+use crate::{exit, server};
+
+/// How long somebody who holds the workspace may take to say where, or to go: the end of a process takes up
+/// to two seconds, and editors wait ten for their first answer (section 2.4).
+const PATIENCE: Duration = Duration::from_secs(4);
+/// How often to look meanwhile.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Where the editor's workspace is opened.
+pub(super) struct Workplace {
+    config_file: Option<PathBuf>,
+    token: Option<String>,
+    open: Mutex<Open>,
+}
+
+/// What has become of it.
+pub(super) enum Open {
+    Nothing,
+    /// Nobody else serves it.
+    Ready(Prepared),
+    Refused(anyhow::Error),
+    Served(Held, Arc<Hub>),
+}
+
+/// A workspace that is held, with what its configuration says.
+pub(super) struct Prepared {
+    pub(super) held: Held,
+    config: Config,
+    notices: Vec<Notice>,
+}
+
+enum Place {
+    Ours(Prepared),
+    Theirs(Transport),
+}
+
+impl Workplace {
+    pub(super) fn new(config_file: Option<PathBuf>, token: Option<String>) -> Self {
+        Self {
+            config_file,
+            token,
+            open: Mutex::new(Open::Nothing),
+        }
+    }
+
+    /// Returns what is to be ended.
+    pub(super) fn close(&self) -> Open {
+        std::mem::replace(&mut *self.open.lock(), Open::Nothing)
+    }
+
+    /// Returns a connection to the server that holds the workspace. Otherwise the workspace is held from here
+    /// on, or it is kept why it cannot be.
+    pub(super) async fn look(self: Arc<Self>, wanted: Wanted) -> Option<Transport> {
+        let (open, server) = match self.place(&wanted).await {
+            Ok(Place::Theirs(server)) => return Some(server),
+            Ok(Place::Ours(prepared)) => (Open::Ready(prepared), None),
+            Err(error) => (Open::Refused(error), None),
+        };
+        *self.open.lock() = open;
+        server
+    }
+
+    async fn place(&self, wanted: &Wanted) -> anyhow::Result<Place> {
+        let workspace = Workspace::find(wanted.root.as_deref())?;
+        let (config, notices) = self.configuration(&workspace, wanted.pure_config)?;
+        let token = self.token.as_deref().or(config.token.as_deref());
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            // Whatever was seen may have changed a moment later: the lock decides, and who does not get it
+            // looks again.
+            let failed: anyhow::Error = match workspace.holder() {
+                Some(State {
+                    address: Some(address),
+                    ..
+                }) => match join::connect(&address, Door::Eca, token).await {
+                    Ok(server) => return Ok(Place::Theirs(server)),
+                    Err(error @ JoinError::Unreachable { .. }) => exit::Failure::from(error).into(),
+                    Err(error) => return Err(exit::Failure::from(error).into()),
+                },
+                Some(State { address: None, .. }) => workspace.busy().into(),
+                None => match workspace.hold() {
+                    Ok(held) => {
+                        return Ok(Place::Ours(Prepared {
+                            held,
+                            config,
+                            notices,
+                        }));
+                    }
+                    Err(error) if !exit::is_busy(&error) => return Err(error),
+                    Err(error) => error,
+                },
+            };
+            if Instant::now() >= deadline {
+                return Err(failed);
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    async fn serve(&self, wanted: &Wanted) -> anyhow::Result<(Held, Offer)> {
+        let prepared = match self.close() {
+            Open::Ready(prepared) => prepared,
+            Open::Refused(error) => return Err(error),
+            // A handshake that nobody looked at, in a batch.
+            Open::Nothing | Open::Served(..) => {
+                let workspace = Workspace::find(wanted.root.as_deref())?;
+                let (config, notices) = self.configuration(&workspace, wanted.pure_config)?;
+                Prepared {
+                    held: workspace.hold()?,
+                    config,
+                    notices,
+                }
+            }
+        };
+        let Prepared {
+            held,
+            config,
+            notices,
+        } = prepared;
+        let (hub, tools) = server::open(&held, &config).await?;
+        held.announce(None)?;
+        let offer = Offer {
+            hub,
+            models: vec![OFFLINE.to_owned()],
+            default_model: OFFLINE.to_owned(),
+            tools: tools.specs(Mode::Agent),
+            config_files: config.sources,
+            home: home(),
+            notices,
+            tenure: Tenure::Sole,
+        };
+        Ok((held, offer))
+    }
+
+    /// Reads the configuration. A broken file keeps no editor from working: its user is told.
+    fn configuration(&self, workspace: &Workspace, pure: bool) -> anyhow::Result<(Config, Vec<Notice>)> {
+        let notice = |kind, message: &str| Notice {
+            kind,
+            message: message.to_owned(),
+        };
+        let mut notices = Vec::new();
+        if let Some(file) = &self.config_file {
+            let text = format!(
+                "{} is not read; settings belong in .craft/config.json",
+                file.display()
+            );
+            notices.push(notice(NoticeKind::Warning, &text));
+        }
+        if pure {
+            return Ok((Config::defaults()?, notices));
+        }
+        let config = match Config::read(&workspace.root, home().as_deref()) {
+            Ok(config) => config,
+            Err(error) => {
+                notices.push(notice(
+                    NoticeKind::Error,
+                    &format!("{error:#}; the defaults are in force"),
+                ));
+                Config::defaults()?
+            }
+        };
+        let warnings = config.warnings.iter();
+        notices.extend(warnings.map(|warning| notice(NoticeKind::Warning, warning)));
+        Ok((config, notices))
+    }
+}
+
+impl Host for Workplace {
+    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
+        async move {
+            match self.serve(&wanted).await {
+                Ok((held, offer)) => {
+                    *self.open.lock() = Open::Served(held, offer.hub.clone());
+                    Ok(offer)
+                }
+                Err(error) => {
+                    let failure = Failure(format!("{error:#}"));
+                    *self.open.lock() = Open::Refused(error);
+                    Err(failure)
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+}

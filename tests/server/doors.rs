@@ -1,0 +1,222 @@
+//! An editor and native clients on one running server: one Thread, every door.
+
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::eca::{content, finished, hello, start};
+use crate::support::{Workspace, agent_text};
+
+/// Returns the agent's text as an editor is told it, up to the end of a turn.
+async fn told(editor: &mut Client) -> (String, Vec<Value>) {
+    let mut seen = Vec::new();
+    loop {
+        let message = editor.next().await.expect("the connection stays");
+        let last = message["params"]["content"]["state"] == "finished";
+        seen.push(message);
+        if last {
+            break;
+        }
+    }
+    let texts = seen
+        .iter()
+        .filter(|message| content(message, "text") && message["params"]["role"] == "assistant");
+    let text = texts.map(|message| message["params"]["content"]["text"].as_str().unwrap());
+    (text.collect(), seen)
+}
+
+#[tokio::test]
+async fn a_chat_of_an_editor_is_a_thread_of_everybody_and_approved_through_another_door() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    let server = workspace.web_socket();
+    let mut native = server.client("browser").await;
+    let (mut child, mut editor) = start(&home, &["eca"]);
+    assert_eq!(
+        editor.call("initialize", hello(&workspace)).await["models"],
+        json!(["offline"])
+    );
+    editor.notify("initialized", json!({})).await;
+    editor.wait_for("tool/serverUpdated").await;
+    let prompt = json!({ "chatId": "c-81", "message": "run `echo tea | tee pot`" });
+    editor.call("chat/prompt", prompt).await;
+    let run = editor
+        .find("a call", |message| content(message, "toolCallRun"))
+        .await;
+    assert_eq!(run["params"]["content"]["manualApproval"], true);
+    // The other door knows the Thread, sees what waits, and says yes.
+    let identity = json!({ "channelName": "ws", "workspacePath": workspace.path() });
+    let list = json!({ "identity": identity, "crossChannelOrigins": ["eca"] });
+    let threads = native.call("thread/list", list).await;
+    let thread = threads["data"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(threads["data"].as_array().unwrap().len(), 1, "{threads}");
+    native
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
+    let asked = native.wait_for("item/approval/request").await;
+    assert!(!workspace.path().join("pot").exists());
+    native.reply(&asked, json!({ "decision": "accept" })).await;
+    let (text, seen) = told(&mut editor).await;
+    for kind in ["toolCallRunning", "toolCalled"] {
+        assert!(
+            seen.iter().any(|message| content(message, kind)),
+            "{kind}: {seen:#?}"
+        );
+    }
+    assert_eq!(
+        std::fs::read_to_string(workspace.path().join("pot")).unwrap(),
+        "tea\n"
+    );
+    // Both were shown the same.
+    let read = native
+        .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
+        .await;
+    assert!(!text.is_empty());
+    assert_eq!(agent_text(&read["thread"]["turns"][0]), text);
+    // The editor leaves; the server and its other clients stay.
+    assert_eq!(editor.call("shutdown", json!(null)).await, json!(null));
+    editor.notify("exit", json!(null)).await;
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+    let turn = json!({ "threadId": thread, "input": [{ "type": "text", "text": "list the files" }] });
+    native.call("turn/start", turn).await;
+    native.wait_for("turn/completed").await;
+}
+
+#[tokio::test]
+async fn what_is_asked_through_another_door_is_approved_in_an_editor() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut native = server.client("browser").await;
+    let identity = json!({ "channelName": "ws", "workspacePath": workspace.path() });
+    let started = native.call("thread/start", json!({ "identity": identity })).await;
+    let thread = started["thread"]["id"].as_str().unwrap().to_owned();
+    let (_child, mut editor) = start(&workspace, &["eca"]);
+    editor.call("initialize", hello(&workspace)).await;
+    editor.notify("initialized", json!({})).await;
+    let opened = editor.call("chat/open", json!({ "chatId": thread })).await;
+    assert_eq!(opened["found"], true);
+    let input = json!([{ "type": "text", "text": "run `touch pot`" }]);
+    native
+        .call("turn/start", json!({ "threadId": thread, "input": input }))
+        .await;
+    let run = editor
+        .find("a call", |message| content(message, "toolCallRun"))
+        .await;
+    let approve = json!({ "chatId": thread, "toolCallId": run["params"]["content"]["id"] });
+    editor.notify("chat/toolCallApprove", approve).await;
+    finished(&mut editor).await;
+    native.wait_for("turn/completed").await;
+    assert!(workspace.path().join("pot").exists());
+}
+
+#[tokio::test]
+async fn an_editor_that_leaves_in_its_own_way_gets_its_exit_code() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    server.address().await;
+    // `exit` without `shutdown`.
+    let (mut child, mut editor) = start(&workspace, &["eca"]);
+    editor.call("initialize", hello(&workspace)).await;
+    editor.notify("exit", json!(null)).await;
+    assert_eq!(child.wait().await.unwrap().code(), Some(1));
+    // The end of input: what was asked is answered first.
+    let (mut child, mut editor) = start(&workspace, &["eca"]);
+    editor.request("initialize", hello(&workspace)).await;
+    let id = editor.request("jobs/list", json!({})).await;
+    let rest = editor.finish().await;
+    assert!(rest.iter().any(|message| message["id"] == id), "{rest:?}");
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_server_that_ends_ends_the_editors_process_with_a_code() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    server.address().await;
+    let (mut child, mut editor) = start(&workspace, &["eca"]);
+    editor.call("initialize", hello(&workspace)).await;
+    let prompt = json!({ "chatId": "c-81", "message": "run `echo tea`" });
+    editor.call("chat/prompt", prompt).await;
+    editor
+        .find("a call", |message| content(message, "toolCallRun"))
+        .await;
+    assert!(server.terminate().await.success());
+    // How the turn ended was still said.
+    finished(&mut editor).await;
+    assert_eq!(child.wait().await.unwrap().code(), Some(1));
+}
+
+#[tokio::test]
+async fn a_server_that_was_killed_is_not_looked_for_any_more() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    server.address().await;
+    // What it said of itself stays behind.
+    server.kill().await;
+    let (mut child, mut editor) = start(&workspace, &["eca"]);
+    editor.call("initialize", hello(&workspace)).await;
+    assert_eq!(editor.call("shutdown", json!(null)).await, json!(null));
+    editor.notify("exit", json!(null)).await;
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_workspace_that_is_just_given_back_is_waited_for() {
+    let workspace = Workspace::new();
+    let (mut first, mut leaving) = start(&workspace, &["eca"]);
+    leaving.call("initialize", hello(&workspace)).await;
+    let (_child, mut editor) = start(&workspace, &["eca"]);
+    let id = editor.request("initialize", hello(&workspace)).await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(editor.unread(), 0);
+    leaving.notify("exit", json!({})).await;
+    first.wait().await.unwrap();
+    let answer = editor.find("the answer", |message| message["id"] == id).await;
+    assert!(answer.get("result").is_some(), "{answer}");
+}
+
+#[tokio::test]
+async fn messages_before_the_handshake_and_broken_ones_after_it_are_answered() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    server.address().await;
+    let (_child, mut editor) = start(&workspace, &["eca"]);
+    assert_eq!(editor.error("chat/list", json!({})).await["code"], -32002);
+    editor.call("initialize", hello(&workspace)).await;
+    editor
+        .send_text("Content-Length: 2\r\nContent-Type: application/json; charset=latin1\r\n\r\n{}")
+        .await;
+    let refused = editor
+        .find("an error", |message| message["error"]["code"] == -32700)
+        .await;
+    assert_eq!(refused["id"], json!(null));
+    assert_eq!(editor.error("tea/pot", json!({})).await["code"], -32601);
+    assert_eq!(
+        editor.call("jobs/list", json!({})).await,
+        json!({ "jobs": [] }),
+        "still served"
+    );
+}
+
+#[tokio::test]
+async fn a_token_is_presented_and_another_workspace_refused() {
+    let (workspace, other) = (Workspace::new(), Workspace::new());
+    let server = workspace.web_socket_with(&["--token", "s3cret"]);
+    let address = server.address().await;
+    let (mut child, mut editor) = start(&workspace, &["eca"]);
+    let error = editor.error("initialize", hello(&workspace)).await;
+    let said = error["message"].as_str().unwrap();
+    assert!(said.contains("wants a token"), "{said}");
+    assert_eq!(child.wait().await.unwrap().code(), Some(1));
+    let (_child, mut editor) = start(&workspace, &["eca", "--token", "s3cret"]);
+    editor.call("initialize", hello(&workspace)).await;
+    // Straight at the door, for a workspace that is not served there.
+    let door = format!("{}?token=s3cret", address.replace("/ws", "/eca"));
+    let mut stranger = Client::new(bobbin_testkit::Link::web_socket(&door).await);
+    let error = stranger.error("initialize", hello(&other)).await;
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("this server serves"),
+        "{error}"
+    );
+}
