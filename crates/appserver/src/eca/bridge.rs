@@ -4,19 +4,16 @@
 //! other one. Of a message only its method and id are looked at, to know when the editor leaves and what it
 //! still waits for. What cannot be carried (section 2.5) is answered here.
 
-use std::borrow::Cow;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bobbin_framing::{CloseReason, FrameReader, FrameWriter, FramingError};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 
 use super::intake::{Taken, next};
+use super::ledger::Ledger;
 use crate::signals::Signals;
 
 /// How long the end may take once the editor has left, and how long what it asked may take (section 4.5).
@@ -126,7 +123,7 @@ async fn up(
                 }
             }
             None => {
-                ledger.settled().await;
+                ledger.settled(END).await;
                 return End::Left;
             }
         }
@@ -138,8 +135,7 @@ async fn up(
 /// nothing where the input only has to be skipped. Without an error it is a body that is not UTF-8.
 fn refusal(error: Option<&FramingError>) -> Option<Bytes> {
     let text = match error {
-        None => r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
-        Some(FramingError::Charset(_)) => {
+        None | Some(FramingError::Charset(_)) => {
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#
         }
         Some(FramingError::TooLarge { .. }) => {
@@ -212,64 +208,42 @@ async fn flush(writer: &mut dyn FrameWriter) -> Result<(), FramingError> {
     }
 }
 
-/// What is known of the conversation: whether the end was asked for, and how much is unanswered.
-#[derive(Default)]
-struct Ledger {
-    open: watch::Sender<usize>,
-    shutdown: AtomicBool,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The little that is looked at.
-#[derive(Deserialize)]
-struct Head<'a> {
-    #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
-    id: Option<IgnoredAny>,
-}
-
-impl Ledger {
-    /// Takes down a message of the editor; returns whether it leaves with it.
-    fn asked(&self, message: &[u8]) -> bool {
-        match serde_json::from_slice(message) {
-            Ok(Head {
-                method: Some(method),
-                id: Some(_),
-            }) => {
-                if method == "shutdown" {
-                    self.shutdown.store(true, Ordering::Release);
-                }
-                self.open.send_modify(|open| *open += 1);
-                false
+    #[tokio::test]
+    async fn messages_pass_whole_in_both_directions_until_the_server_closes() {
+        let (mut editor, editor_side) = bobbin_framing::Transport::memory_pair();
+        let (mut server, server_side) = bobbin_framing::Transport::memory_pair();
+        let first = "{ \"first\":\t1 }\n";
+        let taken = Taken {
+            editor: editor_side,
+            first: Bytes::from_static(first.as_bytes()),
+            parent: None,
+            server: server_side,
+        };
+        let mut signals = Signals::listen().unwrap();
+        let running = tokio::spawn(async move { run(taken, &mut signals).await });
+        assert_eq!(server.next().await.unwrap().unwrap(), first);
+        for text in ["{ \"tea\" : \"th\u{e9}\" }\n", "garbage", "[]"] {
+            editor.send(Bytes::from(text)).await.unwrap();
+            assert_eq!(server.next().await.unwrap().unwrap(), text);
+            server.send(Bytes::from(text)).await.unwrap();
+            assert_eq!(editor.next().await.unwrap().unwrap(), text);
+        }
+        // No text: nothing a WebSocket can carry.
+        editor.send(Bytes::from_static(b"\xff")).await.unwrap();
+        let refused = editor.next().await.unwrap().unwrap();
+        assert!(std::str::from_utf8(&refused).unwrap().contains("-32700"));
+        server.close(&CloseReason::default()).await.unwrap();
+        let end = running.await.unwrap();
+        assert_eq!(
+            end,
+            End::ServerGone {
+                after_shutdown: false
             }
-            Ok(Head {
-                method: Some(method),
-                id: None,
-            }) => method == "exit",
-            Ok(Head { method: None, .. }) | Err(_) => false,
-        }
-    }
-
-    /// Takes down a message of the server.
-    fn told(&self, message: &[u8]) {
-        if let Ok(Head {
-            method: None,
-            id: Some(_),
-        }) = serde_json::from_slice(message)
-        {
-            self.open.send_modify(|open| *open = open.saturating_sub(1));
-        }
-    }
-
-    fn shutdown(&self) -> bool {
-        self.shutdown.load(Ordering::Acquire)
-    }
-
-    /// Waits until everything is answered, within bounds.
-    async fn settled(&self) {
-        let mut open = self.open.subscribe();
-        let settled = open.wait_for(|open| *open == 0);
-        if tokio::time::timeout(END, settled).await.is_err() {
-            tracing::debug!("left with requests unanswered");
-        }
+        );
+        assert!(editor.next().await.is_none());
     }
 }

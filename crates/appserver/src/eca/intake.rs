@@ -35,8 +35,10 @@ pub(super) struct Taken {
 /// What has been handed over so far.
 #[derive(Default)]
 struct Handed {
-    reader: Option<(Box<dyn FrameReader>, Bytes, Option<i64>, Transport)>,
+    reader: Option<Box<dyn FrameReader>>,
     writer: Option<Box<dyn FrameWriter>>,
+    /// The `initialize`, who is said to have started us, and who takes the editor.
+    joined: Option<(Bytes, Option<i64>, Transport)>,
 }
 
 /// Where an editor that is taken is found.
@@ -46,10 +48,16 @@ pub(super) struct Handover(Arc<Mutex<Handed>>);
 impl Handover {
     /// Returns the editor if a server has taken it; called when the dialect here has ended.
     pub(super) fn taken(&self) -> Option<Taken> {
-        let mut handed = self.0.lock();
-        let writer = handed.writer.take()?;
-        let (reader, first, parent, server) = handed.reader.take()?;
-        let editor = Transport { reader, writer };
+        let Handed {
+            reader,
+            writer,
+            joined,
+        } = std::mem::take(&mut *self.0.lock());
+        let (first, parent, server) = joined?;
+        let editor = Transport {
+            reader: reader?,
+            writer: writer?,
+        };
         Some(Taken {
             editor,
             first,
@@ -126,8 +134,9 @@ impl FrameReader for Reader {
                     let Some(server) = server else {
                         return Poll::Ready(Some(Ok(first)));
                     };
-                    let reader = self.inner.take();
-                    self.handover.0.lock().reader = reader.map(|reader| (reader, first, parent, server));
+                    let mut handed = self.handover.0.lock();
+                    handed.reader = self.inner.take();
+                    handed.joined = Some((first, parent, server));
                 }
             }
         }
@@ -168,7 +177,7 @@ impl FrameWriter for Writer {
         let Some(inner) = &mut self.inner else {
             return Poll::Ready(Ok(()));
         };
-        if self.handover.0.lock().reader.is_none() {
+        if self.handover.0.lock().joined.is_none() {
             return inner.poll_close(cx, reason);
         }
         ready!(inner.poll_flush(cx))?;

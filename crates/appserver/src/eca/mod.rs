@@ -8,6 +8,7 @@
 mod bridge;
 mod editors;
 mod intake;
+mod ledger;
 mod workplace;
 
 pub(crate) use editors::Editors;

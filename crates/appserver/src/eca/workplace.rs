@@ -22,7 +22,7 @@ use crate::{exit, server};
 
 /// How long somebody who holds the workspace may take to say where, or to go: the end of a process takes up
 /// to two seconds, and editors wait ten for their first answer (section 2.4).
-const PATIENCE: Duration = Duration::from_secs(4);
+const PATIENCE: Duration = Duration::from_secs(3);
 /// How often to look meanwhile.
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -205,5 +205,51 @@ impl Host for Workplace {
 
     fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workplace() -> Arc<Workplace> {
+        Arc::new(Workplace::new(None, None))
+    }
+
+    fn wanted(directory: &tempfile::TempDir) -> Wanted {
+        Wanted {
+            root: Some(directory.path().to_owned()),
+            pure_config: true,
+            parent: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_goes_between_the_look_and_the_connection_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = Workspace::find(Some(directory.path())).unwrap().hold().unwrap();
+        // Nobody listens there any more, and the lock is about to be given back.
+        held.announce(Some("ws://127.0.0.1:1/ws".to_owned())).unwrap();
+        let workplace = workplace();
+        let looking = tokio::spawn(workplace.clone().look(wanted(&directory)));
+        tokio::time::sleep(INTERVAL * 3).await;
+        assert!(!looking.is_finished());
+        drop(held);
+        assert!(looking.await.unwrap().is_none());
+        assert!(matches!(workplace.close(), Open::Ready(_)));
+    }
+
+    #[tokio::test]
+    async fn a_holder_that_never_answers_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = Workspace::find(Some(directory.path())).unwrap().hold().unwrap();
+        held.announce(Some("ws://127.0.0.1:1/ws".to_owned())).unwrap();
+        let workplace = workplace();
+        assert!(workplace.clone().look(wanted(&directory)).await.is_none());
+        let failure = workplace.open(wanted(&directory)).await.err().unwrap();
+        assert!(
+            failure.0.contains("ws://127.0.0.1:1/eca cannot be joined"),
+            "{failure}"
+        );
     }
 }

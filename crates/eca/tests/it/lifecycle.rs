@@ -1,9 +1,9 @@
 //! From the handshake to the end (section 4).
 
-use bobbin_eca::End;
+use bobbin_eca::{End, Tenure};
 use serde_json::json;
 
-use crate::support::{Server, hello, is_content, kinds, prompt, transcript, until};
+use crate::support::{Server, hello, is_content, is_finished, kinds, prompt, transcript, until};
 
 #[tokio::test]
 async fn handshake() {
@@ -57,6 +57,38 @@ async fn shutdown_and_exit() {
     assert_eq!(client.error("chat/list", json!({})).await["code"], -32600);
     client.notify("exit", json!(null)).await;
     assert_eq!(serving.await.unwrap(), End::Exited { after_shutdown: true });
+}
+
+#[tokio::test]
+async fn one_of_several_leaves_and_the_core_stays() {
+    let server = Server::start().await;
+    let (mut client, serving) = server.connect_as(Tenure::Shared);
+    let mut params = hello();
+    // Nobody's business here: whatever the editor started ends the connection.
+    params["processId"] = json!(0x7fff_fff0);
+    client.call("initialize", params).await;
+    let hang = json!({ "chatId": "c-81", "message": "hang" });
+    client.request("chat/prompt", hang).await;
+    until(&mut client, |message| message["result"]["chatId"] == "c-81").await;
+    assert_eq!(client.call("shutdown", json!(null)).await, json!(null));
+    client.notify("exit", json!(null)).await;
+    assert_eq!(serving.await.unwrap(), End::Exited { after_shutdown: true });
+    // The turn goes on for others.
+    let (mut other, _) = server.connect_as(Tenure::Shared);
+    other.call("initialize", hello()).await;
+    other.call("chat/open", json!({ "chatId": "c-81" })).await;
+    other.notify("chat/promptStop", json!({ "chatId": "c-81" })).await;
+    until(&mut other, is_finished).await;
+}
+
+#[tokio::test]
+async fn one_of_several_is_shown_out_when_the_core_stops() {
+    let server = Server::start().await;
+    let (mut client, serving) = server.connect_as(Tenure::Shared);
+    client.call("initialize", hello()).await;
+    client.call("shutdown", json!(null)).await;
+    server.hub.stop().await;
+    assert_eq!(serving.await.unwrap(), End::Closed);
 }
 
 #[tokio::test]
