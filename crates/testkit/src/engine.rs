@@ -7,6 +7,7 @@
 //! | `stream N` | an agent message of N pieces `0 1 2 …` |
 //! | `ask COMMAND` | a shell call that needs approval; the effect is a line in [`ScriptEngine::effects`] |
 //! | `call COMMAND` | the same without approval |
+//! | `deny COMMAND` | a call that a rule forbids: it is refused and does not run |
 //! | `plan TITLE` | a plan of one step |
 //! | `usage IN OUT` | tokens |
 //! | `diff PATH` | a file change |
@@ -115,6 +116,7 @@ impl ScriptEngine {
                 let pieces = (0..count).map(|piece| format!("{piece} ")).collect();
                 prose(turn, ItemBody::AgentMessage { text: String::new() }, pieces).await
             }
+            "deny" => deny(turn, n, rest).await,
             "ask" | "call" => self.call(turn, n, rest, word == "ask").await,
             "plan" => {
                 let todo = Todo {
@@ -248,6 +250,27 @@ impl ScriptEngine {
             })
             .await?)
     }
+}
+
+/// A call that a rule forbids: the model is told, nothing runs.
+async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineFailure> {
+    let call_id = format!("call_{n}");
+    let arguments = Json::of(&serde_json::json!({ "command": command })).ok();
+    let tool_name = "shell".to_owned();
+    turn.add(ItemBody::ToolCall {
+        tool_name,
+        call_id: call_id.clone(),
+        arguments,
+    })
+    .await?;
+    let result = "refused: a rule forbids this".to_owned();
+    Ok(turn
+        .add(ItemBody::ToolResult {
+            call_id,
+            result,
+            success: false,
+        })
+        .await?)
 }
 
 async fn prose(turn: &TurnContext, body: ItemBody, pieces: Vec<String>) -> Result<(), EngineFailure> {

@@ -11,6 +11,8 @@ mod prompts;
 #[cfg(test)]
 mod queries;
 #[cfg(test)]
+mod seed;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tools;
