@@ -220,3 +220,61 @@ async fn a_token_is_presented_and_another_workspace_refused() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn a_long_message_passes_and_one_that_is_too_long_is_refused() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    server.address().await;
+    let (_child, mut editor) = start(&workspace, &["eca"]);
+    editor.call("initialize", hello(&workspace)).await;
+    // Above what a native client may send.
+    let long = json!({ "query": "tea".repeat(2 << 20), "contexts": [] });
+    assert_eq!(editor.call("chat/queryFiles", long).await["files"], json!([]));
+    let too_long = json!({ "query": "x".repeat(17 << 20) });
+    let id = editor.request("chat/queryFiles", too_long).await;
+    let refused = editor
+        .find("an answer", |message| {
+            message["id"] == id || message.get("error").is_some()
+        })
+        .await;
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(null), &json!(-32600))
+    );
+    assert_eq!(editor.call("jobs/list", json!({})).await["jobs"], json!([]));
+}
+
+#[tokio::test]
+async fn what_an_editor_does_not_read_costs_the_others_nothing() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut native = server.client("browser").await;
+    let mut child = workspace
+        .bobbin(&["eca"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It asks a thousand times and never reads.
+    let mut input = child.stdin.take().unwrap();
+    let asking = tokio::spawn(async move {
+        use tokio::io::AsyncWriteExt;
+        let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {} }).to_string();
+        let ask =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "chat/queryCommands", "params": { "query": "" } });
+        for message in std::iter::once(hello).chain(std::iter::repeat_n(ask.to_string(), 100_000)) {
+            let frame = format!("Content-Length: {}\r\n\r\n{message}", message.len());
+            if input.write_all(frame.as_bytes()).await.is_err() {
+                break;
+            }
+        }
+    });
+    let thread = native.start_thread().await;
+    for _ in 0..3 {
+        native.start_turn(&thread, "list the files").await;
+        native.wait_for("turn/completed").await;
+    }
+    child.kill().await.unwrap();
+    asking.await.unwrap();
+    assert!(native.call("server/stats", json!({})).await.is_object());
+}

@@ -64,8 +64,10 @@ async fn a_page_from_elsewhere_is_refused() {
     let workspace = Workspace::new();
     let server = workspace.web_socket();
     let address = server.address().await;
-    let foreign = http(&address, &upgrade("/ws", "\r\nOrigin: https://evil.example")).await;
-    assert!(foreign.0.contains("403"), "{foreign:?}");
+    for path in ["/ws", "/eca"] {
+        let foreign = http(&address, &upgrade(path, "\r\nOrigin: https://evil.example")).await;
+        assert!(foreign.0.contains("403"), "{path}: {foreign:?}");
+    }
 }
 
 #[tokio::test]
