@@ -38,7 +38,8 @@ enum Command {
     AppServer(AppServer),
     /// Speak ECA on stdio, for an editor's plugin that starts us.
     ///
-    /// The workspace is the first folder that the editor names.
+    /// The workspace is the first folder that the editor names. Joins the server that runs there; without one it
+    /// serves by itself.
     #[command(alias = "server")]
     Eca(eca::Eca),
     /// Run one prompt, show what happens, exit.
