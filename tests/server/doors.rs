@@ -127,6 +127,25 @@ async fn an_editor_that_leaves_in_its_own_way_gets_its_exit_code() {
 }
 
 #[tokio::test]
+async fn an_editor_that_is_gone_or_a_signal_ends_its_process_and_nothing_else() {
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    server.address().await;
+    // Above the largest number that Linux gives.
+    let (mut child, mut editor) = start(&workspace, &["eca"]);
+    let mut orphan = hello(&workspace);
+    orphan["processId"] = json!(0x7fff_fff0);
+    editor.request("initialize", orphan).await;
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+    let (mut child, mut editor) = start(&workspace, &["eca"]);
+    editor.call("initialize", hello(&workspace)).await;
+    let pid = i32::try_from(child.id().unwrap()).unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+    server.client("browser").await.start_thread().await;
+}
+
+#[tokio::test]
 async fn a_server_that_ends_ends_the_editors_process_with_a_code() {
     let workspace = Workspace::new();
     let server = workspace.web_socket();
