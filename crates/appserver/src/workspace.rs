@@ -5,19 +5,18 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{self, Failure};
 
+/// How long to wait for a lock whose holder is gone (a guess; a child's start takes milliseconds).
+const LEFT_BEHIND: Duration = Duration::from_secs(1);
+
 /// First argument of the hidden mode that ends our children's groups when we are killed.
 pub(crate) const GUARD_ARGUMENT: &str = "__child-guard";
-
-/// How often, and with what pause, a lock that somebody holds is tried again.
-const LOCK_TRIES: u32 = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// A directory that is served.
 #[derive(Debug, Clone)]
@@ -95,7 +94,7 @@ impl Workspace {
             .write(true)
             .open(&path)
             .with_context(|| format!("{} cannot be opened", path.display()))?;
-        let mut tries = LOCK_TRIES;
+        let deadline = Instant::now() + LEFT_BEHIND;
         loop {
             match lock.try_lock() {
                 Ok(()) => {
@@ -104,16 +103,20 @@ impl Workspace {
                         _lock: lock,
                     });
                 }
-                // A process that was killed while it started a child holds the lock until that child has
-                // become another program: a moment at most.
-                Err(TryLockError::WouldBlock) if tries > 0 => {
-                    tries -= 1;
-                    std::thread::sleep(LOCK_PAUSE);
+                Err(TryLockError::WouldBlock) if self.is_left_behind() && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(5));
                 }
                 Err(TryLockError::WouldBlock) => return Err(self.busy().into()),
                 Err(TryLockError::Error(error)) => bail!("{} cannot be locked: {error}", path.display()),
             }
         }
+    }
+
+    /// Whether the process that said it holds the workspace is gone. The lock may stay a moment longer: a child
+    /// that it was just starting has it until the child's program runs.
+    fn is_left_behind(&self) -> bool {
+        self.state()
+            .is_some_and(|state| !Path::new("/proc").join(state.pid.to_string()).exists())
     }
 
     /// Returns who serves the workspace now, if somebody does.
