@@ -214,7 +214,8 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
         started_at: time(turn.started_at),
         completed_at: turn.completed_at.map(time),
         token_usage: Some(turn.usage)
-            .filter(|usage| !usage.is_zero())
+            // Known when it will not change any more (03 §1.1).
+            .filter(|usage| turn.completed_at.is_some() && !usage.is_zero())
             .map(|usage| wire::TokenUsage {
                 input_tokens: usage.input_tokens,
                 output_tokens: usage.output_tokens,
