@@ -1,12 +1,17 @@
 //! One request and its answer, in memory and over a socket pair, beside loops that move the same bytes and
 //! do nothing else.
 //!
-//! Both ends run on one thread, so that a figure is all the work of both and no luck with the scheduler.
+//! Both ends run on one thread, so that a figure is all the work of both and no luck with the scheduler. Who
+//! calls is a task as well, as callers are: the runtime asks the system for news once more when it is the
+//! future that `block_on` was given.
 
 #![expect(
     clippy::unwrap_used,
     reason = "a benchmark that cannot be set up should stop loudly"
 )]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bobbin_framing::Limits;
 use bobbin_peer::{Handlers, Mode, Peer, PeerOptions, Transport};
@@ -17,12 +22,18 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Mutex;
 
 const REQUEST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":{"text":"hello there"}}"#;
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"text":"hello there"}}"#;
 
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Runs what is measured, which says itself how long it took.
+fn in_a_task(runtime: &Runtime, work: impl Future<Output = Duration> + Send + 'static) -> Duration {
+    runtime.block_on(async { tokio::spawn(work).await.unwrap() })
 }
 
 /// Handlers as most are written: a task each.
@@ -59,9 +70,16 @@ fn peers(
     });
     let params = json!({ "text": "hello there" });
     group.bench_function(name, |bencher| {
-        bencher
-            .to_async(&runtime)
-            .iter(|| async { client.call_raw("echo", &params, None).await.unwrap() });
+        bencher.iter_custom(|times| {
+            let (client, params) = (client.handle(), params.clone());
+            in_a_task(&runtime, async move {
+                let start = Instant::now();
+                for _ in 0..times {
+                    client.call_raw("echo", &params, None).await.unwrap();
+                }
+                start.elapsed()
+            })
+        });
     });
 }
 
@@ -80,15 +98,22 @@ fn peer_serves_bare_client(group: &mut BenchmarkGroup<'_, WallTime>, name: &str,
 
 fn bare_client(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, runtime: &Runtime, client: UnixStream) {
     let (read, write) = client.into_split();
-    let ends = tokio::sync::Mutex::new((BufReader::new(read), write, String::new()));
+    let ends = Arc::new(Mutex::new((BufReader::new(read), write, String::new())));
     let request = format!("{REQUEST}\n");
     group.bench_function(name, |bencher| {
-        bencher.to_async(runtime).iter(|| async {
-            let mut ends = ends.lock().await;
-            let (read, write, line) = &mut *ends;
-            write.write_all(request.as_bytes()).await.unwrap();
-            line.clear();
-            read.read_line(line).await.unwrap()
+        bencher.iter_custom(|times| {
+            let (ends, request) = (Arc::clone(&ends), request.clone());
+            in_a_task(runtime, async move {
+                let mut ends = ends.lock().await;
+                let (read, write, line) = &mut *ends;
+                let start = Instant::now();
+                for _ in 0..times {
+                    write.write_all(request.as_bytes()).await.unwrap();
+                    line.clear();
+                    read.read_line(line).await.unwrap();
+                }
+                start.elapsed()
+            })
         });
     });
 }
@@ -125,12 +150,19 @@ fn bare_memory(group: &mut BenchmarkGroup<'_, WallTime>, name: &str) {
             }
         }
     });
-    let near = tokio::sync::Mutex::new(near);
+    let near = Arc::new(Mutex::new(near));
     group.bench_function(name, |bencher| {
-        bencher.to_async(&runtime).iter(|| async {
-            let mut near = near.lock().await;
-            near.send(Bytes::from_static(REQUEST.as_bytes())).await.unwrap();
-            near.next().await.unwrap().unwrap()
+        bencher.iter_custom(|times| {
+            let near = Arc::clone(&near);
+            in_a_task(&runtime, async move {
+                let mut near = near.lock().await;
+                let start = Instant::now();
+                for _ in 0..times {
+                    near.send(Bytes::from_static(REQUEST.as_bytes())).await.unwrap();
+                    near.next().await.unwrap().unwrap();
+                }
+                start.elapsed()
+            })
         });
     });
 }
