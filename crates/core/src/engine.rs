@@ -85,6 +85,10 @@ pub(crate) enum EngineWish {
         usage: TokenUsage,
         context_tokens: u64,
     },
+    /// Answered with the guidance that has come, once that is recorded.
+    Guidance {
+        reply: oneshot::Sender<Vec<Item>>,
+    },
     /// Answered when everything wished before is recorded.
     Commit {
         reply: oneshot::Sender<()>,
@@ -202,6 +206,17 @@ impl TurnContext {
         let (reply, done) = oneshot::channel();
         self.wish(EngineWish::Commit { reply }).await?;
         done.await.map_err(|_| TurnGone)
+    }
+
+    /// Takes the inputs that people gave to this Turn while it ran, as Items that are on disk. To be asked for
+    /// between a finished round of calls and the next model call.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn guidance(&self) -> Result<Vec<Item>, TurnGone> {
+        let (reply, items) = oneshot::channel();
+        self.wish(EngineWish::Guidance { reply }).await?;
+        items.await.map_err(|_| TurnGone)
     }
 
     /// Asks a person, or finds the standing answer: the policy, an earlier answer for the session or for

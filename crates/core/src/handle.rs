@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bobbin_model::state::{StartTurn, StatusChange};
 use bobbin_model::{
-    Mode, QueuedInput, QueuedInputId, Refusal, Seq, ThreadConfig, ThreadId, ThreadState, Turn, TurnId,
+    Mode, QueuedInput, QueuedInputId, Refusal, Sender, Seq, ThreadConfig, ThreadId, ThreadState, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
@@ -86,6 +86,26 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<Unqueued>,
     },
+    /// Give a queued input to the Turn that runs.
+    Steer {
+        /// The entry.
+        id: QueuedInputId,
+        /// The Turn that must be running.
+        expected: String,
+        /// Who says it, in place of who queued it.
+        sender: Option<Sender>,
+        /// Takes the answer.
+        reply: Reply<Steered>,
+    },
+    /// Take the newest Turns out of the conversation.
+    RollBack {
+        /// How many.
+        count: u32,
+        /// About how many bytes of the Turns that are left are wanted with the answer.
+        max_bytes: usize,
+        /// Takes the answer.
+        reply: Reply<RolledBack>,
+    },
     /// Stop a Turn; an empty text means the one that runs.
     Interrupt {
         /// The Turn.
@@ -125,6 +145,8 @@ impl Command {
             | Self::Delete { reply } => reply(Err(error)),
             Self::Resume { reply, .. } => reply(Err(error)),
             Self::Read { reply } => reply(Err(error)),
+            Self::RollBack { reply, .. } => reply(Err(error)),
+            Self::Steer { reply, .. } => reply(Err(error)),
             Self::StartTurn { reply, .. } => reply(Err(error)),
             Self::Once { command, .. } => command.refuse(error),
             Self::Enqueue { reply, .. } => reply(Err(error)),
@@ -165,6 +187,26 @@ pub struct Resumed {
 pub struct Unqueued {
     /// Seq of the change.
     pub seq: Seq,
+    /// The whole queue.
+    pub queue: Vec<QueuedInput>,
+}
+
+/// A Thread whose newest Turns have just been taken out.
+#[derive(Debug, Clone)]
+pub struct RolledBack {
+    /// The Thread.
+    pub snapshot: Snapshot,
+    /// The newest of the Turns that are left, oldest first.
+    pub turns: Vec<Turn>,
+}
+
+/// A queued input that has just become guidance.
+#[derive(Debug, Clone)]
+pub struct Steered {
+    /// Seq of the change.
+    pub seq: Seq,
+    /// The Turn it is for.
+    pub turn: TurnId,
     /// The whole queue.
     pub queue: Vec<QueuedInput>,
 }

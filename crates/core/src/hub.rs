@@ -323,7 +323,9 @@ impl Hub {
         let mut full = false;
         while !full && next.0 > 1 && turns.len() < limit {
             let wanted = u32::try_from(limit - turns.len()).unwrap_or(TURN_PAGE).min(count);
-            let page = self.turns_before(&state.header.id, next, wanted).await?;
+            let page = self.store.turns_before(&state.header.id, next, wanted).await?;
+            let last = page.len() < wanted as usize;
+            let oldest = page.first().map(|turn| turn.id);
             for turn in page.into_iter().rev() {
                 bytes += weight_of_turn(&turn);
                 full = bytes > max_bytes && !turns.is_empty();
@@ -332,12 +334,19 @@ impl Hub {
                 }
                 turns.push(turn);
             }
-            next = TurnId(next.0.saturating_sub(wanted).max(1));
+            next = oldest.filter(|_| !last).unwrap_or(TurnId(1));
             count = (count * 2).min(TURN_PAGE);
         }
         turns.reverse();
-        let first = turns.first().map_or(TurnId(1), |turn: &Turn| turn.id);
-        Ok((turns, first.0 > 1))
+        let more = match turns.first() {
+            Some(first) if first.id.0 > 1 => self
+                .store
+                .turn_back(&state.header.id, first.id, 1)
+                .await?
+                .is_some(),
+            _ => false,
+        };
+        Ok((turns, more))
     }
 
     /// Reads up to `limit` Turns of a Thread that came before a Turn, oldest first.
@@ -350,12 +359,20 @@ impl Hub {
         before: TurnId,
         limit: u32,
     ) -> Result<Vec<Turn>, CoreError> {
-        let last = TurnId(before.0.saturating_sub(1));
-        let first = TurnId(last.0.saturating_sub(limit.saturating_sub(1)).max(1));
-        if last.0 == 0 || limit == 0 {
-            return Ok(Vec::new());
-        }
-        Ok(self.store.turns(id, first, last, limit).await?)
+        Ok(self.store.turns_before(id, before, limit).await?)
+    }
+
+    /// Finds the Turn that is `count` places before a Turn, if there are so many.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn turn_back(
+        &self,
+        id: &ThreadId,
+        before: TurnId,
+        count: u32,
+    ) -> Result<Option<TurnId>, CoreError> {
+        Ok(self.store.turn_back(id, before, count).await?)
     }
 
     /// Returns figures.

@@ -21,7 +21,10 @@ pub use bobbin_eventlog::{
 pub use bobbin_store::{ListFilter, StoreError, ThreadSummary};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use error::CoreError;
-pub use handle::{Command, Ended, Enqueued, Reply, Resumed, Snapshot, StartedTurn, ThreadHandle, Unqueued};
+pub use handle::{
+    Command, Ended, Enqueued, Reply, Resumed, RolledBack, Snapshot, StartedTurn, Steered, ThreadHandle,
+    Unqueued,
+};
 pub use hub::{Hub, HubStats};
 pub use once::Once;
 pub use replay::Backlog;

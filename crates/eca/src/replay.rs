@@ -38,18 +38,12 @@ pub(crate) async fn show(
     client
         .tell(handle.id(), &[Told::Cleared, Told::Opened(title.clone())])
         .await;
-    let mut from = next.0.saturating_sub(limit).max(1);
-    while from < next.0 {
-        let to = next.0.min(from + PAGE);
-        let turns = client
-            .hub()
-            .turns_before(handle.id(), TurnId(to), to - from)
-            .await?;
+    for (before, count) in pages(client, handle, next, limit).await?.into_iter().rev() {
+        let turns = client.hub().turns_before(handle.id(), before, count).await?;
         for turn in &turns {
             let told = with_view(client, handle, |view, out| finished_turn(view, turn, out));
             client.tell(handle.id(), &told).await;
         }
-        from = to;
     }
     let told = with_view(client, handle, |view, out| {
         view.usage(out);
@@ -65,6 +59,26 @@ pub(crate) async fn show(
     client.tell(handle.id(), &told).await;
     client.follow(handle.clone(), snapshot.at.next());
     Ok(state.header.clone())
+}
+
+/// Returns where each page of the newest Turns ends and how many it has at most, the newest page first.
+async fn pages(
+    client: &Client,
+    handle: &ThreadHandle,
+    next: TurnId,
+    mut left: u32,
+) -> Result<Vec<(TurnId, u32)>, CoreError> {
+    let mut pages = Vec::new();
+    let mut end = Some(next);
+    while let Some(before) = end
+        && left > 0
+    {
+        let count = left.min(PAGE);
+        pages.push((before, count));
+        left -= count;
+        end = client.hub().turn_back(handle.id(), before, count).await?;
+    }
+    Ok(pages)
 }
 
 fn begin(client: &Client, snapshot: &Snapshot) {

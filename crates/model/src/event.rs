@@ -155,6 +155,13 @@ pub enum Event {
         /// All of them.
         diff: TurnDiff,
     },
+    /// The newest Turns were taken out of the conversation. Their events stay in the log.
+    TurnsRolledBack {
+        /// The oldest of them; every later one is out too.
+        first: TurnId,
+        /// How many.
+        count: u32,
+    },
     /// The Turn ended. Its last event.
     TurnEnded {
         /// The Turn.
@@ -194,6 +201,7 @@ impl Event {
             Self::ApprovalResolved { .. } => "approvalResolved",
             Self::UsageAdded { .. } => "usageAdded",
             Self::DiffUpdated { .. } => "diffUpdated",
+            Self::TurnsRolledBack { .. } => "turnsRolledBack",
             Self::TurnEnded { .. } => "turnEnded",
         }
     }
@@ -220,6 +228,7 @@ impl Event {
             | Self::ThreadConfigured { .. }
             | Self::ThreadDeleted
             | Self::QueueChanged { .. }
+            | Self::TurnsRolledBack { .. }
             | Self::PlanUpdated { .. } => None,
         }
     }

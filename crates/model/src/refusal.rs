@@ -42,6 +42,9 @@ pub enum Refusal {
     /// A client used one name for two different requests.
     #[error("the request id {0:?} was used for another request")]
     RequestIdReused(String),
+    /// The wish is sound and cannot be granted as things stand; the text tells the user what to do first.
+    #[error("{0}")]
+    NotNow(String),
     /// The wish itself breaks a rule; the text says which and is fit for the user.
     #[error("{0}")]
     Invalid(String),

@@ -46,6 +46,7 @@ fn of_refusal(refusal: &Refusal) -> RpcError {
         Refusal::QueuedInputNotFound(id) => RpcError::thread_not_found(id.as_str()),
         Refusal::QueueFull(_) => RpcError::internal_error(sentence(refusal)).with_reason("queueFull"),
         Refusal::RequestIdReused(_) => RpcError::client_request_id_reused(),
+        Refusal::NotNow(detail) => RpcError::internal_error(detail.clone()),
         Refusal::ApprovalNotOpen(_) => RpcError::internal_error(sentence(refusal)),
         Refusal::Invalid(detail) => RpcError::invalid_params(detail.clone()),
     }
@@ -121,6 +122,7 @@ mod tests {
                 -32603,
                 "Internal error",
             ),
+            (Refusal::NotNow("x".into()), -32603, "Internal error"),
             (Refusal::Invalid("x".into()), -32602, "Invalid params"),
         ];
         for (refusal, code, message) in table {

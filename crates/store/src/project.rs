@@ -180,6 +180,7 @@ async fn project(
             completed_at,
             ..
         } => run(connection, end_turn(thread, *turn, outcome, completed_at.0)).await,
+        Event::TurnsRolledBack { first, .. } => run(connection, roll_back(thread, *first, stored.at.0)).await,
         Event::ThreadDeleted => {
             let update = sqlx::query("UPDATE thread SET deleted_at = ? WHERE thread_id = ?")
                 .bind(stored.at.0)
@@ -262,6 +263,15 @@ fn end_turn(thread: &str, turn: TurnId, outcome: &Outcome, completed_at: i64) ->
         .bind(error)
         .bind(thread.to_owned())
         .bind(turn.0)
+}
+
+fn roll_back(thread: &str, first: TurnId, at: i64) -> Query {
+    sqlx::query(
+        "UPDATE turn SET rolled_back_at = ? WHERE thread_id = ? AND turn_no >= ? AND rolled_back_at IS NULL",
+    )
+    .bind(at)
+    .bind(thread.to_owned())
+    .bind(first.0)
 }
 
 fn put_item(thread: &str, turn: TurnId, item: &Item, seq: Seq) -> Query {

@@ -171,27 +171,63 @@ async fn items(
     Ok(turns)
 }
 
-pub(crate) async fn turns(
+pub(crate) async fn turns_before(
     pool: &SqlitePool,
     id: &ThreadId,
-    first: TurnId,
-    last: TurnId,
+    before: TurnId,
     limit: u32,
 ) -> Read<Vec<Turn>> {
     let mut connection = pool.begin().await?;
-    let rows: Vec<TurnRow> = sqlx::query_as(
-        "SELECT * FROM turn WHERE thread_id = ? AND turn_no BETWEEN ? AND ? ORDER BY turn_no LIMIT ?",
+    let mut rows: Vec<TurnRow> = sqlx::query_as(
+        "SELECT * FROM turn WHERE thread_id = ? AND turn_no < ? AND rolled_back_at IS NULL \
+         ORDER BY turn_no DESC LIMIT ?",
     )
     .bind(id.as_str().to_owned())
-    .bind(first.0)
-    .bind(last.0)
+    .bind(before.0)
     .bind(limit)
     .fetch_all(&mut *connection)
     .await?;
-    let (Some(from), Some(to)) = (rows.first(), rows.last()) else {
-        return Ok(Vec::new());
-    };
-    let mut all = items(&mut connection, id, TurnId(from.turn_no), TurnId(to.turn_no)).await?;
+    rows.reverse();
+    with_items(&mut connection, id, rows).await
+}
+
+pub(crate) async fn turn(pool: &SqlitePool, id: &ThreadId, turn: TurnId) -> Read<Option<Turn>> {
+    let mut connection = pool.begin().await?;
+    let rows: Vec<TurnRow> = sqlx::query_as("SELECT * FROM turn WHERE thread_id = ? AND turn_no = ?")
+        .bind(id.as_str().to_owned())
+        .bind(turn.0)
+        .fetch_all(&mut *connection)
+        .await?;
+    Ok(with_items(&mut connection, id, rows).await?.pop())
+}
+
+pub(crate) async fn turn_back(
+    pool: &SqlitePool,
+    id: &ThreadId,
+    before: TurnId,
+    count: u32,
+) -> Read<Option<TurnId>> {
+    let row: Option<(u32,)> = sqlx::query_as(
+        "SELECT turn_no FROM turn WHERE thread_id = ? AND turn_no < ? AND rolled_back_at IS NULL \
+         ORDER BY turn_no DESC LIMIT 1 OFFSET ?",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(before.0)
+    .bind(count.saturating_sub(1))
+    .fetch_optional(pool)
+    .await?;
+    Ok(row.map(|row| TurnId(row.0)))
+}
+
+async fn with_items(connection: &mut SqliteConnection, id: &ThreadId, rows: Vec<TurnRow>) -> Read<Vec<Turn>> {
+    let mut all = BTreeMap::new();
+    // What was rolled back in between is not read.
+    for neighbours in rows.chunk_by(|turn, next| turn.turn_no + 1 == next.turn_no) {
+        let (Some(from), Some(to)) = (neighbours.first(), neighbours.last()) else {
+            continue;
+        };
+        all.append(&mut items(connection, id, TurnId(from.turn_no), TurnId(to.turn_no)).await?);
+    }
     let turns = rows.into_iter().map(|row| {
         let mut turn = row.into_turn(id)?;
         turn.items = all.remove(&turn.id).unwrap_or_default();

@@ -100,20 +100,29 @@ impl Store for SqliteStore {
         read::list(&self.readers, filter).boxed()
     }
 
-    fn turns(
+    fn turns_before(
         &self,
         id: &ThreadId,
-        first: TurnId,
-        last: TurnId,
+        before: TurnId,
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<Turn>, StoreError>> {
         let id = id.clone();
-        async move { read::turns(&self.readers, &id, first, last, limit).await }.boxed()
+        async move { read::turns_before(&self.readers, &id, before, limit).await }.boxed()
+    }
+
+    fn turn_back(
+        &self,
+        id: &ThreadId,
+        before: TurnId,
+        count: u32,
+    ) -> BoxFuture<'_, Result<Option<TurnId>, StoreError>> {
+        let id = id.clone();
+        async move { read::turn_back(&self.readers, &id, before, count).await }.boxed()
     }
 
     fn turn(&self, id: &ThreadId, turn: TurnId) -> BoxFuture<'_, Result<Option<Turn>, StoreError>> {
         let id = id.clone();
-        async move { Ok(read::turns(&self.readers, &id, turn, turn, 1).await?.pop()) }.boxed()
+        async move { read::turn(&self.readers, &id, turn).await }.boxed()
     }
 
     fn events(

@@ -25,10 +25,15 @@ pub trait Store: Send + Sync + 'static {
     /// Lists Threads, newest activity first, ties by id, newest first.
     fn list(&self, filter: ListFilter) -> Answer<'_, Vec<ThreadSummary>>;
 
-    /// Reads up to `limit` Turns with their Items, from `first` to `last`, in order.
-    fn turns(&self, id: &ThreadId, first: TurnId, last: TurnId, limit: u32) -> Answer<'_, Vec<Turn>>;
+    /// Reads the newest `limit` Turns before a Turn with their Items, in order. Turns that were rolled back are
+    /// not among them.
+    fn turns_before(&self, id: &ThreadId, before: TurnId, limit: u32) -> Answer<'_, Vec<Turn>>;
 
-    /// Reads one Turn with its Items.
+    /// Finds the Turn that is `count` places before a Turn, those that were rolled back left out. `count` is
+    /// at least 1.
+    fn turn_back(&self, id: &ThreadId, before: TurnId, count: u32) -> Answer<'_, Option<TurnId>>;
+
+    /// Reads one Turn with its Items, rolled back or not.
     fn turn(&self, id: &ThreadId, turn: TurnId) -> Answer<'_, Option<Turn>>;
 
     /// Reads up to `limit` events after one number and up to another, in order.

@@ -11,6 +11,7 @@
 //! | `plan TITLE` | a plan of one step |
 //! | `usage IN OUT` | tokens |
 //! | `diff PATH` | a file change |
+//! | `listen` | takes the guidance that has come and says it |
 //! | `wait` | waits for [`ScriptEngine::release`] |
 //! | `hang` | waits for the interrupt |
 //! | `fail TEXT`, `panic TEXT` | ends the Turn badly |
@@ -162,6 +163,19 @@ impl ScriptEngine {
                         truncated: false,
                     })
                     .await?)
+            }
+            "listen" => {
+                for item in turn.guidance().await? {
+                    if let ItemBody::UserMessage(said) = item.body {
+                        prose(
+                            turn,
+                            ItemBody::AgentMessage { text: String::new() },
+                            vec![said.text],
+                        )
+                        .await?;
+                    }
+                }
+                Ok(())
             }
             "wait" => {
                 tokio::select! {

@@ -120,6 +120,7 @@ examples! {
     ThreadStatusChangedNotification: r#"{"threadId":"thread_20270301_ab12cd","previousStatus":"paused","newStatus":"active"}"#;
     ThreadRuntimeChangedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","runtime":{RUNTIME}}}"#);
     ThreadQueueUpdatedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","queuedInputs":[{QUEUED}],"seq":5}}"#);
+    ThreadRolledBackNotification: r#"{"threadId":"thread_20270301_ab12cd","firstTurnId":"turn_003","numTurns":2,"seq":90}"#;
     ThreadSyncedNotification: r#"{"threadId":"thread_20270301_ab12cd","seq":88}"#;
     TurnNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","turn":{},"seq":6}}"#, turn(r#","completedAt":"2027-03-01T08:01:00.000Z","tokenUsage":{"inputTokens":10,"outputTokens":2,"totalTokens":12},"originChannel":"cli","initiator":{"channelName":"cli","userId":"u-1","userName":"Ada"}"#));
     TurnFailedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","turnId":"turn_003","turn":{},"error":"The kiln is cold."}}"#, turn(r#","error":"The kiln is cold.""#));

@@ -100,3 +100,17 @@ pub struct ThreadSyncedNotification {
     /// The last event of the replay.
     pub seq: u64,
 }
+
+/// Extension: Turns were dropped from the end of the conversation. Only to clients with `eventCursors`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRolledBackNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// The oldest Turn that was dropped; every later one is gone too.
+    pub first_turn_id: String,
+    /// How many were dropped.
+    pub num_turns: u32,
+    /// Number of this message.
+    pub seq: u64,
+}

@@ -1,16 +1,22 @@
 //! Commands from clients: decide, record, answer.
 
 use bobbin_model::state::StatusChange;
-use bobbin_model::{Event, Refusal};
+use bobbin_model::{Event, Refusal, Turn, TurnId};
 
 use super::Owner;
 use super::record::{After, Effect, Staged};
 use super::run::{BY_CALLER, BY_REQUEST};
-use crate::handle::{Enqueued, Reply, Resumed, StartedTurn, Unqueued};
+use crate::handle::{Enqueued, Reply, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
 use crate::{Command, CoreError};
 
 impl Owner {
     pub(super) async fn command(&mut self, command: Command) -> Result<(), CoreError> {
+        let begins_a_turn = matches!(command, Command::StartTurn { .. } | Command::Enqueue { .. });
+        if begins_a_turn && self.hub.stopping.is_cancelled() {
+            self.once = None;
+            command.refuse(CoreError::Stopping);
+            return Ok(());
+        }
         let now = self.now();
         match command {
             Command::Rename { display_name, reply } => {
@@ -46,23 +52,11 @@ impl Owner {
                 let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| snapshot))));
                 self.commit(Staged::default(), answer).await
             }
-            Command::StartTurn { wish, reply } => {
-                if self.hub.stopping.is_cancelled() {
-                    self.once = None;
-                    reply(Err(CoreError::Stopping));
-                    return Ok(());
-                }
-                match self.state.decide_start_turn(wish, now) {
-                    Ok(events) => self.start_turn(events, reply).await,
-                    Err(refusal) => self.refuse(refusal, reply).await,
-                }
-            }
+            Command::StartTurn { wish, reply } => match self.state.decide_start_turn(wish, now) {
+                Ok(events) => self.start_turn(events, reply).await,
+                Err(refusal) => self.refuse(refusal, reply).await,
+            },
             Command::Enqueue { wish, reply } => {
-                if self.hub.stopping.is_cancelled() {
-                    self.once = None;
-                    reply(Err(CoreError::Stopping));
-                    return Ok(());
-                }
                 let id = self.hub.ids.queued_input(now);
                 match self.state.decide_enqueue(id, wish, now) {
                     Ok(events) => self.enqueue(events, reply).await,
@@ -83,6 +77,20 @@ impl Owner {
                 let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| unqueued))));
                 self.commit(staged, answer).await
             }
+            Command::Steer {
+                id,
+                expected,
+                sender,
+                reply,
+            } => {
+                let decided = self.state.decide_steer(&id, &expected, sender);
+                self.steer(decided, reply).await
+            }
+            Command::RollBack {
+                count,
+                max_bytes,
+                reply,
+            } => self.roll_back(count, max_bytes, reply).await,
             Command::Interrupt { turn, reply } => match self.state.turn_to_interrupt(&turn) {
                 Ok(_) => {
                     self.cancel_turn(BY_REQUEST, Effect::answer(Box::new(reply)))
@@ -143,6 +151,64 @@ impl Owner {
             },
         )
         .await
+    }
+
+    async fn steer(
+        &mut self,
+        decided: Result<Vec<Event>, Refusal>,
+        reply: Reply<Steered>,
+    ) -> Result<(), CoreError> {
+        let events = match decided {
+            Ok(events) => events,
+            Err(refusal) => return self.refuse(refusal, reply).await,
+        };
+        let staged = self.stage(events);
+        let (Some(seq), Some(turn)) = (staged.first(), self.state.live_turn()) else {
+            return Ok(());
+        };
+        let queue = self.state.queue.clone();
+        let steered = Steered { seq, turn, queue };
+        let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| steered))));
+        self.commit(staged, answer).await
+    }
+
+    async fn roll_back(
+        &mut self,
+        count: u32,
+        max_bytes: usize,
+        reply: Reply<RolledBack>,
+    ) -> Result<(), CoreError> {
+        if let Err(refusal) = self.state.check_rollback(count) {
+            return self.refuse(refusal, reply).await;
+        }
+        // Which Turns there are is known on disk only.
+        self.drain_commits().await?;
+        let (first, turns) = match self.left_without(count, max_bytes).await {
+            Ok(left) => left,
+            Err(error) => {
+                self.once = None;
+                reply(Err(error));
+                return Ok(());
+            }
+        };
+        let staged = self.stage(vec![Event::TurnsRolledBack { first, count }]);
+        let snapshot = self.snapshot();
+        let rolled_back = RolledBack { snapshot, turns };
+        let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| rolled_back))));
+        self.commit(staged, answer).await
+    }
+
+    /// Finds the oldest of the newest Turns, and reads what comes before it.
+    async fn left_without(&mut self, count: u32, max_bytes: usize) -> Result<(TurnId, Vec<Turn>), CoreError> {
+        let snapshot = self.snapshot();
+        let id = &snapshot.state.header.id;
+        let first = self.hub.store.turn_back(id, TurnId(u32::MAX), count).await?;
+        let first = first.ok_or_else(|| CoreError::Refused(Refusal::ThreadNotFound(id.clone())))?;
+        let (turns, _) = self
+            .hub
+            .turns_of(&snapshot, Some(first), usize::MAX, max_bytes)
+            .await?;
+        Ok((first, turns))
     }
 
     async fn enqueue(&mut self, events: Vec<Event>, reply: Reply<Enqueued>) -> Result<(), CoreError> {

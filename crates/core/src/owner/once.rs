@@ -5,7 +5,7 @@ use bobbin_store::StoredEvent;
 
 use super::Owner;
 use super::record::{self, Effect, Staged};
-use crate::handle::{Enqueued, Resumed, StartedTurn, Unqueued};
+use crate::handle::{Enqueued, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
 use crate::{Command, CoreError, Once};
 
 /// What a repeated request finds of what it caused the first time.
@@ -54,7 +54,7 @@ impl Owner {
         Ok(())
     }
 
-    async fn drain_commits(&mut self) -> Result<(), CoreError> {
+    pub(super) async fn drain_commits(&mut self) -> Result<(), CoreError> {
         while !self.commits.is_empty() {
             let done = record::front(&mut self.commits).await;
             self.committed(done)?;
@@ -98,6 +98,17 @@ impl Owner {
             (Command::Unqueue { reply, .. }, Found::Events(seq, events)) => {
                 let queue = events.first().and_then(queue_of).unwrap_or_default();
                 Box::new(move |done| reply(done.map(|()| Unqueued { seq, queue })))
+            }
+            (Command::Steer { reply, expected, .. }, Found::Events(seq, events)) => {
+                let queue = events.first().and_then(queue_of).unwrap_or_default();
+                let Ok(turn) = expected.parse() else { return Ok(()) };
+                Box::new(move |done| reply(done.map(|()| Steered { seq, turn, queue })))
+            }
+            (Command::RollBack { reply, max_bytes, .. }, Found::Events(..)) => {
+                let snapshot = self.snapshot();
+                let left = self.hub.turns_of(&snapshot, None, usize::MAX, max_bytes).await;
+                let rolled_back = left.map(|(turns, _)| RolledBack { snapshot, turns });
+                Box::new(move |done| reply(done.and(rolled_back)))
             }
             (Command::Resume { reply, .. }, Found::Events(first, _)) => {
                 let snapshot = self.snapshot();

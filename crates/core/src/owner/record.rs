@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 use std::future::pending;
 use std::sync::Arc;
 
-use bobbin_model::{ApprovalId, Decision, Delta, DeltaChannel, Event, ItemId, Scope, Seq, Turn, TurnId};
+use bobbin_model::{
+    ApprovalId, Decision, Delta, DeltaChannel, Event, Item, ItemId, Scope, Seq, Turn, TurnId,
+};
 use bobbin_store::{NamedRequest, Receipt, StoredEvent, Summary, TextPart, Write};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -32,6 +34,8 @@ pub(super) enum After {
     CancelTurn(TurnId),
     /// Tell the engine that everything before is on disk.
     Done(oneshot::Sender<()>),
+    /// Give the engine the guidance that has come.
+    Guided(oneshot::Sender<Vec<Item>>, Vec<Item>),
     /// Give the engine a standing answer.
     Standing(oneshot::Sender<Decision>, Decision),
 }
@@ -71,6 +75,15 @@ impl Staged {
     /// Returns the Seq of the first event.
     pub(super) fn first(&self) -> Option<Seq> {
         self.events.first().map(|event| event.seq)
+    }
+
+    /// Returns the Items that it adds.
+    pub(super) fn items(&self) -> Vec<Item> {
+        let added = self.events.iter().filter_map(|stored| match &*stored.event {
+            Event::ItemAdded { item, .. } => Some((**item).clone()),
+            _ => None,
+        });
+        added.collect()
     }
 
     pub(super) fn append(&mut self, mut later: Self) {

@@ -66,6 +66,12 @@ impl Owner {
                 }])
                 .await
             }
+            EngineWish::Guidance { reply } => {
+                let staged = self.stage(self.state.decide_guide(now));
+                let items = staged.items();
+                self.commit(staged, Effect::after(After::Guided(reply, items)))
+                    .await
+            }
             EngineWish::Ask { ask, reply } => self.ask(ask, reply).await,
             EngineWish::Commit { reply } => {
                 self.commit(
@@ -102,6 +108,9 @@ impl Owner {
             After::Done(reply) => {
                 let _ = reply.send(());
             }
+            After::Guided(reply, items) => {
+                drop(reply.send(items));
+            }
             After::Standing(reply, decision) => {
                 let _ = reply.send(decision);
             }
@@ -122,7 +131,10 @@ impl Owner {
 /// Whether a wish starts something new, which an interrupted Turn does not take.
 fn begins_something(wish: &EngineWish) -> bool {
     match wish {
-        EngineWish::Open { .. } | EngineWish::CallStarted { .. } | EngineWish::Ask { .. } => true,
+        EngineWish::Open { .. }
+        | EngineWish::CallStarted { .. }
+        | EngineWish::Guidance { .. }
+        | EngineWish::Ask { .. } => true,
         EngineWish::Text { .. }
         | EngineWish::Arguments { .. }
         | EngineWish::Complete { .. }

@@ -134,6 +134,12 @@ impl View {
                 self.usage(out);
             }
             Event::TurnEnded { turn, outcome, .. } => self.ended(*turn, outcome, out),
+            Event::TurnsRolledBack { count, .. } => {
+                let turns = if *count == 1 { "turn was" } else { "turns were" };
+                out.push(Told::system(format!(
+                    "\nThe last {count} {turns} taken out of this chat. Open it again to see what is left.\n"
+                )));
+            }
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }
             | Event::ThreadStatusChanged { .. }

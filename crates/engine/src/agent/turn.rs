@@ -73,6 +73,9 @@ impl TurnRun {
         }
         self.read_conversation().await?;
         self.settle_after_restart().await?;
+        if self.rounds > 0 {
+            self.take_guidance().await?;
+        }
         loop {
             self.show_changes().await?;
             if self.rounds == MAX_ROUNDS {
@@ -88,7 +91,15 @@ impl TurnRun {
             for call in &calls {
                 self.call(call).await?;
             }
+            self.take_guidance().await?;
         }
+    }
+
+    /// Tells the model what people have said meanwhile.
+    async fn take_guidance(&mut self) -> Result<(), TurnGone> {
+        let said = self.turn.guidance().await?;
+        self.messages.extend(messages(&said));
+        Ok(())
     }
 
     async fn read_conversation(&mut self) -> Result<(), EngineFailure> {

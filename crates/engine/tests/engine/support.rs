@@ -10,7 +10,9 @@ use bobbin_core::engine::Answer;
 use bobbin_core::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
-use bobbin_core::{Command, Frame, FrameBody, Hub, Read, Reply, Snapshot, StartedTurn, ThreadHandle};
+use bobbin_core::{
+    Command, Enqueued, Frame, FrameBody, Hub, Read, Reply, Snapshot, StartedTurn, Steered, ThreadHandle,
+};
 use bobbin_engine::{
     AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop, ToolSet,
 };
@@ -126,6 +128,26 @@ impl Bench {
             client: "test".into(),
         };
         answer(&self.thread, |reply| Command::Answer { answer: given, reply }).await;
+    }
+
+    /// Queues an input and makes it guidance for the Turn that runs.
+    pub(crate) async fn guide(&self, text: &str) {
+        let wish = StartTurn {
+            input: vec![InputPart::Text { text: text.into() }],
+            sender: None,
+            channel: None,
+            features: self.features,
+        };
+        let queued: Enqueued = answer(&self.thread, |reply| Command::Enqueue { wish, reply }).await;
+        let expected = self.snapshot().await.state.live_turn().unwrap().to_string();
+        let steered: Steered = answer(&self.thread, |reply| Command::Steer {
+            id: queued.entry.id,
+            expected,
+            sender: None,
+            reply,
+        })
+        .await;
+        assert_eq!(steered.queue.len(), 1);
     }
 
     pub(crate) async fn interrupt(&self) {

@@ -473,3 +473,49 @@ async fn a_workspace_is_summarized_from_its_files() {
     assert!(message(&turn).contains("`src/` 1"));
     bench.hub.stop().await;
 }
+
+#[tokio::test]
+async fn guidance_reaches_the_model_behind_the_results_of_the_round() {
+    let workspace = TestWorkspace::default();
+    let model = Scripted::new([
+        Script::Reply(call("c1", "shell", &json!({ "command": "echo hi" }))),
+        say("done"),
+    ]);
+    let bench = Bench::open(&workspace, model.clone(), built_in()).await;
+    let mut log = bench.start("go").await;
+    let approval = log.until_asked().await;
+    bench.guide("be brief").await;
+    bench.decide(&approval, Decision::Accept).await;
+    let turn = bench.last_turn().await;
+    assert_eq!(turn.status, TurnStatus::Completed);
+    let asked = model.asked();
+    let [.., Message::Result { success: true, .. }, Message::User { parts }] = &asked[1][..] else {
+        panic!("{:?}", asked[1])
+    };
+    assert_eq!(
+        parts,
+        &[InputPart::Text {
+            text: "be brief".into()
+        }]
+    );
+    assert!(bench.snapshot().await.state.queue.is_empty());
+}
+
+#[tokio::test]
+async fn guidance_that_came_before_a_crash_reaches_the_model_after_it() {
+    let workspace = TestWorkspace::default();
+    let model = Scripted::new([Script::Reply(call(
+        "c1",
+        "shell",
+        &json!({ "command": "echo hi" }),
+    ))]);
+    let bench = Bench::open(&workspace, model, built_in()).await;
+    let approval = bench.start("go").await.until_asked().await;
+    bench.guide("be brief").await;
+    let model = Scripted::new([say("done")]);
+    let bench = bench.reopen(&workspace, model.clone(), built_in()).await;
+    bench.decide(&approval, Decision::Accept).await;
+    let turn = bench.last_turn().await;
+    assert_eq!(message(&turn), "done");
+    assert!(matches!(model.asked()[0].last(), Some(Message::User { .. })));
+}

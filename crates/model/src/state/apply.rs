@@ -79,6 +79,12 @@ impl ThreadState {
                     live.diff = Some(diff.clone());
                 }
             }
+            Event::TurnsRolledBack { count, .. } => {
+                self.turn_count = self.turn_count.saturating_sub(*count);
+                self.plan_pending = false;
+                // Known again after the next model call.
+                self.context = ContextUsage::default();
+            }
             Event::TurnEnded {
                 outcome,
                 completed_at,

@@ -305,6 +305,114 @@ impl ThreadState {
         Ok(vec![Event::QueueChanged { queue }])
     }
 
+    /// Decides on giving a queued input to the Turn that runs. `sender` replaces the one it was queued with.
+    ///
+    /// # Errors
+    /// [`Refusal::ThreadNotActive`], [`Refusal::QueuedInputNotFound`], [`Refusal::NotNow`] when that Turn does
+    /// not run or the entry is on its way already.
+    pub fn decide_steer(
+        &self,
+        id: &QueuedInputId,
+        expected: &str,
+        sender: Option<Sender>,
+    ) -> Result<Vec<Event>, Refusal> {
+        self.check_active()?;
+        let mut queue = self.queue.clone();
+        let Some(entry) = queue.iter_mut().find(|entry| entry.id == *id) else {
+            return Err(Refusal::QueuedInputNotFound(id.clone()));
+        };
+        let live = self.live.as_ref().filter(|live| live.cancelling.is_none());
+        let Some(live) = live else {
+            return Err(Refusal::NotNow(
+                "No turn is running that could be guided; the input stays queued.".into(),
+            ));
+        };
+        if expected != live.turn.id.to_string() {
+            return Err(Refusal::NotNow(format!(
+                "{} is running, not '{expected}'; the input stays queued.",
+                live.turn.id
+            )));
+        }
+        if entry.status != QueueStatus::Queued {
+            return Err(Refusal::NotNow(format!("Queued input {id} is guidance already.")));
+        }
+        entry.status = QueueStatus::GuidancePending;
+        if sender.is_some() {
+            entry.sender = sender;
+        }
+        Ok(vec![Event::QueueChanged { queue }])
+    }
+
+    /// Decides on the guidance that waits for the open Turn: each entry leaves the queue and becomes an Item.
+    pub fn decide_guide(&self, now: UnixMillis) -> Vec<Event> {
+        let Some(live) = &self.live else { return Vec::new() };
+        let (pending, queue): (Vec<_>, Vec<_>) = self
+            .queue
+            .iter()
+            .cloned()
+            .partition(|entry| entry.status == QueueStatus::GuidancePending);
+        if pending.is_empty() {
+            return Vec::new();
+        }
+        let items = (live.next_item().0..).zip(pending).map(|(id, entry)| {
+            let body = ItemBody::UserMessage(item::UserMessage {
+                text: display_text(&entry.native),
+                native: entry.native,
+                delivery: DeliveryMode::Guidance,
+                sender: entry.sender,
+                channel_name: entry.channel,
+                channel_context: self.header.channel_context.clone(),
+            });
+            Event::ItemAdded {
+                turn: live.turn.id,
+                item: Box::new(Item::whole(ItemId(id), now, body)),
+            }
+        });
+        items.chain([Event::QueueChanged { queue }]).collect()
+    }
+
+    /// Returns the queue in which guidance that came too late for the open Turn waits like the rest, if
+    /// there is any.
+    pub(super) fn queue_without_guidance(&self) -> Option<Vec<QueuedInput>> {
+        let late = |entry: &QueuedInput| entry.status == QueueStatus::GuidancePending;
+        self.queue.iter().any(late).then(|| {
+            let mut queue = self.queue.clone();
+            for entry in &mut queue {
+                entry.status = QueueStatus::Queued;
+            }
+            queue
+        })
+    }
+
+    /// Whether Turns may be taken out of the conversation now.
+    ///
+    /// # Errors
+    /// [`Refusal::NotNow`] when the Thread is archived, a Turn runs, or there are not so many;
+    /// [`Refusal::Invalid`] for none.
+    pub fn check_rollback(&self, count: u32) -> Result<(), Refusal> {
+        if count == 0 {
+            return Err(Refusal::Invalid("'numTurns' must be at least 1.".into()));
+        }
+        if self.header.status == ThreadStatus::Archived {
+            return Err(Refusal::NotNow(
+                "The thread is archived; unarchive it first.".into(),
+            ));
+        }
+        if let Some(live) = &self.live {
+            return Err(Refusal::NotNow(format!(
+                "{} is still in progress; cancel it or wait for its end first.",
+                live.turn.id
+            )));
+        }
+        if count > self.turn_count {
+            return Err(Refusal::NotNow(format!(
+                "There are {} turns to roll back, not {count}.",
+                self.turn_count
+            )));
+        }
+        Ok(())
+    }
+
     /// Finds the Turn an interrupt means; an empty text means the one that runs.
     ///
     /// # Errors

@@ -290,6 +290,84 @@ fn a_queued_turn_has_the_channel_and_the_abilities_of_who_queued_it() {
 }
 
 #[test]
+fn guidance_becomes_an_item_of_the_running_turn() {
+    let mut state = running("one");
+    for id in ["a", "b", "c"] {
+        let events = state.decide_enqueue(QueuedInputId::new(id), wish(id), NOW);
+        play(&mut state, &events.unwrap());
+    }
+    let id = QueuedInputId::new;
+    let table = [
+        (id("x"), "turn_001", "does not exist"),
+        (id("b"), "turn_002", "turn_001 is running, not 'turn_002'"),
+    ];
+    for (entry, turn, told) in table {
+        let refused = state.decide_steer(&entry, turn, None).unwrap_err().to_string();
+        assert!(refused.contains(told), "{refused}");
+    }
+    let sender = crate::Sender {
+        sender_id: "u-4".into(),
+        sender_name: "Noor".into(),
+        sender_role: None,
+        group_id: None,
+    };
+    let events = state.decide_steer(&id("b"), "turn_001", Some(sender.clone()));
+    play(&mut state, &events.unwrap());
+    let again = state.decide_steer(&id("b"), "turn_001", None);
+    assert!(matches!(again, Err(Refusal::NotNow(_))));
+
+    let events = state.decide_guide(NOW);
+    play(&mut state, &events);
+    let left: Vec<_> = state.queue.iter().map(|entry| entry.id.as_str()).collect();
+    assert_eq!(left, ["a", "c"]);
+    let item = &state.live.as_ref().unwrap().turn.items[1];
+    let ItemBody::UserMessage(said) = &item.body else {
+        panic!("{item:?}")
+    };
+    assert_eq!(
+        (said.text.as_str(), said.delivery),
+        ("b", crate::DeliveryMode::Guidance)
+    );
+    assert_eq!(said.sender.as_ref(), Some(&sender));
+    assert_eq!(state.decide_guide(NOW), []);
+}
+
+#[test]
+fn guidance_that_comes_too_late_waits_like_the_rest_of_the_queue() {
+    let mut state = running("one");
+    let id = QueuedInputId::new("a");
+    let events = state.decide_enqueue(id.clone(), wish("a"), NOW).unwrap();
+    play(&mut state, &events);
+    let events = state.decide_steer(&id, "turn_001", None).unwrap();
+    play(&mut state, &events);
+    end(&mut state);
+    assert_eq!(state.queue[0].status, crate::QueueStatus::Queued);
+    let late = state.decide_steer(&id, "turn_001", None);
+    assert!(matches!(late, Err(Refusal::NotNow(_))));
+    assert!(state.decide_start_queued(NOW).is_some());
+}
+
+#[test]
+fn turns_are_rolled_back_only_when_nothing_runs_and_there_are_so_many() {
+    let mut state = running("one");
+    let told = |state: &ThreadState, count| state.check_rollback(count).unwrap_err().to_string();
+    assert!(told(&state, 1).contains("turn_001 is still in progress; cancel it"));
+    end(&mut state);
+    assert!(told(&state, 0).contains("at least 1"));
+    assert!(told(&state, 2).contains("are 1 turns"));
+    assert_eq!(state.check_rollback(1), Ok(()));
+    let event = Event::TurnsRolledBack {
+        first: TurnId(1),
+        count: 1,
+    };
+    play(&mut state, &[event]);
+    assert_eq!((state.turn_count, state.last_turn), (0, TurnId(1)));
+    let events = state.decide_status(crate::state::StatusChange::Archive);
+    play(&mut state, &events);
+    assert!(told(&state, 1).contains("archived"));
+}
+
+#[test]
 fn a_queue_and_a_title_have_their_limits_in_bytes() {
     let mut state = running("one");
     let long = "x".repeat(super::MAX_QUEUED_BYTES);

@@ -136,6 +136,10 @@ impl ThreadState {
                 .as_ref()
                 .is_some_and(|config| config.mode() == Mode::Plan)
             && live.ended_with_a_plan();
+        events.extend(
+            self.queue_without_guidance()
+                .map(|queue| Event::QueueChanged { queue }),
+        );
         events.push(Event::TurnEnded {
             turn: live.turn.id,
             outcome,

@@ -83,6 +83,7 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             | Event::ThreadConfigured { .. }
             | Event::ThreadDeleted
             | Event::QueueChanged { .. }
+            | Event::TurnsRolledBack { .. }
             | Event::PlanUpdated { .. } => messages.extend(of_thread(thread_id, event, &frame.view, seq)),
             _ => turn::encode(frame, event, kind, &mut messages),
         },
@@ -146,6 +147,16 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
                 seq,
             };
             message(method::THREAD_QUEUE_UPDATED, &params)
+        }
+        // Version 1 has no word for it; who reads by number must be told, or would miss it.
+        (Event::TurnsRolledBack { first, count }, _) => {
+            let params = wire::ThreadRolledBackNotification {
+                thread_id,
+                first_turn_id: first.to_string(),
+                num_turns: *count,
+                seq: seq?,
+            };
+            message(method::THREAD_ROLLED_BACK, &params)
         }
         (Event::PlanUpdated { plan }, _) => {
             let wire::PlanSnapshot {

@@ -6,6 +6,7 @@
 
 mod queue;
 mod read;
+mod rollback;
 mod stats;
 mod subscribe;
 mod thread;
@@ -90,6 +91,8 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::TURN_INTERRUPT => turn::interrupt(client, &request, responder).await,
         method::TURN_ENQUEUE => queue::enqueue(client, &request, responder).await,
         method::TURN_QUEUE_REMOVE => queue::remove(client, &request, responder).await,
+        method::TURN_STEER => queue::steer(client, &request, responder).await,
+        method::THREAD_ROLLBACK => rollback::rollback(client, &request, responder).await,
         method::SERVER_STATS => stats::stats(client, responder),
         other => refuse(responder, RpcError::method_not_found(other)),
     }

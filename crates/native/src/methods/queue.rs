@@ -1,11 +1,12 @@
 //! The queue of inputs that wait for the running Turn to end.
 
-use bobbin_core::{Command, Enqueued, Reply, Unqueued};
+use bobbin_core::{Command, Enqueued, Reply, Steered, Unqueued};
 use bobbin_model::QueuedInputId;
 use bobbin_model::state::StartTurn;
 use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
+use bobbin_wire::RpcError;
 
 use super::{Client, fail, handle, params, refuse};
 use crate::convert;
@@ -71,4 +72,46 @@ pub(super) async fn remove(client: &Client, request: &CallContext, responder: Re
     });
     let id = QueuedInputId::new(params.queued_input_id);
     client.command(&thread, Command::Unqueue { id, reply }).await;
+}
+
+pub(super) async fn steer(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<wire::TurnSteerParams>(request, responder) else {
+        return;
+    };
+    for (name, value) in [
+        ("expectedTurnId", &params.expected_turn_id),
+        ("queuedInputId", &params.queued_input_id),
+    ] {
+        if value.trim().is_empty() {
+            let detail = format!("'{name}' must not be blank.");
+            return refuse(responder, RpcError::invalid_params(detail));
+        }
+    }
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let reply: Reply<Steered> = Box::new(move |steered| match steered {
+        Ok(steered) => {
+            responder.ok(wire::TurnSteerResult {
+                turn_id: steered.turn.to_string(),
+                queued_inputs: convert::queue(attached.id().as_str(), &steered.queue),
+            });
+            // Whoever has not subscribed still sees what becomes of it.
+            let (begin, until) = (Begin::At(steered.seq), Until::TurnEnds(steered.turn));
+            session.attach(&Attach {
+                handle: attached,
+                begin,
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let command = Command::Steer {
+        id: QueuedInputId::new(params.queued_input_id),
+        expected: params.expected_turn_id,
+        sender: params.sender.map(input::sender),
+        reply,
+    };
+    client.command(&thread, command).await;
 }

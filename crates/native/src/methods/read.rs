@@ -15,7 +15,7 @@ const MAX_PAGE: u32 = 100;
 /// Most Threads of one that is not: about 4 MiB. Beyond it the answer says where to go on.
 const MAX_LIST: u32 = 5000;
 /// Text of Turns in one answer: half of what a connection's write queue takes.
-const MAX_TURN_BYTES: usize = 4 << 20;
+pub(super) const MAX_TURN_BYTES: usize = 4 << 20;
 /// What is said of a cursor that we did not give out.
 const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 

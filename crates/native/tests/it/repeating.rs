@@ -67,6 +67,31 @@ async fn an_input_is_queued_and_taken_back_once() {
 }
 
 #[tokio::test]
+async fn turns_are_rolled_back_once_and_an_input_steers_once() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    for text in ["say one", "say two", "say three"] {
+        client.start_turn(&thread, text).await;
+        client.wait_for("turn/completed").await;
+    }
+    let wish = json!({ "threadId": thread, "numTurns": 1, "clientRequestId": "b" });
+    let first = client.call("thread/rollback", wish.clone()).await;
+    assert_eq!(first["thread"]["turns"].as_array().unwrap().len(), 2);
+    assert_eq!(client.call("thread/rollback", wish).await, first);
+
+    let turn = client.start_turn(&thread, "hang").await;
+    let wish = json!({ "threadId": thread, "input": input("later") });
+    let entry = client.call("turn/enqueue", wish).await["queuedInput"]["id"].clone();
+    let wish = json!({
+        "threadId": thread, "expectedTurnId": turn, "queuedInputId": entry, "clientRequestId": "s",
+    });
+    let first = client.call("turn/steer", wish.clone()).await;
+    assert_eq!(first["queuedInputs"][0]["status"], "guidancePending");
+    assert_eq!(client.call("turn/steer", wish).await, first);
+}
+
+#[tokio::test]
 async fn changes_of_a_thread_are_made_once_and_not_again_after_others() {
     let server = Server::start().await;
     let mut client = server.client().await;

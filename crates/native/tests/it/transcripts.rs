@@ -311,6 +311,78 @@ async fn turn_enqueue_and_queue_remove() {
 }
 
 #[tokio::test]
+async fn turn_steer() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    let turn = client.start_turn(&id, "wait\nlisten").await;
+    client.wait_for("thread/renamed").await;
+    let queued = json!({ "threadId": id, "input": [{ "type": "text", "text": "Count them too" }] });
+    let entry = client.call("turn/enqueue", queued).await["queuedInput"]["id"].clone();
+    client.wait_for("thread/queue/updated").await;
+    while client.unread() > 0 {
+        client.next().await;
+    }
+    let steer = |turn: &str| json!({ "threadId": id, "expectedTurnId": turn, "queuedInputId": entry });
+    let mut seen = ask(&mut client, "turn/steer", steer("turn_009"), None).await;
+    seen.extend(
+        ask(
+            &mut client,
+            "turn/steer",
+            steer(&turn),
+            Some("thread/queue/updated"),
+        )
+        .await,
+    );
+    seen.extend(ask(&mut client, "turn/steer", steer(&turn), None).await);
+    server.engine.release();
+    seen.extend(client.until("turn/completed").await);
+    seen.extend(ask(&mut client, "turn/steer", steer(&turn), None).await);
+    transcript!(server, seen);
+}
+
+#[tokio::test]
+async fn thread_rollback() {
+    let server = Server::start().await;
+    let capabilities = json!({ "toolExecutionLifecycle": true, "eventCursors": true });
+    let mut watcher = server.client_with(capabilities).await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    for text in ["say one", "say two", "say three"] {
+        client.start_turn(&id, text).await;
+        client.wait_for("turn/completed").await;
+    }
+    client.start_turn(&id, "wait").await;
+    let back = |count: i64| json!({ "threadId": id, "numTurns": count });
+    let mut seen = Vec::new();
+    seen.push(json!({ "running": client.error("thread/rollback", back(1)).await }));
+    server.engine.release();
+    client.wait_for("turn/completed").await;
+    client.wait_for("thread/runtimeChanged").await;
+    watcher
+        .call("thread/subscribe", json!({ "threadId": id, "afterSeq": 0 }))
+        .await;
+    watcher.wait_for("thread/synced").await;
+    for count in [0, 5] {
+        seen.push(json!({ "too few or many": client.error("thread/rollback", back(count)).await }));
+    }
+    while client.unread() > 0 {
+        client.next().await;
+    }
+    seen.extend(ask(&mut client, "thread/rollback", back(2), None).await);
+    seen.push(watcher.wait_for("thread/rolledBack").await);
+    let read = json!({ "threadId": id, "includeTurns": true, "turnLimit": 1 });
+    seen.extend(ask(&mut client, "thread/read", read, None).await);
+    let list = client
+        .call("thread/list", json!({ "identity": { "channelName": "test" } }))
+        .await;
+    assert_eq!(list["data"][0]["turnCount"], 2);
+    let next = client.start_turn(&id, "say five").await;
+    assert_eq!(next, "turn_005");
+    transcript!(server, seen);
+}
+
+#[tokio::test]
 async fn turn_that_fails() {
     let server = Server::start().await;
     let mut client = server.client().await;

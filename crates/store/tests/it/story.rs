@@ -411,12 +411,50 @@ async fn events_and_turns_are_read_in_pages() {
     assert_eq!(page, all[5..8]);
     let recent = store.recent_events(&id, Seq(9), 2).await.unwrap();
     assert_eq!(recent, all[7..9]);
-    let turns = store.turns(&id, TurnId(3), TurnId(8), 4).await.unwrap();
-    assert_eq!(
-        turns.iter().map(|turn| turn.id.0).collect::<Vec<_>>(),
-        [3, 4, 5, 6]
-    );
+    let turns = store.turns_before(&id, TurnId(7), 4).await.unwrap();
+    assert_eq!(numbers(&turns), [3, 4, 5, 6]);
     assert!(turns.iter().all(|turn| turn.items.len() == 1));
+    assert_eq!(store.turns_before(&id, TurnId(1), 4).await.unwrap(), []);
+    assert_eq!(store.turn_back(&id, TurnId(7), 4).await.unwrap(), Some(TurnId(3)));
+    assert_eq!(store.turn_back(&id, TurnId(7), 7).await.unwrap(), None);
+}
+
+fn numbers(turns: &[bobbin_model::Turn]) -> Vec<u32> {
+    turns.iter().map(|turn| turn.id.0).collect()
+}
+
+#[tokio::test]
+async fn turns_that_were_rolled_back_are_kept_and_not_among_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let mut writer = Writer::start(&store, "thread_1", me()).await;
+    let id = ThreadId::new("thread_1");
+    for (count, drop) in [(4, 2), (3, 1)] {
+        for _ in 0..count {
+            let started = writer.state.decide_start_turn(prompt("go"), UnixMillis(2));
+            writer.write(started.unwrap()).await.unwrap();
+            let ended = writer.state.decide_end_turn(Outcome::Completed, UnixMillis(3));
+            writer.write(ended).await.unwrap();
+        }
+        let first = store
+            .turn_back(&id, TurnId(u32::MAX), drop)
+            .await
+            .unwrap()
+            .unwrap();
+        let event = Event::TurnsRolledBack { first, count: drop };
+        writer.write(vec![event]).await.unwrap();
+    }
+    // 1 and 2 are left of the first four, 5 and 6 of the next three.
+    let turns = store.turns_before(&id, TurnId(u32::MAX), 10).await.unwrap();
+    assert_eq!(numbers(&turns), [1, 2, 5, 6]);
+    assert!(turns.iter().all(|turn| turn.items.len() == 1));
+    let turns = store.turns_before(&id, TurnId(6), 2).await.unwrap();
+    assert_eq!(numbers(&turns), [2, 5]);
+    assert_eq!(store.turn_back(&id, TurnId(6), 2).await.unwrap(), Some(TurnId(2)));
+    let gone = store.turn(&id, TurnId(4)).await.unwrap().unwrap();
+    assert_eq!(gone.items.len(), 1);
+    let loaded = writer.loaded().await;
+    assert_eq!((loaded.turn_count, loaded.last_turn), (4, TurnId(7)));
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ methods! {
         THREAD_CONFIG_UPDATE = "thread/config/update", Now, ThreadConfigUpdateParams => EmptyResult,
             [ThreadNotFound];
         /// Drops Turns from the end of the conversation. Files stay as they are.
-        THREAD_ROLLBACK = "thread/rollback", Later, ThreadRollbackParams => ThreadResult, [ThreadNotFound];
+        THREAD_ROLLBACK = "thread/rollback", Now, ThreadRollbackParams => ThreadResult, [ThreadNotFound];
         /// Lists the channels that Threads may come from.
         CHANNEL_LIST = "channel/list", Later, EmptyParams => ChannelListResult;
 
@@ -96,7 +96,7 @@ methods! {
         TURN_QUEUE_REMOVE = "turn/queue/remove", Now, TurnQueueRemoveParams => TurnQueueRemoveResult,
             [ThreadNotFound];
         /// Makes a queued input guidance for the running Turn.
-        TURN_STEER = "turn/steer", Later, TurnSteerParams => TurnSteerResult,
+        TURN_STEER = "turn/steer", Now, TurnSteerParams => TurnSteerResult,
             [ThreadNotFound, ThreadNotActive];
 
         /// Lists background terminals.
@@ -147,6 +147,8 @@ methods! {
         THREAD_RUNTIME_CHANGED = "thread/runtimeChanged", Now, ThreadRuntimeChangedNotification;
         /// A Thread's queue has changed.
         THREAD_QUEUE_UPDATED = "thread/queue/updated", Now, ThreadQueueUpdatedNotification;
+        /// Extension: Turns were dropped from the end of the conversation.
+        THREAD_ROLLED_BACK = "thread/rolledBack", Now, ThreadRolledBackNotification;
         /// Extension: the end of a replay.
         THREAD_SYNCED = "thread/synced", Now, ThreadSyncedNotification;
 

@@ -1,0 +1,43 @@
+//! Taking the newest Turns out of a conversation (AppServer protocol 02 §5.12).
+
+use bobbin_core::{Command, Reply, RolledBack};
+use bobbin_peer::{CallContext, Responder};
+use bobbin_wire as wire;
+use bobbin_wire::RpcError;
+
+use super::{Client, fail, handle, params, read, refuse};
+use crate::convert;
+
+pub(super) async fn rollback(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<wire::ThreadRollbackParams>(request, responder) else {
+        return;
+    };
+    if params.num_turns < 1 {
+        let detail = "'numTurns' must be at least 1.";
+        return refuse(responder, RpcError::invalid_params(detail));
+    }
+    // More than any Thread has is refused by the Thread.
+    let count = u32::try_from(params.num_turns).unwrap_or(u32::MAX);
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let shown = client.native.tool_executions();
+    let reply: Reply<RolledBack> = Box::new(move |rolled_back| match rolled_back {
+        Ok(rolled_back) => {
+            let state = &rolled_back.snapshot.state;
+            let turn = |turn| convert::turn(&state.header.id, turn, shown);
+            let thread = wire::Thread {
+                turns: Some(rolled_back.turns.iter().map(turn).collect()),
+                ..convert::thread(state)
+            };
+            responder.ok(wire::ThreadResult { thread });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let command = Command::RollBack {
+        count,
+        max_bytes: read::MAX_TURN_BYTES,
+        reply,
+    };
+    client.command(&thread, command).await;
+}
