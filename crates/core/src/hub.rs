@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bobbin_model::state::NewThread;
 use bobbin_model::{ApprovalPolicy, Refusal, Seq, ThreadId, Turn, TurnId};
-use bobbin_store::{ListFilter, Store, StoreStats, ThreadSummary};
+use bobbin_store::{ListFilter, SearchFilter, SearchPage, Store, StoreStats, ThreadSummary};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -282,6 +282,14 @@ impl Hub {
     /// [`CoreError::Store`].
     pub async fn list(&self, filter: ListFilter) -> Result<Vec<ThreadSummary>, CoreError> {
         Ok(self.store.list(filter).await?)
+    }
+
+    /// Finds text in the history of the Threads that a client may see.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn search(&self, filter: SearchFilter) -> Result<SearchPage, CoreError> {
+        Ok(self.store.search(filter).await?)
     }
 
     /// Reads a Thread as it stands.

@@ -18,7 +18,9 @@ pub mod tool;
 pub use bobbin_eventlog::{
     ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Part, Read, View, Waker, WireMessage, join,
 };
-pub use bobbin_store::{ListFilter, StoreError, ThreadSummary};
+pub use bobbin_store::{
+    ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,
+};
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use error::CoreError;
 pub use handle::{

@@ -192,6 +192,7 @@ impl Connection {
                 approval_flow: true,
                 mode_switch: true,
                 config_override: true,
+                thread_search: true,
                 server_stats: true,
                 ..wire::ServerCapabilities::default()
             },

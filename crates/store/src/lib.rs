@@ -6,10 +6,12 @@
 
 mod error;
 mod filter;
+mod index;
 mod open;
 mod project;
 mod read;
 mod row;
+mod search;
 mod sqlite;
 mod store;
 mod write;
@@ -18,6 +20,7 @@ mod writer;
 pub use error::StoreError;
 pub use filter::ListFilter;
 pub use open::{Durability, Options};
+pub use search::{SearchFilter, SearchHit, SearchPage, SearchWords};
 pub use sqlite::SqliteStore;
 pub use store::{LoadedThread, Receipt, Store, StoreStats, ThreadSummary};
 pub use write::{KnownRequest, NamedRequest, Step, StepObserver, StoredEvent, Summary, TextPart, Write};

@@ -6,6 +6,7 @@ use bobbin_model::{
 use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteArguments;
 
+use crate::index;
 use crate::write::{NamedRequest, StoredEvent, Summary, TextPart, Write, json};
 
 type Query = sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments>;
@@ -35,6 +36,9 @@ pub(crate) async fn apply(connection: &mut SqliteConnection, write: &Write) -> R
             .bind(scope.target.clone())
             .execute(&mut *connection)
             .await?;
+    }
+    if index::concerns(&write.events) {
+        index::mark(connection, thread).await?;
     }
     if let Some(request) = &write.request {
         insert_request(connection, write, request).await?;

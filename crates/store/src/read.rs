@@ -281,6 +281,25 @@ const SUMMARY: &str = "SELECT thread_id, workspace_path, user_id, origin_channel
 
 pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<ThreadSummary>> {
     let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(SUMMARY);
+    let (after, limit) = (filter.after.clone(), filter.limit);
+    push_visible(&mut query, filter);
+    if let Some((at, id)) = after {
+        query
+            .push(" AND (last_active_at, thread_id) < (")
+            .push_bind(at.0)
+            .push(", ")
+            .push_bind(id.as_str().to_owned())
+            .push(")");
+    }
+    query
+        .push(" ORDER BY last_active_at DESC, thread_id DESC LIMIT ")
+        .push_bind(limit.map_or(-1, i64::from));
+    let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
+    rows.into_iter().map(ThreadRow::into_summary).collect()
+}
+
+/// Goes on with a condition on the workspace's path by those of a filter on Threads, order and pages left out.
+pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter: ListFilter) {
     query.push_bind(filter.workspace_path);
     if !filter.include_archived {
         query.push(" AND status <> 'archived'");
@@ -317,19 +336,6 @@ pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<Thre
             .push_bind(format!("%{escaped}%"))
             .push(" ESCAPE '\\'");
     }
-    if let Some((at, id)) = filter.after {
-        query
-            .push(" AND (last_active_at, thread_id) < (")
-            .push_bind(at.0)
-            .push(", ")
-            .push_bind(id.as_str().to_owned())
-            .push(")");
-    }
-    query
-        .push(" ORDER BY last_active_at DESC, thread_id DESC LIMIT ")
-        .push_bind(filter.limit.map_or(-1, i64::from));
-    let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
-    rows.into_iter().map(ThreadRow::into_summary).collect()
 }
 
 pub(crate) async fn threads_with_open_turns(pool: &SqlitePool) -> Read<Vec<ThreadId>> {

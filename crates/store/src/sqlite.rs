@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 
 use crate::writer::{Counters, Order, QUEUE, Writer};
 use crate::{
-    KnownRequest, ListFilter, LoadedThread, Options, Receipt, Store, StoreError, StoreStats, StoredEvent,
-    ThreadSummary, Write, open, read,
+    KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, Store, StoreError,
+    StoreStats, StoredEvent, ThreadSummary, Write, open, read, search,
 };
 
 /// One database file. Owns the writer's task; [`Store::close`] joins it.
@@ -98,6 +98,10 @@ impl Store for SqliteStore {
 
     fn list(&self, filter: ListFilter) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
         read::list(&self.readers, filter).boxed()
+    }
+
+    fn search(&self, filter: SearchFilter) -> BoxFuture<'_, Result<SearchPage, StoreError>> {
+        search::search(&self.readers, filter).boxed()
     }
 
     fn turns_before(

@@ -8,7 +8,7 @@ use bobbin_model::{Runtime, Scope, Seq, ThreadHeader, ThreadId, ThreadState, Tur
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
-use crate::{KnownRequest, ListFilter, StoreError, StoredEvent, Write};
+use crate::{KnownRequest, ListFilter, SearchFilter, SearchPage, StoreError, StoredEvent, Write};
 
 /// A future of a store's answer.
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -24,6 +24,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Lists Threads, newest activity first, ties by id, newest first.
     fn list(&self, filter: ListFilter) -> Answer<'_, Vec<ThreadSummary>>;
+
+    /// Finds text in the history, newest first.
+    fn search(&self, filter: SearchFilter) -> Answer<'_, SearchPage>;
 
     /// Reads the newest `limit` Turns before a Turn with their Items, in order. Turns that were rolled back are
     /// not among them.

@@ -2,16 +2,19 @@
 //!
 //! Owns the only connection that writes. At most [`QUEUE`] writes wait; more owners wait for room. A write
 //! that fails for a reason of its own is rolled back alone: the batch is tried again one by one. Between
-//! batches it removes what deleted Threads left, in small steps.
+//! batches it removes what deleted Threads left and indexes what is new, in small steps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bobbin_model::{Seq, ThreadId};
 use sqlx::{Connection, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
+use crate::index;
 use crate::project;
 use crate::write::{Step, StepObserver, Write};
 use crate::{StoreError, StoreStats};
@@ -22,6 +25,12 @@ pub(crate) const QUEUE: usize = 1024;
 const BATCH: usize = 256;
 /// Rows of a deleted Thread removed in one transaction.
 const PURGE_ROWS: i64 = 500;
+/// How long nothing is written before the index is brought up: its transactions cost as much as any.
+const QUIET: Duration = Duration::from_millis(50);
+/// How long a writer with nothing to do sleeps.
+const FAR: Duration = Duration::from_hours(1);
+/// Batches after which a step of the index is not put off any longer, though writes wait.
+const PATIENCE: u32 = 64;
 
 /// A write and who waits for it.
 pub(crate) type Order = (Write, oneshot::Sender<Result<(), StoreError>>);
@@ -60,14 +69,29 @@ impl Writer {
     pub(crate) async fn run(mut self) {
         let mut batch: Vec<Order> = Vec::with_capacity(BATCH);
         let mut leftovers = true;
+        let mut unindexed = true;
+        let mut put_off = 0;
+        let mut quiet = true;
         loop {
-            if leftovers && self.orders.is_empty() && !self.orders.is_closed() {
+            let idle = self.orders.is_empty() && !self.orders.is_closed();
+            if leftovers && idle {
                 leftovers = self.purge().await;
                 continue;
             }
-            if self.orders.recv_many(&mut batch, BATCH).await == 0 {
+            if unindexed && (idle && quiet || put_off >= PATIENCE) {
+                unindexed = self.index().await;
+                put_off = 0;
+                continue;
+            }
+            let wait = if unindexed { QUIET } else { FAR };
+            let Ok(taken) = timeout(wait, self.orders.recv_many(&mut batch, BATCH)).await else {
+                quiet = true;
+                continue;
+            };
+            if taken == 0 {
                 return;
             }
+            quiet = false;
             self.step(Step::BatchTaken);
             leftovers |= batch.iter().any(|(write, _)| {
                 write
@@ -75,6 +99,8 @@ impl Writer {
                     .iter()
                     .any(|stored| matches!(*stored.event, bobbin_model::Event::ThreadDeleted))
             });
+            unindexed |= batch.iter().any(|(write, _)| index::concerns(&write.events));
+            put_off += 1;
             self.write(&mut batch).await;
             self.step(Step::Acknowledged);
         }
@@ -136,6 +162,18 @@ impl Writer {
         })
     }
 
+    /// Indexes some of what is new. Returns whether there is more.
+    async fn index(&self) -> bool {
+        let indexed = async {
+            let mut connection = self.pool.acquire().await?;
+            index::step(&mut connection).await
+        };
+        indexed.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "what is new is not found by searches for now");
+            false
+        })
+    }
+
     fn step(&self, step: Step) {
         if let Some(observer) = &self.on_step {
             observer(step);
@@ -150,6 +188,10 @@ async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Err
             .await?;
     let Some((thread,)) = found else { return Ok(false) };
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    if index::remove(&mut transaction, &thread, PURGE_ROWS).await? {
+        transaction.commit().await?;
+        return Ok(true);
+    }
     let events = sqlx::query(
         "DELETE FROM event WHERE thread_id = ?1 AND seq IN \
          (SELECT seq FROM event WHERE thread_id = ?1 ORDER BY seq LIMIT ?2)",

@@ -180,6 +180,9 @@ pub struct ServerCapabilities {
     /// Extension: the server numbers events for clients that declare `eventCursors`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub event_cursors: bool,
+    /// Extension: `thread/search`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub thread_search: bool,
     /// Extension: `server/stats`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub server_stats: bool,

@@ -75,6 +75,8 @@ examples! {
     ThreadTargetParams: r#"{"threadId":"thread_20270301_ab12cd","clientRequestId":"c-2"}"#;
     ThreadListParams: r#"{"identity":{"channelName":"potter"},"includeArchived":true,"includeSubAgents":false,"crossChannelOrigins":["cli"],"channelName":"cli","query":"mug","limit":20,"cursor":"x"}"#;
     ThreadListResult: format!(r#"{{"data":[{CHILD}],"nextCursor":"y"}}"#);
+    ThreadSearchParams: r#"{"identity":{"channelName":"potter"},"query":"glaze \"cone 6\"","threadId":"thread_20270301_ab12cd","itemTypes":["agentMessage","title"],"includeArchived":true,"crossChannelOrigins":["cli"],"limit":20,"cursor":"871"}"#;
+    ThreadSearchResult: r#"{"data":[{"threadId":"thread_20270301_ab12cd","displayName":"Mugs","turnId":"turn_003","itemId":"item_004","itemType":"agentMessage","createdAt":"2027-03-01T08:00:00.000Z","snippet":"a glaze that matures at cone 6","turnCursor":"turn_004"},{"threadId":"thread_20270301_ab12cd","itemType":"title","createdAt":"2027-03-01T08:00:00.000Z","snippet":"Glazes"}],"nextCursor":"802","complete":true}"#;
     ThreadReadParams: r#"{"threadId":"thread_20270301_ab12cd","includeTurns":true,"turnLimit":5,"cursor":"x"}"#;
     ThreadReadResult: format!(r#"{{"thread":{},"turnPage":{{"nextCursor":"y"}},"seq":88}}"#, thread(""));
     ThreadReadResult: format!(r#"{{"thread":{}}}"#, thread(&format!(r#","plan":{{"title":"Mugs","overview":"","content":"1. Clay","todos":{TODOS}}}"#)));

@@ -7,6 +7,7 @@
 mod queue;
 mod read;
 mod rollback;
+mod search;
 mod stats;
 mod subscribe;
 mod thread;
@@ -84,6 +85,7 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::THREAD_MODE_SET => thread::set_mode(client, &request, responder).await,
         method::THREAD_CONFIG_UPDATE => thread::configure(client, &request, responder).await,
         method::THREAD_LIST => read::list(client, &request, responder),
+        method::THREAD_SEARCH => search::search(client, &request, responder),
         method::THREAD_READ => read::read(client, &request, responder).await,
         method::THREAD_SUBSCRIBE => subscribe::subscribe(client, &request, responder).await,
         method::THREAD_UNSUBSCRIBE => subscribe::unsubscribe(client, &request, responder),

@@ -11,13 +11,13 @@ use crate::cursor;
 use bobbin_model::{ThreadId, TurnId, UnixMillis};
 
 /// Most Threads of a list that is asked for in pages.
-const MAX_PAGE: u32 = 100;
+pub(super) const MAX_PAGE: u32 = 100;
 /// Most Threads of one that is not: about 4 MiB. Beyond it the answer says where to go on.
 const MAX_LIST: u32 = 5000;
 /// Text of Turns in one answer: half of what a connection's write queue takes.
 pub(super) const MAX_TURN_BYTES: usize = 4 << 20;
 /// What is said of a cursor that we did not give out.
-const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
+pub(super) const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 
 pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadListParams>(request, responder) else {
@@ -39,15 +39,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
         Some(None) => return refuse(responder, RpcError::invalid_params(NO_CURSOR)),
     };
     let limit = params.limit.unwrap_or(MAX_LIST);
-    let workspace = client.hub.settings().workspace.to_string_lossy().into_owned();
     let filter = ListFilter {
-        workspace_path: params
-            .identity
-            .workspace_path
-            .filter(|path| !path.trim().is_empty())
-            .map_or(workspace, |path| client.hub.normal_path(&path)),
-        user_id: params.identity.user_id,
-        channel_context: params.identity.channel_context,
         include_archived: params.include_archived,
         cross_channel_origins: params.cross_channel_origins.unwrap_or_default(),
         origin_channel: params.channel_name,
@@ -55,6 +47,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
         after,
         // One more tells whether there are more.
         limit: Some(limit + 1),
+        ..visible_to(client, params.identity)
     };
     let hub = client.hub.clone();
     client.reads.spawn(async move {
@@ -70,6 +63,20 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
             Err(error) => fail(responder, &error),
         }
     });
+}
+
+/// Returns the filter of what an identity may see (02 §5.3).
+pub(super) fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilter {
+    let workspace = client.hub.settings().workspace.to_string_lossy().into_owned();
+    ListFilter {
+        workspace_path: identity
+            .workspace_path
+            .filter(|path| !path.trim().is_empty())
+            .map_or(workspace, |path| client.hub.normal_path(&path)),
+        user_id: identity.user_id,
+        channel_context: identity.channel_context,
+        ..ListFilter::default()
+    }
 }
 
 pub(super) async fn read(client: &Client, request: &CallContext, responder: Responder) {

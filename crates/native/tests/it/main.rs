@@ -15,6 +15,8 @@ mod pages;
 #[cfg(test)]
 mod repeating;
 #[cfg(test)]
+mod searching;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod transcripts;

@@ -1,4 +1,8 @@
 //! The store on a real file.
 
 #[cfg(test)]
+mod search;
+#[cfg(test)]
 mod story;
+#[cfg(test)]
+mod support;

@@ -1,120 +1,16 @@
 //! One story for every implementation of the store: what is written is read back, and nothing else.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_model::state::{NewThread, StartTurn, StatusChange};
+use bobbin_model::state::StatusChange;
 use bobbin_model::{
-    Approval, ApprovalId, ApprovalKind, DecidedBy, Decision, DeltaChannel, Event, HistoryMode, Identity,
-    InputPart, ItemBody, ItemId, Json, Outcome, Plan, QueuedInputId, Scope, Seq, ThreadId, ThreadState,
-    TokenUsage, TurnDiff, TurnFeatures, TurnId, UnixMillis,
+    Approval, ApprovalId, ApprovalKind, DecidedBy, Decision, DeltaChannel, Event, Identity, ItemBody, ItemId,
+    Json, Outcome, Plan, QueuedInputId, Scope, Seq, ThreadId, TokenUsage, TurnDiff, TurnId, UnixMillis,
 };
-use bobbin_store::{
-    ListFilter, Options, SqliteStore, Store, StoreError, StoredEvent, Summary, TextPart, Write,
-};
+use bobbin_store::{ListFilter, Store, StoreError, StoredEvent, Summary, TextPart, Write};
 use proptest::prelude::*;
 
-async fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(&path.join("test.db"), Options::default())
-        .await
-        .unwrap()
-}
-
-/// One Thread as its owner would write it.
-struct Writer<'a> {
-    store: &'a SqliteStore,
-    state: ThreadState,
-    seq: u64,
-    clock: i64,
-}
-
-impl<'a> Writer<'a> {
-    async fn start(store: &'a SqliteStore, id: &str, identity: Identity) -> Writer<'a> {
-        let wish = NewThread {
-            id: ThreadId::new(id),
-            identity,
-            config: None,
-            history_mode: HistoryMode::Server,
-            display_name: None,
-        };
-        let event = wish.decide("/srv/tea", UnixMillis(1)).unwrap();
-        let Event::ThreadStarted { thread } = &event else {
-            panic!()
-        };
-        let state = ThreadState::new((**thread).clone());
-        let mut writer = Writer {
-            store,
-            state,
-            seq: 0,
-            clock: 1,
-        };
-        writer.write(vec![event]).await.unwrap();
-        writer
-    }
-
-    async fn write(&mut self, events: Vec<Event>) -> Result<(), StoreError> {
-        self.write_with(events, Vec::new(), None).await
-    }
-
-    async fn write_with(
-        &mut self,
-        events: Vec<Event>,
-        text: Vec<TextPart>,
-        remember: Option<Scope>,
-    ) -> Result<(), StoreError> {
-        self.clock += 1;
-        let at = UnixMillis(self.clock);
-        let mut stored = Vec::new();
-        for event in events {
-            self.state.apply(&event, at);
-            self.seq += 1;
-            stored.push(StoredEvent {
-                seq: Seq(self.seq),
-                at,
-                event: Arc::new(event),
-            });
-        }
-        let write = Write {
-            thread: self.state.header.id.clone(),
-            owner: 1,
-            state: Summary::of(&self.state, &stored),
-            events: stored,
-            head_seq: Seq(self.seq + 10),
-            text,
-            remember,
-            request: None,
-        };
-        self.store.submit(write).await?.await
-    }
-
-    async fn loaded(&self) -> ThreadState {
-        self.store
-            .load(&self.state.header.id)
-            .await
-            .unwrap()
-            .expect("it is there")
-            .state
-    }
-}
-
-fn me() -> Identity {
-    Identity {
-        channel_name: "cli".into(),
-        ..Identity::default()
-    }
-}
-
-fn prompt(text: &str) -> StartTurn {
-    StartTurn {
-        input: vec![InputPart::Text { text: text.into() }],
-        sender: None,
-        channel: Some("cli".into()),
-        features: TurnFeatures {
-            approvals: true,
-            ..TurnFeatures::default()
-        },
-    }
-}
+use crate::support::{Writer, me, open, prompt};
 
 fn question(id: &str) -> Approval {
     Approval {

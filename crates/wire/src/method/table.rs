@@ -56,6 +56,8 @@ methods! {
             [ThreadNotFound, ThreadNotActive];
         /// Lists Threads, latest activity first.
         THREAD_LIST = "thread/list", Now, ThreadListParams => ThreadListResult;
+        /// Extension: finds text in the history of all Threads.
+        THREAD_SEARCH = "thread/search", Now, ThreadSearchParams => ThreadSearchResult;
         /// Reads a Thread without changing anything.
         THREAD_READ = "thread/read", Now, ThreadReadParams => ThreadReadResult, [ThreadNotFound];
         /// Starts the delivery of a Thread's events to this connection.

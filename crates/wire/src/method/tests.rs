@@ -55,6 +55,7 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
         request::INITIALIZE,
         request::THREAD_LIST,
         request::THREAD_READ,
+        request::THREAD_SEARCH,
         request::THREAD_SUBSCRIBE,
         request::THREAD_UNSUBSCRIBE,
         request::CHANNEL_LIST,

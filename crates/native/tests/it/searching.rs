@@ -1,0 +1,117 @@
+//! `thread/search`: from a word to the place in the conversation.
+
+use std::time::Duration;
+
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::support::Server;
+
+fn wish(more: &Value) -> Value {
+    let mut params = json!({ "identity": { "channelName": "test" }, "query": "kettle" });
+    let members = params.as_object_mut().unwrap();
+    members.extend(more.as_object().unwrap().clone());
+    params
+}
+
+/// Searches once everything is indexed.
+async fn search(client: &mut Client, more: &Value) -> Value {
+    let search = async {
+        loop {
+            let found = client.call("thread/search", wish(more)).await;
+            if found["complete"] == true {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), search)
+        .await
+        .expect("the index catches up")
+}
+
+#[tokio::test]
+async fn a_search_leads_to_the_turn_where_it_was_said() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    for text in ["say tea", "say Put the KETTLE on.", "say toast"] {
+        client.start_turn(&thread, text).await;
+        client.wait_for("turn/completed").await;
+    }
+    let found = search(&mut client, &json!({ "itemTypes": ["agentMessage"] })).await;
+    let hits = found["data"].as_array().unwrap();
+    assert_eq!(hits.len(), 1, "{found}");
+    let hit = &hits[0];
+    assert_eq!(hit["threadId"], thread.as_str());
+    assert_eq!(hit["displayName"], "say tea");
+    assert_eq!(
+        (&hit["turnId"], &hit["itemId"]),
+        (&json!("turn_002"), &json!("item_002"))
+    );
+    assert_eq!(hit["snippet"], "Put the KETTLE on.");
+    assert_eq!(found.get("nextCursor"), None);
+    let page =
+        json!({ "threadId": thread, "includeTurns": true, "turnLimit": 1, "cursor": hit["turnCursor"] });
+    let read = client.call("thread/read", page).await;
+    assert_eq!(read["thread"]["turns"][0]["id"], "turn_002");
+    let titles = search(
+        &mut client,
+        &json!({ "query": "\"say tea\"", "itemTypes": ["title"] }),
+    )
+    .await;
+    assert_eq!(titles["data"][0]["itemType"], "title");
+    assert_eq!(titles["data"][0].get("turnCursor"), None);
+}
+
+#[tokio::test]
+async fn a_search_in_pages_goes_on_where_the_last_ended() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, &"say kettle\n".repeat(5)).await;
+    client.wait_for("turn/completed").await;
+    let mut more = json!({ "limit": 2, "itemTypes": ["agentMessage"] });
+    let mut items = Vec::new();
+    loop {
+        let page = search(&mut client, &more).await;
+        items.extend(
+            page["data"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|hit| hit["itemId"].clone()),
+        );
+        match page.get("nextCursor") {
+            Some(cursor) => more["cursor"] = cursor.clone(),
+            None => break,
+        }
+    }
+    assert_eq!(
+        items,
+        ["item_006", "item_005", "item_004", "item_003", "item_002"]
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_searched_for_is_refused_with_a_reason() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let table = [
+        (json!({ "query": "to be" }), "three characters"),
+        (json!({ "query": "x".repeat(1001) }), "longer than 1000 bytes"),
+        (json!({ "limit": 0 }), "1 to 100"),
+        (json!({ "limit": 101 }), "1 to 100"),
+        (
+            json!({ "cursor": "turn_001" }),
+            "not one that an earlier answer gave",
+        ),
+        (json!({ "identity": { "channelName": " " } }), "must not be blank"),
+    ];
+    for (more, told) in table {
+        let error = client.error("thread/search", wish(&more)).await;
+        assert_eq!(error["code"], -32602);
+        let detail = error["data"]["detail"].as_str().unwrap();
+        assert!(detail.contains(told), "{detail}");
+    }
+}

@@ -1,0 +1,226 @@
+//! Keeping the index of searches behind the events: in small steps, between the writer's batches.
+//!
+//! A Thread is marked in the transaction that gives it something to find; a step indexes some of it in one of
+//! its own. So a crash loses no more than the step, and no write waits for longer than one.
+
+use std::borrow::Cow;
+
+use bobbin_model::{Event, Item, ItemBody, ThreadId};
+use sqlx::{Connection, SqliteConnection};
+
+use crate::StoreError;
+use crate::row::EventRow;
+use crate::write::StoredEvent;
+
+/// Text indexed in one step, in bytes: about 10 ms of work (measured at 1 MB a second).
+const STEP_BYTES: usize = 8 << 10;
+/// Events looked at in one step.
+const STEP_EVENTS: u32 = 100;
+/// Most of a message that is indexed, in bytes (a guess: what is further down was not said to be found).
+const MESSAGE_BYTES: usize = 16 << 10;
+/// Most of a call and of its result, likewise: commands and the beginnings of what they gave.
+const CALL_BYTES: usize = 2 << 10;
+
+/// Whether a write gives searches something new.
+pub(crate) fn concerns(events: &[StoredEvent]) -> bool {
+    events.iter().any(|stored| entry(&stored.event).is_some())
+}
+
+/// Marks a Thread as not indexed to its end, in the transaction of what is new.
+pub(crate) async fn mark(connection: &mut SqliteConnection, thread: &str) -> Result<(), sqlx::Error> {
+    sqlx::query("INSERT OR IGNORE INTO search_pending (thread_id) VALUES (?)")
+        .bind(thread.to_owned())
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+/// Indexes some of what is new. Returns whether there is more.
+pub(crate) async fn step(connection: &mut SqliteConnection) -> Result<bool, StoreError> {
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let pending: Option<(String, i64)> = sqlx::query_as(
+        "SELECT thread_id, coalesce(seq, 0) FROM search_pending LEFT JOIN search_mark USING (thread_id) LIMIT 1",
+    )
+    .fetch_optional(&mut *transaction)
+    .await?;
+    let Some((thread, mark)) = pending else {
+        return Ok(false);
+    };
+    let rows: Vec<EventRow> = sqlx::query_as(
+        "SELECT seq, version, at, payload FROM event WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+    )
+    .bind(thread.clone())
+    .bind(mark)
+    .bind(STEP_EVENTS)
+    .fetch_all(&mut *transaction)
+    .await?;
+    let mut done = rows.len() < STEP_EVENTS as usize;
+    let (mut last, mut bytes) = (mark, 0);
+    let id = ThreadId::new(thread.as_str());
+    for row in rows {
+        if bytes >= STEP_BYTES {
+            done = false;
+            break;
+        }
+        last = row.seq;
+        match row.decode(&id) {
+            Ok(stored) => bytes += index(&mut transaction, &thread, &stored).await?,
+            // Whoever reads the Thread is told; here it is only not found.
+            Err(error) => tracing::warn!(%error, "an event is left out of searches"),
+        }
+    }
+    sqlx::query("INSERT OR REPLACE INTO search_mark (thread_id, seq) VALUES (?, ?)")
+        .bind(thread.clone())
+        .bind(last)
+        .execute(&mut *transaction)
+        .await?;
+    if done {
+        sqlx::query("DELETE FROM search_pending WHERE thread_id = ?")
+            .bind(thread)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Takes some of a Thread out of the index. Returns whether there was anything.
+pub(crate) async fn remove(
+    connection: &mut SqliteConnection,
+    thread: &str,
+    rows: i64,
+) -> Result<bool, sqlx::Error> {
+    for statement in [
+        "DELETE FROM search_pending WHERE thread_id = ?",
+        "DELETE FROM search_mark WHERE thread_id = ?",
+    ] {
+        sqlx::query(statement)
+            .bind(thread.to_owned())
+            .execute(&mut *connection)
+            .await?;
+    }
+    // The index does not keep the text, and is told what it had.
+    sqlx::query(
+        "INSERT INTO search_text (search_text, rowid, text) \
+         SELECT 'delete', entry, text FROM search_item WHERE thread_id = ? ORDER BY entry LIMIT ?",
+    )
+    .bind(thread.to_owned())
+    .bind(rows)
+    .execute(&mut *connection)
+    .await?;
+    let removed = sqlx::query(
+        "DELETE FROM search_item WHERE entry IN \
+         (SELECT entry FROM search_item WHERE thread_id = ? ORDER BY entry LIMIT ?)",
+    )
+    .bind(thread.to_owned())
+    .bind(rows)
+    .execute(connection)
+    .await?;
+    Ok(removed.rows_affected() > 0)
+}
+
+/// Indexes an event; returns about how many bytes that was.
+async fn index(
+    connection: &mut SqliteConnection,
+    thread: &str,
+    stored: &StoredEvent,
+) -> Result<usize, sqlx::Error> {
+    let Some(Entry { place, kind, text }) = entry(&stored.event) else {
+        return Ok(0);
+    };
+    if place.is_none() {
+        remove_title(connection, thread).await?;
+    }
+    let inserted = sqlx::query(
+        "INSERT INTO search_item (thread_id, turn_no, item_no, kind, at, text) VALUES (?, ?, ?, ?, ?, ?)",
+    )
+    .bind(thread.to_owned())
+    .bind(place.map(|(turn, _)| turn))
+    .bind(place.map(|(_, item)| item))
+    .bind(kind)
+    .bind(stored.at.0)
+    .bind(text.clone().into_owned())
+    .execute(&mut *connection)
+    .await?;
+    sqlx::query("INSERT INTO search_text (rowid, text) VALUES (?, ?)")
+        .bind(inserted.last_insert_rowid())
+        .bind(text.clone().into_owned())
+        .execute(connection)
+        .await?;
+    Ok(text.len())
+}
+
+async fn remove_title(connection: &mut SqliteConnection, thread: &str) -> Result<(), sqlx::Error> {
+    for statement in [
+        "INSERT INTO search_text (search_text, rowid, text) \
+         SELECT 'delete', entry, text FROM search_item WHERE thread_id = ? AND turn_no IS NULL",
+        "DELETE FROM search_item WHERE thread_id = ? AND turn_no IS NULL",
+    ] {
+        sqlx::query(statement)
+            .bind(thread.to_owned())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+/// What a search finds of an event.
+struct Entry<'a> {
+    /// Turn and Item; none for the title.
+    place: Option<(u32, u32)>,
+    kind: &'static str,
+    text: Cow<'a, str>,
+}
+
+fn entry(event: &Event) -> Option<Entry<'_>> {
+    let title = |text| Entry {
+        place: None,
+        kind: TITLE,
+        text: Cow::Borrowed(text),
+    };
+    match event {
+        Event::ThreadStarted { thread } => thread.display_name.as_deref().map(title),
+        Event::ThreadRenamed { display_name } => Some(title(display_name)),
+        Event::ItemCompleted { turn, item } | Event::ItemAdded { turn, item } => {
+            let (kind, text) = of_item(item)?;
+            Some(Entry {
+                place: Some((turn.0, item.id.0)),
+                kind,
+                text,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The kind that a Thread's title is found as.
+pub(crate) const TITLE: &str = "title";
+
+fn of_item(item: &Item) -> Option<(&'static str, Cow<'_, str>)> {
+    let message = |text| Cow::Borrowed(beginning(text, MESSAGE_BYTES));
+    let found = match &item.body {
+        ItemBody::UserMessage(said) => ("userMessage", message(&said.text)),
+        ItemBody::AgentMessage { text } => ("agentMessage", message(text)),
+        ItemBody::Reasoning { text } => ("reasoningContent", message(text)),
+        ItemBody::Error { message: text, .. } => ("error", message(text)),
+        ItemBody::ToolCall {
+            tool_name, arguments, ..
+        } => {
+            let arguments = arguments.as_ref().map_or("", |json| json.get());
+            let text = format!("{tool_name} {}", beginning(arguments, CALL_BYTES));
+            ("toolCall", Cow::Owned(text))
+        }
+        ItemBody::ToolResult { result, .. } => ("toolResult", Cow::Borrowed(beginning(result, CALL_BYTES))),
+        // The views of the same call, and what was asked about it.
+        ItemBody::CommandExecution(_)
+        | ItemBody::ToolExecution { .. }
+        | ItemBody::ApprovalRequest { .. }
+        | ItemBody::ApprovalResponse { .. } => return None,
+    };
+    (!found.1.trim().is_empty()).then_some(found)
+}
+
+/// Returns the beginning of a text, at most so many bytes.
+fn beginning(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
