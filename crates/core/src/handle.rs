@@ -97,10 +97,19 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<Steered>,
     },
+    /// Say something to the Turn that runs and to no other.
+    Guide {
+        /// What is said, and by whom.
+        wish: StartTurn,
+        /// An earlier word that this one takes the place of, if it still waits.
+        replaces: Option<QueuedInputId>,
+        /// Takes the entry's id.
+        reply: Reply<QueuedInputId>,
+    },
     /// Take the newest Turns out of the conversation.
     RollBack {
-        /// How many.
-        count: u32,
+        /// Which.
+        which: Newest,
         /// About how many bytes of the Turns that are left are wanted with the answer.
         max_bytes: usize,
         /// Takes the answer.
@@ -147,12 +156,22 @@ impl Command {
             Self::Read { reply } => reply(Err(error)),
             Self::RollBack { reply, .. } => reply(Err(error)),
             Self::Steer { reply, .. } => reply(Err(error)),
+            Self::Guide { reply, .. } => reply(Err(error)),
             Self::StartTurn { reply, .. } => reply(Err(error)),
             Self::Once { command, .. } => command.refuse(error),
             Self::Enqueue { reply, .. } => reply(Err(error)),
             Self::Unqueue { reply, .. } => reply(Err(error)),
         }
     }
+}
+
+/// The newest Turns of a Thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Newest {
+    /// So many.
+    Count(u32),
+    /// This one and all after it.
+    From(TurnId),
 }
 
 /// A Thread at one Seq.

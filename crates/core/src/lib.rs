@@ -24,8 +24,8 @@ pub use bobbin_store::{
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use error::CoreError;
 pub use handle::{
-    Command, Ended, Enqueued, Reply, Resumed, RolledBack, Snapshot, StartedTurn, Steered, ThreadHandle,
-    Unqueued,
+    Command, Ended, Enqueued, Newest, Reply, Resumed, RolledBack, Snapshot, StartedTurn, Steered,
+    ThreadHandle, Unqueued,
 };
 pub use hub::{Hub, HubStats};
 pub use once::Once;

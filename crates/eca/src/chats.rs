@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use bobbin_model::{Mode, ThreadHeader, ThreadId};
+use bobbin_model::{Mode, QueuedInputId, ThreadHeader, ThreadId};
 use parking_lot::Mutex;
 
 use crate::view::View;
@@ -25,6 +25,8 @@ pub(crate) struct Chat {
     pub(crate) id: ChatId,
     /// The mode chosen for this chat alone.
     pub(crate) mode: Option<Mode>,
+    /// The newest word to the running prompt, with its id in the queue.
+    pub(crate) steering: Option<(QueuedInputId, String)>,
     pub(crate) view: View,
 }
 
@@ -60,6 +62,7 @@ impl Chats {
         let chat = Chat {
             id,
             mode: None,
+            steering: None,
             view: View::default(),
         };
         known.chats.insert(thread.clone(), chat);

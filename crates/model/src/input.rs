@@ -168,6 +168,9 @@ pub struct QueuedInput {
     pub features: TurnFeatures,
     /// Where it stands.
     pub status: QueueStatus,
+    /// Guidance that is dropped when its Turn ends first, as its client then sends it by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lapses: bool,
     /// When it came.
     pub created_at: UnixMillis,
     /// The Turn that ran when it came.

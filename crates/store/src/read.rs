@@ -219,6 +219,17 @@ pub(crate) async fn turn_back(
     Ok(row.map(|row| TurnId(row.0)))
 }
 
+pub(crate) async fn turns_from(pool: &SqlitePool, id: &ThreadId, first: TurnId) -> Read<u32> {
+    let row: (u32,) = sqlx::query_as(
+        "SELECT count(*) FROM turn WHERE thread_id = ? AND turn_no >= ? AND rolled_back_at IS NULL",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(first.0)
+    .fetch_one(pool)
+    .await?;
+    Ok(row.0)
+}
+
 async fn with_items(connection: &mut SqliteConnection, id: &ThreadId, rows: Vec<TurnRow>) -> Read<Vec<Turn>> {
     let mut all = BTreeMap::new();
     // What was rolled back in between is not read.

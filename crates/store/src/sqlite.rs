@@ -124,6 +124,11 @@ impl Store for SqliteStore {
         async move { read::turn_back(&self.readers, &id, before, count).await }.boxed()
     }
 
+    fn turns_from(&self, id: &ThreadId, first: TurnId) -> BoxFuture<'_, Result<u32, StoreError>> {
+        let id = id.clone();
+        async move { read::turns_from(&self.readers, &id, first).await }.boxed()
+    }
+
     fn turn(&self, id: &ThreadId, turn: TurnId) -> BoxFuture<'_, Result<Option<Turn>, StoreError>> {
         let id = id.clone();
         async move { read::turn(&self.readers, &id, turn).await }.boxed()

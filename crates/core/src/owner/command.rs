@@ -1,12 +1,12 @@
 //! Commands from clients: decide, record, answer.
 
-use bobbin_model::state::StatusChange;
-use bobbin_model::{Event, Refusal, Turn, TurnId};
+use bobbin_model::state::{StartTurn, StatusChange};
+use bobbin_model::{Event, QueuedInputId, Refusal, Turn, TurnId};
 
 use super::Owner;
 use super::record::{After, Effect, Staged};
 use super::run::{BY_CALLER, BY_REQUEST};
-use crate::handle::{Enqueued, Reply, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::handle::{Enqueued, Newest, Reply, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
 use crate::{Command, CoreError};
 
 impl Owner {
@@ -63,20 +63,10 @@ impl Owner {
                     Err(refusal) => self.refuse(refusal, reply).await,
                 }
             }
-            Command::Unqueue { id, reply } => {
-                let events = match self.state.decide_unqueue(&id) {
-                    Ok(events) => events,
-                    Err(refusal) => return self.refuse(refusal, reply).await,
-                };
-                let staged = self.stage(events);
-                let seq = staged.first().unwrap_or_default();
-                let unqueued = Unqueued {
-                    seq,
-                    queue: self.state.queue.clone(),
-                };
-                let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| unqueued))));
-                self.commit(staged, answer).await
-            }
+            Command::Unqueue { id, reply } => match self.state.decide_unqueue(&id) {
+                Ok(events) => self.unqueue(events, reply).await,
+                Err(refusal) => self.refuse(refusal, reply).await,
+            },
             Command::Steer {
                 id,
                 expected,
@@ -86,11 +76,16 @@ impl Owner {
                 let decided = self.state.decide_steer(&id, &expected, sender);
                 self.steer(decided, reply).await
             }
+            Command::Guide {
+                wish,
+                replaces,
+                reply,
+            } => self.guide(wish, replaces.as_ref(), reply).await,
             Command::RollBack {
-                count,
+                which,
                 max_bytes,
                 reply,
-            } => self.roll_back(count, max_bytes, reply).await,
+            } => self.roll_back(which, max_bytes, reply).await,
             Command::Interrupt { turn, reply } => match self.state.turn_to_interrupt(&turn) {
                 Ok(_) => {
                     self.cancel_turn(BY_REQUEST, Effect::answer(Box::new(reply)))
@@ -153,6 +148,34 @@ impl Owner {
         .await
     }
 
+    async fn unqueue(&mut self, events: Vec<Event>, reply: Reply<Unqueued>) -> Result<(), CoreError> {
+        let staged = self.stage(events);
+        let unqueued = Unqueued {
+            seq: staged.first().unwrap_or_default(),
+            queue: self.state.queue.clone(),
+        };
+        let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| unqueued))));
+        self.commit(staged, answer).await
+    }
+
+    async fn guide(
+        &mut self,
+        wish: StartTurn,
+        replaces: Option<&QueuedInputId>,
+        reply: Reply<QueuedInputId>,
+    ) -> Result<(), CoreError> {
+        let now = self.now();
+        let id = self.hub.ids.queued_input(now);
+        match self.state.decide_guidance(id.clone(), wish, replaces, now) {
+            Ok(events) => {
+                let staged = self.stage(events);
+                let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| id))));
+                self.commit(staged, answer).await
+            }
+            Err(refusal) => self.refuse(refusal, reply).await,
+        }
+    }
+
     async fn steer(
         &mut self,
         decided: Result<Vec<Event>, Refusal>,
@@ -174,15 +197,27 @@ impl Owner {
 
     async fn roll_back(
         &mut self,
-        count: u32,
+        which: Newest,
         max_bytes: usize,
         reply: Reply<RolledBack>,
     ) -> Result<(), CoreError> {
+        // Which Turns there are is known on disk only.
+        self.drain_commits().await?;
+        let count = match which {
+            Newest::Count(count) => Ok(count),
+            Newest::From(first) => self.turns_from(first).await,
+        };
+        let count = match count {
+            Ok(count) => count,
+            Err(error) => {
+                self.once = None;
+                reply(Err(error));
+                return Ok(());
+            }
+        };
         if let Err(refusal) = self.state.check_rollback(count) {
             return self.refuse(refusal, reply).await;
         }
-        // Which Turns there are is known on disk only.
-        self.drain_commits().await?;
         let (first, turns) = match self.left_without(count, max_bytes).await {
             Ok(left) => left,
             Err(error) => {
@@ -196,6 +231,10 @@ impl Owner {
         let rolled_back = RolledBack { snapshot, turns };
         let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| rolled_back))));
         self.commit(staged, answer).await
+    }
+
+    async fn turns_from(&mut self, first: TurnId) -> Result<u32, CoreError> {
+        Ok(self.hub.store.turns_from(&self.state.header.id, first).await?)
     }
 
     /// Finds the oldest of the newest Turns, and reads what comes before it.

@@ -5,7 +5,9 @@ mod chats;
 mod decide;
 mod prompt;
 mod query;
+mod rollback;
 mod select;
+mod steer;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -54,6 +56,7 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
         "chat/list" => chats::list(client, request, responder),
         "chat/open" => chats::open(client, request, responder).await,
         "chat/update" => chats::update(client, request, responder).await,
+        "chat/rollback" => rollback::rollback(client, request, responder).await,
         "chat/queryContext" => query::contexts(client, request, responder),
         "chat/queryFiles" => query::files(client, request, responder),
         "chat/queryCommands" => query::commands(request, responder),
@@ -68,6 +71,8 @@ pub(crate) async fn notification(client: &Client, notification: &NotificationCon
     let served = match &*notification.method {
         "chat/toolCallApprove" => decide::approve(client, notification).await,
         "chat/toolCallReject" => decide::reject(client, notification).await,
+        "chat/promptSteer" => steer::steer(client, notification).await,
+        "chat/promptSteerRemove" => steer::remove(client, notification).await,
         "chat/promptStop" => decide::stop(client, notification).await,
         "chat/selectedBehaviorChanged" | "chat/selectedAgentChanged" => {
             select::mode(client, notification).await

@@ -303,7 +303,7 @@ impl Prompt {
 }
 
 /// The Turn of an input of this door.
-fn turn_of(input: Vec<InputPart>) -> StartTurn {
+pub(super) fn turn_of(input: Vec<InputPart>) -> StartTurn {
     StartTurn {
         input,
         sender: None,

@@ -236,6 +236,11 @@ pub(crate) fn content_id(turn: TurnId, item: ItemId) -> String {
     format!("{turn}.{item}")
 }
 
+/// Returns the Turn of such an id.
+pub(crate) fn turn_of_content(id: &str) -> Option<TurnId> {
+    id.split_once('.')?.0.parse().ok()
+}
+
 /// Returns what the user typed, without what was attached.
 fn words(said: &UserMessage) -> String {
     let typed = said

@@ -91,6 +91,23 @@ pub(crate) struct ChatParams {
     pub(crate) chat_id: Option<ChatId>,
 }
 
+/// Params of `chat/promptSteer` (21.2).
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SteerParams {
+    pub(crate) chat_id: ChatId,
+    pub(crate) message: String,
+}
+
+/// Params of `chat/rollback` (21.3).
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RollbackParams {
+    pub(crate) chat_id: ChatId,
+    pub(crate) content_id: String,
+    pub(crate) include: Option<Vec<String>>,
+}
+
 /// Params of `chat/toolCallApprove` and `chat/toolCallReject`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

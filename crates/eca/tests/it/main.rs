@@ -5,6 +5,8 @@ mod bad_input;
 #[cfg(test)]
 mod chats;
 #[cfg(test)]
+mod edits;
+#[cfg(test)]
 mod lifecycle;
 #[cfg(test)]
 mod prompts;

@@ -282,10 +282,40 @@ impl ThreadState {
             channel: wish.channel,
             features: wish.features,
             status: QueueStatus::Queued,
+            lapses: false,
             created_at: now,
             ready_after: self.live.as_ref().map(|live| live.turn.id),
         });
         Ok(vec![Event::QueueChanged { queue }])
+    }
+
+    /// Decides on an input that is for the Turn that runs and for no other; it takes the place of an earlier
+    /// one if that still waits.
+    ///
+    /// # Errors
+    /// As [`ThreadState::decide_enqueue`]; [`Refusal::NotNow`] when no Turn runs.
+    pub fn decide_guidance(
+        &self,
+        id: QueuedInputId,
+        wish: StartTurn,
+        replaces: Option<&QueuedInputId>,
+        now: UnixMillis,
+    ) -> Result<Vec<Event>, Refusal> {
+        if self.live.as_ref().is_none_or(|live| live.cancelling.is_some()) {
+            return Err(Refusal::NotNow("No turn is running that could be guided.".into()));
+        }
+        let mut without = self.clone();
+        without.queue.retain(|entry| Some(&entry.id) != replaces);
+        let mut events = without.decide_enqueue(id, wish, now)?;
+        for event in &mut events {
+            if let Event::QueueChanged { queue } = event
+                && let Some(entry) = queue.last_mut()
+            {
+                entry.status = QueueStatus::GuidancePending;
+                entry.lapses = true;
+            }
+        }
+        Ok(events)
     }
 
     /// Decides on taking an entry out of the queue.
@@ -377,6 +407,7 @@ impl ThreadState {
         let late = |entry: &QueuedInput| entry.status == QueueStatus::GuidancePending;
         self.queue.iter().any(late).then(|| {
             let mut queue = self.queue.clone();
+            queue.retain(|entry| !entry.lapses);
             for entry in &mut queue {
                 entry.status = QueueStatus::Queued;
             }
@@ -387,11 +418,10 @@ impl ThreadState {
     /// Whether Turns may be taken out of the conversation now.
     ///
     /// # Errors
-    /// [`Refusal::NotNow`] when the Thread is archived, a Turn runs, or there are not so many;
-    /// [`Refusal::Invalid`] for none.
+    /// [`Refusal::NotNow`] when the Thread is archived, a Turn runs, or there are not so many, or none.
     pub fn check_rollback(&self, count: u32) -> Result<(), Refusal> {
         if count == 0 {
-            return Err(Refusal::Invalid("'numTurns' must be at least 1.".into()));
+            return Err(Refusal::NotNow("There is no such turn to roll back.".into()));
         }
         if self.header.status == ThreadStatus::Archived {
             return Err(Refusal::NotNow(

@@ -353,7 +353,7 @@ fn turns_are_rolled_back_only_when_nothing_runs_and_there_are_so_many() {
     let told = |state: &ThreadState, count| state.check_rollback(count).unwrap_err().to_string();
     assert!(told(&state, 1).contains("turn_001 is still in progress; cancel it"));
     end(&mut state);
-    assert!(told(&state, 0).contains("at least 1"));
+    assert!(told(&state, 0).contains("no such turn"));
     assert!(told(&state, 2).contains("are 1 turns"));
     assert_eq!(state.check_rollback(1), Ok(()));
     let event = Event::TurnsRolledBack {

@@ -122,6 +122,7 @@ fn queue() -> Vec<QueuedInput> {
         channel: None,
         features: bobbin_model::TurnFeatures::default(),
         status: QueueStatus::Queued,
+        lapses: false,
         created_at: AT,
         ready_after: Some(TURN),
     }]

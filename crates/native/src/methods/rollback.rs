@@ -1,6 +1,6 @@
 //! Taking the newest Turns out of a conversation (AppServer protocol 02 §5.12).
 
-use bobbin_core::{Command, Reply, RolledBack};
+use bobbin_core::{Command, Newest, Reply, RolledBack};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_wire as wire;
 use bobbin_wire::RpcError;
@@ -35,7 +35,7 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
         Err(error) => fail(responder, &error),
     });
     let command = Command::RollBack {
-        count,
+        which: Newest::Count(count),
         max_bytes: read::MAX_TURN_BYTES,
         reply,
     };

@@ -34,7 +34,7 @@ async fn search(store: &SqliteStore, filter: SearchFilter) -> SearchPage {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), search)
+    tokio::time::timeout(Duration::from_mins(1), search)
         .await
         .expect("the index catches up")
 }
