@@ -1,8 +1,8 @@
 //! A client that loses its connection at any moment, repeats everything, and reads on from where it stopped,
 //! while the server is killed under it. In the end it knows what the store knows, and nothing happened twice.
 //!
-//! `BOBBIN_CHAOS_ROUNDS=200 cargo test -p bobbin-appserver --test server chaos` for the long form; the seed of a
-//! round that fails is in its message.
+//! `cargo xtask chaos --rounds 200` for the long form. The seed of a round that fails is in its message;
+//! `cargo xtask chaos --seed SEED` plays that round alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -290,13 +290,24 @@ async fn round(seed: u64) {
 
 #[tokio::test]
 async fn whatever_breaks_the_client_ends_with_what_the_store_has() {
-    #[expect(clippy::disallowed_methods, reason = "how long to go on is said from outside")]
-    let rounds = std::env::var("BOBBIN_CHAOS_ROUNDS");
-    let rounds = rounds
-        .ok()
-        .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(ROUNDS);
-    for seed in 1..=rounds {
+    let rounds = from_outside("BOBBIN_CHAOS_ROUNDS").unwrap_or(ROUNDS);
+    // A row of zeros would never leave zero.
+    let first = from_outside("BOBBIN_CHAOS_SEED").unwrap_or(1).max(1);
+    for seed in (first..).take(usize::try_from(rounds).unwrap()) {
         round(seed).await;
     }
+}
+
+/// A number that whoever starts the tests may give.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long to go on, and from where, is said from outside"
+)]
+fn from_outside(name: &str) -> Option<u64> {
+    let value = std::env::var(name).ok()?;
+    Some(
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} is no number: {value}")),
+    )
 }

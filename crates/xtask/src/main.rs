@@ -3,6 +3,8 @@
 //! Knows the protocol through `wire` and the repository by where this package lies in it; takes no part
 //! in the server.
 
+mod cargo;
+mod chaos;
 mod checklist;
 mod index;
 mod schema;
@@ -31,6 +33,9 @@ enum Chore {
     },
     /// Lists the tests that show each line of the peer's behaviour checklist; fails when a line has none.
     Checklist,
+    /// Kills the server and breaks its connections at random moments while a client repeats everything, and checks
+    /// that in the end nothing is missing and nothing happened twice. Prints the seed of each round.
+    Chaos(chaos::Chaos),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -38,6 +43,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Schema { check: true } => check_schema(&schema_dir()),
         Chore::Schema { check: false } => write_schema(&schema_dir()),
         Chore::Checklist => list_checklist(),
+        Chore::Chaos(chaos) => chaos.run(&root()),
     }
 }
 
