@@ -3,6 +3,7 @@
 //! Knows the protocol through `wire` and the repository by where this package lies in it; takes no part
 //! in the server.
 
+mod bench;
 mod cargo;
 mod chaos;
 mod checklist;
@@ -33,6 +34,8 @@ enum Chore {
     },
     /// Lists the tests that show each line of the peer's behaviour checklist; fails when a line has none.
     Checklist,
+    /// Measures the server beside the bare limits of this machine and prints a table of figures and ratios.
+    Bench(bench::Bench),
     /// Kills the server and breaks its connections at random moments while a client repeats everything, and checks
     /// that in the end nothing is missing and nothing happened twice. Prints the seed of each round.
     Chaos(chaos::Chaos),
@@ -43,6 +46,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Schema { check: true } => check_schema(&schema_dir()),
         Chore::Schema { check: false } => write_schema(&schema_dir()),
         Chore::Checklist => list_checklist(),
+        Chore::Bench(bench) => bench.run(&root()),
         Chore::Chaos(chaos) => chaos.run(&root()),
     }
 }

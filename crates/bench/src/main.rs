@@ -1,0 +1,112 @@
+//! `bobbin-bench`: the driver's command line. `cargo xtask bench` builds and calls it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use bobbin_bench::{Bare, Door, Extent, Plan};
+use clap::{Args, Parser, Subcommand};
+
+/// Measures a native server beside the bare limits of this machine.
+#[derive(Debug, Parser)]
+#[command(name = "bobbin-bench", version)]
+struct Cli {
+    #[command(subcommand)]
+    part: Option<Part>,
+    #[command(flatten)]
+    measure: Measure,
+}
+
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Serves a workspace with a model that streams by the clock (what the scenarios start).
+    #[command(hide = true)]
+    AppServer {
+        #[arg(long)]
+        workspace: PathBuf,
+        #[arg(long)]
+        listen: Option<String>,
+    },
+    /// Serves the least that could do the job (what the scenarios start).
+    #[command(hide = true)]
+    Bare {
+        what: Bare,
+        #[arg(long)]
+        state: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Measure {
+    /// Only this scenario; see --list.
+    #[arg(long, value_name = "NAME")]
+    scenario: Option<String>,
+    /// As little as shows that the driver works; the figures mean nothing.
+    #[arg(long)]
+    quick: bool,
+    /// JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Names the scenarios and what they measure, and does nothing.
+    #[arg(long)]
+    list: bool,
+    /// The server to measure; the bobbin beside this program when left out.
+    #[arg(long, value_name = "PROGRAM")]
+    server: Option<PathBuf>,
+    /// Where workspaces are made and removed again: a disk, or commits cost nothing. Beside this program when
+    /// left out.
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let cli = Cli::parse();
+    match cli.part {
+        Some(Part::AppServer { workspace, listen }) => {
+            let door = if listen.is_some() {
+                Door::WebSocket
+            } else {
+                Door::Stdio
+            };
+            bobbin_bench::serve_scripted(&workspace, door).await
+        }
+        Some(Part::Bare { what, state }) => bobbin_bench::serve_bare(what, state.as_deref()).await,
+        None => measure(cli.measure).await,
+    }
+}
+
+async fn measure(measure: Measure) -> anyhow::Result<()> {
+    let mut out = std::io::stdout();
+    if measure.list {
+        for (name, about) in bobbin_bench::names() {
+            writeln!(out, "{name:14} {about}")?;
+        }
+        return Ok(());
+    }
+    let driver = std::env::current_exe().context("this program's own file is not known")?;
+    let beside = driver.parent().unwrap_or(Path::new("."));
+    let plan = Plan {
+        server: measure.server.unwrap_or_else(|| beside.join("bobbin")),
+        scratch: measure.scratch.unwrap_or_else(|| beside.join("scratch")),
+        driver: driver.clone(),
+        extent: if measure.quick {
+            Extent::Quick
+        } else {
+            Extent::Full
+        },
+        only: measure.scenario,
+    };
+    let mut told = std::io::stderr();
+    let report = bobbin_bench::run(&plan, |name| {
+        // Progress is for whoever watches; without a terminal nobody misses it.
+        drop(writeln!(told, "{name} …"));
+    })
+    .await?;
+    if measure.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        write!(out, "{}", report.table())?;
+    }
+    Ok(())
+}

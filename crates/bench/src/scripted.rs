@@ -1,0 +1,197 @@
+//! The server as the binary wires it, with one thing more: a model that streams by the clock.
+//!
+//! A prompt `stream COUNT GAP BYTES` makes it say so many pieces ([`crate::stamp`]), a gap in microseconds apart;
+//! everything else is the offline model's. Core, store, agent loop, dialect and listener are the server's own.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use bobbin_children::{Children, Environment, Shell};
+use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
+use bobbin_engine::{
+    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Offline, Stop,
+    ToolSet,
+};
+use bobbin_model::InputPart;
+use bobbin_native::{Door as NativeDoor, ServerIdentity, serve as serve_native};
+use bobbin_peer::Transport;
+use bobbin_store::{Options, SqliteStore};
+use bobbin_transport::{Access, Connections, Listener, Route};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::stamp;
+
+/// Longest message a client may send, as in the server.
+const MAX_MESSAGE_BYTES: usize = 4 << 20;
+
+/// Where clients come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// One client, on this process's stdio.
+    Stdio,
+    /// A free loopback port, told in the workspace's state file.
+    WebSocket,
+}
+
+/// Serves a workspace until its input ends or it is killed.
+///
+/// # Errors
+/// The database cannot be opened, or there is no port.
+pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
+    let root = workspace.canonicalize()?;
+    let craft = root.join(".craft");
+    std::fs::create_dir_all(&craft)?;
+    let store = SqliteStore::open(&craft.join("bobbin.db"), Options::default()).await?;
+    // No command is run for a benchmark that could outlive it: nobody has to guard them.
+    let children = Children::new(None).context("commands cannot be run")?;
+    let tools = ToolSet::built_in(
+        children,
+        Environment::from_base(std::env::vars_os(), &[]),
+        Shell::Posix,
+    );
+    let hub = Hub::new(
+        Settings::new(root),
+        Arc::new(store),
+        Arc::new(AgentEngine::new(Arc::new(Clocked), tools)),
+        Arc::new(SystemClock),
+        Arc::new(RandomIds),
+    );
+    hub.recover().await?;
+    let native = Arc::new(Native { hub: hub.clone() });
+    match door {
+        Door::Stdio => native.through(bobbin_transport::stdio(), NativeDoor::Stdio).await,
+        Door::WebSocket => {
+            let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
+            let access = Access::new(listener.address(), None)?;
+            let address = format!("ws://{}/ws", listener.address());
+            crate::bare::announce(&craft.join("bobbin.json"), &address)?;
+            let route = Route {
+                path: "/ws",
+                max_message_bytes: MAX_MESSAGE_BYTES,
+                connections: native,
+            };
+            listener.run(access, vec![route], CancellationToken::new()).await;
+        }
+    }
+    hub.stop().await;
+    Ok(())
+}
+
+struct Native {
+    hub: Arc<Hub>,
+}
+
+impl Native {
+    fn through(&self, transport: Transport, door: NativeDoor) -> BoxFuture<'static, ()> {
+        let identity = Arc::new(ServerIdentity {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        });
+        serve_native(transport, door, self.hub.clone(), identity).boxed()
+    }
+}
+
+impl Connections for Native {
+    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
+        self.through(transport, NativeDoor::WebSocket)
+    }
+}
+
+/// What a prompt asks to be streamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stream {
+    pub(crate) count: usize,
+    pub(crate) gap: Duration,
+    pub(crate) bytes: usize,
+}
+
+impl Stream {
+    /// Returns the prompt for it.
+    pub(crate) fn prompt(self) -> String {
+        format!("stream {} {} {}", self.count, self.gap.as_micros(), self.bytes)
+    }
+
+    /// Reads a prompt.
+    pub(crate) fn read(prompt: &str) -> Option<Self> {
+        let mut numbers = prompt.strip_prefix("stream ")?.split(' ').map(str::parse::<u32>);
+        let mut next = || numbers.next()?.ok();
+        let (count, gap, bytes) = (next()?, next()?, next()?);
+        Some(Self {
+            count: usize::try_from(count).ok()?,
+            gap: Duration::from_micros(u64::from(gap)),
+            bytes: usize::try_from(bytes).ok()?,
+        })
+    }
+
+    /// Waits until a piece is due; a stream without gaps never waits.
+    pub(crate) async fn due(self, began: Instant, number: usize) {
+        if !self.gap.is_zero() {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            tokio::time::sleep_until(began + self.gap * number).await;
+        }
+    }
+}
+
+struct Clocked;
+
+impl Model for Clocked {
+    fn history_turns(&self) -> u32 {
+        0
+    }
+
+    fn respond<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        sink: &'a mut dyn ModelSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        match asked(request.messages) {
+            Some(stream) => say(stream, sink).boxed(),
+            None => Offline.respond(request, sink),
+        }
+    }
+}
+
+fn asked(messages: &[Message]) -> Option<Stream> {
+    match messages.last()? {
+        Message::User { parts } => {
+            let prompt: String = parts.iter().map(InputPart::display).collect();
+            Stream::read(prompt.trim())
+        }
+        Message::Agent { .. } | Message::Result { .. } => None,
+    }
+}
+
+async fn say(stream: Stream, sink: &mut dyn ModelSink) -> Result<ModelReply, ModelError> {
+    let began = Instant::now();
+    for number in 0..stream.count {
+        stream.due(began, number).await;
+        sink.event(ModelEvent::Text(stamp::piece(number, stream.bytes)))
+            .await?;
+    }
+    Ok(ModelReply {
+        stop: Stop::Done,
+        usage: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_says_what_is_streamed() {
+        let stream = Stream {
+            count: 3,
+            gap: Duration::from_millis(1),
+            bytes: 40,
+        };
+        assert_eq!(Stream::read(&stream.prompt()), Some(stream));
+        for other in ["stream", "stream 1 2", "stream 1 2 x", "say hello"] {
+            assert_eq!(Stream::read(other), None, "{other}");
+        }
+    }
+}
