@@ -86,8 +86,12 @@ async fn measure(measure: Measure) -> anyhow::Result<()> {
     }
     let driver = std::env::current_exe().context("this program's own file is not known")?;
     let beside = driver.parent().unwrap_or(Path::new("."));
+    let server = measure.server.unwrap_or_else(|| beside.join("bobbin"));
     let plan = Plan {
-        server: measure.server.unwrap_or_else(|| beside.join("bobbin")),
+        // It is started from other directories.
+        server: server
+            .canonicalize()
+            .with_context(|| format!("there is no server {}", server.display()))?,
         scratch: measure.scratch.unwrap_or_else(|| beside.join("scratch")),
         driver: driver.clone(),
         extent: if measure.quick {

@@ -10,6 +10,7 @@ use sqlx::{Connection, SqliteConnection};
 
 use crate::StoreError;
 use crate::row::EventRow;
+use crate::script::Script;
 use crate::write::StoredEvent;
 
 /// Text indexed in one step, in bytes: about 10 ms of work (measured at 1 MB a second).
@@ -27,12 +28,10 @@ pub(crate) fn concerns(events: &[StoredEvent]) -> bool {
 }
 
 /// Marks a Thread as not indexed to its end, in the transaction of what is new.
-pub(crate) async fn mark(connection: &mut SqliteConnection, thread: &str) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT OR IGNORE INTO search_pending (thread_id) VALUES (?)")
-        .bind(thread.to_owned())
-        .execute(connection)
-        .await
-        .map(drop)
+pub(crate) fn mark(script: &mut Script, thread: &str) {
+    script
+        .then("INSERT OR IGNORE INTO search_pending (thread_id) VALUES (?)")
+        .bind(thread.to_owned());
 }
 
 /// Indexes some of what is new. Returns whether there is more.

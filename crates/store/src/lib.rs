@@ -11,6 +11,7 @@ mod open;
 mod project;
 mod read;
 mod row;
+mod script;
 mod search;
 mod sqlite;
 mod store;

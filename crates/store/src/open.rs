@@ -62,6 +62,8 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .disable_statement_logging();
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
+        // A file on this machine does not go away between two uses; asking costs a trip to its thread.
+        .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
         .connect_with(connect.clone())
@@ -78,6 +80,7 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .map_err(failed)?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
+        .test_before_acquire(false)
         .connect_with(connect.read_only(true))
         .await
         .map_err(failed)?;

@@ -1,59 +1,53 @@
 //! Events into rows: what each event changes besides being stored.
+//!
+//! Pure: a write becomes one [`Script`], which the writer carries out in one trip to the database.
 
 use bobbin_model::{
     ApprovalId, Decision, Event, Item, Outcome, Seq, ThreadHeader, TokenUsage, TurnFeatures, TurnId,
 };
-use sqlx::SqliteConnection;
-use sqlx::sqlite::SqliteArguments;
 
 use crate::index;
+use crate::script::Script;
 use crate::write::{NamedRequest, StoredEvent, Summary, TextPart, Write, json};
-
-type Query = sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments>;
 
 /// How long a named request is known, in milliseconds: a week, longer than anybody retries.
 const REQUEST_MEMORY: i64 = 7 * 24 * 3600 * 1000;
-/// Events per INSERT: many rows a statement cost about a tenth of one each (measured).
-const ROWS_PER_STATEMENT: usize = 64;
 
-/// Writes everything of one write into an open transaction.
-pub(crate) async fn apply(connection: &mut SqliteConnection, write: &Write) -> Result<(), sqlx::Error> {
+/// Returns the statements of one write.
+pub(crate) fn script(write: &Write) -> Script {
+    let mut script = Script::default();
     let thread = write.thread.as_str();
-    insert_events(connection, thread, &write.events).await?;
     for stored in &write.events {
+        insert_event(&mut script, thread, stored);
         if let Event::ThreadStarted { thread } = &*stored.event {
-            insert_thread(connection, thread).await?;
+            insert_thread(&mut script, thread);
         }
-        project(connection, thread, stored).await?;
+        project(&mut script, thread, stored);
     }
     for part in &write.text {
-        insert_text(connection, thread, part).await?;
+        insert_text(&mut script, thread, part);
     }
     if let Some(scope) = &write.remember {
-        sqlx::query("INSERT OR IGNORE INTO approval_rule (kind, operation, target) VALUES (?, ?, ?)")
+        script
+            .then("INSERT OR IGNORE INTO approval_rule (kind, operation, target) VALUES (?, ?, ?)")
             .bind(json(&scope.kind))
             .bind(scope.operation.clone())
-            .bind(scope.target.clone())
-            .execute(&mut *connection)
-            .await?;
+            .bind(scope.target.clone());
     }
     if index::concerns(&write.events) {
-        index::mark(connection, thread).await?;
+        index::mark(&mut script, thread);
     }
     if let Some(request) = &write.request {
-        insert_request(connection, write, request).await?;
+        insert_request(&mut script, write, request);
     }
-    update_thread(connection, thread, &write.state, write.head_seq).await
+    update_thread(&mut script, thread, &write.state, write.head_seq);
+    script
 }
 
-async fn insert_request(
-    connection: &mut SqliteConnection,
-    write: &Write,
-    request: &NamedRequest,
-) -> Result<(), sqlx::Error> {
-    let old =
-        sqlx::query("DELETE FROM request WHERE at < ?").bind(request.at.0.saturating_sub(REQUEST_MEMORY));
-    run(connection, old).await?;
+fn insert_request(script: &mut Script, write: &Write, request: &NamedRequest) {
+    script
+        .then("DELETE FROM request WHERE at < ?")
+        .bind(request.at.0.saturating_sub(REQUEST_MEMORY));
     let makes_a_thread = write
         .events
         .iter()
@@ -64,47 +58,33 @@ async fn insert_request(
     } else {
         thread.clone()
     };
-    let insert = sqlx::query(
-        "INSERT INTO request (scope, request_id, body, thread_id, seq, at) VALUES (?, ?, ?, ?, ?, ?)",
-    )
-    .bind(scope)
-    .bind(request.id.clone())
-    .bind(request.body.clone())
-    .bind(thread)
-    .bind(write.events.first().map(|stored| number(stored.seq)))
-    .bind(request.at.0);
-    run(connection, insert).await
+    script
+        .then("INSERT INTO request (scope, request_id, body, thread_id, seq, at) VALUES (?, ?, ?, ?, ?, ?)")
+        .bind(scope)
+        .bind(request.id.clone())
+        .bind(request.body.clone())
+        .bind(thread)
+        .bind(write.events.first().map(|stored| number(stored.seq)))
+        .bind(request.at.0);
 }
 
-async fn insert_events(
-    connection: &mut SqliteConnection,
-    thread: &str,
-    events: &[StoredEvent],
-) -> Result<(), sqlx::Error> {
-    for chunk in events.chunks(ROWS_PER_STATEMENT) {
-        let mut insert = sqlx::QueryBuilder::<sqlx::Sqlite>::new(
-            "INSERT INTO event (thread_id, seq, turn_no, kind, version, fence, at, payload) ",
-        );
-        insert.push_values(chunk, |mut row, stored| {
-            row.push_bind(thread.to_owned())
-                .push_bind(number(stored.seq))
-                .push_bind(stored.event.turn().map(|turn| turn.0))
-                .push_bind(stored.event.kind())
-                .push_bind(bobbin_model::event::PAYLOAD_VERSION)
-                .push_bind(1i64)
-                .push_bind(stored.at.0)
-                .push_bind(json(&*stored.event));
-        });
-        insert.build().execute(&mut *connection).await?;
-    }
-    Ok(())
+fn insert_event(script: &mut Script, thread: &str, stored: &StoredEvent) {
+    script
+        .then(
+            "INSERT INTO event (thread_id, seq, turn_no, kind, version, fence, at, payload) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(thread.to_owned())
+        .bind(number(stored.seq))
+        .bind(stored.event.turn().map(|turn| turn.0))
+        .bind(stored.event.kind())
+        .bind(bobbin_model::event::PAYLOAD_VERSION)
+        .bind(1i64)
+        .bind(stored.at.0)
+        .bind(json(&*stored.event));
 }
 
-async fn project(
-    connection: &mut SqliteConnection,
-    thread: &str,
-    stored: &StoredEvent,
-) -> Result<(), sqlx::Error> {
+fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
     let seq = stored.seq;
     match &*stored.event {
         Event::TurnStarted {
@@ -113,43 +93,43 @@ async fn project(
             features,
             ..
         } => {
-            run(
-                connection,
-                insert_turn(thread, *turn, stored.at.0, origin_channel.clone(), *features),
-            )
-            .await
+            insert_turn(
+                script,
+                thread,
+                *turn,
+                stored.at.0,
+                origin_channel.clone(),
+                *features,
+            );
         }
         Event::TurnCancelling { turn, reason } => {
-            let update = sqlx::query("UPDATE turn SET cancelling = ? WHERE thread_id = ? AND turn_no = ?")
+            script
+                .then("UPDATE turn SET cancelling = ? WHERE thread_id = ? AND turn_no = ?")
                 .bind(reason.clone())
                 .bind(thread.to_owned())
                 .bind(turn.0);
-            run(connection, update).await
         }
         Event::ItemStarted { turn, item } | Event::ItemAdded { turn, item } => {
-            run(connection, put_item(thread, *turn, item, seq)).await
+            put_item(script, thread, *turn, item, seq);
         }
         Event::ItemCompleted { turn, item } => {
-            run(connection, put_item(thread, *turn, item, seq)).await?;
-            let gone =
-                sqlx::query("DELETE FROM item_text WHERE thread_id = ? AND turn_no = ? AND item_no = ?")
-                    .bind(thread.to_owned())
-                    .bind(turn.0)
-                    .bind(item.id.0);
-            run(connection, gone).await
+            put_item(script, thread, *turn, item, seq);
+            script
+                .then("DELETE FROM item_text WHERE thread_id = ? AND turn_no = ? AND item_no = ?")
+                .bind(thread.to_owned())
+                .bind(turn.0)
+                .bind(item.id.0);
         }
         Event::CallStarted { turn, call_id } => {
-            let insert = sqlx::query(
-                "INSERT OR IGNORE INTO call_started (thread_id, turn_no, call_id) VALUES (?, ?, ?)",
-            )
-            .bind(thread.to_owned())
-            .bind(turn.0)
-            .bind(call_id.clone());
-            run(connection, insert).await
+            script
+                .then("INSERT OR IGNORE INTO call_started (thread_id, turn_no, call_id) VALUES (?, ?, ?)")
+                .bind(thread.to_owned())
+                .bind(turn.0)
+                .bind(call_id.clone());
         }
         Event::ApprovalOpened { item, approval } => {
-            run(connection, put_item(thread, approval.turn, item, seq)).await?;
-            let insert = sqlx::query(
+            put_item(script, thread, approval.turn, item, seq);
+            script.then(
                 "INSERT INTO approval (thread_id, approval_id, turn_no, call_id, seq) VALUES (?, ?, ?, ?, ?)",
             )
             .bind(thread.to_owned())
@@ -157,8 +137,7 @@ async fn project(
             .bind(approval.turn.0)
             .bind(approval.call_id.clone())
             .bind(number(seq));
-            run(connection, insert).await?;
-            run(connection, set_status(thread, approval.turn, "waitingApproval")).await
+            set_status(script, thread, approval.turn, "waitingApproval");
         }
         Event::ApprovalResolved {
             turn,
@@ -167,29 +146,29 @@ async fn project(
             item,
             ..
         } => {
-            run(connection, put_item(thread, *turn, item, seq)).await?;
-            settle(connection, thread, *turn, approval, *decision).await
+            put_item(script, thread, *turn, item, seq);
+            settle(script, thread, *turn, approval, *decision);
         }
-        Event::UsageAdded { turn, usage, .. } => run(connection, add_usage(thread, *turn, *usage)).await,
+        Event::UsageAdded { turn, usage, .. } => add_usage(script, thread, *turn, *usage),
         Event::DiffUpdated { turn, .. } => {
-            let update = sqlx::query("UPDATE turn SET diff_seq = ? WHERE thread_id = ? AND turn_no = ?")
+            script
+                .then("UPDATE turn SET diff_seq = ? WHERE thread_id = ? AND turn_no = ?")
                 .bind(number(seq))
                 .bind(thread.to_owned())
                 .bind(turn.0);
-            run(connection, update).await
         }
         Event::TurnEnded {
             turn,
             outcome,
             completed_at,
             ..
-        } => run(connection, end_turn(thread, *turn, outcome, completed_at.0)).await,
-        Event::TurnsRolledBack { first, .. } => run(connection, roll_back(thread, *first, stored.at.0)).await,
+        } => end_turn(script, thread, *turn, outcome, completed_at.0),
+        Event::TurnsRolledBack { first, .. } => roll_back(script, thread, *first, stored.at.0),
         Event::ThreadDeleted => {
-            let update = sqlx::query("UPDATE thread SET deleted_at = ? WHERE thread_id = ?")
+            script
+                .then("UPDATE thread SET deleted_at = ? WHERE thread_id = ?")
                 .bind(stored.at.0)
                 .bind(thread.to_owned());
-            run(connection, update).await
         }
         Event::ThreadStarted { .. }
         | Event::ThreadResumed { .. }
@@ -198,117 +177,110 @@ async fn project(
         | Event::ThreadConfigured { .. }
         | Event::QueueChanged { .. }
         | Event::PlanUpdated { .. }
-        | Event::TurnRecovered { .. } => Ok(()),
+        | Event::TurnRecovered { .. } => {}
     }
 }
 
-async fn settle(
-    connection: &mut SqliteConnection,
-    thread: &str,
-    turn: TurnId,
-    approval: &ApprovalId,
-    decision: Decision,
-) -> Result<(), sqlx::Error> {
-    let update = sqlx::query("UPDATE approval SET decision = ? WHERE thread_id = ? AND approval_id = ?")
+fn settle(script: &mut Script, thread: &str, turn: TurnId, approval: &ApprovalId, decision: Decision) {
+    script
+        .then("UPDATE approval SET decision = ? WHERE thread_id = ? AND approval_id = ?")
         .bind(json(&decision))
         .bind(thread.to_owned())
         .bind(approval.as_str().to_owned());
-    run(connection, update).await?;
-    let back = sqlx::query(
-        "UPDATE turn SET status = 'running' WHERE thread_id = ?1 AND turn_no = ?2 AND NOT EXISTS \
-         (SELECT 1 FROM approval WHERE thread_id = ?1 AND turn_no = ?2 AND decision IS NULL)",
-    )
-    .bind(thread.to_owned())
-    .bind(turn.0);
-    run(connection, back).await
-}
-
-async fn run(connection: &mut SqliteConnection, query: Query) -> Result<(), sqlx::Error> {
-    query.execute(connection).await.map(drop)
+    script
+        .then(
+            "UPDATE turn SET status = 'running' WHERE thread_id = ? AND turn_no = ? AND NOT EXISTS \
+             (SELECT 1 FROM approval WHERE thread_id = ? AND turn_no = ? AND decision IS NULL)",
+        )
+        .bind(thread.to_owned())
+        .bind(turn.0)
+        .bind(thread.to_owned())
+        .bind(turn.0);
 }
 
 fn insert_turn(
+    script: &mut Script,
     thread: &str,
     turn: TurnId,
     at: i64,
     origin_channel: Option<String>,
     features: TurnFeatures,
-) -> Query {
-    sqlx::query(
-        "INSERT INTO turn (thread_id, turn_no, status, started_at, origin_channel, features) \
+) {
+    script
+        .then(
+            "INSERT INTO turn (thread_id, turn_no, status, started_at, origin_channel, features) \
          VALUES (?, ?, 'running', ?, ?, ?)",
-    )
-    .bind(thread.to_owned())
-    .bind(turn.0)
-    .bind(at)
-    .bind(origin_channel)
-    .bind(json(&features))
+        )
+        .bind(thread.to_owned())
+        .bind(turn.0)
+        .bind(at)
+        .bind(origin_channel)
+        .bind(json(&features));
 }
 
-fn add_usage(thread: &str, turn: TurnId, usage: TokenUsage) -> Query {
-    sqlx::query(
-        "UPDATE turn SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ? \
+fn add_usage(script: &mut Script, thread: &str, turn: TurnId, usage: TokenUsage) {
+    script
+        .then(
+            "UPDATE turn SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ? \
          WHERE thread_id = ? AND turn_no = ?",
-    )
-    .bind(signed(usage.input_tokens))
-    .bind(signed(usage.output_tokens))
-    .bind(thread.to_owned())
-    .bind(turn.0)
+        )
+        .bind(signed(usage.input_tokens))
+        .bind(signed(usage.output_tokens))
+        .bind(thread.to_owned())
+        .bind(turn.0);
 }
 
-fn end_turn(thread: &str, turn: TurnId, outcome: &Outcome, completed_at: i64) -> Query {
+fn end_turn(script: &mut Script, thread: &str, turn: TurnId, outcome: &Outcome, completed_at: i64) {
     let error = match outcome {
         Outcome::Failed { error } => Some(error.clone()),
         Outcome::Completed | Outcome::Cancelled { .. } => None,
     };
-    sqlx::query("UPDATE turn SET status = ?, completed_at = ?, error = ? WHERE thread_id = ? AND turn_no = ?")
+    script
+        .then("UPDATE turn SET status = ?, completed_at = ?, error = ? WHERE thread_id = ? AND turn_no = ?")
         .bind(outcome.status().as_str())
         .bind(completed_at)
         .bind(error)
         .bind(thread.to_owned())
-        .bind(turn.0)
+        .bind(turn.0);
 }
 
-fn roll_back(thread: &str, first: TurnId, at: i64) -> Query {
-    sqlx::query(
-        "UPDATE turn SET rolled_back_at = ? WHERE thread_id = ? AND turn_no >= ? AND rolled_back_at IS NULL",
-    )
-    .bind(at)
-    .bind(thread.to_owned())
-    .bind(first.0)
+fn roll_back(script: &mut Script, thread: &str, first: TurnId, at: i64) {
+    script
+        .then("UPDATE turn SET rolled_back_at = ? WHERE thread_id = ? AND turn_no >= ? AND rolled_back_at IS NULL")
+        .bind(at)
+        .bind(thread.to_owned())
+        .bind(first.0);
 }
 
-fn put_item(thread: &str, turn: TurnId, item: &Item, seq: Seq) -> Query {
-    sqlx::query("INSERT OR REPLACE INTO item (thread_id, turn_no, item_no, seq) VALUES (?, ?, ?, ?)")
+fn put_item(script: &mut Script, thread: &str, turn: TurnId, item: &Item, seq: Seq) {
+    script
+        .then("INSERT OR REPLACE INTO item (thread_id, turn_no, item_no, seq) VALUES (?, ?, ?, ?)")
         .bind(thread.to_owned())
         .bind(turn.0)
         .bind(item.id.0)
-        .bind(number(seq))
+        .bind(number(seq));
 }
 
-fn set_status(thread: &str, turn: TurnId, status: &'static str) -> Query {
-    sqlx::query("UPDATE turn SET status = ? WHERE thread_id = ? AND turn_no = ?")
+fn set_status(script: &mut Script, thread: &str, turn: TurnId, status: &'static str) {
+    script
+        .then("UPDATE turn SET status = ? WHERE thread_id = ? AND turn_no = ?")
         .bind(status)
         .bind(thread.to_owned())
-        .bind(turn.0)
+        .bind(turn.0);
 }
 
-async fn insert_text(
-    connection: &mut SqliteConnection,
-    thread: &str,
-    part: &TextPart,
-) -> Result<(), sqlx::Error> {
+fn insert_text(script: &mut Script, thread: &str, part: &TextPart) {
     // An Item that was completed meanwhile has no use for its pieces.
-    let insert = sqlx::query("INSERT INTO item_text (thread_id, turn_no, item_no, text) VALUES (?, ?, ?, ?)")
+    script
+        .then("INSERT INTO item_text (thread_id, turn_no, item_no, text) VALUES (?, ?, ?, ?)")
         .bind(thread.to_owned())
         .bind(part.turn.0)
         .bind(part.item.0)
         .bind(part.text.to_string());
-    run(connection, insert).await
 }
 
-async fn insert_thread(connection: &mut SqliteConnection, header: &ThreadHeader) -> Result<(), sqlx::Error> {
-    let insert = sqlx::query(
+fn insert_thread(script: &mut Script, header: &ThreadHeader) {
+    script.then(
         "INSERT INTO thread (thread_id, workspace_path, user_id, origin_channel, channel_context, source, \
          history_mode, created_at, metadata, config, status, last_active_at, last_turn, turn_count, running, \
          waiting_approval, plan_pending, context_tokens, queue, grants, head_seq) \
@@ -324,16 +296,10 @@ async fn insert_thread(connection: &mut SqliteConnection, header: &ThreadHeader)
     .bind(header.created_at.0)
     .bind(json(&header.metadata))
     .bind(header.config.as_ref().and_then(json));
-    run(connection, insert).await
 }
 
-async fn update_thread(
-    connection: &mut SqliteConnection,
-    thread: &str,
-    row: &Summary,
-    head_seq: Seq,
-) -> Result<(), sqlx::Error> {
-    let update = sqlx::query(
+fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq) {
+    script.then(
         "UPDATE thread SET display_name = ?, status = ?, last_active_at = ?, last_turn = ?, turn_count = ?, \
          running = ?, waiting_approval = ?, plan_pending = ?, context_tokens = ?, \
          config = coalesce(?, config), queue = coalesce(?, queue), plan = coalesce(?, plan), \
@@ -354,7 +320,6 @@ async fn update_thread(
     .bind(row.grants.clone())
     .bind(number(head_seq))
     .bind(thread.to_owned());
-    run(connection, update).await
 }
 
 /// SQLite's integers are signed; a Seq stays far below that.

@@ -136,7 +136,7 @@ impl Writer {
         let mut connection = self.pool.acquire().await?;
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         for write in writes {
-            project::apply(&mut transaction, write).await?;
+            project::script(write).run(&mut transaction).await?;
         }
         self.step(Step::BeforeCommit);
         transaction.commit().await?;

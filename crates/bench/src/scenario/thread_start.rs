@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::seeded;
 use crate::bare::Database;
 use crate::client::{Client, identity};
-use crate::samples::{Samples, millis, rate};
+use crate::samples::{Samples, micros, millis, number, rate};
 use crate::{Plan, Row, Target};
 
 const NAME: &str = "thread-start";
@@ -35,7 +35,9 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     ];
 
     let count = plan.count(5_000, 60);
+    let processor = process.processor_time()?;
     let took = seeded::start_threads(&mut client, 0..count).await?;
+    let processor = process.processor_time()?.saturating_sub(processor);
     let began = Instant::now();
     for _ in 0..count.div_ceil(seeded::IN_FLIGHT) {
         database.commit(seeded::IN_FLIGHT).await?;
@@ -47,6 +49,12 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
         rate(count, took),
     );
     rows.push(row.beside(rate(count, began.elapsed())));
+    rows.push(Row::new(
+        NAME,
+        "server CPU each of these",
+        "µs",
+        micros(processor) / number(count),
+    ));
     process.kill().await?;
     Ok(rows)
 }

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use crate::bare::Database;
 use crate::client::Client;
-use crate::samples::{Samples, millis};
+use crate::samples::{Samples, micros, millis, number};
 use crate::{Plan, Row, Target};
 
 const NAME: &str = "turn";
@@ -17,6 +17,7 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     let thread = client.start_thread().await?;
     let (mut ours, mut bare) = (Samples::default(), Samples::default());
     let count = plan.count(1_000, 10);
+    let processor = process.processor_time()?;
     for _ in 0..count {
         let began = Instant::now();
         client.start_turn(&thread, "say ok").await?;
@@ -24,6 +25,7 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
         ours.push(began.elapsed());
         bare.push(database.commit(1).await?);
     }
+    let processor = process.processor_time()?.saturating_sub(processor);
     process.kill().await?;
     let row = |name: &str, share: f64| {
         Row::new(NAME, name, "ms", millis(ours.quantile(share))).beside(millis(bare.quantile(share)))
@@ -35,6 +37,7 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     Ok(vec![
         row("median", 0.5).wanted(Target::AtMost(5.0)),
         row("p99", 0.99),
+        Row::new(NAME, "server CPU each", "µs", micros(processor) / number(count)),
         Row::new(
             NAME,
             format!("turn {count} beside turn {near}"),

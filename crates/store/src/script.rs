@@ -1,0 +1,134 @@
+//! Several statements with their parameters, carried out in one trip.
+//!
+//! The connection lives on a thread of its own, and going there and back costs more than most statements do. So the
+//! statements of one write go together, as one text; the driver prepares each once and keeps them by that text, of which
+//! there are as many as there are kinds of writes.
+//!
+//! Parameters are taken from one list, in order: a statement may not number them.
+
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Arguments, AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type};
+
+/// Statements of the longest text that the driver keeps prepared: longer ones hardly come twice. It keeps a hundred.
+const KEPT_UP_TO: usize = 16;
+
+/// Statements in order.
+#[derive(Default)]
+pub(crate) struct Script {
+    text: String,
+    statements: usize,
+    arguments: SqliteArguments,
+    /// The first parameter that could not be passed on.
+    broken: Option<sqlx::Error>,
+}
+
+impl Script {
+    /// Adds a statement; its parameters are bound next, each a plain `?`.
+    pub(crate) fn then(&mut self, statement: &'static str) -> &mut Self {
+        if !self.text.is_empty() {
+            self.text.push(';');
+        }
+        self.text.push_str(statement);
+        self.statements += 1;
+        self
+    }
+
+    /// Binds the next parameter of the statement added last.
+    pub(crate) fn bind<T: Encode<'static, Sqlite> + Type<Sqlite>>(&mut self, value: T) -> &mut Self {
+        if let Err(error) = self.arguments.add(value) {
+            self.broken.get_or_insert(sqlx::Error::Encode(error));
+        }
+        self
+    }
+
+    /// Carries everything out, up to the first statement that fails.
+    pub(crate) async fn run(self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        if let Some(error) = self.broken {
+            return Err(error);
+        }
+        debug_assert_eq!(
+            self.text.matches('?').count(),
+            self.arguments.len(),
+            "each '?' has its parameter: {}",
+            self.text
+        );
+        // Put together from this crate's own constants; what comes from outside is bound.
+        let text = AssertSqlSafe(self.text);
+        let query = sqlx::query_with(text, self.arguments).persistent(self.statements <= KEPT_UP_TO);
+        query.execute(connection).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Connection, Row};
+
+    use super::*;
+
+    async fn numbers(connection: &mut SqliteConnection) -> Vec<(i64, Option<String>)> {
+        let rows = sqlx::query("SELECT a, b FROM t ORDER BY a")
+            .fetch_all(connection)
+            .await
+            .unwrap();
+        rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+    }
+
+    async fn table() -> SqliteConnection {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        let create = "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)";
+        sqlx::query(create).execute(&mut connection).await.unwrap();
+        connection
+    }
+
+    #[tokio::test]
+    async fn each_statement_gets_its_own_parameters() {
+        let mut connection = table().await;
+        // Twice: the second time from the driver's memory of the text.
+        for (first, word) in [(1, "one; two"), (10, "three")] {
+            let mut script = Script::default();
+            script
+                .then("INSERT INTO t (a, b) VALUES (?, ?)")
+                .bind(first)
+                .bind(word.to_owned());
+            script
+                .then("INSERT INTO t (a, b) VALUES (?, ?)")
+                .bind(first + 1)
+                .bind(None::<String>);
+            script
+                .then("UPDATE t SET b = b || ? WHERE a = ?")
+                .bind("!")
+                .bind(first);
+            script.run(&mut connection).await.unwrap();
+        }
+        let expected = [
+            (1, Some("one; two!".to_owned())),
+            (2, None),
+            (10, Some("three!".to_owned())),
+            (11, None),
+        ];
+        assert_eq!(numbers(&mut connection).await, expected);
+    }
+
+    #[tokio::test]
+    async fn nothing_runs_behind_a_statement_that_fails() {
+        let mut connection = table().await;
+        let mut script = Script::default();
+        for number in [1, 1, 2] {
+            script.then("INSERT INTO t (a) VALUES (?)").bind(number);
+        }
+        let error = script.run(&mut connection).await.unwrap_err();
+        assert!(error.as_database_error().unwrap().is_unique_violation());
+        assert_eq!(numbers(&mut connection).await, [(1, None)]);
+    }
+
+    #[tokio::test]
+    async fn more_statements_than_the_driver_buffers_results_are_all_run() {
+        let mut connection = table().await;
+        let mut script = Script::default();
+        for number in 0..500 {
+            script.then("INSERT INTO t (a) VALUES (?)").bind(number);
+        }
+        script.run(&mut connection).await.unwrap();
+        assert_eq!(numbers(&mut connection).await.len(), 500);
+    }
+}
