@@ -73,7 +73,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<(Arc<Hu
         Arc::new(store),
         Arc::new(engine),
         Arc::new(SystemClock),
-        Arc::new(RandomIds),
+        Arc::new(RandomIds::default()),
     );
     let resumed = hub.recover().await?;
     if resumed > 0 {

@@ -59,7 +59,7 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
         Arc::new(store),
         Arc::new(AgentEngine::new(Arc::new(Clocked), tools)),
         Arc::new(SystemClock),
-        Arc::new(RandomIds),
+        Arc::new(RandomIds::default()),
     );
     hub.recover().await?;
     let native = Arc::new(Native { hub: hub.clone() });

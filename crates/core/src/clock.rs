@@ -1,6 +1,7 @@
 //! The seams for time and chance: nothing else in the core asks the machine for either.
 
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use bobbin_model::{ApprovalId, QueuedInputId, ThreadId, UnixMillis};
 use jiff::{Timestamp, tz::TimeZone};
@@ -23,7 +24,7 @@ impl Clock for SystemClock {
 
 /// Makes fresh ids.
 pub trait Ids: Send + Sync + 'static {
-    /// Returns `thread_` + UTC date + six random characters (AppServer protocol 02 §1).
+    /// Returns `thread_` + UTC date + six characters (AppServer protocol 02 §1), never the same twice.
     fn thread(&self, now: UnixMillis) -> ThreadId;
     /// Returns `queued_` + UTC time to the millisecond + six random characters.
     fn queued_input(&self, now: UnixMillis) -> QueuedInputId;
@@ -31,13 +32,53 @@ pub trait Ids: Send + Sync + 'static {
     fn approval(&self) -> ApprovalId;
 }
 
-/// Random ids from the operating system's generator.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RandomIds;
+/// Ids as a workspace's one process makes them.
+///
+/// A Thread's six characters would be too few for chance: one in two workspaces with fifty thousand Threads of a day
+/// would meet the same id twice. So they count: a slot each, twenty-five to the millisecond, never backwards, and
+/// shuffled so that neighbours do not look alike. The next process goes on above, as its clock does; no id is
+/// a secret. Others are random, from the operating system's generator.
+#[derive(Debug, Default)]
+pub struct RandomIds {
+    /// The newest slot given out, in slots since 1970.
+    last: AtomicI64,
+}
+
+/// Values of six of `[a-z0-9]`.
+const SUFFIXES: i64 = 36 * 36 * 36 * 36 * 36 * 36;
+const DAY_MILLIS: i64 = 24 * 3600 * 1000;
+/// Slots of a millisecond: as many as give each slot of a day a suffix of its own.
+const SLOTS_PER_MILLI: i64 = SUFFIXES / DAY_MILLIS;
+/// Shuffles suffixes: about the golden section of their number, and without a divisor in common with it.
+const SHUFFLE: i64 = 1_345_325_471;
+
+impl RandomIds {
+    /// Returns a slot that was never given out.
+    fn slot(&self, now: UnixMillis) -> i64 {
+        let wanted = now.0.saturating_mul(SLOTS_PER_MILLI);
+        let next = |last: i64| wanted.max(last.saturating_add(1));
+        let before = self
+            .last
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)));
+        next(before.unwrap_or_else(|last| last))
+    }
+}
 
 impl Ids for RandomIds {
     fn thread(&self, now: UnixMillis) -> ThreadId {
-        ThreadId::new(format!("thread_{}_{}", stamp(now, "%Y%m%d"), suffix()))
+        let slot = self.slot(now);
+        // Of the slot, not of now: after midnight's first millisecond the day's suffixes begin again.
+        let date = stamp(UnixMillis(slot.div_euclid(SLOTS_PER_MILLI)), "%Y%m%d");
+        let of_the_day = slot.rem_euclid(DAY_MILLIS * SLOTS_PER_MILLI);
+        let shuffled = of_the_day * SHUFFLE % SUFFIXES;
+        let suffix: String = (0..6)
+            .scan(shuffled, |rest, _| {
+                let digit = usize::try_from(*rest % 36).ok()?;
+                *rest /= 36;
+                ALPHABET.get(digit).copied().map(char::from)
+            })
+            .collect();
+        ThreadId::new(format!("thread_{date}_{suffix}"))
     }
 
     fn queued_input(&self, now: UnixMillis) -> QueuedInputId {
@@ -63,9 +104,10 @@ fn stamp(now: UnixMillis, format: &str) -> String {
         .to_string()
 }
 
+const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+
 /// Six of `[a-z0-9]`: about two thousand million values beside the date.
 fn suffix() -> String {
-    const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let bytes = uuid::Uuid::new_v4().into_bytes();
     // Two random bytes a character keep the bias of the remainder under 0.1 %.
     [0, 2, 4, 9, 11, 13]
@@ -81,20 +123,60 @@ mod tests {
     #[test]
     fn ids_have_the_forms_of_the_protocol() {
         let now = UnixMillis(1_798_971_300_123);
-        let thread = RandomIds.thread(now).to_string();
+        let ids = RandomIds::default();
+        let thread = ids.thread(now).to_string();
         assert!(
             thread.starts_with("thread_20270103_") && thread.len() == 22,
             "{thread}"
         );
-        let queued = RandomIds.queued_input(now).to_string();
+        let queued = ids.queued_input(now).to_string();
         assert!(
             queued.starts_with("queued_20270103") && queued.len() == 31,
             "{queued}"
         );
-        let approval = RandomIds.approval().to_string();
+        let approval = ids.approval().to_string();
         assert!(
             approval.len() == 12 && approval.bytes().all(|b| b.is_ascii_hexdigit()),
             "{approval}"
         );
+    }
+    #[test]
+    fn no_thread_is_named_twice_whatever_the_clock_does() {
+        let start = 1_798_971_300_123;
+        let ids = RandomIds::default();
+        let standing = std::iter::repeat_n(start, 20_000);
+        let going = (0..20_000).map(|step| start + step * 86);
+        let back = (0..20_000).map(|step| start - step);
+        let overnight = (0..20_000).map(|step| start + DAY_MILLIS / 2 + step * 2000);
+        let mut seen = std::collections::HashSet::new();
+        for now in standing.chain(going).chain(back).chain(overnight) {
+            let id = ids.thread(UnixMillis(now));
+            assert!(seen.insert(id.clone()), "{id} twice");
+        }
+    }
+
+    #[test]
+    fn the_next_process_names_other_threads() {
+        let now = 1_798_971_300_123;
+        let before = RandomIds::default();
+        // As fast as a disk allows is far below twenty-five a millisecond.
+        let old: Vec<_> = (0..10_000)
+            .map(|n| before.thread(UnixMillis(now + n / 20)))
+            .collect();
+        let after = RandomIds::default();
+        assert!((0..10_000).all(|n| !old.contains(&after.thread(UnixMillis(now + 501 + n)))));
+    }
+
+    #[test]
+    fn neighbours_do_not_look_alike() {
+        let ids = RandomIds::default();
+        let [one, two] = [(); 2].map(|()| ids.thread(UnixMillis(1_798_971_300_123)).to_string());
+        let same = one
+            .bytes()
+            .zip(two.bytes())
+            .skip(16)
+            .filter(|(a, b)| a == b)
+            .count();
+        assert!(same < 4, "{one} {two}");
     }
 }

@@ -88,7 +88,7 @@ impl TestWorkspace {
             Arc::new(store),
             engine,
             self.clock.clone(),
-            Arc::new(RandomIds),
+            Arc::new(RandomIds::default()),
         );
         hub.recover().await.expect("open turns can be read");
         hub
