@@ -38,10 +38,10 @@ fn messages(criterion: &mut Criterion) {
     assert_eq!(bare_delta(TEXT), wire_delta(TEXT), "both make the same message");
     let mut group = criterion.benchmark_group("wire");
     group.bench_function("delta/bare", |bencher| {
-        bencher.iter(|| bare_delta(black_box(TEXT)))
+        bencher.iter(|| bare_delta(black_box(TEXT)));
     });
     group.bench_function("delta/wire", |bencher| {
-        bencher.iter(|| wire_delta(black_box(TEXT)))
+        bencher.iter(|| wire_delta(black_box(TEXT)));
     });
 
     let raw: Box<RawValue> = serde_json::from_str(PARAMS).unwrap();
