@@ -7,6 +7,7 @@ mod bench;
 mod cargo;
 mod chaos;
 mod checklist;
+mod coverage;
 mod index;
 mod schema;
 mod stale;
@@ -39,6 +40,8 @@ enum Chore {
     /// Kills the server and breaks its connections at random moments while a client repeats everything, and checks
     /// that in the end nothing is missing and nothing happened twice. Prints the seed of each round.
     Chaos(chaos::Chaos),
+    /// Says how much of the native protocol is there; fails when `docs/protocol-coverage.md` and the code differ.
+    Coverage,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -48,6 +51,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Checklist => list_checklist(),
         Chore::Bench(bench) => bench.run(&root()),
         Chore::Chaos(chaos) => chaos.run(&root()),
+        Chore::Coverage => check_coverage(),
     }
 }
 
@@ -69,6 +73,18 @@ fn list_checklist() -> anyhow::Result<()> {
         return Ok(());
     }
     bail!("lines without a test: {missing:?}; numbers that are no line: {unknown:?}")
+}
+
+fn check_coverage() -> anyhow::Result<()> {
+    let coverage = coverage::Coverage::read(&root())?;
+    write!(std::io::stdout(), "{}", coverage.summary()).context("cannot print the figures")?;
+    if coverage.complaints().is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "docs/protocol-coverage.md does not fit the code\n  {}",
+        coverage.complaints().join("\n  ")
+    )
 }
 
 fn check_schema(dir: &Path) -> anyhow::Result<()> {

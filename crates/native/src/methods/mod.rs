@@ -19,7 +19,8 @@ use bobbin_core::{Command, CoreError, Hub, Once, ThreadHandle};
 use bobbin_model::ThreadId;
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
 use bobbin_session::Session;
-use bobbin_wire::{ClientRequestId, RpcError, decode, method::request as method};
+use bobbin_wire::method::{client_notification, request as method};
+use bobbin_wire::{ClientRequestId, RpcError, decode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio_util::task::TaskTracker;
@@ -103,7 +104,7 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
 /// Serves one notification. Unknown ones are ignored.
 pub(crate) async fn notification(client: &Client, notification: NotificationContext) {
     // After a reconnect one client subscribes without wanting an answer.
-    if &*notification.method == method::THREAD_SUBSCRIBE {
+    if &*notification.method == client_notification::THREAD_SUBSCRIBE {
         subscribe::subscribe_quietly(client, notification.params.as_deref()).await;
     }
 }
