@@ -1,9 +1,10 @@
 //! The questions this client has been asked and has not answered.
 //!
 //! One task a question, ended by the answer, by somebody else's answer, or with the Session. A question is
-//! put to one connection once, however often it subscribes.
+//! put to one connection once as long as it follows the Thread. A client that leaves a Thread may still answer what
+//! it was asked (02 §5.6), and is asked anew when it comes back; at most [`MAX_LEFT`] such questions are kept.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use bobbin_core::engine::Answer;
@@ -16,9 +17,15 @@ use tokio_util::task::TaskTracker;
 
 use crate::Dialect;
 
+/// Questions about Threads the client has left that it may still answer; the oldest goes first (a guess: more
+/// than a person has dialogs on the screen).
+const MAX_LEFT: usize = 64;
+
 #[derive(Default)]
 pub(crate) struct Asks {
     open: Arc<Mutex<HashMap<ApprovalId, (ThreadId, CancellationToken)>>>,
+    /// Questions about Threads that the client follows no more, oldest first.
+    left: Mutex<VecDeque<(ApprovalId, ThreadId, CancellationToken)>>,
     tasks: TaskTracker,
     closing: CancellationToken,
 }
@@ -63,9 +70,14 @@ impl Asks {
                     })
                     .await;
             }
-            // Whoever cancelled it has taken it out, and it may have been put in anew since.
+            // Whoever cancelled it has taken it out, and it may have been put in anew since; what is left behind
+            // is dropped when the next is.
             if !settled.is_cancelled() {
-                open.lock().remove(&approval.id);
+                settled.cancel();
+                let mut open = open.lock();
+                if open.get(&approval.id).is_some_and(|(_, own)| own.is_cancelled()) {
+                    open.remove(&approval.id);
+                }
             }
         });
     }
@@ -75,11 +87,43 @@ impl Asks {
         if let Some((_, token)) = self.open.lock().remove(id) {
             token.cancel();
         }
+        self.left.lock().retain(|(of, _, token)| {
+            if of == id {
+                token.cancel();
+            }
+            of != id
+        });
     }
 
-    /// Stops waiting for the answers about a Thread that this client watches no more.
+    /// Takes note that the client follows a Thread no more. What it was asked about it stays answerable.
     pub(crate) fn leave(&self, thread: &ThreadId) {
+        let gone: Vec<_> = self.open.lock().extract_if(|_, (of, _)| of == thread).collect();
+        let mut left = self.left.lock();
+        left.retain(|(.., token)| !token.is_cancelled());
+        for (id, (of, token)) in gone {
+            if left.len() == MAX_LEFT
+                && let Some((.., oldest)) = left.pop_front()
+            {
+                oldest.cancel();
+            }
+            left.push_back((id, of, token));
+        }
+    }
+
+    /// Stops waiting for the answers about a Thread in which nothing is open any more.
+    pub(crate) fn over(&self, thread: &ThreadId) {
         self.open.lock().retain(|_, (of, token)| {
+            if of == thread {
+                token.cancel();
+            }
+            of != thread
+        });
+        self.forget_left(thread);
+    }
+
+    /// Stops waiting for the answers about a Thread that the client has left.
+    pub(crate) fn forget_left(&self, thread: &ThreadId) {
+        self.left.lock().retain(|(_, of, token)| {
             if of == thread {
                 token.cancel();
             }

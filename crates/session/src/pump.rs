@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::{Backlog, CoreError, Frame, FrameBody, ThreadHandle, join};
+use bobbin_core::{Backlog, CoreError, Frame, FrameBody, Notice, ThreadHandle, join};
 use bobbin_model::{Event, ThreadId};
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -79,7 +79,7 @@ impl Session {
             return false;
         }
         for thread in &batch.over {
-            self.asks.leave(thread);
+            self.asks.over(thread);
         }
         for thread in &batch.behind {
             if !self.catch_up(thread, slow).await {
@@ -128,18 +128,24 @@ impl Session {
             }
             *slow = started.elapsed() > SLOW_FLUSH;
         }
-        self.follow_approvals(&frames, sent == Sent::Live);
+        self.follow_approvals(&frames, sent);
         true
     }
 
     /// Stops asking what these frames settle, and asks what they open and leave open.
-    fn follow_approvals(&self, frames: &[Arc<Frame>], asks: bool) {
+    fn follow_approvals(&self, frames: &[Arc<Frame>], sent: Sent) {
         let events = || {
             frames.iter().filter_map(|frame| match &frame.body {
                 FrameBody::Recorded(event) => Some((frame, &**event)),
                 FrameBody::Delta(_) | FrameBody::Notice(_) => None,
             })
         };
+        for frame in frames {
+            // Of a Thread that is not followed nothing else tells that its questions are settled.
+            if sent == Sent::News && says_nothing_is_open(frame) {
+                self.asks.forget_left(&frame.thread);
+            }
+        }
         let mut settled = HashSet::new();
         for (_, event) in events() {
             if let Event::ApprovalResolved { approval, .. } = event {
@@ -147,7 +153,7 @@ impl Session {
                 settled.insert(approval);
             }
         }
-        for (frame, event) in events().filter(|_| asks) {
+        for (frame, event) in events().filter(|_| sent == Sent::Live) {
             if let Event::ApprovalOpened { approval, .. } = event
                 && !settled.contains(&approval.id)
             {
@@ -202,7 +208,7 @@ impl Session {
             // It has ended meanwhile, which everyone is told; a server that stops closes by itself.
             Err(CoreError::Refused(_) | CoreError::Stopping) => {
                 self.readers.lock().remove(thread, self.hub.everyone());
-                self.asks.leave(thread);
+                self.asks.over(thread);
                 true
             }
             Err(error) => {
@@ -219,6 +225,15 @@ impl Session {
             Broken::ThreadFailed => (INTERNAL_ERROR, "a thread could not be stored; reconnect"),
         };
         self.peer.close_with(code, reason);
+    }
+}
+
+/// Whether a frame of what concerns everyone says that its Thread asks nothing any more.
+fn says_nothing_is_open(frame: &Frame) -> bool {
+    match &frame.body {
+        FrameBody::Notice(Notice::RuntimeChanged(runtime)) => !runtime.waiting_on_approval,
+        FrameBody::Recorded(event) => matches!(**event, Event::ThreadDeleted),
+        FrameBody::Notice(Notice::Synced) | FrameBody::Delta(_) => false,
     }
 }
 

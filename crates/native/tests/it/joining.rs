@@ -204,6 +204,52 @@ async fn a_passer_by_is_not_asked() {
     }
 }
 
+/// 02 §5.6: a dialog that is on the screen can be answered after its client has turned to another Thread.
+#[tokio::test]
+async fn what_was_asked_before_unsubscribing_can_still_be_answered() {
+    let server = Server::start().await;
+    let mut starter = server.client_with(json!({ "approvalSupport": false })).await;
+    let mut watcher = server.client().await;
+    let id = starter.start_thread().await;
+    let target = json!({ "threadId": id });
+    watcher.call("thread/subscribe", target.clone()).await;
+    starter.start_turn(&id, "ask make tea\nask make cake").await;
+    let asked = watcher.wait_for("item/approval/request").await;
+    watcher.call("thread/unsubscribe", target.clone()).await;
+    watcher.reply(&asked, json!({ "decision": "accept" })).await;
+    // A second question finds nobody who could be asked.
+    starter.wait_for("turn/completed").await;
+    assert_eq!(server.engine.effects(), ["make tea"]);
+}
+
+/// Who comes back is asked anew, and either dialog counts.
+#[tokio::test]
+async fn who_subscribes_again_is_asked_again_and_may_answer_either_question() {
+    for answered in [0, 1] {
+        let server = Server::start().await;
+        let mut starter = server.client().await;
+        let mut watcher = server.client().await;
+        let id = starter.start_thread().await;
+        let target = json!({ "threadId": id });
+        watcher.call("thread/subscribe", target.clone()).await;
+        starter.start_turn(&id, "ask make tea").await;
+        let first = watcher.wait_for("item/approval/request").await;
+        watcher.call("thread/unsubscribe", target.clone()).await;
+        watcher.call("thread/subscribe", target.clone()).await;
+        let second = watcher.wait_for("item/approval/request").await;
+        assert_eq!(first["params"], second["params"]);
+        let asked = [&first, &second][answered];
+        watcher.reply(asked, json!({ "decision": "accept" })).await;
+        starter.wait_for("turn/completed").await;
+        assert_eq!(server.engine.effects(), ["make tea"]);
+        // The other one is taken without a word.
+        watcher
+            .reply([&second, &first][answered], json!({ "decision": "decline" }))
+            .await;
+        assert_eq!(watcher.error("no/such", json!({})).await["code"], -32601);
+    }
+}
+
 /// Invariant 4: what everyone was told is not told again by a replay.
 #[tokio::test]
 async fn a_replay_does_not_repeat_what_everyone_was_told() {
