@@ -15,6 +15,8 @@ pub struct Captured {
     pub dropped_bytes: u64,
     /// Bytes the command wrote, kept or not.
     pub total_bytes: u64,
+    /// Characters of text it wrote, kept or not.
+    pub total_chars: u64,
 }
 
 impl Captured {
@@ -32,6 +34,7 @@ pub(crate) struct Capture {
     tail: VecDeque<u8>,
     tail_limit: usize,
     dropped: u64,
+    chars: u64,
 }
 
 impl Capture {
@@ -44,11 +47,13 @@ impl Capture {
             tail: VecDeque::new(),
             tail_limit: limit - head_limit,
             dropped: 0,
+            chars: 0,
         }
     }
 
     /// Adds text.
     pub(crate) fn push(&mut self, text: &str) {
+        self.chars += text.chars().count() as u64;
         let mut rest = text;
         // Once anything went past the head, the head is closed, even if a small character would still fit.
         if self.tail.is_empty() && self.dropped == 0 {
@@ -83,6 +88,7 @@ impl Capture {
             text,
             dropped_bytes,
             total_bytes,
+            total_chars: self.chars,
         }
     }
 }

@@ -320,6 +320,22 @@ mod tests {
         assert_eq!((output.total_bytes, output.dropped_bytes), (588_895, 588_795));
     }
 
+    /// What a client is told of it counts characters, as people do.
+    #[tokio::test]
+    async fn long_output_is_counted_in_characters_too() {
+        let limits = Limits {
+            captured_bytes: 100,
+            ..Limits::default()
+        };
+        let spec = spec(r"for i in $(seq 1000); do printf 'é€\n'; done");
+        let outcome = children()
+            .run(spec, &limits, None, &CancellationToken::new())
+            .await
+            .unwrap();
+        let output = outcome.output;
+        assert_eq!((output.total_bytes, output.total_chars), (6000, 3000));
+    }
+
     #[tokio::test]
     async fn a_child_has_the_variables_it_was_given_and_no_other() {
         let mut env = Environment::empty();

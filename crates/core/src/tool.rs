@@ -93,8 +93,8 @@ pub struct CommandEnd {
     pub status: bobbin_model::CommandStatus,
     /// What is kept of its output.
     pub output: String,
-    /// Bytes it wrote.
-    pub output_bytes: u64,
+    /// Characters it wrote.
+    pub output_chars: u64,
     /// Whether `output` is less than that.
     pub truncated: bool,
     /// How long it ran.

@@ -117,7 +117,7 @@ pub struct CommandExecution {
     pub duration_ms: Option<u64>,
     /// The tool call it belongs to.
     pub call_id: String,
-    /// Output bytes before the bound cut them.
+    /// Characters of output before the bound cut them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_output_chars: Option<u64>,
     /// Whether output was cut.

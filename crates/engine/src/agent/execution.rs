@@ -174,7 +174,7 @@ fn ended(line: &CommandLine, call_id: &str, end: Option<&CommandEnd>) -> Command
             aggregated_output: end.output.clone(),
             exit_code: end.exit_code,
             duration_ms: Some(millis(end.duration)),
-            original_output_chars: end.truncated.then_some(end.output_bytes),
+            original_output_chars: end.truncated.then_some(end.output_chars),
             truncated: end.truncated,
             ..base
         },

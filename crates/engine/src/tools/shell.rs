@@ -206,7 +206,7 @@ fn ended(outcome: Outcome, timeout: Duration) -> ToolOutput {
             None
         },
         status,
-        output_bytes: output.total_bytes,
+        output_chars: output.total_chars,
         truncated: output.is_truncated(),
         output: output.text,
         duration,
@@ -224,7 +224,7 @@ fn not_run(error: &ChildError) -> ToolOutput {
         exit_code: None,
         status: CommandStatus::Failed,
         output: String::new(),
-        output_bytes: 0,
+        output_chars: 0,
         truncated: false,
         duration: Duration::ZERO,
     };
