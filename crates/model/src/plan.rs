@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The tool that makes a plan, as clients know it. Where it was the last call of a Turn in plan mode, the plan waits
+/// for a word (02 §2.6).
+pub const CREATE_PLAN: &str = "CreatePlan";
+
 /// A plan with its to-do list. Empty texts mean "no such part".
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Plan {

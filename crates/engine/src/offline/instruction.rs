@@ -92,7 +92,10 @@ impl Instruction {
             Self::Plan { title, steps } => {
                 let todo = |(content, status): &(String, TodoStatus)| json!({ "content": content, "status": status });
                 let todos: Vec<Value> = steps.iter().map(todo).collect();
-                ("updatePlan", json!({ "title": title, "todos": todos }))
+                (
+                    bobbin_model::plan::CREATE_PLAN,
+                    json!({ "title": title, "todos": todos }),
+                )
             }
             Self::Say { .. } | Self::Repeat { .. } | Self::Summarize | Self::Help => return None,
         };

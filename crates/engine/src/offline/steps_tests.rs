@@ -62,7 +62,7 @@ fn tools(name: &str) -> &'static str {
         "writeFile",
         "listFiles",
         "search",
-        "updatePlan",
+        "CreatePlan",
         "editFile",
     ]
     .into_iter()
@@ -158,7 +158,7 @@ fn a_summary_lists_and_reads() {
 fn a_plan_is_made_of_its_steps() {
     let todos = json!([{ "content": "a", "status": "completed" }, { "content": "b", "status": "pending" }]);
     let talk = Talk::new("plan:\n- [x] a\n- b").call(
-        "updatePlan",
+        "CreatePlan",
         json!({ "title": "", "todos": todos }),
         "the plan is shown (2 steps, 1 completed)",
         true,

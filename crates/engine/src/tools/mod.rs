@@ -7,6 +7,7 @@
 
 mod arguments;
 mod blocking;
+mod create_plan;
 mod cut;
 mod edit_file;
 mod list_files;
@@ -18,7 +19,6 @@ mod search;
 mod search_report;
 mod shell;
 mod tool_set;
-mod update_plan;
 mod walk;
 mod write_file;
 

@@ -9,12 +9,12 @@ use bobbin_core::tool::{Effect, Tool, ToolSpec};
 use bobbin_model::Mode;
 
 use super::blocking::FileWork;
+use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::search::Search;
 use super::shell::ShellTool;
-use super::update_plan::UpdatePlan;
 use super::write_file::WriteFile;
 
 /// The tools an agent has. Cheap to clone; never changes.
@@ -42,7 +42,7 @@ impl ToolSet {
             Arc::new(EditFile::new(work.clone())),
             Arc::new(ListFiles::new(work.clone())),
             Arc::new(Search::new(work)),
-            Arc::new(UpdatePlan::new()),
+            Arc::new(CreatePlan::new()),
         ])
     }
 

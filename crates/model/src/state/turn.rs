@@ -2,13 +2,11 @@
 
 use super::{LiveTurn, ThreadState};
 use crate::item::{CommandStatus, ExecutionStatus};
+use crate::plan::CREATE_PLAN;
 use crate::{
     Approval, ApprovalId, DecidedBy, Decision, Event, Item, ItemBody, ItemId, ItemStatus, Mode, Outcome,
     Refusal, TurnId, UnixMillis,
 };
-
-/// Tool whose success in plan mode leaves a plan to be confirmed.
-const PLAN_TOOL: &str = "updatePlan";
 
 impl ThreadState {
     /// Decides on opening an Item. Opening prose completes prose that is still open (03 §7 rule 5).
@@ -210,7 +208,7 @@ impl LiveTurn {
             _ => None,
         });
         last_call.is_some_and(|(tool, call)| {
-            tool == PLAN_TOOL
+            tool == CREATE_PLAN
                 && self
                     .result_of(call)
                     .is_some_and(|item| matches!(item.body, ItemBody::ToolResult { success: true, .. }))

@@ -1,5 +1,5 @@
-//! `updatePlan`: replaces the Thread's plan (AppServer protocol 03 §8). Changes nothing on disk, so that it
-//! is there in plan mode too.
+//! `CreatePlan`: replaces the Thread's plan (AppServer protocol 02 §5.10, 03 §8; clients know the name). Changes
+//! nothing on disk, so that it is there in plan mode too.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use super::arguments::{decode, done, spec};
 const MAX_TODOS: usize = 200;
 
 #[derive(Debug)]
-pub(super) struct UpdatePlan {
+pub(super) struct CreatePlan {
     spec: ToolSpec,
 }
 
@@ -44,10 +44,10 @@ struct Step {
     status: TodoStatus,
 }
 
-impl UpdatePlan {
+impl CreatePlan {
     pub(super) fn new() -> Self {
         let spec = spec(
-            "updatePlan",
+            bobbin_model::plan::CREATE_PLAN,
             Effect::Reads,
             "Shows a plan to the user, replacing the one before. Send it whole every time, with the status \
              of each step.",
@@ -75,7 +75,7 @@ impl UpdatePlan {
     }
 }
 
-impl Tool for UpdatePlan {
+impl Tool for CreatePlan {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -148,7 +148,7 @@ mod tests {
     #[tokio::test]
     async fn steps_get_ids_and_defaults() {
         let arguments = json!({ "todos": [{ "content": "a" }, { "content": "b", "status": "completed" }] });
-        let output = Workspace::new().call(&UpdatePlan::new(), arguments).await;
+        let output = Workspace::new().call(&CreatePlan::new(), arguments).await;
         let plan = output.plan.unwrap();
         assert_eq!(plan.todos[0].id, "1");
         assert_eq!(plan.todos[1].status, TodoStatus::Completed);
@@ -166,7 +166,7 @@ mod tests {
         ] {
             let arguments = Workspace::json(&json!({ "todos": todos }));
             assert!(
-                UpdatePlan::new()
+                CreatePlan::new()
                     .prepare(&arguments, &workspace.environment())
                     .is_err(),
                 "{todos}"
