@@ -186,7 +186,7 @@ pub struct Snapshot {
 /// A Turn that has just begun.
 #[derive(Debug, Clone)]
 pub struct StartedTurn {
-    /// The Turn, without Items.
+    /// The Turn, with what the user said.
     pub turn: Turn,
     /// Seq of its first event.
     pub seq: Seq,

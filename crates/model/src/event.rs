@@ -147,6 +147,9 @@ pub enum Event {
         usage: TokenUsage,
         /// Tokens in the window now.
         context_tokens: u64,
+        /// Tokens that the model has written in this Turn, these included; events of earlier versions have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn_output_tokens: Option<u64>,
     },
     /// The Turn's file changes so far.
     DiffUpdated {

@@ -223,8 +223,25 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
             }),
         error: turn.error.clone(),
         origin_channel: turn.origin_channel.clone(),
-        initiator: None,
+        initiator: initiator(turn),
     }
+}
+
+/// Returns who started a Turn, as far as its first message says.
+fn initiator(turn: &model::Turn) -> Option<wire::TurnInitiator> {
+    let message = turn.items.iter().find_map(|item| match &item.body {
+        model::ItemBody::UserMessage(message) => Some(message),
+        _ => None,
+    })?;
+    let sender = message.sender.as_ref();
+    Some(wire::TurnInitiator {
+        channel_name: message.channel_name.clone()?,
+        user_id: sender.map(|sender| sender.sender_id.clone()),
+        user_name: sender.map(|sender| sender.sender_name.clone()),
+        user_role: sender.and_then(|sender| sender.sender_role.clone()),
+        channel_context: message.channel_context.clone(),
+        group_id: sender.and_then(|sender| sender.group_id.clone()),
+    })
 }
 
 pub(crate) fn item(turn: TurnId, item: &model::Item) -> wire::Item {
@@ -345,11 +362,28 @@ fn user_message(message: model::item::UserMessage) -> wire::UserMessagePayload {
         group_id: sender.and_then(|sender| sender.group_id),
         channel_name: message.channel_name,
         channel_context: message.channel_context,
-        images: None,
+        images: Some(images(&message.native)).filter(|images| !images.is_empty()),
         trigger_kind: None,
         trigger_label: None,
         trigger_ref_id: None,
     }
+}
+
+/// Returns the pictures of a message that lie on the server's disk.
+fn images(parts: &[model::InputPart]) -> Vec<wire::MessageImage> {
+    let images = parts.iter().filter_map(|part| match part.clone() {
+        model::InputPart::LocalImage {
+            path,
+            mime_type,
+            file_name,
+        } => Some(wire::MessageImage {
+            path,
+            mime_type,
+            file_name,
+        }),
+        _ => None,
+    });
+    images.collect()
 }
 
 fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload {

@@ -132,8 +132,7 @@ impl Owner {
         let (Some(seq), Some(live)) = (staged.first(), &self.state.live) else {
             return Ok(());
         };
-        let mut turn = live.turn.clone();
-        turn.items.clear();
+        let turn = live.turn.clone();
         let after = After::Run(turn.id);
         let started = StartedTurn { turn, seq };
         let answer: super::record::Answering = Box::new(move |done| reply(done.map(|()| started)));

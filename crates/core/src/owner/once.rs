@@ -134,11 +134,14 @@ impl Owner {
 fn turn_of(stored: &StoredEvent) -> Option<Turn> {
     match &*stored.event {
         Event::TurnStarted {
-            turn, origin_channel, ..
+            turn,
+            user_item,
+            origin_channel,
+            ..
         } => Some(Turn {
             id: *turn,
             status: TurnStatus::Running,
-            items: Vec::new(),
+            items: vec![(**user_item).clone()],
             started_at: stored.at,
             completed_at: None,
             usage: TokenUsage::default(),

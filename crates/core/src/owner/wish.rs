@@ -59,10 +59,12 @@ impl Owner {
                 usage,
                 context_tokens,
             } => {
+                let before = self.state.live.as_ref().map(|live| live.turn.usage.output_tokens);
                 self.record(vec![Event::UsageAdded {
                     turn,
                     usage,
                     context_tokens,
+                    turn_output_tokens: before.map(|before| before + usage.output_tokens),
                 }])
                 .await
             }

@@ -254,6 +254,7 @@ fn of_turns() -> Vec<(&'static str, Frame)> {
                 turn: TURN,
                 usage,
                 context_tokens: 45_000,
+                turn_output_tokens: Some(60),
             }),
         ),
         ("diffUpdated", plainly(Event::DiffUpdated { turn: TURN, diff })),

@@ -86,6 +86,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             turn,
             usage,
             context_tokens,
+            turn_output_tokens,
         } => out.push(message(
             method::ITEM_USAGE_DELTA,
             &wire::UsageDeltaNotification {
@@ -94,7 +95,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 input_tokens: usage.input_tokens,
                 output_tokens: usage.output_tokens,
                 total_input_tokens: Some(*context_tokens),
-                total_output_tokens: None,
+                total_output_tokens: *turn_output_tokens,
                 context_usage: Some(convert::context(ContextUsage {
                     tokens: *context_tokens,
                 })),

@@ -36,7 +36,10 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
     let shown = client.native.tool_executions();
     let reply: Reply<StartedTurn> = Box::new(move |started| match started {
         Ok(started) => {
-            let turn = convert::turn(attached.id(), &started.turn, shown);
+            let turn = wire::Turn {
+                items: Some(Vec::new()),
+                ..convert::turn(attached.id(), &started.turn, shown)
+            };
             responder.ok(wire::TurnStartResult { turn });
             // Whoever has not subscribed still follows the Turn it started.
             let until = Until::TurnEnds(started.turn.id);

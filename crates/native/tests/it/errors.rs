@@ -224,3 +224,21 @@ async fn a_notification_subscribes_too_and_unknown_ones_are_ignored() {
     client.start_turn(&id, "say Hi").await;
     watcher.wait_for("turn/completed").await;
 }
+
+/// 03 §5.1: clients show a message's pictures from this list.
+#[tokio::test]
+async fn a_message_lists_its_pictures_on_the_servers_disk() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    let picture = json!({ "path": "/srv/tea/pot.png", "mimeType": "image/png" });
+    let mut part = picture.clone();
+    part["type"] = json!("localImage");
+    let input = json!([{ "type": "text", "text": "say hi " }, part]);
+    client
+        .call("turn/start", json!({ "threadId": id, "input": input }))
+        .await;
+    let ended = client.wait_for("turn/completed").await;
+    let items = ended["params"]["turn"]["items"].as_array().unwrap();
+    assert_eq!(items[0]["payload"]["images"], json!([picture]));
+}

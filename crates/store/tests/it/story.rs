@@ -97,6 +97,7 @@ async fn an_open_turn_is_loaded_as_it_was_applied() {
                 turn,
                 usage,
                 context_tokens: 7,
+                turn_output_tokens: None,
             },
             Event::DiffUpdated { turn, diff },
             Event::PlanUpdated {
