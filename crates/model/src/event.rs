@@ -292,6 +292,7 @@ mod tests {
             tool_name: "shell".into(),
             call_id: "call_1".into(),
             arguments: Some(arguments),
+            arguments_text: None,
         };
         let item = Box::new(Item::whole(ItemId(2), UnixMillis(5), body));
         let event = Event::ItemAdded {

@@ -164,6 +164,10 @@ pub enum ItemBody {
         /// Complete arguments; absent while they stream in.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Json>,
+        /// What there is of arguments that never became a JSON object: the call was cut off, or the model wrote
+        /// something else.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments_text: Option<String>,
     },
     /// What the model is told of a call.
     ToolResult {

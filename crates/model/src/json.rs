@@ -29,6 +29,12 @@ impl Json {
         self.0
     }
 
+    /// Returns a text as JSON if it is one whole object.
+    pub fn object(text: &str) -> Option<Self> {
+        let raw = RawValue::from_string(text.trim().to_owned()).ok()?;
+        raw.get().starts_with('{').then(|| Self::from_raw(raw))
+    }
+
     /// Returns the text.
     pub fn get(&self) -> &str {
         self.0.get()

@@ -269,12 +269,14 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             tool_name,
             call_id,
             arguments,
+            arguments_text,
         } => {
             let arguments = arguments.map(opaque);
             wire::ItemPayload::ToolCall(wire::ToolCallPayload {
                 tool_name,
                 call_id,
                 arguments,
+                arguments_text,
             })
         }
         Body::ToolResult {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bobbin_model::{Approval, Event, Item, ItemStatus, LiveTurn, Scope, Seq, ThreadId, Turn, TurnId};
+use bobbin_model::{Approval, Event, Item, ItemId, LiveTurn, Scope, Seq, ThreadId, Turn, TurnId};
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::project::number;
@@ -44,10 +44,10 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
         .await?
         .remove(&turn.id)
         .unwrap_or_default();
-    add_text(connection, id, &mut turn).await?;
     let mut live = LiveTurn::new(turn.id, turn.started_at, turn.origin_channel.clone(), features);
     live.turn = turn;
     live.cancelling = cancelling;
+    add_text(connection, id, &mut live).await?;
     add_approvals(connection, id, &mut live).await?;
     let started: Vec<(String,)> =
         sqlx::query_as("SELECT call_id FROM call_started WHERE thread_id = ? AND turn_no = ?")
@@ -65,25 +65,16 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
     Ok(Some(live))
 }
 
-async fn add_text(connection: &mut SqliteConnection, id: &ThreadId, turn: &mut Turn) -> Read<()> {
+async fn add_text(connection: &mut SqliteConnection, id: &ThreadId, live: &mut LiveTurn) -> Read<()> {
     let parts: Vec<(u32, String)> = sqlx::query_as(
         "SELECT item_no, text FROM item_text WHERE thread_id = ? AND turn_no = ? ORDER BY part_id",
     )
     .bind(id.as_str().to_owned())
-    .bind(turn.id.0)
+    .bind(live.turn.id.0)
     .fetch_all(connection)
     .await?;
     for (item_no, text) in parts {
-        let open = turn
-            .items
-            .iter_mut()
-            .find(|item| item.id.0 == item_no && item.status != ItemStatus::Completed);
-        if let Some(item) = open
-            && let Some(stream) = item.body.text_mut()
-        {
-            stream.push_str(&text);
-            item.status = ItemStatus::Streaming;
-        }
+        live.restore_text(ItemId(item_no), &text);
     }
     Ok(())
 }

@@ -226,6 +226,7 @@ impl ScriptEngine {
                 tool_name,
                 call_id: call_id.clone(),
                 arguments,
+                arguments_text: None,
             })
             .await?;
         }
@@ -275,6 +276,7 @@ async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineF
         tool_name,
         call_id: call_id.clone(),
         arguments,
+        arguments_text: None,
     })
     .await?;
     let result = "refused: a rule forbids this".to_owned();

@@ -18,6 +18,10 @@ pub struct ToolCallPayload {
     /// A JSON object; absent in `item/started` when argument deltas follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Opaque>,
+    /// Extension: what there is of arguments that never became a JSON object, because the call was cut off or the
+    /// model wrote something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments_text: Option<String>,
 }
 
 /// Payload of `toolResult`: what the model gets back.

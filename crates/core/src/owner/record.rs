@@ -277,11 +277,9 @@ impl Owner {
         let Some(offset) = self.state.push_text(item, channel, text) else {
             return;
         };
-        if channel != DeltaChannel::ToolArguments {
-            self.unstored.push(turn, item, text);
-            let due = Instant::now() + self.hub.settings.checkpoint_interval;
-            self.unstored.due.get_or_insert(due);
-        }
+        self.unstored.push(turn, item, text);
+        let due = Instant::now() + self.hub.settings.checkpoint_interval;
+        self.unstored.due.get_or_insert(due);
         let delta = Delta {
             turn,
             item,

@@ -54,6 +54,7 @@ impl View {
                 tool_name,
                 call_id,
                 arguments,
+                ..
             } => {
                 self.prepare(turn, call_id, tool_name, out);
                 if let Some(call) = find(&mut self.calls, call_id) {

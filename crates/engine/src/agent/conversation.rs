@@ -89,6 +89,7 @@ pub(super) fn messages<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Mes
                 tool_name,
                 call_id,
                 arguments,
+                ..
             } => reply.calls.push(Call {
                 id: call_id.clone(),
                 tool: tool_name.clone(),
@@ -223,6 +224,7 @@ mod tests {
             tool_name: "t".to_owned(),
             call_id: id.to_owned(),
             arguments: None,
+            arguments_text: None,
         }
     }
 

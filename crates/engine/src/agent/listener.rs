@@ -11,7 +11,6 @@ use bobbin_core::engine::{OpenItem, TurnContext, TurnGone};
 use bobbin_model::{ItemBody, Json};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use serde_json::value::RawValue;
 
 use super::{Call, ModelError, ModelEvent, ModelSink};
 
@@ -128,6 +127,7 @@ impl<'a> Listener<'a> {
             tool_name: tool.clone(),
             call_id: id.clone(),
             arguments: None,
+            arguments_text: None,
         };
         let item = self.turn.open(body).await?;
         self.complete_prose().await?;
@@ -195,6 +195,7 @@ impl Made {
             tool_name: self.named.0.clone(),
             call_id: self.named.1.clone(),
             arguments: self.arguments.clone(),
+            arguments_text: self.arguments.is_none().then(|| self.text.clone()),
         };
         item.complete(Some(body)).await
     }
@@ -206,8 +207,7 @@ fn object(text: &str) -> Option<Json> {
         "" => "{}",
         text => text,
     };
-    let raw = RawValue::from_string(text.to_owned()).ok()?;
-    raw.get().starts_with('{').then(|| Json::from_raw(raw))
+    Json::object(text)
 }
 
 #[cfg(test)]

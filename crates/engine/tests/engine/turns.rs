@@ -259,6 +259,34 @@ async fn interrupting_a_command_ends_it_at_once_and_keeps_its_output() {
     bench.hub.stop().await;
 }
 
+/// What a client saw of a call's arguments is still there when it reads the Turn again (03 §2.2).
+#[tokio::test]
+async fn interrupting_a_call_keeps_the_arguments_that_were_shown() {
+    let workspace = TestWorkspace::default();
+    let half = vec![
+        ModelEvent::CallBegun {
+            id: "1".to_owned(),
+            tool: "writeFile".to_owned(),
+        },
+        ModelEvent::CallArguments {
+            id: "1".to_owned(),
+            text: "{\"path\":\"a\",".to_owned(),
+        },
+    ];
+    let bench = Bench::open(&workspace, Scripted::new([Script::Hang(half)]), built_in()).await;
+    bench.start("go").await;
+    bench
+        .until(|now| !now.state.live.as_ref().unwrap().arguments.is_empty())
+        .await;
+    bench.interrupt().await;
+    let turn = bench.last_turn().await;
+    assert!(matches!(
+        &turn.items[1].body,
+        ItemBody::ToolCall { arguments: None, arguments_text: Some(text), .. } if text == "{\"path\":\"a\","
+    ));
+    bench.hub.stop().await;
+}
+
 #[tokio::test]
 async fn interrupting_a_reply_keeps_what_was_said() {
     let workspace = TestWorkspace::default();

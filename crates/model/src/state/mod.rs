@@ -148,6 +148,22 @@ impl LiveTurn {
         self.turn.items.get_mut(index)
     }
 
+    /// Puts back streamed text of an open Item, as it was stored.
+    pub fn restore_text(&mut self, id: ItemId, text: &str) {
+        let Some(item) = self
+            .item_mut(id)
+            .filter(|item| item.status != ItemStatus::Completed)
+        else {
+            return;
+        };
+        if matches!(item.body, ItemBody::ToolCall { .. }) {
+            self.arguments.entry(id).or_default().push_str(text);
+        } else if let Some(stream) = item.body.text_mut() {
+            stream.push_str(text);
+            item.status = ItemStatus::Streaming;
+        }
+    }
+
     /// Returns the Items that are not final.
     pub fn open_items(&self) -> impl Iterator<Item = &Item> {
         self.turn

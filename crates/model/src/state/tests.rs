@@ -250,6 +250,42 @@ fn the_end_of_a_turn_completes_items_and_cancels_approvals() {
 }
 
 #[test]
+fn a_call_that_is_cut_off_keeps_the_arguments_that_were_shown() {
+    let table = [
+        ("{\"path\":\"a\",", None, Some("{\"path\":\"a\",")),
+        (" {\"path\":\"a\"}", Some("{\"path\":\"a\"}"), None),
+        ("", None, None),
+    ];
+    for (text, whole, part) in table {
+        let mut state = running("hi");
+        let call = ItemBody::ToolCall {
+            tool_name: "readFile".into(),
+            call_id: "call_1".into(),
+            arguments: None,
+            arguments_text: None,
+        };
+        let (id, events) = state.decide_open_item(call, NOW).unwrap();
+        play(&mut state, &events);
+        if !text.is_empty() {
+            state.push_text(id, crate::DeltaChannel::ToolArguments, text);
+        }
+        let reason = "Cancelled by request".into();
+        let events = state.decide_end_turn(Outcome::Cancelled { reason }, NOW);
+        let turn = play(&mut state, &events).unwrap();
+        let Some(ItemBody::ToolCall {
+            arguments,
+            arguments_text,
+            ..
+        }) = turn.items.last().map(|item| &item.body)
+        else {
+            panic!("{turn:?}")
+        };
+        assert_eq!(arguments.as_ref().map(crate::Json::get), whole);
+        assert_eq!(arguments_text.as_deref(), part);
+    }
+}
+
+#[test]
 fn queue_is_first_in_first_out_and_starts_only_when_idle() {
     let mut state = running("one");
     for id in ["a", "b"] {

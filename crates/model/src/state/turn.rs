@@ -4,8 +4,8 @@ use super::{LiveTurn, ThreadState};
 use crate::item::{CommandStatus, ExecutionStatus};
 use crate::plan::CREATE_PLAN;
 use crate::{
-    Approval, ApprovalId, DecidedBy, Decision, Event, Item, ItemBody, ItemId, ItemStatus, Mode, Outcome,
-    Refusal, TurnId, UnixMillis,
+    Approval, ApprovalId, DecidedBy, Decision, Event, Item, ItemBody, ItemId, ItemStatus, Json, Mode,
+    Outcome, Refusal, TurnId, UnixMillis,
 };
 
 impl ThreadState {
@@ -185,12 +185,28 @@ impl LiveTurn {
             status: ItemStatus::Completed,
             created_at: item.created_at,
             completed_at: Some(now),
-            body: body.unwrap_or_else(|| item.body.clone()),
+            body: body.unwrap_or_else(|| self.so_far(item)),
         };
         Event::ItemCompleted {
             turn: self.turn.id,
             item: Box::new(item),
         }
+    }
+
+    /// Returns what an Item says as far as it came: a call keeps the arguments that were shown.
+    fn so_far(&self, item: &Item) -> ItemBody {
+        let mut body = item.body.clone();
+        if let ItemBody::ToolCall {
+            arguments: arguments @ None,
+            arguments_text,
+            ..
+        } = &mut body
+            && let Some(text) = self.arguments.get(&item.id)
+        {
+            *arguments = Json::object(text);
+            *arguments_text = arguments.is_none().then(|| text.clone());
+        }
+        body
     }
 
     fn completed_prose(&self, now: UnixMillis) -> Vec<Event> {

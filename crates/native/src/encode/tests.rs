@@ -301,6 +301,7 @@ fn call(arguments: Option<&str>) -> ItemBody {
         tool_name: "shell".into(),
         call_id: "call_a1".into(),
         arguments: arguments.map(|text| serde_json::from_str::<Json>(text).unwrap()),
+        arguments_text: None,
     }
 }
 

@@ -60,6 +60,7 @@ async fn turn(writer: &mut Writer<'_>, said: &str, command: &str, gave: &str, an
             tool_name: "shell".into(),
             call_id: "c".into(),
             arguments: Json::of(&serde_json::json!({ "command": command })).ok(),
+            arguments_text: None,
         },
         ItemBody::ToolResult {
             call_id: "c".into(),

@@ -61,6 +61,7 @@ async fn an_open_turn_is_loaded_as_it_was_applied() {
         tool_name: "shell".into(),
         call_id: "call_a".into(),
         arguments: Some(arguments),
+        arguments_text: None,
     };
     let (_, events) = writer.state.decide_add_item(call, UnixMillis(3)).unwrap();
     writer.write(events).await.unwrap();
@@ -149,8 +150,21 @@ async fn checkpointed_text_is_there_after_a_restart_and_gone_with_the_items_end(
     let body = ItemBody::AgentMessage { text: String::new() };
     let (item, events) = writer.state.decide_open_item(body, UnixMillis(3)).unwrap();
     writer.write(events).await.unwrap();
-    for text in ["Hel", "lo é"] {
-        writer.state.push_text(item, DeltaChannel::AgentMessage, text);
+    let call = ItemBody::ToolCall {
+        tool_name: "shell".into(),
+        call_id: "call_a".into(),
+        arguments: None,
+        arguments_text: None,
+    };
+    let (call, events) = writer.state.decide_open_item(call, UnixMillis(3)).unwrap();
+    writer.write(events).await.unwrap();
+    for (item, channel, text) in [
+        (item, DeltaChannel::AgentMessage, "Hel"),
+        (call, DeltaChannel::ToolArguments, "{\"command\":"),
+        (item, DeltaChannel::AgentMessage, "lo é"),
+        (call, DeltaChannel::ToolArguments, "\"ls"),
+    ] {
+        writer.state.push_text(item, channel, text);
         let part = TextPart {
             turn: TurnId(1),
             item,
