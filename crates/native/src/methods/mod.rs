@@ -4,6 +4,7 @@
 //! Messages of one connection are handed over in the order they came. Reads that wait for the disk go to
 //! tasks of their own, which the connection joins; there are never more than requests in flight.
 
+mod channel;
 mod queue;
 mod read;
 mod rollback;
@@ -90,6 +91,7 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::THREAD_READ => read::read(client, &request, responder).await,
         method::THREAD_SUBSCRIBE => subscribe::subscribe(client, &request, responder).await,
         method::THREAD_UNSUBSCRIBE => subscribe::unsubscribe(client, &request, responder),
+        method::CHANNEL_LIST => channel::list(responder),
         method::TURN_START => turn::start(client, &request, responder).await,
         method::TURN_INTERRUPT => turn::interrupt(client, &request, responder).await,
         method::TURN_ENQUEUE => queue::enqueue(client, &request, responder).await,

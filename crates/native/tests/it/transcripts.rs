@@ -394,6 +394,15 @@ async fn turn_that_fails() {
     transcript!(server, seen);
 }
 
+/// By category, then by name.
+#[tokio::test]
+async fn channel_list() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let seen = ask(&mut client, "channel/list", json!({}), None).await;
+    transcript!(server, seen);
+}
+
 #[tokio::test]
 async fn server_stats() {
     let server = Server::start().await;

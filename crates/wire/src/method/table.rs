@@ -83,7 +83,7 @@ methods! {
         /// Drops Turns from the end of the conversation. Files stay as they are.
         THREAD_ROLLBACK = "thread/rollback", Now, ThreadRollbackParams => ThreadResult, [ThreadNotFound];
         /// Lists the channels that Threads may come from.
-        CHANNEL_LIST = "channel/list", Later, EmptyParams => ChannelListResult;
+        CHANNEL_LIST = "channel/list", Now, EmptyParams => ChannelListResult;
 
         /// Starts a Turn.
         TURN_START = "turn/start", Now, TurnStartParams => TurnStartResult,

@@ -1,0 +1,27 @@
+//! `channel/list`: the channels that Threads may come from (AppServer protocol 02 §5.13).
+
+use bobbin_peer::Responder;
+use bobbin_wire as wire;
+use bobbin_wire::ChannelCategory::{Builtin, System};
+
+/// Channels that the server and its clients bring along: by category, then by name.
+const CHANNELS: [(&str, wire::ChannelCategory); 8] = [
+    ("acp", Builtin),
+    ("cli", Builtin),
+    ("desktop", Builtin),
+    ("eca", Builtin),
+    ("exec", Builtin),
+    ("automations", System),
+    ("cron", System),
+    ("heartbeat", System),
+];
+
+pub(super) fn list(responder: Responder) {
+    let channels = CHANNELS.map(|(name, category)| wire::ChannelInfo {
+        name: name.to_owned(),
+        category,
+    });
+    responder.ok(wire::ChannelListResult {
+        channels: channels.into(),
+    });
+}
