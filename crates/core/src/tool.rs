@@ -108,6 +108,8 @@ pub struct ToolOutput {
     pub text: String,
     /// Whether it went well.
     pub success: bool,
+    /// Whether it did not run because a person or a rule said no; what `text` says of that is for the model only.
+    pub refused: bool,
     /// A plan to show.
     pub plan: Option<Plan>,
     /// Files it changed, as they were before (`None`: not there).

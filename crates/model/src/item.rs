@@ -177,6 +177,9 @@ pub enum ItemBody {
         result: String,
         /// Whether it went well.
         success: bool,
+        /// Whether it did not run because a person or a rule said no.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        refused: bool,
     },
     /// Terminal view of a shell call.
     CommandExecution(CommandExecution),

@@ -283,6 +283,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             call_id,
             result,
             success,
+            ..
         } => wire::ItemPayload::ToolResult(wire::ToolResultPayload {
             call_id,
             result,

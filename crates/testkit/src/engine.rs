@@ -216,6 +216,7 @@ impl ScriptEngine {
                     call_id,
                     result,
                     success: false,
+                    refused: false,
                 })
                 .await?);
         }
@@ -245,12 +246,13 @@ impl ScriptEngine {
                 })
                 .await?;
             if !decision.approves() {
-                let result = "refused".to_owned();
+                let result = "not allowed".to_owned();
                 return Ok(turn
                     .add(ItemBody::ToolResult {
                         call_id,
                         result,
                         success: false,
+                        refused: true,
                     })
                     .await?);
             }
@@ -262,6 +264,7 @@ impl ScriptEngine {
                 call_id,
                 result: "done".to_owned(),
                 success: true,
+                refused: false,
             })
             .await?)
     }
@@ -279,12 +282,13 @@ async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineF
         arguments_text: None,
     })
     .await?;
-    let result = "refused: a rule forbids this".to_owned();
+    let result = "a rule forbids this".to_owned();
     Ok(turn
         .add(ItemBody::ToolResult {
             call_id,
             result,
             success: false,
+            refused: true,
         })
         .await?)
 }

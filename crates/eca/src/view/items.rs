@@ -3,7 +3,7 @@
 use bobbin_model::{DecidedBy, Delta, DeltaChannel, Item, ItemBody, ItemId, TurnId, UnixMillis};
 
 use super::call::Call;
-use super::{View, content_id, find, millis, reason_id, words};
+use super::{End, View, content_id, find, millis, reason_id, words};
 use crate::wire::content::{Content, Status, Told};
 
 impl View {
@@ -82,7 +82,15 @@ impl View {
                 call_id,
                 result,
                 success,
-            } => self.result(call_id, result, *success, at, out),
+                refused,
+            } => {
+                let end = match (*refused, *success) {
+                    (true, _) => End::Refused,
+                    (false, true) => End::Done,
+                    (false, false) => End::Failed,
+                };
+                self.result(call_id, result, end, at, out);
+            }
             ItemBody::ApprovalResponse {
                 request_id, decision, ..
             } if self.replaying => self.resolved(request_id, *decision, &DecidedBy::Interrupt, out),

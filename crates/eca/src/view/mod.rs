@@ -26,8 +26,16 @@ const GENERATING: &str = "Generating";
 const ASKING: &str = "Waiting for tool call approval";
 const CALLING: &str = "Calling tool";
 
-/// How a refusal by a rule begins in a call's result, as the engine words it.
-const REFUSED: &str = "refused";
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It went well.
+    Done,
+    /// It did not.
+    Failed,
+    /// It was not let run.
+    Refused,
+}
 
 /// What is shown of a chat.
 #[derive(Debug, Default)]
@@ -165,7 +173,7 @@ impl View {
         }
     }
 
-    fn result(&mut self, call_id: &str, text: &str, success: bool, at: UnixMillis, out: &mut Vec<Told>) {
+    fn result(&mut self, call_id: &str, text: &str, end: End, at: UnixMillis, out: &mut Vec<Told>) {
         if self.stopping {
             // Told as rejected with the Turn's end, behind the word that it was stopped (section 10).
             return;
@@ -174,13 +182,13 @@ impl View {
         let Some(call) = find(&mut self.calls, call_id).filter(|call| !call.ended) else {
             return;
         };
-        if !success && !call.has_started() && text.starts_with(REFUSED) {
+        if end == End::Refused && !call.has_started() {
             call.reject(Reason::UserConfig, out);
         } else {
             if replaying {
                 call.start(at, out);
             }
-            call.called(text, success, at, out);
+            call.called(text, end == End::Done, at, out);
         }
         self.progress(GENERATING, out);
     }

@@ -3,7 +3,7 @@
 
 use bobbin_core::engine::{Ask, TurnGone};
 use bobbin_core::tool::{Permission, PreparedCall, ToolOutput};
-use bobbin_model::{ItemBody, Plan};
+use bobbin_model::ItemBody;
 
 use super::execution::Execution;
 use super::turn::TurnRun;
@@ -19,16 +19,13 @@ impl TurnRun {
         if self.turn.cancelled().is_cancelled() {
             return Err(TurnGone);
         }
-        let output = match self.prepare(call) {
+        let mut output = match self.prepare(call) {
             Ok(prepared) => self.run_if_allowed(call, prepared).await?,
-            Err(why) => ToolOutput {
-                text: why,
-                ..ToolOutput::default()
-            },
+            Err(why) => *why,
         };
-        self.add_result(&call.id, output.text, output.success, output.plan)
-            .await?;
-        self.note_changes(output.changed).await?;
+        let changed = std::mem::take(&mut output.changed);
+        self.add_result(&call.id, output).await?;
+        self.note_changes(changed).await?;
         if self.turn.cancelled().is_cancelled() {
             // What was done is on record; the Turn ends with it.
             return Err(TurnGone);
@@ -37,17 +34,19 @@ impl TurnRun {
     }
 
     /// Adds a call's result, and the plan it made, to the record and to the conversation.
-    pub(super) async fn add_result(
-        &mut self,
-        call_id: &str,
-        text: String,
-        success: bool,
-        plan: Option<Plan>,
-    ) -> Result<(), TurnGone> {
+    pub(super) async fn add_result(&mut self, call_id: &str, output: ToolOutput) -> Result<(), TurnGone> {
+        let ToolOutput {
+            text,
+            success,
+            refused,
+            plan,
+            ..
+        } = output;
         let result = ItemBody::ToolResult {
             call_id: call_id.to_owned(),
             result: text.clone(),
             success,
+            refused,
         };
         match plan {
             Some(plan) => self.turn.add_with_plan(result, plan).await?,
@@ -61,26 +60,28 @@ impl TurnRun {
         Ok(())
     }
 
-    fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, String> {
+    /// Prepares a call, or gives the result that says why it cannot be run.
+    fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
         let environment = self.turn.environment();
         let Some(tool) = self.tools.get(&call.tool) else {
             let names: Vec<&str> = self.tools.names(environment.mode).collect();
-            return Err(format!(
+            return Err(Box::new(not_run(format!(
                 "there is no tool {:?}; there are {}",
                 call.tool,
                 names.join(", ")
-            ));
+            ))));
         };
         if !is_allowed(tool.spec(), environment.mode) {
-            return Err(format!(
+            return Err(Box::new(refused(format!(
                 "refused: {} can change things and is withheld in plan mode",
                 call.tool
-            ));
+            ))));
         }
         let Some(arguments) = &call.arguments else {
-            return Err("the arguments are not a JSON object".to_owned());
+            return Err(Box::new(not_run("the arguments are not a JSON object")));
         };
-        tool.prepare(arguments, environment).map_err(|refusal| refusal.0)
+        tool.prepare(arguments, environment)
+            .map_err(|refusal| Box::new(not_run(refusal.0)))
     }
 
     async fn run_if_allowed(
@@ -100,14 +101,27 @@ impl TurnRun {
                 decision = self.turn.ask(ask) => decision?,
             };
             if !decision.approves() {
-                return Ok(ToolOutput {
-                    text: DECLINED.to_owned(),
-                    ..ToolOutput::default()
-                });
+                return Ok(refused(DECLINED));
             }
         }
         self.turn.start_call(&call.id).await?;
         let execution = Execution::open(&self.turn, call, prepared.command()).await?;
         execution.run(prepared).await
+    }
+}
+
+/// The result of a call that cannot be run as it was made.
+pub(super) fn not_run(why: impl Into<String>) -> ToolOutput {
+    ToolOutput {
+        text: why.into(),
+        ..ToolOutput::default()
+    }
+}
+
+/// The result of a call that a person or a rule did not let run.
+fn refused(why: impl Into<String>) -> ToolOutput {
+    ToolOutput {
+        refused: true,
+        ..not_run(why)
     }
 }

@@ -99,6 +99,7 @@ pub(super) fn messages<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Mes
                 call_id,
                 result,
                 success,
+                ..
             } => {
                 reply.end(&mut messages);
                 messages.push(Message::Result {
@@ -233,6 +234,7 @@ mod tests {
             call_id: id.to_owned(),
             result: "r".to_owned(),
             success: true,
+            refused: false,
         }
     }
 

@@ -9,6 +9,7 @@ use bobbin_model::item::ExecutionStatus;
 use bobbin_model::{CommandStatus, Item, ItemBody, ItemStatus};
 
 use super::Call;
+use super::call::not_run;
 use super::turn::TurnRun;
 
 /// Result of a call that may have had its effect.
@@ -45,11 +46,9 @@ impl TurnRun {
                 continue;
             };
             if item.status != ItemStatus::Completed {
-                self.add_result(call_id, UNFINISHED.to_owned(), false, None)
-                    .await?;
+                self.add_result(call_id, not_run(UNFINISHED)).await?;
             } else if begun.started_calls.contains(call_id) {
-                self.add_result(call_id, INTERRUPTED.to_owned(), false, None)
-                    .await?;
+                self.add_result(call_id, not_run(INTERRUPTED)).await?;
             } else {
                 let call = Call {
                     id: call_id.to_owned(),

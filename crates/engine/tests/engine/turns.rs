@@ -131,6 +131,8 @@ async fn a_declined_command_does_not_run_and_the_model_is_told() {
         message(&turn)
     );
     assert!(!workspace.path().join("made").exists());
+    let refused = |item: &bobbin_model::Item| matches!(item.body, ItemBody::ToolResult { refused: true, .. });
+    assert!(turn.items.iter().any(refused));
     bench.hub.stop().await;
 }
 

@@ -318,6 +318,7 @@ fn of_items() -> Vec<(&'static str, Frame)> {
         call_id: "call_a1".into(),
         result: "ok".into(),
         success: true,
+        refused: false,
     };
     let error = ItemBody::Error {
         message: "Nobody answered.".into(),

@@ -66,6 +66,7 @@ async fn turn(writer: &mut Writer<'_>, said: &str, command: &str, gave: &str, an
             call_id: "c".into(),
             result: gave.into(),
             success: true,
+            refused: false,
         },
         ItemBody::AgentMessage { text: answer.into() },
     ];
