@@ -7,6 +7,7 @@
 //! | `stream N` | an agent message of N pieces `0 1 2 …` |
 //! | `ask COMMAND` | a shell call that needs approval; the effect is a line in [`ScriptEngine::effects`] |
 //! | `call COMMAND` | the same without approval |
+//! | `reach ADDRESS` | the same with an approval of something beyond this machine |
 //! | `deny COMMAND` | a call that a rule forbids: it is refused and does not run |
 //! | `plan TITLE` | a plan of one step |
 //! | `usage IN OUT` | tokens |
@@ -118,7 +119,9 @@ impl ScriptEngine {
                 prose(turn, ItemBody::AgentMessage { text: String::new() }, pieces).await
             }
             "deny" => deny(turn, n, rest).await,
-            "ask" | "call" => self.call(turn, n, rest, word == "ask").await,
+            "ask" => self.call(turn, n, rest, Some(ApprovalKind::Shell)).await,
+            "reach" => self.call(turn, n, rest, Some(ApprovalKind::RemoteResource)).await,
+            "call" => self.call(turn, n, rest, None).await,
             "plan" => {
                 let todo = Todo {
                     id: "one".to_owned(),
@@ -199,7 +202,7 @@ impl ScriptEngine {
         turn: &TurnContext,
         n: usize,
         command: &str,
-        ask: bool,
+        ask: Option<ApprovalKind>,
     ) -> Result<(), EngineFailure> {
         let call_id = format!("call_{n}");
         let begun = turn.begun();
@@ -231,9 +234,9 @@ impl ScriptEngine {
             })
             .await?;
         }
-        if ask {
+        if let Some(kind) = ask {
             let scope = Scope {
-                kind: ApprovalKind::Shell,
+                kind,
                 operation: command.to_owned(),
                 target: turn.environment().root.to_string_lossy().into_owned(),
             };

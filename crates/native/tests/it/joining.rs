@@ -204,6 +204,36 @@ async fn a_passer_by_is_not_asked() {
     }
 }
 
+/// 04 §3: of something beyond this machine nothing is remembered for ever, whatever a client answers.
+#[tokio::test]
+async fn always_is_not_offered_for_what_is_beyond_this_machine_and_counts_for_the_thread_only() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    client.start_turn(&id, "reach pigeon:7").await;
+    let asked = client.wait_for("item/approval/request").await;
+    assert_eq!(asked["params"]["approvalType"], "remoteResource");
+    assert_eq!(
+        asked["params"]["availableDecisions"],
+        json!(["accept", "acceptForSession", "decline", "cancel"])
+    );
+    client.reply(&asked, json!({ "decision": "acceptAlways" })).await;
+    client.wait_for("turn/completed").await;
+    client.start_turn(&id, "reach pigeon:7").await;
+    let seen = client.until("turn/completed").await;
+    assert!(!methods(&seen).contains(&"item/approval/request"));
+    let other = client.start_thread().await;
+    client.start_turn(&other, "reach pigeon:7").await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "decline" })).await;
+    client.wait_for("turn/completed").await;
+    assert_eq!(server.engine.effects(), ["pigeon:7", "pigeon:7"]);
+    // What is on this machine has all five, which is what an absent list means.
+    client.start_turn(&other, "ask make tea").await;
+    let asked = client.wait_for("item/approval/request").await;
+    assert_eq!(asked["params"]["availableDecisions"], json!(null));
+}
+
 /// 02 §5.6: a dialog that is on the screen can be answered after its client has turned to another Thread.
 #[tokio::test]
 async fn what_was_asked_before_unsubscribing_can_still_be_answered() {
