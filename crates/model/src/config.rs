@@ -35,6 +35,12 @@ pub struct ThreadConfig {
     /// Another root for the file tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_override: Option<String>,
+    /// Only these tools; an empty list is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_allow_list: Option<Vec<String>>,
+    /// Not these tools, whatever else says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_deny_list: Option<Vec<String>>,
     /// Everything else, kept.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
@@ -44,5 +50,36 @@ impl ThreadConfig {
     /// Returns the mode in force.
     pub fn mode(&self) -> Mode {
         self.mode.unwrap_or_default()
+    }
+
+    /// Whether a tool is one of those that this Thread may have.
+    pub fn offers(&self, tool: &str) -> bool {
+        let listed = |list: &[String]| list.iter().any(|name| name.trim().eq_ignore_ascii_case(tool));
+        let allowed = self.tool_allow_list.as_deref().unwrap_or_default();
+        let denied = self.tool_deny_list.as_deref().unwrap_or_default();
+        (allowed.is_empty() || listed(allowed)) && !listed(denied)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_filtered_by_both_lists() {
+        let table = [
+            ("{}", true),
+            (r#"{"toolAllowList":[]}"#, true),
+            (r#"{"toolAllowList":["readFile"," Shell "]}"#, true),
+            (r#"{"toolAllowList":["readFile"]}"#, false),
+            (r#"{"toolDenyList":["readFile"]}"#, true),
+            (r#"{"toolDenyList":["SHELL"]}"#, false),
+            (r#"{"toolAllowList":["shell"],"toolDenyList":["shell"]}"#, false),
+        ];
+        for (text, offered) in table {
+            let config: ThreadConfig = serde_json::from_str(text).unwrap();
+            assert_eq!(config.offers("shell"), offered, "{text}");
+            assert_eq!(serde_json::to_string(&config).unwrap(), text);
+        }
     }
 }

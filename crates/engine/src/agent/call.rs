@@ -64,7 +64,8 @@ impl TurnRun {
     fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
         let environment = self.turn.environment();
         let Some(tool) = self.tools.get(&call.tool) else {
-            let names: Vec<&str> = self.tools.names(environment.mode).collect();
+            let names = self.tools.names(environment.mode);
+            let names: Vec<&str> = names.filter(|name| environment.config.offers(name)).collect();
             return Err(Box::new(not_run(format!(
                 "there is no tool {:?}; there are {}",
                 call.tool,
@@ -74,6 +75,12 @@ impl TurnRun {
         if !is_allowed(tool.spec(), environment.mode) {
             return Err(Box::new(refused(format!(
                 "refused: {} can change things and is withheld in plan mode",
+                call.tool
+            ))));
+        }
+        if !environment.config.offers(&call.tool) {
+            return Err(Box::new(refused(format!(
+                "refused: this thread's configuration does not allow {}",
                 call.tool
             ))));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::engine::{EngineFailure, TurnContext, TurnGone};
-use bobbin_core::tool::{ChangedFile, ToolSpec};
+use bobbin_core::tool::{ChangedFile, ToolEnvironment, ToolSpec};
 use bobbin_model::{Item, ItemBody, ItemStatus, TokenUsage};
 use tokio::time::Instant;
 
@@ -47,7 +47,7 @@ impl TurnRun {
             .map(ToOwned::to_owned)
             .collect();
         Self {
-            specs: tools.specs(turn.environment().mode),
+            specs: offered(&tools, turn.environment()),
             changes: Changes::new(&turn.environment().root, begun.diff.as_ref()),
             model,
             tools,
@@ -190,6 +190,13 @@ impl TurnRun {
         self.shown_at = Some(Instant::now());
         self.turn.diff(self.changes.diff()).await
     }
+}
+
+/// Returns the tools that the mode and the Thread's own lists leave.
+fn offered(tools: &ToolSet, environment: &ToolEnvironment) -> Vec<ToolSpec> {
+    let mut specs = tools.specs(environment.mode);
+    specs.retain(|spec| environment.config.offers(spec.name));
+    specs
 }
 
 fn failure(error: ModelError) -> EngineFailure {

@@ -50,6 +50,20 @@ impl Bench {
         tools: ToolSet,
         mode: Mode,
     ) -> Self {
+        let config = ThreadConfig {
+            mode: Some(mode),
+            ..ThreadConfig::default()
+        };
+        Self::open_with(workspace, model, tools, config).await
+    }
+
+    /// Opens a Thread with a configuration.
+    pub(crate) async fn open_with(
+        workspace: &TestWorkspace,
+        model: Arc<dyn Model>,
+        tools: ToolSet,
+        config: ThreadConfig,
+    ) -> Self {
         let hub = workspace.open(Arc::new(AgentEngine::new(model, tools))).await;
         let (tx, rx) = oneshot::channel();
         let wish = NewThread {
@@ -58,10 +72,7 @@ impl Bench {
                 channel_name: "test".into(),
                 ..Identity::default()
             },
-            config: Some(ThreadConfig {
-                mode: Some(mode),
-                ..ThreadConfig::default()
-            }),
+            config: Some(config),
             history_mode: HistoryMode::Server,
             display_name: Some("test".into()),
         };
@@ -318,6 +329,7 @@ pub(crate) enum Script {
 pub(crate) struct Scripted {
     script: Mutex<VecDeque<Script>>,
     asked: Mutex<Vec<Vec<Message>>>,
+    offered: Mutex<Vec<String>>,
 }
 
 impl Scripted {
@@ -325,6 +337,7 @@ impl Scripted {
         Arc::new(Self {
             script: Mutex::new(script.into_iter().collect()),
             asked: Mutex::default(),
+            offered: Mutex::default(),
         })
     }
 }
@@ -333,6 +346,11 @@ impl Scripted {
     /// Returns the conversation of each request so far.
     pub(crate) fn asked(&self) -> Vec<Vec<Message>> {
         self.asked.lock().unwrap().clone()
+    }
+
+    /// Returns the tools that the last request offered.
+    pub(crate) fn offered(&self) -> Vec<String> {
+        self.offered.lock().unwrap().clone()
     }
 }
 
@@ -347,6 +365,8 @@ impl Model for Scripted {
         sink: &'a mut dyn ModelSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         self.asked.lock().unwrap().push(request.messages.to_vec());
+        let names = request.tools.iter().map(|tool| tool.name.to_owned());
+        *self.offered.lock().unwrap() = names.collect();
         let next = self
             .script
             .lock()

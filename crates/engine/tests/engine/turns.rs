@@ -190,6 +190,26 @@ async fn plan_mode_withholds_what_can_change_things() {
     bench.hub.stop().await;
 }
 
+/// 02 §2.4: a tool that the Thread's lists leave out is not offered, and not run when it is called all the same.
+#[tokio::test]
+async fn tools_that_the_thread_denies_are_neither_offered_nor_run() {
+    let workspace = TestWorkspace::default();
+    let write = call("1", "writeFile", &json!({ "path": "a.txt", "content": "x" }));
+    let model = Scripted::new([Script::Reply(write), say("sorry")]);
+    let config = bobbin_model::ThreadConfig {
+        tool_deny_list: Some(vec!["writeFile".to_owned()]),
+        ..Default::default()
+    };
+    let bench = Bench::open_with(&workspace, model.clone(), built_in(), config).await;
+    bench.run("go").await;
+    let turn = bench.last_turn().await;
+    assert!(results(&turn)[0].0.contains("does not allow writeFile"));
+    assert!(!workspace.path().join("a.txt").exists());
+    let offered = model.offered();
+    assert!(offered.contains(&"readFile".to_owned()) && !offered.contains(&"writeFile".to_owned()));
+    bench.hub.stop().await;
+}
+
 #[tokio::test]
 async fn the_diff_is_cumulative_and_follows_each_change() {
     let workspace = TestWorkspace::default();
