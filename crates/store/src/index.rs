@@ -8,10 +8,9 @@ use std::borrow::Cow;
 use bobbin_model::{Event, Item, ItemBody, ThreadId};
 use sqlx::{Connection, SqliteConnection};
 
-use crate::StoreError;
-use crate::row::EventRow;
 use crate::script::Script;
 use crate::write::StoredEvent;
+use crate::{StoreError, read};
 
 /// Text indexed in one step, in bytes: about 10 ms of work (measured at 1 MB a second).
 const STEP_BYTES: usize = 8 << 10;
@@ -45,24 +44,26 @@ pub(crate) async fn step(connection: &mut SqliteConnection) -> Result<bool, Stor
     let Some((thread, mark)) = pending else {
         return Ok(false);
     };
-    let rows: Vec<EventRow> = sqlx::query_as(
-        "SELECT seq, version, at, payload FROM event WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+    let new: Vec<(i64,)> = sqlx::query_as(
+        "SELECT seq FROM event WHERE thread_id = ? AND seq > ? \
+         AND kind IN ('itemCompleted', 'itemAdded', 'threadRenamed', 'threadStarted') ORDER BY seq LIMIT ?",
     )
     .bind(thread.clone())
     .bind(mark)
     .bind(STEP_EVENTS)
     .fetch_all(&mut *transaction)
     .await?;
-    let mut done = rows.len() < STEP_EVENTS as usize;
+    let mut done = new.len() < STEP_EVENTS as usize;
     let (mut last, mut bytes) = (mark, 0);
     let id = ThreadId::new(thread.as_str());
-    for row in rows {
+    for (seq,) in new {
         if bytes >= STEP_BYTES {
             done = false;
             break;
         }
-        last = row.seq;
-        match row.decode(&id) {
+        last = seq;
+        // One at a time: an event may be large.
+        match read::one_event(&mut transaction, &id, seq).await {
             Ok(stored) => bytes += index(&mut transaction, &thread, &stored).await?,
             // Whoever reads the Thread is told; here it is only not found.
             Err(error) => tracing::warn!(%error, "an event is left out of searches"),

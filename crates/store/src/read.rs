@@ -113,7 +113,11 @@ async fn add_approvals(connection: &mut SqliteConnection, id: &ThreadId, live: &
     Ok(())
 }
 
-async fn one_event(connection: &mut SqliteConnection, id: &ThreadId, seq: i64) -> Read<StoredEvent> {
+pub(crate) async fn one_event(
+    connection: &mut SqliteConnection,
+    id: &ThreadId,
+    seq: i64,
+) -> Read<StoredEvent> {
     let row: EventRow =
         sqlx::query_as("SELECT seq, version, at, payload FROM event WHERE thread_id = ? AND seq = ?")
             .bind(id.as_str().to_owned())

@@ -10,7 +10,7 @@ use crate::read::push_visible;
 use crate::{ListFilter, StoreError};
 
 /// Entries of the index that one answer looks at.
-const CANDIDATES: u32 = 5000;
+const CANDIDATES: u32 = 1000;
 /// Shortest word that the index knows, in characters.
 const SHORTEST: usize = 3;
 
