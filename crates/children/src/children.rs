@@ -47,15 +47,27 @@ struct Thread {
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) group: Group,
-    /// Standard output and standard error.
+    /// Standard output, and standard error too where the streams are one.
     pub(crate) output: pipe::Receiver,
-    /// Standard input and what is to be written there, unless the spec has none.
+    /// Standard error, where the streams are apart.
+    pub(crate) errors: Option<pipe::Receiver>,
+    /// Standard input and what is to be written there, unless the child has none.
     pub(crate) input: Option<(ChildStdin, Vec<u8>)>,
+}
+
+/// How a child's streams are laid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Streams {
+    /// Output and errors in one pipe, in the order they were written: a command.
+    Together,
+    /// A pipe for each, and one for the input that stays open: somebody to speak with.
+    Apart,
 }
 
 #[derive(Debug)]
 struct Request {
     spec: ProcessSpec,
+    streams: Streams,
     runtime: Handle,
     child_signals: Signal,
     answer: oneshot::Sender<Result<Started, ChildError>>,
@@ -85,12 +97,13 @@ impl Children {
     }
 
     /// Starts a process. A caller that goes away meanwhile leaves nothing running.
-    pub(crate) async fn start(&self, spec: ProcessSpec) -> Result<Started, ChildError> {
+    pub(crate) async fn start(&self, spec: ProcessSpec, streams: Streams) -> Result<Started, ChildError> {
         // Listening before the start, so that no exit is missed.
         let child_signals = signal(SignalKind::child()).map_err(ChildError::Watch)?;
         let (answer, started) = oneshot::channel();
         let request = Request {
             spec,
+            streams,
             runtime: Handle::current(),
             child_signals,
             answer,
@@ -115,13 +128,14 @@ impl Drop for Thread {
 fn serve(mut requests: mpsc::Receiver<Request>, guard: &Arc<Guard>) {
     while let Some(Request {
         spec,
+        streams,
         runtime,
         child_signals,
         answer,
     }) = requests.blocking_recv()
     {
         let entered = runtime.enter();
-        let started = spawn(spec, guard, child_signals);
+        let started = spawn(spec, streams, guard, child_signals);
         // An answer nobody waits for is dropped, and the group with it is killed.
         drop(answer.send(started));
         drop(entered);
@@ -129,14 +143,19 @@ fn serve(mut requests: mpsc::Receiver<Request>, guard: &Arc<Guard>) {
 }
 
 /// Starts `spec`, with a second try when the guard turns out to be dead.
-fn spawn(spec: ProcessSpec, guard: &Arc<Guard>, child_signals: Signal) -> Result<Started, ChildError> {
+fn spawn(
+    spec: ProcessSpec,
+    streams: Streams,
+    guard: &Arc<Guard>,
+    child_signals: Signal,
+) -> Result<Started, ChildError> {
     check_directory(&spec.cwd).map_err(|source| ChildError::WorkingDirectory {
         path: spec.cwd.clone(),
         source,
     })?;
     let serial = guard.next_serial();
     let announce = |socket| Announce { socket, serial };
-    let mut forked = fork(&spec, guard.socket()?.map(announce));
+    let mut forked = fork(&spec, streams, guard.socket()?.map(announce));
     if let Err(ForkError::Spawn(error)) = &forked
         && matches!(
             error.kind(),
@@ -144,21 +163,28 @@ fn spawn(spec: ProcessSpec, guard: &Arc<Guard>, child_signals: Signal) -> Result
         )
     {
         guard.replace();
-        forked = fork(&spec, guard.socket()?.map(announce));
+        forked = fork(&spec, streams, guard.socket()?.map(announce));
     }
     match forked {
         Ok(Forked {
             mut leader,
             id,
             output,
+            errors,
         }) => {
-            let input = match spec.input {
-                Input::Null => None,
-                Input::Bytes(bytes) => leader.stdin.take().map(|stdin| (stdin, bytes)),
+            let bytes = match spec.input {
+                Input::Null => Vec::new(),
+                Input::Bytes(bytes) => bytes,
             };
+            let input = leader.stdin.take().map(|stdin| (stdin, bytes));
             tracing::debug!(group = %id, program = %spec.program.display(), "child started");
             let group = Group::new(leader, id, serial, Arc::clone(guard), child_signals);
-            Ok(Started { group, output, input })
+            Ok(Started {
+                group,
+                output,
+                errors,
+                input,
+            })
         }
         Err(error) => {
             // It may have announced itself before it failed.
@@ -187,6 +213,7 @@ struct Forked {
     leader: tokio::process::Child,
     id: Pid,
     output: pipe::Receiver,
+    errors: Option<pipe::Receiver>,
 }
 
 enum ForkError {
@@ -195,10 +222,16 @@ enum ForkError {
 }
 
 /// Forks and executes once.
-fn fork(spec: &ProcessSpec, announce: Option<Announce>) -> Result<Forked, ForkError> {
+fn fork(spec: &ProcessSpec, streams: Streams, announce: Option<Announce>) -> Result<Forked, ForkError> {
+    let (output, writer) = pipe_to_read()?;
     // One pipe for both streams: the order of arrival is the order in which it was written.
-    let (reader, writer) = io::pipe().map_err(ForkError::Pipe)?;
-    let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(ForkError::Pipe)?;
+    let (errors, error_writer) = match streams {
+        Streams::Together => (None, writer.try_clone().map_err(ForkError::Pipe)?),
+        Streams::Apart => {
+            let (errors, error_writer) = pipe_to_read()?;
+            (Some(errors), error_writer)
+        }
+    };
     #[expect(
         clippy::disallowed_methods,
         reason = "this crate is the one that starts processes"
@@ -209,14 +242,14 @@ fn fork(spec: &ProcessSpec, announce: Option<Announce>) -> Result<Forked, ForkEr
         .current_dir(&spec.cwd)
         .env_clear()
         .envs(spec.env.iter())
-        .stdin(match spec.input {
-            Input::Null => Stdio::null(),
-            Input::Bytes(_) => Stdio::piped(),
+        .stdin(match (streams, &spec.input) {
+            (Streams::Together, Input::Null) => Stdio::null(),
+            (Streams::Together, Input::Bytes(_)) | (Streams::Apart, _) => Stdio::piped(),
         })
-        .stdout(writer.try_clone().map_err(ForkError::Pipe)?)
-        .stderr(writer);
+        .stdout(writer)
+        .stderr(error_writer);
     lead_a_group(&mut command, announce);
-    // The command holds our copies of the writing end: dropped here, or the output would never end.
+    // The command holds our copies of the writing ends: dropped here, or the output would never end.
     let leader = tokio::process::Command::from(command)
         .spawn()
         .map_err(ForkError::Spawn)?;
@@ -229,5 +262,13 @@ fn fork(spec: &ProcessSpec, announce: Option<Announce>) -> Result<Forked, ForkEr
         leader,
         id: Pid::from_raw(id),
         output,
+        errors,
     })
+}
+
+/// Returns a pipe that we read and a child writes.
+fn pipe_to_read() -> Result<(pipe::Receiver, io::PipeWriter), ForkError> {
+    let (reader, writer) = io::pipe().map_err(ForkError::Pipe)?;
+    let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(ForkError::Pipe)?;
+    Ok((reader, writer))
 }

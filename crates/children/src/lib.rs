@@ -19,6 +19,7 @@
 
 mod capture;
 mod children;
+mod companion;
 mod environment;
 mod error;
 mod fork;
@@ -32,6 +33,7 @@ mod utf8;
 
 pub use capture::Captured;
 pub use children::Children;
+pub use companion::{Companion, Pipes};
 pub use environment::Environment;
 pub use error::ChildError;
 pub use guard::{GuardProgram, guard_main};

@@ -10,7 +10,7 @@ use tokio::process::ChildStdin;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::children::Started;
+use crate::children::{Started, Streams};
 use crate::group::Group;
 use crate::output::Output;
 use crate::{Captured, ChildError, Children, Exit, Limits, Outcome, OutputSink, ProcessSpec};
@@ -23,7 +23,7 @@ const QUIET: Duration = Duration::from_millis(200);
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// The longest wait for a killed leader: only one stuck in the kernel takes longer.
-const REAP: Duration = Duration::from_secs(2);
+pub(crate) const REAP: Duration = Duration::from_secs(2);
 
 impl Children {
     /// Runs a command until it ends, or until it is ended by `limits` or `cancel`.
@@ -59,7 +59,8 @@ impl Children {
             mut group,
             output,
             input,
-        } = self.start(spec).await?;
+            ..
+        } = self.start(spec, Streams::Together).await?;
         let mut output = Output::new(output, sink, limits.captured_bytes);
         let mut time_out = pin!(sleep(limits.wall_clock));
 
@@ -170,7 +171,7 @@ async fn feed(input: Option<(ChildStdin, Vec<u8>)>) {
 }
 
 /// Returns how a leader ended that we did not end.
-fn exit_of(status: ExitStatus) -> Exit {
+pub(crate) fn exit_of(status: ExitStatus) -> Exit {
     match (status.code(), status.signal()) {
         (Some(code), _) => Exit::Exited(code),
         (None, signal) => Exit::Signaled(signal.unwrap_or_default()),
