@@ -19,7 +19,9 @@ use tokio_util::task::TaskTracker;
 use crate::engine::Engine;
 use crate::handle::{Reply, Shared, Snapshot};
 use crate::owner::{Owner, weight_of_turn};
-use crate::{Clock, Command, CoreError, Frame, Ids, Log, Once, Settings, ThreadHandle};
+use crate::{
+    Clock, Command, CoreError, Frame, FrameBody, Ids, Log, Notice, Once, Settings, ThreadHandle, View,
+};
 
 type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 
@@ -112,6 +114,14 @@ impl Hub {
     /// Returns the log of what concerns every client; its numbers live as long as the process.
     pub fn everyone(&self) -> &Arc<Log<Arc<Frame>>> {
         &self.everyone
+    }
+
+    /// Tells every client something that belongs to no Thread.
+    pub fn announce(&self, notice: Notice) {
+        let (none, body) = (ThreadId::new(""), FrameBody::Notice(notice));
+        let frame = Arc::new(Frame::new(none, Seq(0), self.clock.now(), body, View::None, 0));
+        self.everyone.append(|_| frame);
+        self.everyone.show(self.everyone.appended());
     }
 
     /// Takes up every Turn that was open when the last process ended. Returns how many.

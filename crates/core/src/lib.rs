@@ -14,6 +14,8 @@ mod owner;
 mod replay;
 mod settings;
 pub mod tool;
+pub mod tool_name;
+pub mod tool_server;
 
 pub use bobbin_eventlog::{
     ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Part, Read, View, Waker, WireMessage, join,

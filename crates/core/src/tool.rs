@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
     /// Function name, `[A-Za-z_][A-Za-z0-9_-]*`, at most 64 characters.
-    pub name: &'static str,
+    pub name: Arc<str>,
     /// What it does and when to use it, for the model.
-    pub description: &'static str,
+    pub description: Arc<str>,
     /// JSON Schema of the arguments, an object.
     pub input_schema: Json,
     /// Whether it can change anything: withheld in plan mode.
@@ -156,6 +156,17 @@ pub trait Tool: Send + Sync + 'static {
         arguments: &Json,
         environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal>;
+}
+
+/// Tools that come and go while the server runs: those of other programs.
+pub trait ToolSource: Send + Sync + 'static {
+    /// Returns the tools there are now. Asked before each request to a model, so it is cheap, never waits, and
+    /// bounds how many there are.
+    fn tools(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// Returns once what is just starting has started or failed, or has had its time: the source bounds this
+    /// wait, with which every Turn begins.
+    fn settled(&self) -> BoxFuture<'_, ()>;
 }
 
 /// A call that may be run once.

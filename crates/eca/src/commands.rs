@@ -66,7 +66,7 @@ pub(crate) fn run(name: &str, client: &Client, session_tokens: u64) -> String {
             offer
                 .tools
                 .iter()
-                .map(|tool| tool.name)
+                .map(|tool| &*tool.name)
                 .collect::<Vec<_>>()
                 .join(", "),
             client.offer.hub.stats().live_threads,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use bobbin_model::{Delta, Event, Runtime, Seq, ThreadId, ThreadState, Turn, UnixMillis};
+use bobbin_model::{Delta, Event, Runtime, Seq, ThreadId, ThreadState, ToolServer, Turn, UnixMillis};
 use bytes::Bytes;
 
 /// How many encodings of a frame are kept: four of the native dialect, the rest for other dialects.
@@ -27,6 +27,15 @@ pub enum Notice {
     RuntimeChanged(Runtime),
     /// One reader has been given everything up to here that it had missed. Made for that reader, never logged.
     Synced,
+    /// A tool server is as it says here. Belongs to no Thread.
+    ToolServer(Arc<ToolServer>),
+    /// The configuration was changed. Belongs to no Thread.
+    ConfigChanged {
+        /// The method that changed it.
+        source: &'static str,
+        /// The parts that are different now.
+        regions: &'static [&'static str],
+    },
 }
 
 /// What a frame says.
@@ -79,7 +88,7 @@ impl Part {
 /// One numbered entry of a Thread's log. Shared by everybody who reads it.
 #[derive(Debug)]
 pub struct Frame {
-    /// The Thread.
+    /// The Thread; blank for notices that belong to none.
     pub thread: ThreadId,
     /// Its number in that Thread.
     pub seq: Seq,
@@ -170,7 +179,9 @@ impl Frame {
     pub fn concerns_everyone(&self) -> bool {
         match &self.body {
             FrameBody::Recorded(event) => event.concerns_everyone(),
-            FrameBody::Notice(Notice::RuntimeChanged(_)) => true,
+            FrameBody::Notice(
+                Notice::RuntimeChanged(_) | Notice::ToolServer(_) | Notice::ConfigChanged { .. },
+            ) => true,
             FrameBody::Delta(_) | FrameBody::Notice(Notice::Synced) => false,
         }
     }

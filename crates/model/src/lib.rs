@@ -18,6 +18,7 @@ pub mod plan;
 pub mod refusal;
 pub mod state;
 pub mod thread;
+pub mod tool_server;
 pub mod turn;
 
 pub use approval::{Approval, ApprovalKind, ApprovalPolicy, DecidedBy, Decision, Scope};
@@ -31,4 +32,5 @@ pub use plan::{Plan, Todo};
 pub use refusal::Refusal;
 pub use state::{LiveTurn, ThreadState};
 pub use thread::{ContextUsage, HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus};
+pub use tool_server::{OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
 pub use turn::{FileChange, Outcome, TokenUsage, Turn, TurnDiff, TurnFeatures, TurnStatus};

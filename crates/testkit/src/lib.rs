@@ -4,6 +4,8 @@
 mod client;
 mod clock;
 mod engine;
+#[cfg(feature = "mcp-server")]
+pub mod tea_server;
 mod workspace;
 
 pub use client::{Client, Link};

@@ -108,8 +108,8 @@ impl<'a> NativeServer<'a> {
     /// Returns our tools as a mode leaves them: what it withholds is disabled.
     pub(crate) fn new(tools: &'a [ToolSpec], mode: Mode) -> Self {
         let tool = |spec: &'a ToolSpec| ServerTool {
-            name: spec.name,
-            description: spec.description,
+            name: &spec.name,
+            description: &spec.description,
             parameters: &spec.input_schema,
             disabled: mode == Mode::Plan && spec.effect == Effect::Writes,
         };

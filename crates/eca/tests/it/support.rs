@@ -27,9 +27,9 @@ struct Opened(Arc<Hub>, Tenure);
 
 impl Host for Opened {
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
-        let tool = |name, effect| ToolSpec {
-            name,
-            description: "A tool.",
+        let tool = |name: &str, effect| ToolSpec {
+            name: Arc::from(name),
+            description: "A tool.".into(),
             input_schema: Json::of(&json!({ "type": "object" })).unwrap(),
             effect,
         };

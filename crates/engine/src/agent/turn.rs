@@ -23,11 +23,13 @@ const DIFF_INTERVAL: Duration = Duration::from_millis(100);
 /// One run of one Turn.
 pub(super) struct TurnRun {
     pub(super) model: Arc<dyn Model>,
+    /// The tools of the agent, sources included.
+    all_tools: ToolSet,
+    /// Those there were when the model was last asked: its calls are made with them in mind.
     pub(super) tools: ToolSet,
     pub(super) turn: TurnContext,
     /// The conversation, this Turn's part at the end.
     pub(super) messages: Vec<Message>,
-    specs: Vec<ToolSpec>,
     call_ids: HashSet<String>,
     rounds: usize,
     changes: Changes,
@@ -47,10 +49,10 @@ impl TurnRun {
             .map(ToOwned::to_owned)
             .collect();
         Self {
-            specs: offered(&tools, turn.environment()),
             changes: Changes::new(&turn.environment().root, begun.diff.as_ref()),
             model,
-            tools,
+            tools: ToolSet::default(),
+            all_tools: tools,
             call_ids,
             messages: Vec::new(),
             rounds: 0,
@@ -72,6 +74,13 @@ impl TurnRun {
             return Ok(());
         }
         self.read_conversation().await?;
+        let turn = self.turn.clone();
+        tokio::select! {
+            biased;
+            () = turn.cancelled().cancelled() => return Err(TurnGone.into()),
+            () = self.all_tools.settled() => {}
+        }
+        self.tools = self.all_tools.now();
         self.settle_after_restart().await?;
         if self.rounds > 0 {
             self.take_guidance().await?;
@@ -129,12 +138,14 @@ impl TurnRun {
     /// Asks the model once; returns the calls it made.
     async fn ask_model(&mut self) -> Result<Vec<Call>, EngineFailure> {
         let turn = self.turn.clone();
+        self.tools = self.all_tools.now();
+        let specs = offered(&self.tools, turn.environment());
         let mut listener = Listener::new(&turn, &mut self.call_ids);
         let request = ModelRequest {
             turn: turn.turn(),
             mode: turn.environment().mode,
             messages: &self.messages,
-            tools: &self.specs,
+            tools: &specs,
         };
         let reply = tokio::select! {
             biased;
@@ -195,7 +206,7 @@ impl TurnRun {
 /// Returns the tools that the mode and the Thread's own lists leave.
 fn offered(tools: &ToolSet, environment: &ToolEnvironment) -> Vec<ToolSpec> {
     let mut specs = tools.specs(environment.mode);
-    specs.retain(|spec| environment.config.offers(spec.name));
+    specs.retain(|spec| environment.config.offers(&spec.name));
     specs
 }
 

@@ -23,8 +23,8 @@ pub(super) fn spec(
     // A `Value` always serializes; `null` would only mean "no schema".
     let input_schema = Json::of(&schema).unwrap_or_else(|_| Json::from_raw(RawValue::NULL.to_owned()));
     ToolSpec {
-        name,
-        description,
+        name: name.into(),
+        description: description.into(),
         input_schema,
         effect,
     }

@@ -1,12 +1,13 @@
-//! The tools an agent has, by name.
+//! The tools an agent has, by name: those that are always there, and sources of others that come and go.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_core::tool::{Effect, Tool, ToolSpec};
+use bobbin_core::tool::{Effect, Tool, ToolSource, ToolSpec};
 use bobbin_model::Mode;
+use futures_util::future::join_all;
 
 use super::blocking::FileWork;
 use super::create_plan::CreatePlan;
@@ -17,17 +18,19 @@ use super::search::Search;
 use super::shell::ShellTool;
 use super::write_file::WriteFile;
 
-/// The tools an agent has. Cheap to clone; never changes.
+/// The tools an agent has. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct ToolSet {
-    tools: Arc<BTreeMap<&'static str, Arc<dyn Tool>>>,
+    tools: Arc<BTreeMap<Arc<str>, Arc<dyn Tool>>>,
+    sources: Arc<[Arc<dyn ToolSource>]>,
 }
 
 impl ToolSet {
     /// Returns a set of these tools; of two with one name the later stays.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         Self {
-            tools: Arc::new(tools.into_iter().map(|tool| (tool.spec().name, tool)).collect()),
+            tools: Arc::new(by_name(tools)),
+            sources: Arc::default(),
         }
     }
 
@@ -46,19 +49,50 @@ impl ToolSet {
         ])
     }
 
-    /// Returns a tool.
+    /// Adds a source. Of two tools with one name, the one that is always there stays, then that of the earlier
+    /// source.
+    #[must_use]
+    pub fn with_source(self, source: Arc<dyn ToolSource>) -> Self {
+        let sources = self.sources.iter().cloned().chain([source]).collect();
+        Self { sources, ..self }
+    }
+
+    /// Returns the set of the tools there are now; it never changes.
+    #[must_use]
+    pub fn now(&self) -> Self {
+        if self.sources.is_empty() {
+            return self.clone();
+        }
+        let hosted = self.sources.iter().rev().flat_map(|source| source.tools());
+        let mut tools = by_name(hosted);
+        tools.extend(self.tools.iter().map(|(name, tool)| (name.clone(), tool.clone())));
+        Self {
+            tools: Arc::new(tools),
+            sources: Arc::default(),
+        }
+    }
+
+    /// Returns once no source is just starting; see [`ToolSource::settled`].
+    pub async fn settled(&self) {
+        if !self.sources.is_empty() {
+            join_all(self.sources.iter().map(|source| source.settled())).await;
+        }
+    }
+
+    /// Returns a tool that is always there, or one of a set as of [`ToolSet::now`].
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name)
     }
 
-    /// Returns what a model is told of the tools that a mode leaves it, in order of their names.
+    /// Returns what a model is told of the tools that a mode leaves it, in order of their names. Those of
+    /// sources are there in a set as of [`ToolSet::now`].
     pub fn specs(&self, mode: Mode) -> Vec<ToolSpec> {
         self.left_by(mode).cloned().collect()
     }
 
     /// Returns the names of the tools that a mode leaves.
-    pub(crate) fn names(&self, mode: Mode) -> impl Iterator<Item = &'static str> {
-        self.left_by(mode).map(|spec| spec.name)
+    pub(crate) fn names(&self, mode: Mode) -> impl Iterator<Item = &str> {
+        self.left_by(mode).map(|spec| &*spec.name)
     }
 
     fn left_by(&self, mode: Mode) -> impl Iterator<Item = &ToolSpec> {
@@ -67,6 +101,11 @@ impl ToolSet {
             .map(|tool| tool.spec())
             .filter(move |spec| is_allowed(spec, mode))
     }
+}
+
+fn by_name(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> BTreeMap<Arc<str>, Arc<dyn Tool>> {
+    let named = tools.into_iter().map(|tool| (tool.spec().name.clone(), tool));
+    named.collect()
 }
 
 /// Whether a mode leaves a tool to the model.

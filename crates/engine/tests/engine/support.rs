@@ -436,8 +436,8 @@ impl Stuck {
     pub(crate) fn new() -> Self {
         let input_schema = Json::of(&serde_json::json!({ "type": "object" })).unwrap();
         let spec = ToolSpec {
-            name: "stuck",
-            description: "",
+            name: "stuck".into(),
+            description: "".into(),
             input_schema,
             effect: Effect::Writes,
         };

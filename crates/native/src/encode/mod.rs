@@ -75,6 +75,7 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             let params = wire::ThreadSyncedNotification { thread_id, seq };
             message(method::THREAD_SYNCED, &params)
         })),
+        FrameBody::Notice(Notice::ToolServer(_) | Notice::ConfigChanged { .. }) => {}
         FrameBody::Recorded(event) => match &**event {
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }

@@ -1,0 +1,126 @@
+//! The names under which tools of MCP servers are offered, and back from such a name to whose it is. Pure.
+//!
+//! `mcp__SERVER__TOOL`. No built-in tool begins like that, and two servers' tools differ by their server, so that
+//! names of different tools differ. Where a part has characters that models do not take, holds the separator, or
+//! is too long, the name is altered; it ends with a hash of what it stands for then, so that two altered names
+//! differ too.
+
+/// What every such name begins with.
+const PREFIX: &str = "mcp__";
+/// What stands between the parts.
+const SEPARATOR: &str = "__";
+/// Longest name that every model's wire takes.
+const MAX_NAME: usize = 64;
+/// Longest server part of a name that is altered.
+const MAX_SERVER: usize = 20;
+/// A hash with the sign in front of it.
+const HASH: usize = 9;
+
+/// Returns the name under which a server's tool is offered.
+pub fn of_server(server: &str, tool: &str) -> String {
+    let plain = format!("{PREFIX}{server}{SEPARATOR}{tool}");
+    if plain.len() <= MAX_NAME && is_server_part(server) && is_tool_part(tool) {
+        return plain;
+    }
+    let mut part = cleaned(server, MAX_SERVER);
+    if part.is_empty() {
+        part.push('x');
+    }
+    let room = MAX_NAME - PREFIX.len() - part.len() - SEPARATOR.len() - HASH;
+    let mut tool_part = cleaned(tool, room);
+    if tool_part.is_empty() {
+        tool_part.push('x');
+    }
+    let hash = hash(server, tool);
+    format!("{PREFIX}{part}{SEPARATOR}{tool_part}_{hash:08x}")
+}
+
+/// Returns the server and the tool of a name that [`of_server`] made: the parts as they stand in it.
+pub fn parts(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix(PREFIX)?
+        .split_once(SEPARATOR)
+        .filter(|(server, tool)| !server.is_empty() && !tool.is_empty())
+}
+
+fn is_server_part(part: &str) -> bool {
+    // The first separator of a name must be the one between its parts.
+    is_tool_part(part) && !part.contains(SEPARATOR) && !part.starts_with('_') && !part.ends_with('_')
+}
+
+fn is_tool_part(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(is_taken) && !part.starts_with('_')
+}
+
+fn is_taken(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+/// Returns a part with single underscores for whatever models do not take, and for underscores in a row.
+fn cleaned(part: &str, max: usize) -> String {
+    let mut out = String::new();
+    for char in part.chars() {
+        let taken = char.is_ascii_alphanumeric() || char == '-';
+        match (taken, out.ends_with('_')) {
+            (true, _) => out.push(char),
+            (false, false) => out.push('_'),
+            (false, true) => {}
+        }
+        if out.len() == max {
+            break;
+        }
+    }
+    out.trim_matches('_').to_owned()
+}
+
+/// FNV-1a, 32 bits: spread is all that is asked of it.
+fn hash(server: &str, tool: &str) -> u32 {
+    let bytes = server.bytes().chain([0]).chain(tool.bytes());
+    bytes.fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_names_stay_as_they_are_and_come_apart_again() {
+        for (server, tool) in [("pantry", "steep"), ("a-1_b", "get__all"), ("x", "trailing_")] {
+            let name = of_server(server, tool);
+            assert_eq!(name, format!("mcp__{server}__{tool}"));
+            assert_eq!(parts(&name), Some((server, tool)));
+        }
+    }
+
+    #[test]
+    fn others_are_altered_and_say_what_they_stand_for() {
+        let long = "t".repeat(100);
+        let names = [
+            of_server("my server", "steep"),
+            of_server("my.server", "steep"),
+            of_server("my_server_", "steep"),
+            of_server("my__server", "steep"),
+            of_server("my_server", "st\u{e9}ep"),
+            of_server("my_server", "_steep"),
+            of_server("my_server", ""),
+            of_server("\u{8336}", "\u{8336}"),
+            of_server("my_server", &long),
+            of_server(&long, &long),
+        ];
+        for name in &names {
+            assert!(name.len() <= MAX_NAME && name.bytes().all(is_taken), "{name}");
+            let (server, tool) = parts(name).unwrap();
+            assert!(is_server_part(server) && is_tool_part(tool), "{name}");
+        }
+        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len());
+    }
+
+    #[test]
+    fn names_of_others_have_no_parts() {
+        for name in ["shell", "mcp__", "mcp__a", "mcp__a__", "mcp____a", "Mcp__a__b"] {
+            assert_eq!(parts(name), None, "{name}");
+        }
+    }
+}

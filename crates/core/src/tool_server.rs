@@ -1,0 +1,134 @@
+//! Tool servers as clients manage them: the seam between the dialects and whoever runs such servers.
+//!
+//! What a server is at a moment, for people to see, is a [`ToolServer`]; every change of it is told to everyone
+//! through [`Hub::announce`](crate::Hub::announce). What it takes to start one is a [`ToolServerConfig`]; it holds
+//! secrets, which [`Secrets`] keeps out of logs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_model::{ServerOrigin, ToolServer};
+use futures_util::future::BoxFuture;
+
+/// A tool server's configuration (AppServer protocol 05 §8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolServerConfig {
+    /// Its name; compared without case.
+    pub name: String,
+    /// Whether it may run.
+    pub enabled: bool,
+    /// How to reach it.
+    pub access: ServerAccess,
+    /// How long it may take to start.
+    pub start_timeout: Option<Duration>,
+    /// How long a call may take.
+    pub call_timeout: Option<Duration>,
+}
+
+/// How to reach a tool server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerAccess {
+    /// Start it and speak with it on its standard streams.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables that are set for it.
+        env: Secrets,
+        /// Names of variables that it gets from our own environment.
+        env_vars: Vec<String>,
+        /// Where it starts; the workspace when left out.
+        cwd: Option<String>,
+    },
+    /// Speak with it over streamable HTTP.
+    Http {
+        /// Its address.
+        url: String,
+        /// Name of the variable with the bearer token.
+        bearer_token_env_var: Option<String>,
+        /// Headers of every request.
+        headers: Secrets,
+        /// Headers whose values stand in variables: header to variable name.
+        env_headers: BTreeMap<String, String>,
+    },
+}
+
+/// Named values that do not belong in a log.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Secrets(pub BTreeMap<String, String>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// A configuration and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfiguredServer {
+    /// The configuration.
+    pub config: ToolServerConfig,
+    /// Whose it is.
+    pub origin: ServerOrigin,
+    /// Whether clients may not change it.
+    pub read_only: bool,
+}
+
+/// Why something could not be done with a tool server. The texts are for the user and carry no secrets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolServerError {
+    /// No server has this name.
+    #[error("there is no tool server {0:?}")]
+    NotFound(String),
+    /// The configuration cannot be used.
+    #[error("{0}")]
+    Invalid(String),
+    /// The name is taken by a server that may not be changed.
+    #[error("{0}")]
+    NameConflict(String),
+    /// The server may not be changed here.
+    #[error("the tool server {0:?} stands in the user's own configuration; change it there")]
+    ReadOnly(String),
+    /// The configuration could not be written; nothing has changed.
+    #[error("{0}")]
+    Unwritable(String),
+}
+
+/// Whoever runs the workspace's tool servers.
+pub trait ToolServers: Send + Sync + 'static {
+    /// Returns how they are, by name.
+    fn servers(&self) -> Vec<Arc<ToolServer>>;
+
+    /// Returns their configurations, by name.
+    fn configured(&self) -> Vec<ConfiguredServer>;
+
+    /// Starts one that does not run, because a person asked for it.
+    ///
+    /// # Errors
+    /// [`ToolServerError::NotFound`], [`ToolServerError::Invalid`].
+    fn start(&self, name: &str) -> Result<(), ToolServerError>;
+
+    /// Stops one, with everything that it started.
+    ///
+    /// # Errors
+    /// [`ToolServerError::NotFound`].
+    fn stop(&self, name: &str) -> Result<(), ToolServerError>;
+
+    /// Adds a server to the workspace's configuration, or replaces it there, because a person asked for it. It
+    /// is started in the background.
+    fn upsert(&self, config: ToolServerConfig) -> BoxFuture<'_, Result<ConfiguredServer, ToolServerError>>;
+
+    /// Removes a server from the workspace's configuration and stops it.
+    fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), ToolServerError>>;
+
+    /// Starts a server, counts its tools and ends it again. The outer error says that it was not even tried;
+    /// the inner one is a sentence for the user.
+    fn test(&self, config: ToolServerConfig)
+    -> BoxFuture<'_, Result<Result<usize, String>, ToolServerError>>;
+
+    /// Ends them all, for good.
+    fn end(&self) -> BoxFuture<'_, ()>;
+}

@@ -1,0 +1,135 @@
+//! A call's result as text for the model. Pure.
+//!
+//! Bounded by [`MAX_TEXT`]: a longer text loses its middle. What a model cannot read here (pictures, sounds, files)
+//! is named with its kind and size.
+
+use bobbin_core::tool::ToolOutput;
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+use crate::text::{head, head_and_tail};
+
+/// Most bytes of a result given to the model (guess: twice what the reading tools give).
+const MAX_TEXT: usize = 128 << 10;
+/// Longest name, kind or address shown.
+const MAX_WORD: usize = 200;
+
+/// Returns what a call gave.
+pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
+    let mut parts: Vec<String> = result.content.iter().map(part).collect();
+    parts.retain(|part| !part.is_empty());
+    // Servers repeat a structured result as text; where they do not, it is all there is.
+    if parts.is_empty()
+        && let Some(value) = &result.structured_content
+    {
+        parts.push(value.to_string());
+    }
+    let success = result.is_error != Some(true);
+    if parts.is_empty() {
+        parts.push(
+            if success {
+                "done; nothing was said"
+            } else {
+                "the tool failed without saying why"
+            }
+            .to_owned(),
+        );
+    }
+    ToolOutput {
+        text: head_and_tail(parts.join("\n"), MAX_TEXT),
+        success,
+        ..ToolOutput::default()
+    }
+}
+
+fn part(block: &ContentBlock) -> String {
+    let unread = |what: &str, kind: &str, base64: &str| {
+        format!(
+            "[{what}, {}, {} bytes: not shown]",
+            head(kind, MAX_WORD),
+            base64.len() / 4 * 3
+        )
+    };
+    match block {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => unread("image", &image.mime_type, &image.data),
+        ContentBlock::Audio(audio) => unread("audio", &audio.mime_type, &audio.data),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                format!("[{}]\n{text}", head(uri, MAX_WORD))
+            }
+            ResourceContents::BlobResourceContents {
+                uri, blob, mime_type, ..
+            } => {
+                let kind = mime_type.as_deref().unwrap_or("unknown kind");
+                unread(&head(uri, MAX_WORD), kind, blob)
+            }
+            _ => "[a resource of an unknown kind: not shown]".to_owned(),
+        },
+        ContentBlock::ResourceLink(link) => {
+            format!(
+                "[resource {}: {}]",
+                head(&link.name, MAX_WORD),
+                head(&link.uri, MAX_WORD)
+            )
+        }
+        _ => "[content of an unknown kind: not shown]".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text_of(result: serde_json::Value) -> (String, bool) {
+        let result: CallToolResult = serde_json::from_value(result).unwrap();
+        let output = output(&result);
+        (output.text, output.success)
+    }
+
+    #[test]
+    fn every_kind_of_content_becomes_text() {
+        let content = json!([
+            { "type": "text", "text": "one" },
+            { "type": "image", "data": "AAAAAAAA", "mimeType": "image/png" },
+            { "type": "audio", "data": "AAAA", "mimeType": "audio/wav" },
+            { "type": "resource", "resource": { "uri": "tea:1", "text": "two" } },
+            { "type": "resource", "resource": { "uri": "tea:2", "blob": "AAAA", "mimeType": "a/b" } },
+            { "type": "resource_link", "uri": "tea:3", "name": "leaf" },
+        ]);
+        let (text, success) = text_of(json!({ "content": content }));
+        assert!(success);
+        let lines = [
+            "one",
+            "[image, image/png, 6 bytes: not shown]",
+            "[audio, audio/wav, 3 bytes: not shown]",
+            "[tea:1]",
+            "two",
+            "[tea:2, a/b, 3 bytes: not shown]",
+            "[resource leaf: tea:3]",
+        ];
+        assert_eq!(text, lines.join("\n"));
+    }
+
+    #[test]
+    fn structured_results_errors_and_silence_are_told() {
+        assert_eq!(
+            text_of(json!({ "content": [], "structuredContent": { "hot": true } })),
+            ("{\"hot\":true}".to_owned(), true)
+        );
+        assert_eq!(
+            text_of(json!({ "content": [{ "type": "text", "text": "cold" }], "isError": true })),
+            ("cold".to_owned(), false)
+        );
+        assert!(!text_of(json!({ "content": [], "isError": true })).1);
+        assert!(text_of(json!({ "content": [] })).1);
+    }
+
+    #[test]
+    fn a_result_of_any_size_is_cut() {
+        let long = "x".repeat(MAX_TEXT * 2);
+        let (text, _) = text_of(json!({ "content": [{ "type": "text", "text": long }] }));
+        assert!(text.len() < MAX_TEXT + 100 && text.contains("bytes left out"));
+    }
+}

@@ -1,0 +1,232 @@
+//! Starting a server and getting to know it: a child, the MCP handshake, its list of tools.
+//!
+//! Owns what it has made until the whole succeeds; dropped before that, nothing is left. Knows nothing of retries.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_children::{ChildError, Children, Companion, Pipes, ProcessSpec};
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceExt as _};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{ClientHandler, RoleClient};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::listing::{self, Listed};
+use crate::logged::LastLine;
+use crate::text::told;
+use crate::{Launch, ServerSpec};
+
+/// Largest message a server may send; larger ones are dropped (what `rmcp` takes over HTTP too).
+const MAX_MESSAGE: usize = 16 << 20;
+/// How long a server may take to end by itself, and again once it is asked to.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long a connection may take to close.
+pub(crate) const CLOSE: Duration = Duration::from_secs(1);
+/// How long what a server wrote last may take to be read.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// Longest sentence about what went wrong.
+const MAX_PROBLEM: usize = 500;
+
+/// A server that can be called.
+pub(crate) struct Connection {
+    pub(crate) service: RunningService<RoleClient, Ear>,
+    pub(crate) tools: Vec<Listed>,
+    pub(crate) child: Child,
+}
+
+/// The process of a server.
+pub(crate) struct Child {
+    companion: Companion,
+    said: LastLine,
+    reading: AbortOnDropHandle<()>,
+}
+
+/// Why a server could not be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// A sentence for the user.
+    pub(crate) problem: String,
+    /// Whether trying again is no use.
+    pub(crate) lasting: bool,
+}
+
+/// What we hear of a server unasked.
+#[derive(Debug, Clone)]
+pub(crate) struct Ear {
+    /// Rung when its tools have changed.
+    pub(crate) changed: Arc<Notify>,
+}
+
+impl ClientHandler for Ear {
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let this = Implementation::new("bobbin", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), this)
+    }
+}
+
+/// Starts a server.
+pub(crate) async fn connect(spec: &ServerSpec, children: &Children) -> Result<Connection, Failure> {
+    let process = match &spec.launch {
+        Launch::Child(process) => (**process).clone(),
+        Launch::Disabled => return Err(lasting("it is disabled".to_owned())),
+        Launch::Withheld(why) => return Err(lasting(why.clone())),
+    };
+    let program = process.program.to_string_lossy().into_owned();
+    let started = timeout(spec.start_timeout, start(spec, children, process)).await;
+    match started {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(Trouble::Child(error))) => Err(Failure {
+            problem: sentence(&error, spec),
+            lasting: is_lasting(&error),
+        }),
+        Ok(Err(Trouble::Talk { what, said })) => {
+            let why = if said.is_empty() {
+                String::new()
+            } else {
+                format!(": {said}")
+            };
+            let problem = told(&format!("{program} {what}{why}"), &spec.secrets, MAX_PROBLEM);
+            Err(Failure {
+                problem,
+                lasting: false,
+            })
+        }
+        Err(_) => Err(Failure {
+            problem: format!("{program} did not answer within {:?}", spec.start_timeout),
+            lasting: false,
+        }),
+    }
+}
+
+enum Trouble {
+    Child(ChildError),
+    Talk { what: String, said: String },
+}
+
+async fn start(spec: &ServerSpec, children: &Children, process: ProcessSpec) -> Result<Connection, Trouble> {
+    let (companion, pipes) = children.accompany(process).await.map_err(Trouble::Child)?;
+    let Pipes {
+        input,
+        output,
+        errors,
+    } = pipes;
+    let said = LastLine::default();
+    let reading = tokio::spawn(said.clone().follow(spec.name.clone(), errors));
+    let child = Child {
+        companion,
+        said,
+        reading: AbortOnDropHandle::new(reading),
+    };
+    let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_MESSAGE);
+    let ear = Ear {
+        changed: Arc::default(),
+    };
+    let talked = async {
+        let service = ear.serve(transport).await.map_err(in_words)?;
+        let tools = if has_tools(&service) {
+            listing::tools(&service, &spec.name)
+                .await
+                .map_err(|error| format!("did not list its tools ({error})"))?
+        } else {
+            Vec::new()
+        };
+        Ok::<_, String>((service, tools))
+    };
+    match talked.await {
+        Ok((service, tools)) => Ok(Connection {
+            service,
+            tools,
+            child,
+        }),
+        Err(what) => {
+            let said = child.end().await;
+            Err(Trouble::Talk { what, said })
+        }
+    }
+}
+
+/// Returns what went wrong in a handshake, to follow the program's name.
+fn in_words(error: ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => {
+            "ended before it was ready".to_owned()
+        }
+        ClientInitializeError::JsonRpcError(error) => {
+            format!("refused the handshake ({})", error.message)
+        }
+        _ => "is not a usable MCP server".to_owned(),
+    }
+}
+
+fn has_tools(service: &RunningService<RoleClient, Ear>) -> bool {
+    service
+        .peer_info()
+        .is_some_and(|info| info.capabilities.tools.is_some())
+}
+
+impl Connection {
+    /// Ends the connection and everything behind it.
+    pub(crate) async fn end(mut self) {
+        if let Err(error) = self.service.close_with_timeout(CLOSE).await {
+            tracing::warn!(%error, "a connection to an MCP server ended badly");
+        }
+        self.child.end().await;
+    }
+}
+
+impl Child {
+    /// Returns once the process has exited.
+    pub(crate) async fn exited(&mut self) {
+        self.companion.exited().await;
+    }
+
+    /// Ends it with everything that it started. Returns the last that it said beside its messages.
+    pub(crate) async fn end(self) -> String {
+        if let Err(error) = self.companion.end(GRACE).await {
+            tracing::debug!(%error, "an MCP server's end was not seen");
+        }
+        // Its last words are in the pipe; who has left the group may hold that open for ever.
+        drop(timeout(LAST_WORDS, self.reading).await);
+        self.said.get()
+    }
+}
+
+fn lasting(problem: String) -> Failure {
+    Failure {
+        problem,
+        lasting: true,
+    }
+}
+
+/// Whether a process cannot be started for a reason that only a person can remove.
+fn is_lasting(error: &ChildError) -> bool {
+    let missing = |source: &io::Error| {
+        matches!(
+            source.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory
+        )
+    };
+    match error {
+        ChildError::Spawn { source, .. } | ChildError::WorkingDirectory { source, .. } => missing(source),
+        ChildError::ThreadGone => true,
+        ChildError::Thread(_) | ChildError::Guard(_) | ChildError::Watch(_) | ChildError::Wait(_) => false,
+    }
+}
+
+fn sentence(error: &(dyn std::error::Error + 'static), spec: &ServerSpec) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    told(&text, &spec.secrets, MAX_PROBLEM)
+}

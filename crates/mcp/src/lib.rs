@@ -1,0 +1,27 @@
+//! MCP servers offered as tools.
+//!
+//! A [`Host`] runs the servers it is given: it starts them, speaks with them, sees them fail, starts them again with
+//! growing pauses, and ends them with everything they started. To the engine it is a source of tools, to clients a
+//! list of [`ToolServer`](bobbin_model::ToolServer)s whose changes it announces. It reads no configuration and no
+//! environment, and it does not know who may start what: it is handed a [`ServerSpec`] that says so.
+//!
+//! One task per server (`supervise`) owns its child or connection; the host owns the tasks and joins them. A server
+//! that hangs, floods or dies costs its own tools and nothing else: every wait has a time-out, every list and text a
+//! bound. `rmcp` appears in this crate only.
+
+mod announce;
+mod answer;
+mod call;
+mod connect;
+mod host;
+mod listing;
+mod logged;
+mod permission;
+mod server;
+mod spec;
+mod supervise;
+mod text;
+
+pub use announce::Announce;
+pub use host::{Full, Host};
+pub use spec::{Launch, Secret, ServerSpec};

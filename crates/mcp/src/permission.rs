@@ -1,0 +1,137 @@
+//! What a server says of a tool, as rules of ours (MCP: tool annotations). Pure.
+//!
+//! They are hints by whoever wrote the server, so they can only ever spare a question about looking; a tool that
+//! says nothing is taken for one that can do everything.
+
+use bobbin_core::tool::{Effect, Permission};
+use bobbin_model::{ApprovalKind, Scope};
+use rmcp::model::ToolAnnotations;
+
+use crate::text::head;
+
+/// Longest piece of a call's arguments in a question.
+const MAX_SHOWN: usize = 300;
+
+/// What is believed of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Traits {
+    /// It changes nothing.
+    pub(crate) reads: bool,
+    /// It says that it reaches things beyond its own server.
+    pub(crate) reaches_out: bool,
+    /// It may change things for the worse.
+    pub(crate) destroys: bool,
+}
+
+impl Traits {
+    /// Returns what is believed of a tool with these hints. Contradictions count against it.
+    pub(crate) fn of(hints: Option<&ToolAnnotations>) -> Self {
+        let hint = |get: fn(&ToolAnnotations) -> Option<bool>| hints.and_then(get);
+        let destructive = hint(|hints| hints.destructive_hint);
+        let reads = hint(|hints| hints.read_only_hint) == Some(true) && destructive != Some(true);
+        Self {
+            reads,
+            reaches_out: hint(|hints| hints.open_world_hint) == Some(true),
+            destroys: !reads && destructive != Some(false),
+        }
+    }
+
+    /// Returns whether plan mode leaves it.
+    pub(crate) fn effect(self) -> Effect {
+        if self.reads { Effect::Reads } else { Effect::Writes }
+    }
+
+    /// Returns what a call needs before it may run.
+    pub(crate) fn permission(self, server: &str, tool: &str, arguments: &str) -> Permission {
+        if self.reads && !self.reaches_out {
+            return Permission::Free;
+        }
+        let what = if self.destroys {
+            "It may destroy or overwrite things."
+        } else if self.reads {
+            "It says that it only reads, and that it reaches beyond this machine."
+        } else {
+            "It says that it changes things without destroying any."
+        };
+        let arguments = head(arguments, MAX_SHOWN);
+        Permission::Ask {
+            scope: Scope {
+                kind: ApprovalKind::RemoteResource,
+                operation: tool.to_owned(),
+                target: format!("mcp:{server}/{tool}"),
+            },
+            reason: format!(
+                "The agent wants to call {tool} of the MCP server {server} with {arguments}. {what}"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hints, then whether it asks and what plan mode thinks of it.
+    #[test]
+    fn hints_decide_who_is_asked() {
+        let hints = |reads: Option<bool>, destroys: Option<bool>, open: Option<bool>| {
+            let mut hints = ToolAnnotations::default();
+            hints.read_only_hint = reads;
+            hints.destructive_hint = destroys;
+            hints.open_world_hint = open;
+            Some(hints)
+        };
+        let table = [
+            (None, true, Effect::Writes, "may destroy"),
+            (hints(None, None, None), true, Effect::Writes, "may destroy"),
+            (hints(Some(true), None, None), false, Effect::Reads, ""),
+            (
+                hints(Some(true), Some(false), Some(false)),
+                false,
+                Effect::Reads,
+                "",
+            ),
+            (
+                hints(Some(true), None, Some(true)),
+                true,
+                Effect::Reads,
+                "only reads",
+            ),
+            (
+                hints(Some(true), Some(true), None),
+                true,
+                Effect::Writes,
+                "may destroy",
+            ),
+            (
+                hints(Some(false), None, None),
+                true,
+                Effect::Writes,
+                "may destroy",
+            ),
+            (
+                hints(Some(false), Some(false), None),
+                true,
+                Effect::Writes,
+                "without destroying",
+            ),
+            (
+                hints(None, Some(false), Some(false)),
+                true,
+                Effect::Writes,
+                "without destroying",
+            ),
+        ];
+        for (hints, asks, effect, words) in table {
+            let traits = Traits::of(hints.as_ref());
+            assert_eq!(traits.effect(), effect, "{hints:?}");
+            match traits.permission("pantry", "steep", "{}") {
+                Permission::Free => assert!(!asks, "{hints:?}"),
+                Permission::Ask { scope, reason } => {
+                    assert!(asks && reason.contains(words), "{hints:?}: {reason}");
+                    assert_eq!(scope.session_key(), "remoteResource:steep:mcp:pantry/steep");
+                }
+            }
+        }
+    }
+}

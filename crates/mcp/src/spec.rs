@@ -1,0 +1,47 @@
+//! What the host is told of a server, with everything that had to be looked up already in it.
+
+use std::fmt;
+use std::time::Duration;
+
+use bobbin_children::ProcessSpec;
+use bobbin_model::{Reach, ServerOrigin};
+
+/// A server to run.
+#[derive(Debug, Clone)]
+pub struct ServerSpec {
+    /// Its name; compared without case.
+    pub name: String,
+    /// Whose configuration it comes from.
+    pub origin: ServerOrigin,
+    /// How it is reached, as people are shown it.
+    pub reach: Reach,
+    /// How it is started.
+    pub launch: Launch,
+    /// How long it may take from its start until its tools are known.
+    pub start_timeout: Duration,
+    /// How long a call may take.
+    pub call_timeout: Duration,
+    /// Values that may not appear in what people are told.
+    pub secrets: Vec<Secret>,
+}
+
+/// How a server is started.
+#[derive(Debug, Clone)]
+pub enum Launch {
+    /// As a child of ours that speaks on its standard streams.
+    Child(Box<ProcessSpec>),
+    /// Not at all: its configuration says so.
+    Disabled,
+    /// Not at all, for this reason: a sentence for the user that says what to do.
+    Withheld(String),
+}
+
+/// A value that may not be shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}

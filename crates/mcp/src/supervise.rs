@@ -1,0 +1,162 @@
+//! The task of one server: runs it while that is wished, and starts it again when it fails.
+//!
+//! Pauses double from [`FIRST_PAUSE`]; after [`MAX_FAILURES`] in a row it is given up until somebody asks again. A run
+//! of [`STABLE`] makes up for the failures before it.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_children::Children;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::connect::{CLOSE, Connection, Failure, connect};
+use crate::listing;
+use crate::server::{Server, Wish};
+use crate::text::told;
+
+/// Pause after the first failure.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// Failures in a row after which it is given up: half a minute of pauses.
+const MAX_FAILURES: u32 = 5;
+/// How long it must have run to be thought healthy.
+const STABLE: Duration = Duration::from_mins(1);
+/// Pause before changed tools are listed: changes come in bursts.
+const GATHER: Duration = Duration::from_millis(100);
+/// Longest sentence about what went wrong.
+const MAX_PROBLEM: usize = 500;
+
+/// Runs a server until it is forgotten. `before` is the task of the one it replaces.
+pub(crate) async fn supervise(server: Arc<Server>, children: Children, before: Option<JoinHandle<()>>) {
+    if let Some(before) = before
+        && let Err(error) = before.await
+    {
+        tracing::error!(%error, "the task of an MCP server ended badly");
+    }
+    let mut wishes = server.wishes();
+    // The sender lives in `server`.
+    let mut now = *wishes.borrow_and_update();
+    loop {
+        match now {
+            Wish::Gone => return,
+            Wish::Stop => {}
+            Wish::Run(_) => {
+                keep_running(&server, &children, &mut wishes).await;
+                if *wishes.borrow() == Wish::Stop {
+                    server.stopped();
+                }
+            }
+        }
+        // What was wished for is done, or is to be done anew.
+        if *wishes.borrow() == now && wishes.changed().await.is_err() {
+            return;
+        }
+        now = *wishes.borrow_and_update();
+    }
+}
+
+/// Runs a server until something else is wished or it is given up.
+async fn keep_running(server: &Server, children: &Children, wishes: &mut watch::Receiver<Wish>) {
+    let mut failures = 0;
+    loop {
+        server.starting(failures);
+        let connected = tokio::select! {
+            biased;
+            _ = wishes.changed() => return,
+            connected = connect(&server.spec, children) => connected,
+        };
+        let failure = match connected {
+            Ok(connection) => {
+                let begun = Instant::now();
+                let Some(problem) = serve(server, connection, wishes).await else {
+                    return;
+                };
+                if begun.elapsed() >= STABLE {
+                    failures = 0;
+                }
+                Failure {
+                    problem,
+                    lasting: false,
+                }
+            }
+            Err(failure) => failure,
+        };
+        failures += 1;
+        let name = &server.spec.name;
+        let problem = failure.problem;
+        tracing::warn!(server = name, problem, failures, "an MCP server does not run");
+        if failure.lasting || failures > MAX_FAILURES {
+            server.failed(problem);
+            return;
+        }
+        let pause = FIRST_PAUSE * 2_u32.pow(failures - 1);
+        server.down(format!("{problem}; it is started again in {} s", pause.as_secs()));
+        tokio::select! {
+            biased;
+            _ = wishes.changed() => return,
+            () = sleep(pause) => {}
+        }
+    }
+}
+
+/// Lets a server be called until its connection is lost (why) or something else is wished (`None`).
+async fn serve(
+    server: &Server,
+    connection: Connection,
+    wishes: &mut watch::Receiver<Wish>,
+) -> Option<String> {
+    let Connection {
+        service,
+        tools,
+        mut child,
+    } = connection;
+    let peer = service.peer().clone();
+    let changed = service.service().changed.clone();
+    let close = service.cancellation_token();
+    let mut closed = pin!(service.waiting());
+    server.up(peer.clone(), &tools);
+    let lost = loop {
+        let listed = async {
+            changed.notified().await;
+            sleep(GATHER).await;
+            timeout(
+                server.spec.start_timeout,
+                listing::tools(&peer, &server.spec.name),
+            )
+            .await
+        };
+        let listed = tokio::select! {
+            biased;
+            _ = wishes.changed() => break false,
+            () = child.exited() => break true,
+            _ = &mut closed => break true,
+            listed = listed => listed,
+        };
+        match listed {
+            Ok(Ok(tools)) => server.up(peer.clone(), &tools),
+            // What is known stays; a dead connection shows by itself.
+            Ok(Err(error)) => tracing::warn!(server = server.spec.name, %error, "tools were not listed"),
+            Err(_) => tracing::warn!(server = server.spec.name, "tools were not listed in time"),
+        }
+    };
+    // Closing its input is the polite way to end a server; whoever does not listen is killed below.
+    close.cancel();
+    if !peer.is_transport_closed() {
+        drop(timeout(CLOSE, closed).await);
+    }
+    let said = child.end().await;
+    lost.then(|| {
+        let said = if said.is_empty() {
+            said
+        } else {
+            format!(": {said}")
+        };
+        told(
+            &format!("it ended by itself{said}"),
+            &server.spec.secrets,
+            MAX_PROBLEM,
+        )
+    })
+}

@@ -1,0 +1,181 @@
+//! An MCP server for tests: a pantry whose tools do as they are told, and misbehave as they are told.
+//!
+//! It runs in a process of its own: the test's own program, started again with [`command`] so that it runs nothing
+//! but the one test that calls [`serve`]. What the test harness prints goes nowhere; the protocol has descriptor 3.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
+use serde_json::{Value, json};
+
+/// Name of the variable with the file that calls are noted in.
+pub const LOG: &str = "TEA_LOG";
+/// Name of the variable with the milliseconds that the start takes.
+pub const SLOW: &str = "TEA_SLOW_MS";
+
+/// Returns the program and arguments that start the server: the running test program with the test of this name.
+///
+/// # Panics
+/// The running program has no name.
+#[expect(clippy::expect_used, reason = "a test without a server cannot go on")]
+pub fn command(test: &str) -> (String, Vec<String>) {
+    let program = std::env::current_exe().expect("a test has a program");
+    let script = r#"exec 3>&1 >/dev/null; exec "$0" "$1" --exact --ignored --nocapture"#;
+    let args = ["-c", script, &program.to_string_lossy(), test];
+    ("/bin/sh".to_owned(), args.map(str::to_owned).to_vec())
+}
+
+/// Serves on standard input and descriptor 3 until the input ends.
+///
+/// # Panics
+/// It was not started by [`command`].
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the server is configured by its environment"
+)]
+#[expect(
+    clippy::expect_used,
+    reason = "a server that cannot start fails the test that wants it"
+)]
+pub fn serve() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be made");
+    runtime.block_on(async {
+        let slow = std::env::var(SLOW).ok().and_then(|text| text.parse().ok());
+        tokio::time::sleep(Duration::from_millis(slow.unwrap_or(0))).await;
+        let output = OpenOptions::new().write(true).open("/proc/self/fd/3");
+        let output = tokio::fs::File::from_std(output.expect("descriptor 3 is open"));
+        let pantry = Pantry {
+            grown: Arc::default(),
+            log: std::env::var(LOG).ok(),
+        };
+        pantry.note("started");
+        let service = pantry.clone().serve((tokio::io::stdin(), output)).await;
+        if let Ok(service) = service {
+            // However it ended, it has.
+            drop(service.waiting().await);
+        }
+        pantry.note("ended");
+    });
+    runtime.shutdown_background();
+}
+
+#[derive(Clone)]
+struct Pantry {
+    grown: Arc<AtomicBool>,
+    log: Option<String>,
+}
+
+impl Pantry {
+    #[expect(
+        clippy::expect_used,
+        reason = "a note that is lost would pass for a call that was not made"
+    )]
+    fn note(&self, line: &str) {
+        let Some(path) = &self.log else { return };
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .expect("the log can be opened");
+        writeln!(file, "{line}").expect("the log can be written");
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let mut reads = ToolAnnotations::default();
+        reads.read_only_hint = Some(true);
+        let mut tools = vec![
+            tool(
+                "steep",
+                "Steeps tea.",
+                &json!({ "minutes": { "type": "integer" } }),
+            )
+            .with_annotations(reads),
+            tool("pour", "Pours tea away.", &json!({ "cup": { "type": "string" } })),
+            tool("die", "Ends the server in the middle of the call.", &json!({})),
+            tool("wait", "Never answers.", &json!({})),
+            tool("grow", "Adds a tool.", &json!({})),
+            tool("env", "Names the variables of the server.", &json!({})),
+        ];
+        if self.grown.load(Ordering::Acquire) {
+            tools.push(tool("sprout", "Was not there before.", &json!({})));
+        }
+        tools
+    }
+}
+
+fn tool(name: &'static str, description: &'static str, properties: &Value) -> Tool {
+    let schema = json!({ "type": "object", "properties": properties });
+    let Value::Object(schema) = schema else {
+        return Tool::new(name, description, JsonObject::new());
+    };
+    Tool::new(name, description, schema)
+}
+
+impl ServerHandler for Pantry {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        ServerConfig::new(capabilities).with_server_info(Implementation::new("pantry", "1.0.0"))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.note(&request.name);
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let said = match &*request.name {
+            "steep" => format!("steeped for {} minutes", arguments["minutes"]),
+            "pour" => {
+                let Some(cup) = arguments["cup"].as_str() else {
+                    let content = vec![ContentBlock::text("there is no cup")];
+                    return Ok(CallToolResult::error(content).into());
+                };
+                format!("poured {cup} away")
+            }
+            "die" => std::process::exit(7),
+            "wait" => {
+                context.ct.cancelled().await;
+                self.note("cancelled");
+                String::new()
+            }
+            "grow" => {
+                self.grown.store(true, Ordering::Release);
+                // A client that is gone needs no news.
+                drop(context.peer.notify_tool_list_changed().await);
+                "grown".to_owned()
+            }
+            "env" => {
+                let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
+                names.sort();
+                names.join(" ")
+            }
+            "sprout" => "sprouted".to_owned(),
+            other => return Err(ErrorData::invalid_params(format!("there is no {other}"), None)),
+        };
+        Ok(CallToolResult::success(vec![ContentBlock::text(said)]).into())
+    }
+}
