@@ -17,6 +17,8 @@ mod exec;
 #[cfg(test)]
 mod many_clients;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod ordering;
 #[cfg(test)]
 mod overload;

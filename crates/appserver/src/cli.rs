@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use crate::config::{Config, DEFAULT_PORT, Mode};
 use crate::server::{Doors, Listen};
 use crate::workspace::Workspace;
-use crate::{console, doctor, eca, exec, logging, server};
+use crate::{console, doctor, eca, exec, logging, server, tool_servers};
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -47,6 +47,8 @@ enum Command {
     /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused,
     /// 5 interrupted, 6 the workspace is held by a process that cannot be joined.
     Exec(exec::Exec),
+    /// Show the workspace's MCP servers, and allow those that come with it to run.
+    Mcp(tool_servers::Mcp),
     /// Check the workspace, the configuration and this machine.
     Doctor(doctor::Doctor),
     /// Print a completion script for a shell.
@@ -98,6 +100,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::AppServer(app_server_)) => app_server(app_server_).await,
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
+        Some(Command::Mcp(mcp)) => tool_servers::run(mcp),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "bobbin", &mut std::io::stdout());

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use bobbin_model::ApprovalPolicy;
+use bobbin_model::{ApprovalPolicy, ServerOrigin};
 use bobbin_store::Durability;
 use serde_json::Value;
+
+use crate::tool_servers::{self, Declared};
 
 /// What the configuration says, with defaults for what it does not.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +26,8 @@ pub(crate) struct Config {
     pub(crate) approval_policy: ApprovalPolicy,
     pub(crate) approval_max_wait: Option<Duration>,
     pub(crate) durability: Durability,
+    /// MCP servers: the user's, then the workspace's.
+    pub(crate) tool_servers: Vec<Declared>,
     /// Names nobody reads, with what may have been meant.
     pub(crate) warnings: Vec<String>,
     /// Files that were read.
@@ -57,6 +61,7 @@ impl Config {
     pub(crate) fn read(workspace: &Path, home: Option<&Path>) -> anyhow::Result<Self> {
         let mut merged = Value::Object(serde_json::Map::new());
         let mut sources = Vec::new();
+        let (mut servers, mut server_warnings) = (Vec::new(), Vec::new());
         for directory in home.into_iter().chain([workspace]) {
             let path = directory.join(".craft/config.json");
             let text = match std::fs::read_to_string(&path) {
@@ -66,6 +71,20 @@ impl Config {
             };
             let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
                 .with_context(|| format!("{} is not valid JSON", path.display()))?;
+            let mut value = value;
+            if let Some(section) = take(&mut value, "McpServers") {
+                let own = home == Some(directory);
+                let origin = if directory == workspace {
+                    ServerOrigin::Workspace
+                } else {
+                    ServerOrigin::User
+                };
+                // A home that is the workspace too is one file.
+                if !sources.contains(&path) {
+                    let read = tool_servers::read(&section, &mut server_warnings).into_iter();
+                    servers.extend(read.map(|config| Declared { config, origin, own }));
+                }
+            }
             merge(&mut merged, value);
             if !sources.contains(&path) {
                 sources.push(path);
@@ -73,6 +92,8 @@ impl Config {
         }
         let mut config = Self::from_value(&merged)?;
         config.sources = sources;
+        config.tool_servers = servers;
+        config.warnings.extend(server_warnings);
         Ok(config)
     }
 
@@ -132,6 +153,7 @@ impl Config {
             approval_policy,
             approval_max_wait: number(value, "Approvals.MaxWaitSeconds")?.map(Duration::from_secs),
             durability,
+            tool_servers: Vec::new(),
             warnings: unknown(value),
             sources: Vec::new(),
         })
@@ -148,6 +170,16 @@ fn number(value: &Value, path: &str) -> anyhow::Result<Option<u64>> {
             .with_context(|| format!("{path} is {text:?}, which is no number")),
         Some(other) => bail!("{path} is {other}, which is no number"),
     }
+}
+
+/// Takes a member out of an object, without case.
+fn take(value: &mut Value, name: &str) -> Option<Value> {
+    let members = value.as_object_mut()?;
+    let known = members
+        .keys()
+        .find(|known| known.eq_ignore_ascii_case(name))
+        .cloned()?;
+    members.remove(&known)
 }
 
 /// Finds a value by its dotted path, without case.

@@ -13,6 +13,7 @@ mod join;
 mod logging;
 mod server;
 mod signals;
+mod tool_servers;
 mod workspace;
 
 use std::process::ExitCode;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bobbin_children::{Children, Environment, GuardProgram, Shell};
+use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_engine::{AgentEngine, Offline, ToolSet};
 use bobbin_native::{Door, ServerIdentity};
@@ -23,8 +24,9 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::eca::Editors;
 use crate::signals::Signals;
+use crate::tool_servers::Servers;
 use crate::workspace::{GUARD_ARGUMENT, Held};
-use crate::{console, exit, join};
+use crate::{cli, console, exit, join};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -47,8 +49,27 @@ pub(crate) struct Listen {
     pub(crate) may_move: bool,
 }
 
-/// Opens the core of a held workspace and takes up what was open. The tools are those of its agent.
-pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<(Arc<Hub>, ToolSet)> {
+/// An open workspace.
+#[derive(Clone)]
+pub(crate) struct Open {
+    pub(crate) hub: Arc<Hub>,
+    /// The tools of its agent.
+    pub(crate) tools: ToolSet,
+    /// The servers that some of them come from.
+    pub(crate) servers: Arc<Servers>,
+}
+
+impl Open {
+    /// Ends everything in it.
+    pub(crate) async fn end(&self) {
+        // Calls end with their Turns, so the servers come second.
+        self.hub.stop().await;
+        self.servers.end().await;
+    }
+}
+
+/// Opens the core of a held workspace and takes up what was open.
+pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Open> {
     let workspace = held.workspace();
     let options = Options {
         durability: config.durability,
@@ -60,8 +81,16 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<(Arc<Hu
         args: vec![GUARD_ARGUMENT.into()],
     };
     let children = Children::new(Some(guard)).context("commands cannot be run")?;
-    let environment = Environment::from_base(std::env::vars_os(), &[]);
-    let tools = ToolSet::built_in(children, environment, Shell::Posix);
+    let variables: Vec<_> = std::env::vars_os().collect();
+    let environment = Environment::from_base(variables.iter().cloned(), &[]);
+    let servers = Arc::new(Servers::new(
+        &workspace.root,
+        cli::home().as_deref(),
+        config.tool_servers.clone(),
+        variables,
+        children.clone(),
+    ));
+    let tools = ToolSet::built_in(children, environment, Shell::Posix).with_source(servers.source());
     let engine = AgentEngine::new(Arc::new(Offline), tools.clone());
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
@@ -75,11 +104,13 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<(Arc<Hu
         Arc::new(SystemClock),
         Arc::new(RandomIds::default()),
     );
+    // Before the Turns that may need them.
+    servers.begin(&hub);
     let resumed = hub.recover().await?;
     if resumed > 0 {
         tracing::info!(turns = resumed, "took up the turns that were open");
     }
-    Ok((hub, tools))
+    Ok(Open { hub, tools, servers })
 }
 
 /// Serves until told to stop. `greet` is called with the WebSocket address once it is listened on.
@@ -100,10 +131,13 @@ pub(crate) async fn run(
     let address = bound
         .as_ref()
         .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
-    let (hub, tools) = open(&held, config).await?;
+    let opened = open(&held, config).await?;
+    for warning in opened.servers.warnings() {
+        console::complain(&warning);
+    }
     let handler = Arc::new(Native {
-        hub: hub.clone(),
-        identity: identity(),
+        hub: opened.hub.clone(),
+        identity: identity(&opened),
     });
     let stop = CancellationToken::new();
     let listening = match bound {
@@ -118,7 +152,7 @@ pub(crate) async fn run(
                 Route {
                     path: join::Door::Eca.path(),
                     max_message_bytes: bobbin_transport::MAX_BODY_BYTES,
-                    connections: Arc::new(Editors::new(held.workspace(), config, hub.clone(), &tools)),
+                    connections: Arc::new(Editors::new(held.workspace(), config, &opened)),
                 },
             ];
             Some(tokio::spawn(listener.run(access, routes, stop.clone())))
@@ -143,7 +177,7 @@ pub(crate) async fn run(
     }
     let ending = async {
         stop.cancel();
-        hub.stop().await;
+        opened.end().await;
         if stdio_open {
             stdio.await;
         }
@@ -169,9 +203,10 @@ async fn bind(listen: &Listen) -> anyhow::Result<Listener> {
     }
 }
 
-pub(crate) fn identity() -> Arc<ServerIdentity> {
+pub(crate) fn identity(opened: &Open) -> Arc<ServerIdentity> {
     Arc::new(ServerIdentity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        tool_servers: Some(opened.servers.clone()),
     })
 }
 

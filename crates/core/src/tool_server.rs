@@ -97,6 +97,9 @@ pub enum ToolServerError {
     Unwritable(String),
 }
 
+/// Takes the answer to a change. Must not wait.
+pub type ServerReply<T> = Box<dyn FnOnce(Result<T, ToolServerError>) + Send>;
+
 /// Whoever runs the workspace's tool servers.
 pub trait ToolServers: Send + Sync + 'static {
     /// Returns how they are, by name.
@@ -118,11 +121,12 @@ pub trait ToolServers: Send + Sync + 'static {
     fn stop(&self, name: &str) -> Result<(), ToolServerError>;
 
     /// Adds a server to the workspace's configuration, or replaces it there, because a person asked for it. It
-    /// is started in the background.
-    fn upsert(&self, config: ToolServerConfig) -> BoxFuture<'_, Result<ConfiguredServer, ToolServerError>>;
+    /// is started in the background. `reply` is called before anybody is told of it.
+    fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()>;
 
-    /// Removes a server from the workspace's configuration and stops it.
-    fn remove(&self, name: &str) -> BoxFuture<'_, Result<(), ToolServerError>>;
+    /// Removes a server from the workspace's configuration and ends it. `reply` is called before anybody is told
+    /// of it.
+    fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()>;
 
     /// Starts a server, counts its tools and ends it again. The outer error says that it was not even tried;
     /// the inner one is a sentence for the user.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, WireMessage};
+use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, Notice, WireMessage};
 use bobbin_model::{Approval, Decision, Event, Mode, ThreadId, TurnFeatures};
 use bobbin_peer::PeerHandle;
 use bobbin_session::{Dialect, Through};
@@ -12,8 +12,9 @@ use parking_lot::Mutex;
 
 use crate::Tenure;
 use crate::chats::Chats;
-use crate::wire::Notification;
+use crate::wire::config::HostedServer;
 use crate::wire::content::Told;
+use crate::wire::{self, Notification};
 
 /// One client's side of the conversation.
 pub(crate) struct Eca {
@@ -24,6 +25,9 @@ pub(crate) struct Eca {
     pub(crate) chosen: Mutex<Chosen>,
     /// `shutdown` was asked for; `exit` comes next.
     pub(crate) shutting_down: AtomicBool,
+    /// Whether the client has been told of the tool servers there are; from then on it is told of changes. Held
+    /// while either is put on its way, so that nothing old follows what is new.
+    pub(crate) servers_told: Mutex<bool>,
 }
 
 /// What a connection has chosen outside of any chat.
@@ -42,6 +46,7 @@ impl Eca {
             chats: Chats::default(),
             chosen: Mutex::new(chosen),
             shutting_down: AtomicBool::new(false),
+            servers_told: Mutex::new(false),
         }
     }
 
@@ -70,6 +75,11 @@ impl Dialect for Eca {
     }
 
     fn encode(&self, frame: &Frame, _: Through) -> Encoded {
+        if let FrameBody::Notice(Notice::ToolServer(server)) = &frame.body {
+            let told = *self.servers_told.lock();
+            let message = told.then(|| wire::message("tool/serverUpdated", &HostedServer::new(server)));
+            return message.flatten().into_iter().collect();
+        }
         let shown = self.chats.with(&frame.thread, |chat| {
             let told = chat.view.frame(frame);
             let notifications = told.iter().filter_map(|told| told.notification(&chat.id));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bobbin_core::Hub;
 use bobbin_core::tool::ToolSpec;
+use bobbin_core::tool_server::ToolServers;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -52,6 +53,8 @@ pub struct Offer {
     pub default_model: String,
     /// The built-in tools.
     pub tools: Vec<ToolSpec>,
+    /// The servers of other tools, where there is somebody who runs them.
+    pub tool_servers: Option<Arc<dyn ToolServers>>,
     /// Files the configuration was read from.
     pub config_files: Vec<PathBuf>,
     /// The user's home, for paths that begin with `~`.

@@ -85,10 +85,10 @@ impl Host {
         Ok(())
     }
 
-    /// Forgets a server and returns once it has ended. Returns whether there was one.
-    pub async fn remove(&self, name: &str) -> bool {
+    /// Forgets a server, which ends in the background. Returns whether there was one.
+    pub fn remove(&self, name: &str) -> bool {
         let removed = self.servers.lock().by_name.remove(&name.to_lowercase());
-        let Some(Entry { server, task }) = removed else {
+        let Some(Entry { server, .. }) = removed else {
             return false;
         };
         server.wish_gone();
@@ -100,9 +100,6 @@ impl Host {
             ..(*server.shown()).clone()
         };
         (self.announce)(Arc::new(last));
-        if let Err(error) = task.await {
-            tracing::error!(%error, "the task of an MCP server ended badly");
-        }
         true
     }
 

@@ -82,6 +82,7 @@ impl Server {
             enabled: !matches!(spec.launch, Launch::Disabled),
             reach: spec.reach.clone(),
             origin: spec.origin,
+            read_only: spec.read_only,
             state,
             problem,
             tools: Arc::default(),

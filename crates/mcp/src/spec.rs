@@ -13,6 +13,8 @@ pub struct ServerSpec {
     pub name: String,
     /// Whose configuration it comes from.
     pub origin: ServerOrigin,
+    /// Whether clients may not change its configuration.
+    pub read_only: bool,
     /// How it is reached, as people are shown it.
     pub reach: Reach,
     /// How it is started.

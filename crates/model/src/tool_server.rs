@@ -18,6 +18,8 @@ pub struct ToolServer {
     pub reach: Reach,
     /// Whose configuration it comes from.
     pub origin: ServerOrigin,
+    /// Whether clients may not change its configuration.
+    pub read_only: bool,
     /// How far it is.
     pub state: ServerState,
     /// Why it is not as far as it should be: a sentence for the user, free of secrets.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::Hub;
+use bobbin_core::tool_server::ToolServers;
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
     ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
@@ -44,11 +45,13 @@ pub enum Door {
     WebSocket,
 }
 
-/// What the server says about itself.
-#[derive(Debug, Clone)]
+/// What the server says about itself, and what it has beside its core.
+#[derive(Clone)]
 pub struct ServerIdentity {
     /// Its version.
     pub version: String,
+    /// The tool servers, where there is somebody who runs them.
+    pub tool_servers: Option<Arc<dyn ToolServers>>,
 }
 
 /// Serves one connection until it ends.
@@ -178,6 +181,7 @@ impl Connection {
         // A failure leaves the connection fresh, so that it can be tried again.
         let params: wire::InitializeParams = decode::params(request.params.as_deref())?;
         *state = State::Answered(Arc::new(Native::new(params)));
+        let has_tool_servers = self.parts.identity.tool_servers.is_some();
         Ok(wire::InitializeResult {
             server_info: wire::ServerInfo {
                 name: "bobbin".to_owned(),
@@ -194,6 +198,9 @@ impl Connection {
                 config_override: true,
                 thread_search: true,
                 server_stats: true,
+                mcp_management: has_tool_servers,
+                mcp_status: has_tool_servers,
+                mcp_server_origins: has_tool_servers,
                 ..wire::ServerCapabilities::default()
             },
             dashboard_url: None,
@@ -220,6 +227,7 @@ impl Connection {
             )),
             State::Ready { native, session, .. } => Ok(Client {
                 hub: self.parts.hub.clone(),
+                tool_servers: self.parts.identity.tool_servers.clone(),
                 native: native.clone(),
                 session: session.clone(),
                 peer: self.peer.clone(),

@@ -1,5 +1,7 @@
 //! Values of the model as the wire shows them. Pure.
 
+pub(crate) mod mcp;
+
 use bobbin_core::ThreadSummary;
 use bobbin_model as model;
 use bobbin_model::thread::{AUTO_COMPACT_THRESHOLD, CONTEXT_WINDOW, ERROR_THRESHOLD, WARNING_THRESHOLD};

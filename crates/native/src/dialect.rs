@@ -42,6 +42,9 @@ impl Native {
         if !params.capabilities.streaming_support {
             opted_out.extend(STREAMING.map(str::to_owned));
         }
+        if !params.capabilities.config_change {
+            opted_out.insert(notification::WORKSPACE_CONFIG_CHANGED.to_owned());
+        }
         // The adapter's own name first (03 §1.1).
         let adapter = params
             .capabilities

@@ -1,6 +1,7 @@
 //! The one place where errors of the core become codes of the wire. Exhaustive on purpose.
 
 use bobbin_core::CoreError;
+use bobbin_core::tool_server::ToolServerError;
 use bobbin_model::Refusal;
 use bobbin_peer::ErrorObject;
 use bobbin_wire::RpcError;
@@ -49,6 +50,17 @@ fn of_refusal(refusal: &Refusal) -> RpcError {
         Refusal::NotNow(detail) => RpcError::internal_error(detail.clone()),
         Refusal::ApprovalNotOpen(_) => RpcError::internal_error(sentence(refusal)),
         Refusal::Invalid(detail) => RpcError::invalid_params(detail.clone()),
+    }
+}
+
+/// Returns the wire's error for one about tool servers.
+pub(crate) fn of_tool_server(error: &ToolServerError) -> RpcError {
+    match error {
+        ToolServerError::NotFound(name) => RpcError::mcp_server_not_found(name),
+        ToolServerError::Invalid(detail) => RpcError::mcp_invalid(detail.clone()),
+        ToolServerError::NameConflict(detail) => RpcError::mcp_name_conflict(detail.clone()),
+        ToolServerError::ReadOnly(name) => RpcError::mcp_read_only(name),
+        ToolServerError::Unwritable(detail) => RpcError::internal_error(detail.clone()),
     }
 }
 

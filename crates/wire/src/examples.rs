@@ -108,6 +108,16 @@ examples! {
     TerminalWriteParams: r#"{"sessionId":"term_51","input":"q\n","yieldTimeMs":200,"maxOutputChars":10,"clientRequestId":"c-6"}"#;
     TerminalStopParams: r#"{"sessionId":"term_51"}"#;
     TerminalCleanParams: r#"{"threadId":"thread_20270301_ab12cd","clientRequestId":"c-7"}"#;
+    McpListResult: r#"{"servers":[{"name":"pantry","enabled":true,"transport":"stdio","command":"pantry-mcp","args":["--ro"],"env":{"SHELF":"2"},"envVars":["LANG"],"cwd":"/srv/pots","startupTimeoutSec":20,"toolTimeoutSec":1.5,"origin":{"kind":"workspace"},"readOnly":false}]}"#;
+    McpGetParams: r#"{"name":"pantry"}"#;
+    McpServerResult: r#"{"server":{"name":"cellar","enabled":false,"transport":"streamableHttp","url":"https://cellar.example/mcp","bearerTokenEnvVar":"CELLAR_TOKEN","httpHeaders":{"X-Shelf":"2"},"envHttpHeaders":{"X-Key":"CELLAR_KEY"},"origin":{"kind":"plugin","pluginId":"tea-log","pluginDisplayName":"Tea log","declaredName":"cellar"},"readOnly":true}}"#;
+    McpUpsertParams: r#"{"server":{"name":"pantry","enabled":true,"command":"pantry-mcp"},"clientRequestId":"c-8"}"#;
+    McpRemoveParams: r#"{"name":"pantry","clientRequestId":"c-9"}"#;
+    McpRemoveResult: r#"{"removed":true}"#;
+    McpStatusListResult: r#"{"servers":[{"name":"pantry","enabled":true,"startupState":"ready","toolCount":2,"resourceCount":0,"resourceTemplateCount":1,"transport":"stdio"}]}"#;
+    McpTestParams: r#"{"server":{"name":"x","enabled":true,"transport":"streamableHttp","url":"http://127.0.0.1:9/mcp"}}"#;
+    McpTestResult: r#"{"success":true,"toolCount":3}"#;
+    McpTestResult: r#"{"success":false,"errorCode":"McpServerTestFailed","errorMessage":"Connection refused"}"#;
     CommitMessageSuggestParams: r#"{"threadId":"thread_20270301_ab12cd","paths":["mug.obj"],"maxDiffChars":5000}"#;
     CommitMessageSuggestResult: r#"{"message":"Add a handle"}"#;
     WelcomeSuggestionsParams: r#"{"identity":{"channelName":"potter"},"maxItems":3}"#;
@@ -140,6 +150,8 @@ examples! {
     JobResultNotification: r#"{"source":"heartbeat","jobId":"j","jobName":"fire","threadId":"t","result":"Done.","tokenUsage":{"inputTokens":3,"outputTokens":1}}"#;
     SubagentProgressNotification: r#"{"threadId":"t","turnId":"turn_003","entries":[{"label":"scout","currentTool":null,"inputTokens":8,"outputTokens":0,"isCompleted":false},{"label":"mason","currentTool":"Shell","currentToolDisplay":"make","inputTokens":1,"outputTokens":1,"isCompleted":true}]}"#;
     SubagentGraphChangedNotification: r#"{"parentThreadId":"t","childThreadId":"u"}"#;
+    McpStatusUpdatedNotification: r#"{"server":{"name":"pantry","enabled":true,"startupState":"error","lastError":"it ended","transport":"stdio","origin":{"kind":"user"},"readOnly":true}}"#;
+    WorkspaceConfigChangedNotification: r#"{"source":"mcp/upsert","regions":["mcp"],"changedAt":"2027-03-01T08:00:00.000Z"}"#;
     TerminalNotification: format!(r#"{{"terminal":{TERMINAL}}}"#);
     TerminalOutputDeltaNotification: format!(r#"{{"terminal":{TERMINAL},"delta":"up\n"}}"#);
 

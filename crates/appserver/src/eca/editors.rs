@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bobbin_core::Hub;
 use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
-use bobbin_engine::ToolSet;
 use bobbin_model::Mode;
 use bobbin_peer::Transport;
 use bobbin_transport::Connections;
@@ -15,21 +13,25 @@ use futures_util::future::BoxFuture;
 use super::OFFLINE;
 use crate::cli::home;
 use crate::config::Config;
+use crate::server::Open;
+use crate::tool_servers::Servers;
 use crate::workspace::Workspace;
 
 /// Serves every editor that connects.
 pub(crate) struct Editors(Arc<Served>);
 
 impl Editors {
-    pub(crate) fn new(workspace: &Workspace, config: &Config, hub: Arc<Hub>, tools: &ToolSet) -> Self {
+    pub(crate) fn new(workspace: &Workspace, config: &Config, opened: &Open) -> Self {
         let warnings = config.warnings.iter();
         Self(Arc::new(Served {
             root: workspace.root.clone(),
+            servers: opened.servers.clone(),
             offer: Offer {
-                hub,
+                hub: opened.hub.clone(),
                 models: vec![OFFLINE.to_owned()],
                 default_model: OFFLINE.to_owned(),
-                tools: tools.specs(Mode::Agent),
+                tools: opened.tools.specs(Mode::Agent),
+                tool_servers: Some(opened.servers.clone()),
                 config_files: config.sources.clone(),
                 home: home(),
                 notices: warnings.map(|text| warning(text)).collect(),
@@ -53,6 +55,7 @@ impl Connections for Editors {
 /// The workspace that is open already.
 struct Served {
     root: PathBuf,
+    servers: Arc<Servers>,
     offer: Offer,
 }
 
@@ -67,6 +70,8 @@ impl Host for Served {
                 return Err(Failure(format!("this server serves {ours}, not {theirs}")));
             }
             let mut offer = self.offer.clone();
+            let withheld = self.servers.warnings().into_iter();
+            offer.notices.extend(withheld.map(|text| warning(&text)));
             if wanted.pure_config {
                 offer.notices.push(warning(
                     "pureConfig has no effect here: the workspace's server has read its configuration already",

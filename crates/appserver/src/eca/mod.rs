@@ -96,15 +96,15 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
         return joined(bridge::run(taken, &mut signals).await);
     }
     let open = workplace.close();
-    let (held, hub) = match open {
+    let (held, opened) = match open {
         Open::Nothing => (None, None),
         Open::Ready(prepared) => (Some(prepared.held), None),
         Open::Refused(error) => return Err(error),
-        Open::Served(held, hub) => (Some(held), Some(hub)),
+        Open::Served(held, opened) => (Some(held), Some(opened)),
     };
     let ending = async {
-        if let Some(hub) = hub {
-            hub.stop().await;
+        if let Some(opened) = opened {
+            opened.end().await;
         }
         if end.is_none() {
             // The connection ends when everything is said.

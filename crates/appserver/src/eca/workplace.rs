@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::Hub;
 use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
 use bobbin_framing::Transport;
 use bobbin_model::Mode;
@@ -39,7 +38,7 @@ pub(super) enum Open {
     /// Nobody else serves it.
     Ready(Prepared),
     Refused(anyhow::Error),
-    Served(Held, Arc<Hub>),
+    Served(Held, server::Open),
 }
 
 /// A workspace that is held, with what its configuration says.
@@ -117,7 +116,7 @@ impl Workplace {
         }
     }
 
-    async fn serve(&self, wanted: &Wanted) -> anyhow::Result<(Held, Offer)> {
+    async fn serve(&self, wanted: &Wanted) -> anyhow::Result<(Held, server::Open, Offer)> {
         let prepared = match self.close() {
             Open::Ready(prepared) => prepared,
             Open::Refused(error) => return Err(error),
@@ -135,21 +134,26 @@ impl Workplace {
         let Prepared {
             held,
             config,
-            notices,
+            mut notices,
         } = prepared;
-        let (hub, tools) = server::open(&held, &config).await?;
+        let opened = server::open(&held, &config).await?;
+        notices.extend(opened.servers.warnings().into_iter().map(|message| Notice {
+            kind: NoticeKind::Warning,
+            message,
+        }));
         held.announce(None)?;
         let offer = Offer {
-            hub,
+            hub: opened.hub.clone(),
             models: vec![OFFLINE.to_owned()],
             default_model: OFFLINE.to_owned(),
-            tools: tools.specs(Mode::Agent),
+            tools: opened.tools.specs(Mode::Agent),
+            tool_servers: Some(opened.servers.clone()),
             config_files: config.sources,
             home: home(),
             notices,
             tenure: Tenure::Sole,
         };
-        Ok((held, offer))
+        Ok((held, opened, offer))
     }
 
     /// Reads the configuration. A broken file keeps no editor from working: its user is told.
@@ -189,8 +193,8 @@ impl Host for Workplace {
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
         async move {
             match self.serve(&wanted).await {
-                Ok((held, offer)) => {
-                    *self.open.lock() = Open::Served(held, offer.hub.clone());
+                Ok((held, opened, offer)) => {
+                    *self.open.lock() = Open::Served(held, opened);
                     Ok(offer)
                 }
                 Err(error) => {

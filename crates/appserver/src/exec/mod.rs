@@ -81,16 +81,16 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     }
     let held = workspace.hold()?;
     held.announce(None)?;
-    let (hub, _) = server::open(&held, &config).await?;
+    let opened = server::open(&held, &config).await?;
     let (ours, theirs) = Transport::memory_pair();
     let serving = tokio::spawn(bobbin_native::serve(
         theirs,
         bobbin_native::Door::Stdio,
-        hub.clone(),
-        server::identity(),
+        opened.hub.clone(),
+        server::identity(&opened),
     ));
     let ended = client::run(ours, prompt, &mut signals).await;
-    hub.stop().await;
+    opened.end().await;
     drop(serving.await);
     ended
 }

@@ -7,6 +7,7 @@ mod prompt;
 mod query;
 mod rollback;
 mod select;
+mod servers;
 mod steer;
 
 use std::path::Path;
@@ -78,6 +79,8 @@ pub(crate) async fn notification(client: &Client, notification: &NotificationCon
             select::mode(client, notification).await
         }
         "chat/selectedModelChanged" => select::model(client, notification).await,
+        "mcp/startServer" => servers::start(client, notification),
+        "mcp/stopServer" => servers::stop(client, notification),
         other => Err(Ignored(format!("{other} is not served"))),
     };
     if let Err(Ignored(why)) = served {
@@ -112,6 +115,7 @@ pub(crate) async fn greet(client: &Client) {
         wire::message("$/showMessage", &params)
     }));
     client.send(messages.into_iter().flatten().collect()).await;
+    servers::tell(client);
 }
 
 /// Why a notification had no effect.

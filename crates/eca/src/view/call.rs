@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bobbin_core::tool_name;
 use bobbin_model::{ApprovalId, Json, TurnId, UnixMillis};
 use serde_json::value::RawValue;
 
@@ -17,6 +18,9 @@ pub(super) struct Call {
     turn: TurnId,
     /// The model's own id of it.
     pub(super) key: String,
+    /// Whose tool it calls, and the tool's bare name.
+    origin: &'static str,
+    server: Arc<str>,
     name: Arc<str>,
     arguments: Arguments,
     summary: Option<String>,
@@ -31,9 +35,15 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn new(turn: TurnId, call_id: &str, name: &str) -> Self {
+        let (origin, server, name) = match tool_name::parts(name) {
+            Some((server, tool)) => ("mcp", server, tool),
+            None => ("native", "eca", name),
+        };
         Self {
             turn,
             key: call_id.to_owned(),
+            origin,
+            server: server.into(),
             name: name.into(),
             arguments: no_arguments(),
             summary: None,
@@ -119,8 +129,8 @@ impl Call {
 
     fn head(&self) -> CallHead {
         CallHead {
-            origin: "native",
-            server: "eca",
+            origin: self.origin,
+            server: self.server.clone(),
             id: wire_id(self.turn, &self.key),
             name: self.name.clone(),
             summary: self.summary.clone(),

@@ -1,7 +1,7 @@
 //! `config/updated` (section 16) and `tool/serverUpdated` (section 17).
 
 use bobbin_core::tool::{Effect, ToolSpec};
-use bobbin_model::{Json, Mode};
+use bobbin_model::{Json, Mode, Reach, ServerState, ToolServer};
 use serde::Serialize;
 
 use super::{ChatId, agent, behavior};
@@ -118,6 +118,56 @@ impl<'a> NativeServer<'a> {
             name: "ECA",
             status: "running",
             tools: tools.iter().map(tool).collect(),
+        }
+    }
+}
+
+/// Params of `tool/serverUpdated` for somebody else's tools.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct HostedServer<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
+    status: &'static str,
+    tools: Vec<ServerTool<'a>>,
+    disabled: bool,
+}
+
+impl<'a> HostedServer<'a> {
+    /// Returns a server as it is.
+    pub(crate) fn new(server: &'a ToolServer) -> Self {
+        let (command, args, url) = match &server.reach {
+            Reach::Stdio { command, args } => (Some(command.as_str()), Some(args.as_slice()), None),
+            Reach::Http { url } => (None, None, Some(url.as_str())),
+        };
+        let tools = server.tools.iter().map(|tool| ServerTool {
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.input_schema,
+            disabled: false,
+        });
+        Self {
+            kind: "mcp",
+            name: &server.name,
+            command,
+            args,
+            url,
+            status: match server.state {
+                ServerState::Idle => "stopped",
+                ServerState::Starting => "starting",
+                ServerState::Ready => "running",
+                ServerState::Error => "failed",
+                ServerState::Disabled => "disabled",
+            },
+            tools: tools.collect(),
+            disabled: !server.enabled,
         }
     }
 }

@@ -119,7 +119,7 @@ impl Content {
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct CallHead {
     pub(crate) origin: &'static str,
-    pub(crate) server: &'static str,
+    pub(crate) server: Arc<str>,
     pub(crate) id: String,
     pub(crate) name: Arc<str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bobbin_core::Hub;
 use bobbin_core::tool::{Effect, ToolSpec};
+use bobbin_core::tool_server::ToolServers;
 use bobbin_eca::{End, Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::Json;
@@ -20,10 +21,11 @@ pub(crate) struct Server {
     workspace: TestWorkspace,
     pub(crate) engine: ScriptEngine,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
 }
 
 /// Hands out a core that is open already.
-struct Opened(Arc<Hub>, Tenure);
+struct Opened(Arc<Hub>, Tenure, Option<Arc<dyn ToolServers>>);
 
 impl Host for Opened {
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
@@ -38,6 +40,7 @@ impl Host for Opened {
             models: vec!["kiln/large".to_owned(), "kiln/small".to_owned()],
             default_model: "kiln/large".to_owned(),
             tools: vec![tool("look", Effect::Reads), tool("shell", Effect::Writes)],
+            tool_servers: self.2.clone(),
             config_files: Vec::new(),
             home: None,
             notices: vec![Notice {
@@ -70,6 +73,7 @@ impl Server {
             workspace,
             engine,
             hub,
+            tool_servers: None,
         }
     }
 
@@ -94,7 +98,7 @@ impl Server {
         let transport = Transport::content_length(reader, writer, Limits::default());
         let serving = tokio::spawn(bobbin_eca::serve(
             transport,
-            Arc::new(Opened(self.hub.clone(), tenure)),
+            Arc::new(Opened(self.hub.clone(), tenure, self.tool_servers.clone())),
         ));
         let (reader, writer) = tokio::io::split(far);
         (Client::new(Link::headers(reader, writer)), serving)

@@ -8,8 +8,10 @@ use bobbin_model::ItemBody;
 use super::execution::Execution;
 use super::turn::TurnRun;
 use super::{Call, Message};
-use crate::tools::is_allowed;
+use crate::tools::{head, is_allowed};
 
+/// Most bytes of names in an answer to a call of a tool that is not there.
+const MAX_NAMES: usize = 4 << 10;
 /// What the model is told of a call that nobody allowed.
 pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
 
@@ -69,7 +71,7 @@ impl TurnRun {
             return Err(Box::new(not_run(format!(
                 "there is no tool {:?}; there are {}",
                 call.tool,
-                names.join(", ")
+                head(&names.join(", "), MAX_NAMES).0
             ))));
         };
         if !is_allowed(tool.spec(), environment.mode) {

@@ -34,6 +34,7 @@ pub(super) fn answer(instruction: &Instruction, outcome: Outcome<'_>) -> String 
                 )
             }
         }
+        Instruction::Call { tool, .. } => format!("{}:\n\n{}", span(tool), told(outcome.text, "")),
         Instruction::Plan { .. } => format!("Here is the plan: {}.", outcome.text),
         // The tool's own sentence, such as "created notes.txt (1 lines, 6 bytes)".
         _ => sentence(outcome.text),

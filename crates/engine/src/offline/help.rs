@@ -13,6 +13,7 @@ pub(super) fn help() -> String {
      - `write notes.txt: hello`, or a code block below `write notes.txt`\n\
      - ``replace `hello` with `goodbye` in notes.txt``\n\
      - `plan: first, second, third`, or a list below `plan:`\n\
+     - `call mcp__SERVER__TOOL with {\"name\": \"value\"}`, for tools of MCP servers\n\
      - `Summarize this repository.`\n\
      - `say hello`, `repeat 100 tick`\n\n\
      Join instructions with `then`, or write one a line.\n\n\

@@ -1,5 +1,7 @@
 //! What a prompt may ask for, and the tool call that each wish becomes.
 
+use std::borrow::Cow;
+
 use bobbin_model::plan::TodoStatus;
 use serde_json::{Value, json};
 
@@ -32,6 +34,8 @@ pub(super) enum Instruction {
         title: String,
         steps: Vec<(String, TodoStatus)>,
     },
+    /// Call a tool of a tool server.
+    Call { tool: String, arguments: Value },
     /// Say this.
     Say { text: String },
     /// Say this many times.
@@ -54,8 +58,9 @@ pub(super) struct Search {
 
 impl Instruction {
     /// Returns the tool call that does it: name and arguments. `None` for what needs none, or not just one.
-    pub(super) fn call(&self) -> Option<(&'static str, Value)> {
-        let call = match self {
+    pub(super) fn call(&self) -> Option<(Cow<'static, str>, Value)> {
+        let (tool, arguments) = match self {
+            Self::Call { tool, arguments } => return Some((tool.clone().into(), arguments.clone())),
             Self::Run { command } => ("shell", json!({ "command": command })),
             Self::List {
                 path,
@@ -99,7 +104,7 @@ impl Instruction {
             }
             Self::Say { .. } | Self::Repeat { .. } | Self::Summarize | Self::Help => return None,
         };
-        Some(call)
+        Some((tool.into(), arguments))
     }
 
     /// Returns it in a few words, for a list of what was not done.
@@ -116,6 +121,7 @@ impl Instruction {
             Self::Search(search) => format!("search for `{}`", search.pattern),
             Self::Write { path, .. } => format!("write `{path}`"),
             Self::Replace { path, .. } => format!("change `{path}`"),
+            Self::Call { tool, .. } => format!("call `{tool}`"),
             Self::Plan { .. } => "show the plan".to_owned(),
             Self::Say { .. } | Self::Repeat { .. } => "say something".to_owned(),
             Self::Summarize => "summarize the workspace".to_owned(),

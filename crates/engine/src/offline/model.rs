@@ -40,7 +40,7 @@ async fn respond(request: ModelRequest<'_>, sink: &mut dyn ModelSink) -> Result<
             });
             // Unique in the Thread: clients match calls by this id alone.
             let id = format!("call_{}_{}", request.turn.0, calls.sum::<usize>() + 1);
-            call(sink, id, tool, &arguments.to_string()).await?
+            call(sink, id, &tool, &arguments.to_string()).await?
         }
         Step::Say(said) => say(sink, said).await?,
     };

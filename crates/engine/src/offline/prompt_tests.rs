@@ -12,6 +12,13 @@ fn run(command: &str) -> Instruction {
     }
 }
 
+fn hosted(tool: &str, arguments: &str) -> Instruction {
+    Instruction::Call {
+        tool: tool.to_owned(),
+        arguments: serde_json::from_str(arguments).unwrap(),
+    }
+}
+
 fn list(path: &str) -> Instruction {
     Instruction::List {
         path: Some(path).filter(|path| !path.is_empty()).map(Into::into),
@@ -87,6 +94,15 @@ fn say(text: &str) -> Instruction {
 }
 
 #[rstest]
+#[case("call mcp__tea__steep", hosted("mcp__tea__steep", "{}"))]
+#[case(
+    "Please use the tool `mcp__tea__steep` with {\"minutes\": 3}",
+    hosted("mcp__tea__steep", "{\"minutes\":3}")
+)]
+#[case(
+    "call mcp__tea__steep with:\n```json\n{\"minutes\": 3}\n```",
+    hosted("mcp__tea__steep", "{\"minutes\":3}")
+)]
 #[case("run `cargo test`", run("cargo test"))]
 #[case("Run: cargo test", run("cargo test"))]
 #[case("please run the command `ls -la; id` for me.", run("ls -la; id"))]

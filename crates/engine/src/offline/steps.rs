@@ -3,6 +3,7 @@
 //! The instructions of the last user's message are gone through in order; each takes the results that are
 //! there already, and the first one without its result is the next call. After a failure nothing further is done.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
@@ -23,7 +24,10 @@ const MAX_REPEATED_BYTES: usize = 4 << 20;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     /// Make a call.
-    Call { tool: &'static str, arguments: Value },
+    Call {
+        tool: Cow<'static, str>,
+        arguments: Value,
+    },
     /// Say this, and be done.
     Say(Vec<Speech>),
 }
@@ -124,7 +128,7 @@ fn summarize<'a>(given: &mut impl Iterator<Item = Outcome<'a>>) -> Progress {
     };
     let Some(listed) = given.next() else {
         return Progress::Next(Step::Call {
-            tool: "listFiles",
+            tool: "listFiles".into(),
             arguments: json!({ "recursive": true }),
         });
     };
@@ -136,7 +140,7 @@ fn summarize<'a>(given: &mut impl Iterator<Item = Outcome<'a>>) -> Progress {
     };
     match given.next() {
         None => Progress::Next(Step::Call {
-            tool: "readFile",
+            tool: "readFile".into(),
             arguments: json!({ "path": path, "limit": 200 }),
         }),
         // A README that cannot be read takes nothing away from the rest.

@@ -18,7 +18,7 @@ impl Talk {
         assert_eq!(
             self.next(),
             Step::Call {
-                tool: tools(tool),
+                tool: tools(tool).into(),
                 arguments
             }
         );

@@ -76,6 +76,7 @@ impl Bench {
         ServerSpec {
             name: "pantry".to_owned(),
             origin: ServerOrigin::User,
+            read_only: true,
             reach: Reach::Stdio {
                 command: command.to_owned(),
                 args,

@@ -75,7 +75,19 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             let params = wire::ThreadSyncedNotification { thread_id, seq };
             message(method::THREAD_SYNCED, &params)
         })),
-        FrameBody::Notice(Notice::ToolServer(_) | Notice::ConfigChanged { .. }) => {}
+        FrameBody::Notice(Notice::ToolServer(server)) => {
+            let server = convert::mcp::status(server);
+            let params = wire::McpStatusUpdatedNotification { server };
+            messages.push(message(method::MCP_STATUS_UPDATED, &params));
+        }
+        FrameBody::Notice(Notice::ConfigChanged { source, regions }) => {
+            let params = wire::WorkspaceConfigChangedNotification {
+                source: (*source).to_owned(),
+                regions: regions.iter().map(|region| (*region).to_owned()).collect(),
+                changed_at: convert::time(frame.at),
+            };
+            messages.push(message(method::WORKSPACE_CONFIG_CHANGED, &params));
+        }
         FrameBody::Recorded(event) => match &**event {
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }

@@ -5,6 +5,7 @@
 //! tasks of their own, which the connection joins; there are never more than requests in flight.
 
 mod channel;
+mod mcp;
 mod queue;
 mod read;
 mod rollback;
@@ -16,6 +17,7 @@ mod turn;
 
 use std::sync::Arc;
 
+use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Command, CoreError, Hub, Once, ThreadHandle};
 use bobbin_model::ThreadId;
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
@@ -33,6 +35,7 @@ use crate::errors;
 #[derive(Clone)]
 pub(crate) struct Client {
     pub(crate) hub: Arc<Hub>,
+    pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
     pub(crate) native: Arc<Native>,
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
@@ -99,6 +102,12 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::TURN_STEER => queue::steer(client, &request, responder).await,
         method::THREAD_ROLLBACK => rollback::rollback(client, &request, responder).await,
         method::SERVER_STATS => stats::stats(client, responder),
+        method::MCP_LIST => mcp::list(client, &request, responder),
+        method::MCP_GET => mcp::get(client, &request, responder),
+        method::MCP_UPSERT => mcp::upsert(client, &request, responder).await,
+        method::MCP_REMOVE => mcp::remove(client, &request, responder).await,
+        method::MCP_STATUS_LIST => mcp::status(client, &request, responder),
+        method::MCP_TEST => mcp::test(client, &request, responder),
         other => refuse(responder, RpcError::method_not_found(other)),
     }
 }

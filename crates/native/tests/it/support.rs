@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bobbin_core::Hub;
 use bobbin_core::engine::Engine;
+use bobbin_core::tool_server::ToolServers;
 use bobbin_framing::{Limits, Transport};
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
@@ -50,10 +51,16 @@ impl Server {
     }
 
     pub(crate) fn link_to(hub: Arc<Hub>) -> Link {
+        Self::link_with(hub, None)
+    }
+
+    /// Connects to a server that runs tool servers, or that does not.
+    pub(crate) fn link_with(hub: Arc<Hub>, tool_servers: Option<Arc<dyn ToolServers>>) -> Link {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let identity = Arc::new(ServerIdentity {
             version: "0.0.0".into(),
+            tool_servers,
         });
         let transport = Transport::lines(reader, writer, Limits::default());
         // Ends with its client.

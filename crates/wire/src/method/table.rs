@@ -112,6 +112,21 @@ methods! {
         /// Removes a Thread's background terminals.
         TERMINAL_CLEAN = "terminal/clean", Later, TerminalCleanParams => TerminalsResult;
 
+        /// Lists the configurations of MCP servers that are in effect.
+        MCP_LIST = "mcp/list", Now, EmptyParams => McpListResult;
+        /// Returns the configuration of one MCP server.
+        MCP_GET = "mcp/get", Now, McpGetParams => McpServerResult, [McpServerNotFound];
+        /// Adds an MCP server to the workspace's configuration, or replaces it there. It starts in the background.
+        MCP_UPSERT = "mcp/upsert", Now, McpUpsertParams => McpServerResult,
+            [McpInvalid, McpNameConflict, McpReadOnly];
+        /// Removes an MCP server from the workspace's configuration.
+        MCP_REMOVE = "mcp/remove", Now, McpRemoveParams => McpRemoveResult,
+            [McpServerNotFound, McpReadOnly];
+        /// Tells how MCP servers are.
+        MCP_STATUS_LIST = "mcp/status/list", Now, EmptyParams => McpStatusListResult;
+        /// Starts an MCP server for a moment and counts its tools.
+        MCP_TEST = "mcp/test", Now, McpTestParams => McpTestResult, [McpInvalid];
+
         /// Suggests a commit message for changed files.
         WORKSPACE_COMMIT_MESSAGE_SUGGEST = "workspace/commitMessage/suggest", Later,
             CommitMessageSuggestParams => CommitMessageSuggestResult, [ThreadNotFound];
@@ -194,6 +209,11 @@ methods! {
         SUBAGENT_PROGRESS = "subagent/progress", Later, SubagentProgressNotification;
         /// The tree of subagents has changed.
         SUBAGENT_GRAPH_CHANGED = "subagent/graphChanged", Later, SubagentGraphChangedNotification;
+
+        /// An MCP server is another way than before.
+        MCP_STATUS_UPDATED = "mcp/status/updated", Now, McpStatusUpdatedNotification;
+        /// The configuration was changed.
+        WORKSPACE_CONFIG_CHANGED = "workspace/configChanged", Now, WorkspaceConfigChangedNotification;
 
         /// A command went into the background.
         TERMINAL_STARTED = "terminal/started", Later, TerminalNotification;

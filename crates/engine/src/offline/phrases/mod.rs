@@ -1,6 +1,7 @@
 //! The ways of saying each instruction, one file a family. Each takes one line without politeness in front
 //! and returns `None` for a line that it does not understand as a whole.
 
+mod hosted;
 mod list;
 mod plan;
 mod read;
@@ -21,6 +22,7 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
     // A phrase that has no use for the code block below it has not understood the line with it.
     let alone = |found: Option<Instruction>| found.filter(|_| fenced.is_none());
     raw_command(line, fenced)
+        .or_else(|| hosted::understand(line, fenced))
         .or_else(|| alone(plan::understand(line, &[])))
         .or_else(|| write::understand(line, fenced))
         .or_else(|| alone(replace::understand(line)))

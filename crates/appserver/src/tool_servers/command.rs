@@ -1,0 +1,120 @@
+//! `bobbin mcp`: shows the workspace's MCP servers, and says which of the workspace's own may run.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use bobbin_core::tool_server::ServerAccess;
+use bobbin_model::ServerOrigin;
+use clap::{Args, Subcommand};
+
+use super::allowed::Allowed;
+use super::declared::Declared;
+use crate::config::Config;
+use crate::workspace::Workspace;
+use crate::{cli, console};
+
+/// Arguments of `bobbin mcp`.
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// The workspace; the current directory when left out.
+    #[arg(long, value_name = "DIR", global = true)]
+    workspace: Option<PathBuf>,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the servers, what they run, and whether they may.
+    List,
+    /// Allow a server that comes with the workspace to run, exactly as it is defined now.
+    Allow {
+        /// Its name.
+        name: String,
+    },
+    /// Take that back. A server that runs goes on until it is stopped.
+    Revoke {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Does what was asked.
+pub(crate) fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
+    let workspace = Workspace::find(mcp.workspace.as_deref())?;
+    let home = cli::home();
+    let config = Config::read(&workspace.root, home.as_deref())?;
+    let allowed = Allowed::new(home.as_deref(), &workspace.root);
+    match mcp.action {
+        Action::List => {
+            for warning in &config.warnings {
+                console::complain(warning);
+            }
+            if config.tool_servers.is_empty() {
+                console::say("No MCP servers are configured.");
+            }
+            for declared in &config.tool_servers {
+                console::say(&line(declared, &allowed));
+            }
+        }
+        Action::Allow { name } => {
+            let declared = of_workspace(&config, &name)?;
+            allowed.allow(&declared.config)?;
+            console::say(&line(declared, &allowed));
+            console::say(
+                "A server that runs already takes note at its next start, or when a client starts it.",
+            );
+        }
+        Action::Revoke { name } => {
+            let declared = of_workspace(&config, &name)?;
+            allowed.revoke(&declared.config)?;
+            console::say(&line(declared, &allowed));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declared> {
+    let named = |declared: &&Declared| declared.config.name.to_lowercase() == name.to_lowercase();
+    let mut found = config.tool_servers.iter().filter(named);
+    match found.clone().find(|declared| !declared.own) {
+        Some(declared) => Ok(declared),
+        None if found.next().is_some() => bail!("the MCP server {name} is your own: it may run already"),
+        None => bail!("there is no MCP server {name}; `bobbin mcp list` shows those there are"),
+    }
+}
+
+fn line(declared: &Declared, allowed: &Allowed) -> String {
+    let config = &declared.config;
+    let runs = match &config.access {
+        ServerAccess::Stdio {
+            command,
+            args,
+            env,
+            env_vars,
+            ..
+        } => {
+            let line = [command].into_iter().chain(args);
+            let line: Vec<String> = line.map(|word| format!("{word:?}")).collect();
+            let variables: Vec<&str> = env.0.keys().chain(env_vars).map(String::as_str).collect();
+            let with = if variables.is_empty() {
+                String::new()
+            } else {
+                format!(" with {}", variables.join(", "))
+            };
+            format!("runs {}{with}", line.join(" "))
+        }
+        ServerAccess::Http { url, .. } => format!("is at {url}"),
+    };
+    let whose = match declared.origin {
+        ServerOrigin::User => "yours",
+        ServerOrigin::Workspace => "the workspace's",
+    };
+    let may = match (config.enabled, declared.own || allowed.has(config)) {
+        (false, _) => "disabled",
+        (true, true) => "allowed",
+        (true, false) => "not allowed yet",
+    };
+    format!("{} ({whose}, {may}) {runs}", config.name)
+}

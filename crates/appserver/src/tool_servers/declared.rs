@@ -1,0 +1,388 @@
+//! The `McpServers` section of a configuration file, and back.
+//!
+//! An object of entries by name, or a list of entries with names. Members are found without regard to case and under
+//! the names that other programs give them. A broken entry is reported and takes no other with it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bobbin_core::tool_server::{ConfiguredServer, Secrets, ServerAccess, ToolServerConfig};
+use bobbin_model::ServerOrigin;
+use serde_json::{Map, Value, json};
+
+/// Longest name of a server.
+const MAX_NAME: usize = 64;
+/// Longest text of an entry.
+const MAX_TEXT: usize = 32 << 10;
+/// Most arguments, variables or headers of a server.
+const MAX_PARTS: usize = 256;
+
+/// A server in a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Declared {
+    pub(crate) config: ToolServerConfig,
+    pub(crate) origin: ServerOrigin,
+    /// Whether its file is one that only the user writes.
+    pub(crate) own: bool,
+}
+
+impl Declared {
+    /// Returns it as clients manage it: they write the workspace's file.
+    pub(crate) fn configured(&self) -> ConfiguredServer {
+        ConfiguredServer {
+            config: self.config.clone(),
+            origin: self.origin,
+            read_only: self.origin == ServerOrigin::User,
+        }
+    }
+}
+
+/// Reads a section. What is wrong with it goes to `warnings`.
+pub(crate) fn read(section: &Value, warnings: &mut Vec<String>) -> Vec<ToolServerConfig> {
+    let entries: Vec<(Option<&str>, &Value)> = match section {
+        Value::Null => Vec::new(),
+        Value::Object(entries) => entries
+            .iter()
+            .map(|(name, entry)| (Some(name.as_str()), entry))
+            .collect(),
+        Value::Array(entries) => entries.iter().map(|entry| (None, entry)).collect(),
+        _ => {
+            warnings.push("McpServers must be an object of servers by name; it is not used".to_owned());
+            return Vec::new();
+        }
+    };
+    let mut servers: BTreeMap<String, ToolServerConfig> = BTreeMap::new();
+    for (name, entry) in entries {
+        match config(name, entry) {
+            Ok(config) => {
+                // Of two names that differ in case only, the later counts, as with other settings.
+                servers.insert(config.name.to_lowercase(), config);
+            }
+            Err(why) => {
+                let name = name.map_or_else(String::new, |name| format!(" {name}"));
+                warnings.push(format!("the MCP server{name} is not used: {why}"));
+            }
+        }
+    }
+    servers.into_values().collect()
+}
+
+fn config(name: Option<&str>, entry: &Value) -> Result<ToolServerConfig, String> {
+    let entry = Entry(entry.as_object().ok_or("its entry is not an object")?);
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => entry.text(&["name"])?.ok_or("it has no Name")?,
+    };
+    let transport = entry
+        .text(&["transport", "type"])?
+        .map(|text| text.to_ascii_lowercase());
+    let url = entry.text(&["url"])?.filter(|url| !url.is_empty());
+    let by_url = match transport.as_deref() {
+        None | Some("") => url.is_some(),
+        Some("stdio") => false,
+        Some("http" | "streamablehttp" | "streamable-http" | "streamable_http") => true,
+        Some(other) => {
+            return Err(format!(
+                "Transport is {other:?}; it can be stdio or streamableHttp"
+            ));
+        }
+    };
+    let access = if by_url {
+        ServerAccess::Http {
+            url: url.ok_or("it has no Url")?,
+            bearer_token_env_var: entry
+                .text(&["bearerTokenEnvVar"])?
+                .filter(|name| !name.is_empty()),
+            headers: Secrets(entry.texts_by_name(&["headers", "httpHeaders"])?),
+            env_headers: entry.texts_by_name(&["envHttpHeaders"])?,
+        }
+    } else {
+        ServerAccess::Stdio {
+            command: entry.text(&["command"])?.unwrap_or_default(),
+            args: entry.texts(&["arguments", "args"])?,
+            env: Secrets(entry.texts_by_name(&["environmentVariables", "env"])?),
+            env_vars: entry.texts(&["envVars"])?,
+            cwd: entry
+                .text(&["cwd", "workingDirectory"])?
+                .filter(|cwd| !cwd.is_empty()),
+        }
+    };
+    let config = ToolServerConfig {
+        name,
+        enabled: entry.flag("enabled")?.unwrap_or(true) && !entry.flag("disabled")?.unwrap_or(false),
+        access,
+        start_timeout: entry.seconds("startupTimeoutSec")?,
+        call_timeout: entry.seconds("toolTimeoutSec")?,
+    };
+    check(&config)?;
+    Ok(config)
+}
+
+/// Checks what no transport can do without, and that nothing is out of all proportion.
+///
+/// # Errors
+/// What is wrong: the end of a sentence for the user.
+pub(super) fn check(config: &ToolServerConfig) -> Result<(), String> {
+    let name = &config.name;
+    if name.trim().is_empty() || name.trim() != name {
+        return Err("its name must not be blank or begin or end with blanks".to_owned());
+    }
+    if name.len() > MAX_NAME || name.chars().any(char::is_control) {
+        return Err(format!(
+            "its name must be at most {MAX_NAME} bytes without control characters"
+        ));
+    }
+    let (texts, parts): (Vec<&str>, usize) = match &config.access {
+        ServerAccess::Stdio {
+            command,
+            args,
+            env,
+            env_vars,
+            cwd,
+        } => {
+            if command.trim().is_empty() {
+                return Err("it has no command".to_owned());
+            }
+            let texts = [command]
+                .into_iter()
+                .chain(args)
+                .chain(env.0.iter().flat_map(|(a, b)| [a, b]));
+            (
+                texts.chain(env_vars).chain(cwd).map(String::as_str).collect(),
+                args.len() + env.0.len() + env_vars.len(),
+            )
+        }
+        ServerAccess::Http {
+            url,
+            headers,
+            env_headers,
+            bearer_token_env_var,
+        } => {
+            if !(url.starts_with("http://") || url.starts_with("https://")) {
+                return Err("its url must begin with http:// or https://".to_owned());
+            }
+            let named = headers.0.iter().chain(env_headers).flat_map(|(a, b)| [a, b]);
+            (
+                [url]
+                    .into_iter()
+                    .chain(bearer_token_env_var)
+                    .chain(named)
+                    .map(String::as_str)
+                    .collect(),
+                headers.0.len() + env_headers.len(),
+            )
+        }
+    };
+    if parts > MAX_PARTS || texts.iter().any(|text| text.len() > MAX_TEXT) {
+        return Err("its entry is too large".to_owned());
+    }
+    if texts.iter().any(|text| text.contains('\0')) {
+        return Err("a text of it has a zero byte".to_owned());
+    }
+    Ok(())
+}
+
+/// Returns what is written for a server, under the names that the protocol's clients write.
+pub(super) fn entry(config: &ToolServerConfig) -> Value {
+    let mut entry = definition(config);
+    entry["Enabled"] = json!(config.enabled);
+    let seconds = |time: Duration| {
+        if time.subsec_nanos() == 0 {
+            json!(time.as_secs())
+        } else {
+            json!(time.as_secs_f64())
+        }
+    };
+    if let Some(time) = config.start_timeout {
+        entry["StartupTimeoutSec"] = seconds(time);
+    }
+    if let Some(time) = config.call_timeout {
+        entry["ToolTimeoutSec"] = seconds(time);
+    }
+    entry
+}
+
+/// Returns what of a server decides what happens when it is started: this is what a person allows.
+pub(super) fn definition(config: &ToolServerConfig) -> Value {
+    let mut entry = match &config.access {
+        ServerAccess::Stdio {
+            command,
+            args,
+            env,
+            env_vars,
+            cwd,
+        } => json!({
+            "Transport": "stdio",
+            "Command": command,
+            "Arguments": args,
+            "EnvironmentVariables": env.0,
+            "EnvVars": env_vars,
+            "Cwd": cwd,
+        }),
+        ServerAccess::Http {
+            url,
+            bearer_token_env_var,
+            headers,
+            env_headers,
+        } => json!({
+            "Transport": "streamableHttp",
+            "Url": url,
+            "BearerTokenEnvVar": bearer_token_env_var,
+            "Headers": headers.0,
+            "EnvHttpHeaders": env_headers,
+        }),
+    };
+    if let Some(members) = entry.as_object_mut() {
+        members.insert("Name".to_owned(), json!(config.name));
+        members.retain(|_, value| match value {
+            Value::Null => false,
+            Value::Array(all) => !all.is_empty(),
+            Value::Object(all) => !all.is_empty(),
+            _ => true,
+        });
+    }
+    entry
+}
+
+/// An entry's members, found without regard to case under any of several names.
+struct Entry<'a>(&'a Map<String, Value>);
+
+impl<'a> Entry<'a> {
+    fn get(&self, names: &[&str]) -> Option<(&'a str, &'a Value)> {
+        let known = |name: &str| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let found = self
+            .0
+            .iter()
+            .find(|(name, value)| known(name) && !value.is_null());
+        found.map(|(name, value)| (name.as_str(), value))
+    }
+
+    fn text(&self, names: &[&str]) -> Result<Option<String>, String> {
+        let Some((name, value)) = self.get(names) else {
+            return Ok(None);
+        };
+        plain(value)
+            .map(Some)
+            .ok_or_else(|| format!("{name} is not a text"))
+    }
+
+    fn texts(&self, names: &[&str]) -> Result<Vec<String>, String> {
+        let Some((name, value)) = self.get(names) else {
+            return Ok(Vec::new());
+        };
+        let texts = value.as_array().and_then(|all| all.iter().map(plain).collect());
+        texts.ok_or_else(|| format!("{name} is not a list of texts"))
+    }
+
+    fn texts_by_name(&self, names: &[&str]) -> Result<BTreeMap<String, String>, String> {
+        let Some((name, value)) = self.get(names) else {
+            return Ok(BTreeMap::new());
+        };
+        let one = |(name, value): (&String, &Value)| Some((name.clone(), plain(value)?));
+        let texts = value.as_object().and_then(|all| all.iter().map(one).collect());
+        texts.ok_or_else(|| format!("{name} is not an object of texts"))
+    }
+
+    fn flag(&self, name: &str) -> Result<Option<bool>, String> {
+        let Some((name, value)) = self.get(&[name]) else {
+            return Ok(None);
+        };
+        value
+            .as_bool()
+            .map(Some)
+            .ok_or_else(|| format!("{name} is not true or false"))
+    }
+
+    fn seconds(&self, name: &str) -> Result<Option<Duration>, String> {
+        let Some((name, value)) = self.get(&[name]) else {
+            return Ok(None);
+        };
+        let time = value
+            .as_f64()
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        time.filter(|time| !time.is_zero())
+            .map(Some)
+            .ok_or_else(|| format!("{name} is not a positive number of seconds"))
+    }
+}
+
+/// Returns a text, or what people write for one.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(section: &Value) -> ToolServerConfig {
+        let mut warnings = Vec::new();
+        let mut read = read(section, &mut warnings);
+        assert_eq!((read.len(), warnings), (1, Vec::new()));
+        read.remove(0)
+    }
+
+    #[test]
+    fn entries_of_every_spelling_are_one_server() {
+        let ours = one(&json!({ "pantry": {
+            "Transport": "stdio", "Command": "npx", "Arguments": ["-y", "pantry"],
+            "EnvironmentVariables": { "SHELF": "2" }, "EnvVars": ["LANG"], "Cwd": "x", "ToolTimeoutSec": 1.5,
+        } }));
+        let theirs = one(&json!({ "pantry": {
+            "type": "stdio", "command": "npx", "args": ["-y", "pantry"], "env": { "SHELF": 2 },
+            "envVars": ["LANG"], "cwd": "x", "toolTimeoutSec": 1.5, "disabled": false,
+        } }));
+        let listed = one(&json!([{
+            "Name": "pantry", "Command": "npx", "Args": ["-y", "pantry"], "Env": { "SHELF": "2" },
+            "EnvVars": ["LANG"], "Cwd": "x", "ToolTimeoutSec": 1.5,
+        }]));
+        assert_eq!(ours, theirs);
+        assert_eq!(ours, listed);
+        let written = json!({ "pantry": entry(&ours) });
+        assert_eq!(one(&written), ours);
+    }
+
+    #[test]
+    fn a_url_makes_it_a_server_that_is_reached_over_http() {
+        let config = one(&json!({ "cellar": {
+            "url": "https://cellar.example/mcp", "headers": { "X-Shelf": "2" }, "bearerTokenEnvVar": "T",
+        } }));
+        assert!(matches!(&config.access, ServerAccess::Http { headers, .. } if headers.0["X-Shelf"] == "2"));
+        assert_eq!(one(&json!({ "cellar": entry(&config) })), config);
+    }
+
+    #[test]
+    fn broken_entries_are_told_and_the_others_are_used() {
+        let section = json!({
+            "good": { "command": "x" },
+            "empty": {},
+            "seven": 7,
+            "odd": { "transport": "pigeon" },
+            " ": { "command": "x" },
+            "args": { "command": "x", "args": "y" },
+            "file": { "url": "file:///etc/passwd" },
+        });
+        let mut warnings = Vec::new();
+        let read = read(&section, &mut warnings);
+        assert_eq!(read.len(), 1);
+        assert_eq!(warnings.len(), 6);
+        for part in [
+            "no command",
+            "not an object",
+            "pigeon",
+            "blank",
+            "list of texts",
+            "http://",
+        ] {
+            assert!(
+                warnings.iter().any(|warning| warning.contains(part)),
+                "{part}: {warnings:?}"
+            );
+        }
+    }
+}

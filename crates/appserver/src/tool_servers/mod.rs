@@ -1,0 +1,16 @@
+//! The workspace's MCP servers: what the configuration says of them, who may start which, and their management.
+//!
+//! A server that stands in the user's own configuration runs. One that stands in the workspace's may have come with
+//! somebody else's repository: opening a directory must not start a program of its choice, so such a server runs only
+//! once a person has allowed exactly this definition ([`allowed`]).
+
+mod allowed;
+mod command;
+mod declared;
+mod edit;
+mod resolve;
+mod servers;
+
+pub(crate) use command::{Mcp, run};
+pub(crate) use declared::{Declared, read};
+pub(crate) use servers::Servers;

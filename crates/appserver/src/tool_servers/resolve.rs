@@ -1,0 +1,160 @@
+//! From a declared server to what the host needs: paths made absolute, variables looked up, defaults filled in.
+//! Pure; the environment comes in as a value.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use bobbin_children::{Environment, ProcessSpec};
+use bobbin_core::tool_server::ServerAccess;
+use bobbin_mcp::{Launch, Secret, ServerSpec};
+use bobbin_model::{Reach, ServerOrigin};
+
+use super::declared::Declared;
+
+/// How long a server may take to start when nothing is said (guess: a package that must be fetched first).
+const START: Duration = Duration::from_secs(30);
+/// How long a call may take when nothing is said.
+const CALL: Duration = Duration::from_mins(2);
+/// The longest of both that can be asked for.
+const LONGEST_START: Duration = Duration::from_mins(10);
+const LONGEST_CALL: Duration = Duration::from_hours(24);
+
+/// Whether a server may be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// A person has said so, by writing it down or by allowing it.
+    Allowed,
+    /// Nobody has.
+    NotYet,
+}
+
+/// Returns what the host is told of a server. `variables` is our own environment.
+pub(super) fn spec(
+    declared: &Declared,
+    word: Word,
+    root: &Path,
+    variables: &[(OsString, OsString)],
+) -> ServerSpec {
+    let config = &declared.config;
+    let name = &config.name;
+    let (reach, launch, secrets) = match &config.access {
+        ServerAccess::Stdio {
+            command,
+            args,
+            env,
+            env_vars,
+            cwd,
+        } => {
+            let reach = Reach::Stdio {
+                command: command.clone(),
+                args: args.clone(),
+            };
+            let mut environment = Environment::from_base(variables.iter().cloned(), &[]);
+            let mut secrets: Vec<Secret> = env.0.values().cloned().map(Secret).collect();
+            // Named for this very program, so that even a secret passes.
+            for (name, value) in variables {
+                if name
+                    .to_str()
+                    .is_some_and(|name| env_vars.iter().any(|wanted| wanted == name))
+                {
+                    secrets.extend(value.to_str().map(|value| Secret(value.to_owned())));
+                    environment.set(name, value);
+                }
+            }
+            for (name, value) in &env.0 {
+                environment.set(name, value);
+            }
+            // An absolute one stays as it is.
+            let cwd = root.join(cwd.as_deref().unwrap_or_default());
+            let process = ProcessSpec::new(command, cwd, environment).args(args);
+            (reach, Launch::Child(Box::new(process)), secrets)
+        }
+        ServerAccess::Http { url, .. } => {
+            let launch =
+                Launch::Withheld("servers that are reached over HTTP are not supported yet".to_owned());
+            (Reach::Http { url: url.clone() }, launch, Vec::new())
+        }
+    };
+    let launch = match word {
+        _ if !config.enabled => Launch::Disabled,
+        Word::Allowed => launch,
+        Word::NotYet => Launch::Withheld(format!(
+            "it comes with the workspace and nobody has allowed it yet; look at what it runs, then start it from \
+             your client, or run `bobbin mcp allow {}`",
+            shell_word(name)
+        )),
+    };
+    ServerSpec {
+        name: name.clone(),
+        origin: declared.origin,
+        read_only: declared.origin == ServerOrigin::User,
+        reach,
+        launch,
+        start_timeout: config.start_timeout.unwrap_or(START).min(LONGEST_START),
+        call_timeout: config.call_timeout.unwrap_or(CALL).min(LONGEST_CALL),
+        secrets,
+    }
+}
+
+/// Returns a name as one may paste it into a shell: the workspace chose it.
+fn shell_word(name: &str) -> &str {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    if name.bytes().all(is_plain) && !name.starts_with('-') {
+        name
+    } else {
+        "NAME"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tool_servers::declared;
+
+    fn declared(entry: &serde_json::Value) -> Declared {
+        let section = json!({ "pantry": entry });
+        Declared {
+            config: declared::read(&section, &mut Vec::new()).remove(0),
+            origin: ServerOrigin::Workspace,
+            own: false,
+        }
+    }
+
+    fn process(entry: &serde_json::Value, variables: &[(&str, &str)]) -> ProcessSpec {
+        let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
+        let spec = spec(&declared(entry), Word::Allowed, Path::new("/srv/tea"), &variables);
+        let Launch::Child(process) = spec.launch else {
+            panic!("it is started");
+        };
+        *process
+    }
+
+    #[test]
+    fn it_gets_what_is_named_for_it_and_nothing_else() {
+        let entry =
+            json!({ "command": "x", "env": { "SHELF": "2" }, "envVars": ["PANTRY_TOKEN"], "cwd": "sub" });
+        let ours = [
+            ("PATH", "/bin"),
+            ("PANTRY_TOKEN", "t"),
+            ("OTHER_TOKEN", "o"),
+            ("EXTRA", "e"),
+        ];
+        let process = process(&entry, &ours);
+        assert_eq!(process.cwd, Path::new("/srv/tea/sub"));
+        let names: Vec<_> = process.env.iter().map(|(name, _)| name.to_owned()).collect();
+        assert_eq!(names, ["PANTRY_TOKEN", "PATH", "SHELF"]);
+    }
+
+    #[test]
+    fn without_a_word_it_is_not_started() {
+        let declared = declared(&json!({ "command": "x" }));
+        let spec = spec(&declared, Word::NotYet, Path::new("/"), &[]);
+        let Launch::Withheld(why) = spec.launch else {
+            panic!("it is withheld");
+        };
+        assert!(why.contains("bobbin mcp allow pantry"), "{why}");
+    }
+}

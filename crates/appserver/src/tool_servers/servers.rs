@@ -1,0 +1,339 @@
+//! The running workspace's servers: the configuration in force, and the host that runs them.
+//!
+//! Owns the host. Changes of the configuration are made one at a time: written first, answered, then put into effect
+//! and told.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
+
+use bobbin_children::Children;
+use bobbin_core::tool::ToolSource;
+use bobbin_core::tool_server::{
+    ConfiguredServer, ServerReply, ToolServerConfig, ToolServerError, ToolServers,
+};
+use bobbin_core::{Hub, Notice};
+use bobbin_mcp::Host;
+use bobbin_model::{ServerOrigin, ServerState, ToolServer};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+
+use super::allowed::Allowed;
+use super::declared::{self, Declared};
+use super::edit;
+use super::resolve::{self, Word};
+
+/// Part of the configuration that is changed here.
+const REGIONS: &[&str] = &["mcp"];
+
+/// The servers of a workspace.
+pub(crate) struct Servers {
+    root: PathBuf,
+    /// The workspace's configuration.
+    file: PathBuf,
+    allowed: Allowed,
+    /// Our own environment.
+    variables: Vec<(OsString, OsString)>,
+    host: Arc<Host>,
+    hub: Arc<OnceLock<Weak<Hub>>>,
+    state: Mutex<State>,
+    /// Held while the configuration is changed.
+    changing: tokio::sync::Mutex<()>,
+}
+
+struct State {
+    declared: Vec<Declared>,
+    /// Fingerprints of what was started by a person in this run.
+    this_run: HashSet<String>,
+}
+
+impl Servers {
+    /// Returns the servers of a workspace; none is started before [`Servers::begin`].
+    pub(crate) fn new(
+        root: &Path,
+        home: Option<&Path>,
+        declared: Vec<Declared>,
+        variables: Vec<(OsString, OsString)>,
+        children: Children,
+    ) -> Self {
+        let hub: Arc<OnceLock<Weak<Hub>>> = Arc::default();
+        let told = hub.clone();
+        let announce = move |server: Arc<ToolServer>| {
+            if let Some(hub) = told.get().and_then(Weak::upgrade) {
+                hub.announce(Notice::ToolServer(server));
+            }
+        };
+        Self {
+            root: root.to_owned(),
+            file: root.join(".craft/config.json"),
+            allowed: Allowed::new(home, root),
+            variables,
+            host: Arc::new(Host::new(children, Arc::new(announce))),
+            hub,
+            state: Mutex::new(State {
+                declared,
+                this_run: HashSet::new(),
+            }),
+            changing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Returns the servers' tools.
+    pub(crate) fn source(&self) -> Arc<dyn ToolSource> {
+        self.host.clone()
+    }
+
+    /// Starts, in the background, what may be started; what becomes of it is told through `hub`.
+    pub(crate) fn begin(&self, hub: &Arc<Hub>) {
+        // Called once.
+        drop(self.hub.set(Arc::downgrade(hub)));
+        for declared in self.in_effect() {
+            self.set(&declared);
+        }
+    }
+
+    /// Returns sentences about servers that do not run because nobody has allowed them.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let servers = self.host.servers().into_iter();
+        let idle = servers.filter(|server| server.state == ServerState::Idle);
+        let said = idle.filter_map(|server| {
+            let problem = server.problem.as_ref()?;
+            Some(format!(
+                "the MCP server {} is not started: {problem}",
+                server.name
+            ))
+        });
+        said.collect()
+    }
+
+    /// Returns the servers that count: of two with one name the workspace's, unless it was not allowed. So a
+    /// repository cannot take the place of a server of the user's.
+    fn in_effect(&self) -> Vec<Declared> {
+        let declared = self.state.lock().declared.clone();
+        let mut servers: BTreeMap<String, Declared> = BTreeMap::new();
+        for one in declared {
+            let key = one.config.name.to_lowercase();
+            let counts = one.origin == ServerOrigin::Workspace && self.word(&one) == Word::Allowed;
+            if counts || !servers.contains_key(&key) {
+                servers.insert(key, one);
+            }
+        }
+        servers.into_values().collect()
+    }
+
+    fn find(&self, name: &str) -> Result<Declared, ToolServerError> {
+        let same = |declared: &Declared| is_same(&declared.config.name, name);
+        let found = self.in_effect().into_iter().find(same);
+        found.ok_or_else(|| ToolServerError::NotFound(name.to_owned()))
+    }
+
+    fn word(&self, declared: &Declared) -> Word {
+        let config = &declared.config;
+        let now = || {
+            self.state
+                .lock()
+                .this_run
+                .contains(&self.allowed.fingerprint(config))
+        };
+        if declared.own || now() || self.allowed.has(config) {
+            Word::Allowed
+        } else {
+            Word::NotYet
+        }
+    }
+
+    fn set(&self, declared: &Declared) {
+        let spec = resolve::spec(declared, self.word(declared), &self.root, &self.variables);
+        if let Err(full) = self.host.set(spec) {
+            tracing::warn!(server = declared.config.name, %full, "an MCP server is left out");
+        }
+    }
+
+    fn tell_change(&self, source: &'static str) {
+        if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
+            let regions = REGIONS;
+            hub.announce(Notice::ConfigChanged { source, regions });
+        }
+    }
+
+    /// Whether a server of the user's own has this name, and none of the workspace's is in its place.
+    fn is_users(&self, name: &str) -> bool {
+        let found = self.find(name);
+        found.is_ok_and(|found| found.origin == ServerOrigin::User)
+    }
+
+    /// Runs one change of the workspace's file.
+    async fn write(
+        &self,
+        change: impl FnOnce(&Path) -> anyhow::Result<()> + Send + 'static,
+    ) -> Result<(), ToolServerError> {
+        let file = self.file.clone();
+        let written = tokio::task::spawn_blocking(move || change(&file)).await;
+        let written = written.unwrap_or_else(|error| Err(error.into()));
+        written.map_err(|error| ToolServerError::Unwritable(format!("{error:#}")))
+    }
+
+    async fn try_upsert(&self, config: &ToolServerConfig) -> Result<Declared, ToolServerError> {
+        declared::check(config)
+            .map_err(|why| ToolServerError::Invalid(format!("The server cannot be used: {why}.")))?;
+        if self.is_users(&config.name) {
+            return Err(ToolServerError::ReadOnly(config.name.clone()));
+        }
+        let (written, allowed) = (config.clone(), self.allowed.clone());
+        self.write(move |file| {
+            edit::put(file, &written)?;
+            // Whoever manages the configuration has seen this definition: that is a person's word for it.
+            if let Err(error) = allowed.allow(&written) {
+                tracing::warn!(error = format!("{error:#}"), "it is allowed in this run only");
+            }
+            Ok(())
+        })
+        .await?;
+        let declared = Declared {
+            config: config.clone(),
+            origin: ServerOrigin::Workspace,
+            own: false,
+        };
+        let mut state = self.state.lock();
+        state.this_run.insert(self.allowed.fingerprint(config));
+        state.declared.retain(|known| !is_workspaces(known, &config.name));
+        state.declared.push(declared.clone());
+        Ok(declared)
+    }
+
+    async fn try_remove(&self, name: &str) -> Result<(), ToolServerError> {
+        let known = self
+            .state
+            .lock()
+            .declared
+            .iter()
+            .any(|known| is_workspaces(known, name));
+        if !known {
+            return Err(match self.find(name) {
+                Ok(_) => ToolServerError::ReadOnly(name.to_owned()),
+                Err(error) => error,
+            });
+        }
+        let removed = name.to_owned();
+        self.write(move |file| edit::remove(file, &removed)).await?;
+        self.state
+            .lock()
+            .declared
+            .retain(|known| !is_workspaces(known, name));
+        Ok(())
+    }
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+fn is_workspaces(declared: &Declared, name: &str) -> bool {
+    declared.origin == ServerOrigin::Workspace && is_same(&declared.config.name, name)
+}
+
+impl ToolServers for Servers {
+    fn servers(&self) -> Vec<Arc<ToolServer>> {
+        self.host.servers()
+    }
+
+    fn configured(&self) -> Vec<ConfiguredServer> {
+        self.in_effect().iter().map(Declared::configured).collect()
+    }
+
+    fn start(&self, name: &str) -> Result<(), ToolServerError> {
+        let declared = self.find(name)?;
+        if !declared.config.enabled {
+            return Err(ToolServerError::Invalid(format!(
+                "{name} is disabled in the configuration"
+            )));
+        }
+        if self.word(&declared) == Word::NotYet {
+            // Whoever presses that button has the command in front of them. It counts until we end.
+            let fingerprint = self.allowed.fingerprint(&declared.config);
+            self.state.lock().this_run.insert(fingerprint);
+        }
+        let withheld =
+            |server: &Arc<ToolServer>| server.state == ServerState::Idle && server.problem.is_some();
+        let known = self
+            .host
+            .servers()
+            .into_iter()
+            .find(|server| is_same(&server.name, name));
+        if known.as_ref().is_none_or(withheld) {
+            self.set(&declared);
+        } else {
+            self.host.start(name);
+        }
+        Ok(())
+    }
+
+    fn stop(&self, name: &str) -> Result<(), ToolServerError> {
+        if self.host.stop(name) {
+            Ok(())
+        } else {
+            Err(ToolServerError::NotFound(name.to_owned()))
+        }
+    }
+
+    fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()> {
+        async move {
+            let _changing = self.changing.lock().await;
+            match self.try_upsert(&config).await {
+                Ok(declared) => {
+                    reply(Ok(declared.configured()));
+                    self.tell_change("mcp/upsert");
+                    self.set(&declared);
+                }
+                Err(error) => reply(Err(error)),
+            }
+        }
+        .boxed()
+    }
+
+    fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
+        async move {
+            let _changing = self.changing.lock().await;
+            match self.try_remove(&name).await {
+                Ok(()) => {
+                    reply(Ok(()));
+                    self.tell_change("mcp/remove");
+                    match self.find(&name) {
+                        // One of the user's own had given way to it.
+                        Ok(declared) => self.set(&declared),
+                        Err(_) => drop(self.host.remove(&name)),
+                    }
+                }
+                Err(error) => reply(Err(error)),
+            }
+        }
+        .boxed()
+    }
+
+    fn test(
+        &self,
+        config: ToolServerConfig,
+    ) -> BoxFuture<'_, Result<Result<usize, String>, ToolServerError>> {
+        async move {
+            declared::check(&config)
+                .map_err(|why| ToolServerError::Invalid(format!("The server cannot be used: {why}.")))?;
+            let declared = Declared {
+                config: ToolServerConfig {
+                    enabled: true,
+                    ..config
+                },
+                origin: ServerOrigin::Workspace,
+                own: false,
+            };
+            let spec = resolve::spec(&declared, Word::Allowed, &self.root, &self.variables);
+            Ok(self.host.probe(&spec).await)
+        }
+        .boxed()
+    }
+
+    fn end(&self) -> BoxFuture<'_, ()> {
+        self.host.end().boxed()
+    }
+}

@@ -1,0 +1,34 @@
+//! ``call mcp__pantry__steep with {"minutes": 3}``: a tool of a tool server, by the name it is offered under.
+
+use bobbin_core::tool_name;
+use serde_json::Value;
+
+use crate::offline::instruction::Instruction;
+use crate::offline::text::{after, after_any, is_noise, quoted, skip};
+
+pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction> {
+    let rest = skip(
+        after_any(line, &["call", "use", "invoke"])?,
+        &["the tool", "tool"],
+    );
+    let (tool, rest) = if let Some(named) = quoted(rest) {
+        (named.text, named.rest)
+    } else {
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        (rest[..end].to_owned(), rest[end..].trim_start())
+    };
+    let tool = tool.trim_end_matches([':', ',']).to_owned();
+    // Any other word after "call" or "use" may mean anything.
+    tool_name::parts(&tool)?;
+    let rest = after(rest, "with").unwrap_or(rest);
+    let rest = rest.strip_prefix(':').unwrap_or(rest).trim();
+    let arguments = match fenced {
+        Some(block) => is_noise(rest).then_some(block)?,
+        None if is_noise(rest) => "{}",
+        None => rest,
+    };
+    let arguments: Value = serde_json::from_str(arguments.trim().trim_matches('`')).ok()?;
+    arguments
+        .is_object()
+        .then_some(Instruction::Call { tool, arguments })
+}

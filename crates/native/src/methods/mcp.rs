@@ -1,0 +1,133 @@
+//! `mcp/*`: tool servers (AppServer protocol 05 §8). Served where there is somebody who runs them.
+
+use std::sync::Arc;
+
+use bobbin_core::tool_server::{ConfiguredServer, ToolServerError, ToolServers};
+use bobbin_peer::{CallContext, Responder};
+use bobbin_wire as wire;
+use bobbin_wire::RpcError;
+
+use super::{Client, params, refuse};
+use crate::convert::mcp as convert;
+use crate::errors;
+
+/// Word for a failed `mcp/test`.
+const TEST_FAILED: &str = "McpServerTestFailed";
+
+type Servers = Arc<dyn ToolServers>;
+
+/// Returns the tool servers, or answers that there is no such method.
+fn servers(client: &Client, request: &CallContext, responder: Responder) -> Option<(Servers, Responder)> {
+    let Some(servers) = client.tool_servers.clone() else {
+        refuse(responder, RpcError::method_not_found(&request.method));
+        return None;
+    };
+    Some((servers, responder))
+}
+
+pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((servers, responder)) = servers(client, request, responder) else {
+        return;
+    };
+    let servers = servers.configured();
+    responder.ok(wire::McpListResult {
+        servers: servers.iter().map(convert::config_out).collect(),
+    });
+}
+
+pub(super) fn get(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((servers, responder)) = servers(client, request, responder) else {
+        return;
+    };
+    let Some((wire::McpGetParams { name }, responder)) = params(request, responder) else {
+        return;
+    };
+    let found = servers.configured().into_iter();
+    let mut found = found.filter(|server| server.config.name.to_lowercase() == name.to_lowercase());
+    match found.next() {
+        Some(server) => responder.ok(wire::McpServerResult {
+            server: convert::config_out(&server),
+        }),
+        None => refuse(responder, RpcError::mcp_server_not_found(&name)),
+    }
+}
+
+pub(super) fn status(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((servers, responder)) = servers(client, request, responder) else {
+        return;
+    };
+    let servers = servers.servers();
+    responder.ok(wire::McpStatusListResult {
+        servers: servers.iter().map(|server| convert::status(server)).collect(),
+    });
+}
+
+pub(super) async fn upsert(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((servers, responder)) = servers(client, request, responder) else {
+        return;
+    };
+    let Some((wire::McpUpsertParams { server, .. }, responder)) = params(request, responder) else {
+        return;
+    };
+    let config = match convert::config_in(server) {
+        Ok(config) => config,
+        Err(detail) => return refuse(responder, RpcError::mcp_invalid(detail)),
+    };
+    let reply = Box::new(|stored: Result<ConfiguredServer, ToolServerError>| match stored {
+        Ok(server) => responder.ok(wire::McpServerResult {
+            server: convert::config_out(&server),
+        }),
+        Err(error) => refuse(responder, errors::of_tool_server(&error)),
+    });
+    servers.upsert(config, reply).await;
+}
+
+pub(super) async fn remove(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((servers, responder)) = servers(client, request, responder) else {
+        return;
+    };
+    let Some((wire::McpRemoveParams { name, .. }, responder)) = params(request, responder) else {
+        return;
+    };
+    let reply = Box::new(|removed: Result<(), ToolServerError>| match removed {
+        Ok(()) => responder.ok(wire::McpRemoveResult { removed: true }),
+        Err(error) => refuse(responder, errors::of_tool_server(&error)),
+    });
+    servers.remove(name, reply).await;
+}
+
+pub(super) fn test(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((servers, responder)) = servers(client, request, responder) else {
+        return;
+    };
+    let Some((wire::McpTestParams { server }, responder)) = params(request, responder) else {
+        return;
+    };
+    let config = match convert::config_in(server) {
+        Ok(config) => config,
+        Err(detail) => return refuse(responder, RpcError::mcp_invalid(detail)),
+    };
+    let peer = client.peer.clone();
+    client.reads.spawn(async move {
+        let tested = tokio::select! {
+            // Nobody waits for the answer any more; the server is killed.
+            () = peer.closed() => return,
+            tested = servers.test(config) => tested,
+        };
+        match tested {
+            Ok(Ok(tools)) => responder.ok(wire::McpTestResult {
+                success: true,
+                tool_count: Some(tools as u64),
+                error_code: None,
+                error_message: None,
+            }),
+            Ok(Err(message)) => responder.ok(wire::McpTestResult {
+                success: false,
+                tool_count: None,
+                error_code: Some(TEST_FAILED.to_owned()),
+                error_message: Some(message),
+            }),
+            Err(error) => refuse(responder, errors::of_tool_server(&error)),
+        }
+    });
+}

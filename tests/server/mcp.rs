@@ -1,0 +1,306 @@
+//! MCP servers under the whole binary: in Turns, over the doors, and as something a repository brings along.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use bobbin_testkit::{Client, Link, tea_server};
+use serde_json::{Value, json};
+use tokio::process::Child;
+
+use crate::eca;
+use crate::support::{Workspace, rich};
+
+/// The server's own process; see `bobbin_testkit::tea_server`.
+#[test]
+#[ignore = "not a test: the process that the others speak with"]
+fn pantry() {
+    tea_server::serve();
+}
+
+fn entry(workspace: &Workspace) -> Value {
+    let (command, args) = tea_server::command("mcp::pantry");
+    json!({ "command": command, "args": args, "env": { tea_server::LOG: log(workspace) } })
+}
+
+fn log(workspace: &Workspace) -> String {
+    workspace.path().join("log").to_string_lossy().into_owned()
+}
+
+fn noted(workspace: &Workspace) -> Vec<String> {
+    let text = std::fs::read_to_string(log(workspace)).unwrap_or_default();
+    text.lines().map(ToOwned::to_owned).collect()
+}
+
+fn configure(directory: &Path, servers: &Value) {
+    std::fs::create_dir_all(directory.join(".craft")).unwrap();
+    let text = json!({ "McpServers": servers }).to_string();
+    std::fs::write(directory.join(".craft/config.json"), text).unwrap();
+}
+
+/// Starts a server whose user has this home.
+async fn start(workspace: &Workspace, home: &Workspace) -> (Child, Client) {
+    let mut child = workspace
+        .bobbin(&["app-server", "--log", "error"])
+        .env("HOME", home.path())
+        .stdin(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let link = Link::lines(child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    (child, Client::ready(link, "me", rich()).await)
+}
+
+async fn status(client: &mut Client) -> Value {
+    let listed = client.call("mcp/status/list", json!({})).await;
+    listed["servers"][0].clone()
+}
+
+async fn ready(client: &mut Client) {
+    if status(client).await["startupState"] == "ready" {
+        return;
+    }
+    let is_ready = |message: &Value| {
+        message["method"] == "mcp/status/updated" && message["params"]["server"]["startupState"] == "ready"
+    };
+    client.find("a server that is ready", is_ready).await;
+}
+
+fn result_of(turn: &Value) -> (&str, bool) {
+    let items = turn["params"]["turn"]["items"].as_array().unwrap();
+    let result = items.iter().find(|item| item["type"] == "toolResult").unwrap();
+    let payload = &result["payload"];
+    (
+        payload["result"].as_str().unwrap(),
+        payload["success"].as_bool().unwrap(),
+    )
+}
+
+#[tokio::test]
+async fn a_tool_of_a_server_runs_in_a_turn_once_it_is_approved() {
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    configure(home.path(), &json!({ "pantry": entry(&workspace) }));
+    let (mut child, mut client) = start(&workspace, &home).await;
+    let thread = client.start_thread().await;
+    // No word of waiting for the server: the first Turn does that by itself.
+    client
+        .start_turn(&thread, r#"call mcp__pantry__pour with {"cup": "blue"}"#)
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    let params = &asked["params"];
+    assert_eq!(
+        (&params["approvalType"], &params["operation"], &params["target"]),
+        (
+            &json!("remoteResource"),
+            &json!("pour"),
+            &json!("mcp:pantry/pour")
+        )
+    );
+    assert!(!noted(&workspace).contains(&"pour".to_owned()));
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    let ended = client.wait_for("turn/completed").await;
+    assert_eq!(result_of(&ended), ("poured blue away", true));
+    // One that only reads is not asked about.
+    client
+        .start_turn(&thread, r#"call mcp__pantry__steep with {"minutes": 4}"#)
+        .await;
+    let seen = client.until("turn/completed").await;
+    assert!(
+        seen.iter()
+            .all(|message| message["method"] != "item/approval/request")
+    );
+    assert_eq!(result_of(seen.last().unwrap()), ("steeped for 4 minutes", true));
+    client.finish().await;
+    assert!(child.wait().await.unwrap().success());
+    assert_eq!(noted(&workspace), ["started", "pour", "steep", "ended"]);
+}
+
+#[tokio::test]
+async fn a_server_that_comes_with_the_workspace_is_not_started_until_a_person_allows_it() {
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    configure(workspace.path(), &json!({ "pantry": entry(&workspace) }));
+    let (mut child, mut client) = start(&workspace, &home).await;
+    let shown = status(&mut client).await;
+    assert_eq!(shown["startupState"], "idle");
+    assert!(
+        shown["lastError"]
+            .as_str()
+            .unwrap()
+            .contains("bobbin mcp allow pantry")
+    );
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "call mcp__pantry__steep").await;
+    let ended = client.wait_for("turn/completed").await;
+    assert!(!result_of(&ended).1);
+    client.finish().await;
+    child.wait().await.unwrap();
+    assert_eq!(noted(&workspace), Vec::<String>::new());
+
+    let allow = ["mcp", "allow", "pantry"];
+    let allowed = workspace
+        .bobbin(&allow)
+        .env("HOME", home.path())
+        .output()
+        .await
+        .unwrap();
+    assert!(allowed.status.success(), "{allowed:?}");
+    let (mut child, mut client) = start(&workspace, &home).await;
+    ready(&mut client).await;
+    client.finish().await;
+    child.wait().await.unwrap();
+    assert_eq!(noted(&workspace), ["started", "ended"]);
+
+    // Another command under the same name is another server.
+    let mut other = entry(&workspace);
+    other["args"][0] = json!("-xc");
+    configure(workspace.path(), &json!({ "pantry": other }));
+    let (mut child, mut client) = start(&workspace, &home).await;
+    assert_eq!(status(&mut client).await["startupState"], "idle");
+    client.finish().await;
+    child.wait().await.unwrap();
+    assert_eq!(noted(&workspace).len(), 2);
+}
+
+#[tokio::test]
+async fn servers_are_managed_over_the_wire() {
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    std::fs::create_dir_all(workspace.path().join(".craft")).unwrap();
+    let file = workspace.path().join(".craft/config.json");
+    std::fs::write(&file, "{ \"Model\": \"m\", \"Ratio\": 1.50 }").unwrap();
+    let (mut child, mut client) = start(&workspace, &home).await;
+    assert_eq!(client.call("mcp/list", json!({})).await, json!({ "servers": [] }));
+
+    let mut server = entry(&workspace);
+    server["name"] = json!("pantry");
+    server["transport"] = json!("stdio");
+    let tested = client.call("mcp/test", json!({ "server": server })).await;
+    assert_eq!(tested, json!({ "success": true, "toolCount": 6 }));
+    let absent = json!({ "name": "x", "transport": "stdio", "command": "/no/such/pantry" });
+    let tested = client.call("mcp/test", json!({ "server": absent })).await;
+    assert_eq!(
+        (&tested["success"], &tested["errorCode"]),
+        (&json!(false), &json!("McpServerTestFailed"))
+    );
+
+    let id = client.request("mcp/upsert", json!({ "server": server })).await;
+    let first = client.next().await.unwrap();
+    assert_eq!(first["id"], id, "the answer comes before what it causes");
+    let stored = &first["result"]["server"];
+    assert_eq!(
+        (&stored["origin"]["kind"], &stored["readOnly"]),
+        (&json!("workspace"), &json!(false))
+    );
+    assert_eq!(stored["env"], server["env"]);
+    let changed = client.wait_for("workspace/configChanged").await;
+    assert_eq!(
+        (&changed["params"]["source"], &changed["params"]["regions"]),
+        (&json!("mcp/upsert"), &json!(["mcp"]))
+    );
+    ready(&mut client).await;
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        written.contains("\"Model\": \"m\",\n  \"Ratio\": 1.50,\n"),
+        "{written}"
+    );
+    let got = client.call("mcp/get", json!({ "name": "PANTRY" })).await;
+    assert_eq!(got["server"]["name"], "pantry");
+
+    let odd = json!({ "server": { "name": "x", "transport": "stdio", "command": "x", "url": "http://y" } });
+    let errors = [
+        ("mcp/get", json!({ "name": "ghost" }), -32070),
+        ("mcp/remove", json!({ "name": "ghost" }), -32070),
+        ("mcp/upsert", odd, -32072),
+        (
+            "mcp/upsert",
+            json!({ "server": { "name": " ", "command": "x" } }),
+            -32072,
+        ),
+    ];
+    for (method, params, code) in errors {
+        assert_eq!(client.error(method, params).await["code"], code, "{method}");
+    }
+    assert_eq!(
+        client.call("mcp/remove", json!({ "name": "Pantry" })).await,
+        json!({ "removed": true })
+    );
+    assert_eq!(client.call("mcp/list", json!({})).await, json!({ "servers": [] }));
+    client.finish().await;
+    child.wait().await.unwrap();
+    assert!(
+        std::fs::read_to_string(&file)
+            .unwrap()
+            .contains("\"McpServers\": {}")
+    );
+}
+
+#[tokio::test]
+async fn a_server_of_the_users_cannot_be_changed_or_replaced_from_the_workspace() {
+    let (workspace, home) = (Workspace::new(), Workspace::new());
+    configure(home.path(), &json!({ "pantry": entry(&workspace) }));
+    configure(
+        workspace.path(),
+        &json!({ "Pantry": { "command": "/no/such/pantry" } }),
+    );
+    let (mut child, mut client) = start(&workspace, &home).await;
+    ready(&mut client).await;
+    let listed = client.call("mcp/list", json!({})).await;
+    assert_eq!(listed["servers"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["servers"][0]["origin"]["kind"], "user");
+    let server = json!({ "server": { "name": "pantry", "command": "x" } });
+    assert_eq!(client.error("mcp/upsert", server).await["code"], -32075);
+    client.finish().await;
+    child.wait().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_editor_sees_stops_starts_and_calls_a_server() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    configure(workspace.path(), &json!({ "pantry": entry(&workspace) }));
+    let (mut child, mut client) = eca::start(&home, &["eca", "--log-level", "error"]);
+    client.call("initialize", eca::hello(&workspace)).await;
+    client.notify("initialized", json!({})).await;
+    let native = client.wait_for("tool/serverUpdated").await;
+    assert_eq!(native["params"]["type"], "native");
+    let shown = client.wait_for("tool/serverUpdated").await;
+    assert_eq!(
+        (
+            &shown["params"]["type"],
+            &shown["params"]["name"],
+            &shown["params"]["status"]
+        ),
+        (&json!("mcp"), &json!("pantry"), &json!("stopped"))
+    );
+    let warned = client.wait_for("$/showMessage").await;
+    assert!(warned["params"]["message"].as_str().unwrap().contains("pantry"));
+    // Unknown names are nobody's.
+    client
+        .notify("mcp/startServer", json!({ "name": "cellar" }))
+        .await;
+    client
+        .notify("mcp/startServer", json!({ "name": "pantry" }))
+        .await;
+    for wanted in ["starting", "running"] {
+        let updated = client.wait_for("tool/serverUpdated").await;
+        assert_eq!(updated["params"]["status"], wanted);
+    }
+    let prompt = json!({ "chatId": "c-1", "message": "call mcp__pantry__steep with {\"minutes\": 2}" });
+    client.call("chat/prompt", prompt).await;
+    let called = client
+        .find("a call", |message| eca::content(message, "toolCalled"))
+        .await;
+    let content = &called["params"]["content"];
+    assert_eq!(
+        (&content["origin"], &content["server"], &content["name"]),
+        (&json!("mcp"), &json!("pantry"), &json!("steep"))
+    );
+    assert_eq!(content["outputs"][0]["text"], "steeped for 2 minutes");
+    client.notify("mcp/stopServer", json!({ "name": "pantry" })).await;
+    let stopped = client.wait_for("tool/serverUpdated").await;
+    assert_eq!(
+        (&stopped["params"]["status"], &stopped["params"]["tools"]),
+        (&json!("stopped"), &json!([]))
+    );
+    assert_eq!(client.call("shutdown", json!(null)).await, json!(null));
+    client.notify("exit", json!({})).await;
+    assert!(child.wait().await.unwrap().success());
+    assert_eq!(noted(&workspace), ["started", "steep", "ended"]);
+}
