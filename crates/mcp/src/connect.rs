@@ -1,4 +1,4 @@
-//! Starting a server and getting to know it: a child, the MCP handshake, its list of tools.
+//! Starting a server, or reaching it, and getting to know it: the MCP handshake, its list of tools.
 //!
 //! Owns what it has made until the whole succeeds; dropped before that, nothing is left. Knows nothing of retries.
 
@@ -9,6 +9,7 @@ use std::time::Duration;
 use bobbin_children::{ChildError, Children, Companion, Pipes, ProcessSpec};
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceExt as _};
+use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::Notify;
@@ -18,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::listing::{self, Listed};
 use crate::logged::LastLine;
 use crate::text::told;
-use crate::{Launch, ServerSpec};
+use crate::{HttpSpec, Launch, ServerSpec};
 
 /// Largest message a server may send; larger ones are dropped (what `rmcp` takes over HTTP too).
 const MAX_MESSAGE: usize = 16 << 20;
@@ -35,7 +36,8 @@ const MAX_PROBLEM: usize = 500;
 pub(crate) struct Connection {
     pub(crate) service: RunningService<RoleClient, Ear>,
     pub(crate) tools: Vec<Listed>,
-    pub(crate) child: Child,
+    /// Its process, where it is one of ours.
+    pub(crate) child: Option<Child>,
 }
 
 /// The process of a server.
@@ -74,33 +76,40 @@ impl ClientHandler for Ear {
 
 /// Starts a server.
 pub(crate) async fn connect(spec: &ServerSpec, children: &Children) -> Result<Connection, Failure> {
-    let process = match &spec.launch {
-        Launch::Child(process) => (**process).clone(),
+    let (what, started) = match &spec.launch {
+        Launch::Child(process) => {
+            let program = process.program.to_string_lossy().into_owned();
+            let started = start(spec, children, (**process).clone());
+            (program, timeout(spec.start_timeout, started).await)
+        }
+        Launch::Http(http) => (
+            "it".to_owned(),
+            timeout(spec.start_timeout, reach(spec, http)).await,
+        ),
         Launch::Disabled => return Err(lasting("it is disabled".to_owned())),
         Launch::Withheld(why) => return Err(lasting(why.clone())),
     };
-    let program = process.program.to_string_lossy().into_owned();
-    let started = timeout(spec.start_timeout, start(spec, children, process)).await;
     match started {
         Ok(Ok(connection)) => Ok(connection),
         Ok(Err(Trouble::Child(error))) => Err(Failure {
             problem: sentence(&error, spec),
             lasting: is_lasting(&error),
         }),
-        Ok(Err(Trouble::Talk { what, said })) => {
+        Ok(Err(Trouble::Setting(problem))) => Err(lasting(problem)),
+        Ok(Err(Trouble::Talk { how, said })) => {
             let why = if said.is_empty() {
                 String::new()
             } else {
                 format!(": {said}")
             };
-            let problem = told(&format!("{program} {what}{why}"), &spec.secrets, MAX_PROBLEM);
+            let problem = told(&format!("{what} {how}{why}"), &spec.secrets, MAX_PROBLEM);
             Err(Failure {
                 problem,
                 lasting: false,
             })
         }
         Err(_) => Err(Failure {
-            problem: format!("{program} did not answer within {:?}", spec.start_timeout),
+            problem: format!("{what} did not answer within {:?}", spec.start_timeout),
             lasting: false,
         }),
     }
@@ -108,7 +117,8 @@ pub(crate) async fn connect(spec: &ServerSpec, children: &Children) -> Result<Co
 
 enum Trouble {
     Child(ChildError),
-    Talk { what: String, said: String },
+    Setting(String),
+    Talk { how: String, said: String },
 }
 
 async fn start(spec: &ServerSpec, children: &Children, process: ProcessSpec) -> Result<Connection, Trouble> {
@@ -126,36 +136,70 @@ async fn start(spec: &ServerSpec, children: &Children, process: ProcessSpec) -> 
         reading: AbortOnDropHandle::new(reading),
     };
     let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_MESSAGE);
-    let ear = Ear {
-        changed: Arc::default(),
-    };
-    let talked = async {
-        let service = ear.serve(transport).await.map_err(in_words)?;
-        let tools = if has_tools(&service) {
-            listing::tools(&service, &spec.name)
-                .await
-                .map_err(|error| format!("did not list its tools ({error})"))?
-        } else {
-            Vec::new()
-        };
-        Ok::<_, String>((service, tools))
-    };
-    match talked.await {
+    match shake_hands(spec, transport).await {
         Ok((service, tools)) => Ok(Connection {
             service,
             tools,
-            child,
+            child: Some(child),
         }),
-        Err(what) => {
+        Err(how) => {
             let said = child.end().await;
-            Err(Trouble::Talk { what, said })
+            Err(Trouble::Talk { how, said })
         }
     }
 }
 
+async fn reach(spec: &ServerSpec, http: &HttpSpec) -> Result<Connection, Trouble> {
+    let transport = crate::http::transport(http).map_err(Trouble::Setting)?;
+    match shake_hands(spec, transport).await {
+        Ok((service, tools)) => Ok(Connection {
+            service,
+            tools,
+            child: None,
+        }),
+        Err(how) => Err(Trouble::Talk {
+            how,
+            said: String::new(),
+        }),
+    }
+}
+
+/// Does the handshake and asks for the tools. An error follows the server's name in a sentence.
+async fn shake_hands<T, E, A>(
+    spec: &ServerSpec,
+    transport: T,
+) -> Result<(RunningService<RoleClient, Ear>, Vec<Listed>), String>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let ear = Ear {
+        changed: Arc::default(),
+    };
+    let over_http = matches!(spec.launch, Launch::Http(_));
+    let service = ear
+        .serve(transport)
+        .await
+        .map_err(|error| in_words(error, over_http))?;
+    let tools = if has_tools(&service) {
+        listing::tools(&service, &spec.name)
+            .await
+            .map_err(|error| format!("did not list its tools ({error})"))?
+    } else {
+        Vec::new()
+    };
+    Ok((service, tools))
+}
+
 /// Returns what went wrong in a handshake, to follow the program's name.
-fn in_words(error: ClientInitializeError) -> String {
+fn in_words(error: ClientInitializeError, over_http: bool) -> String {
+    if error.is_authorization_required() {
+        return "wants an authorization; give it a token (BearerTokenEnvVar)".to_owned();
+    }
     match error {
+        ClientInitializeError::TransportError { error, .. } if over_http => {
+            format!("cannot be reached ({})", causes(&*error.error))
+        }
         ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. } => {
             "ended before it was ready".to_owned()
         }
@@ -178,7 +222,9 @@ impl Connection {
         if let Err(error) = self.service.close_with_timeout(CLOSE).await {
             tracing::warn!(%error, "a connection to an MCP server ended badly");
         }
-        self.child.end().await;
+        if let Some(child) = self.child {
+            child.end().await;
+        }
     }
 }
 
@@ -222,11 +268,16 @@ fn is_lasting(error: &ChildError) -> bool {
 }
 
 fn sentence(error: &(dyn std::error::Error + 'static), spec: &ServerSpec) -> String {
+    told(&causes(error), &spec.secrets, MAX_PROBLEM)
+}
+
+/// Returns an error with what caused it.
+fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
         text = format!("{text}: {cause}");
         source = cause.source();
     }
-    told(&text, &spec.secrets, MAX_PROBLEM)
+    text
 }

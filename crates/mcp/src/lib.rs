@@ -14,6 +14,7 @@ mod answer;
 mod call;
 mod connect;
 mod host;
+mod http;
 mod listing;
 mod logged;
 mod permission;
@@ -24,4 +25,4 @@ mod text;
 
 pub use announce::Announce;
 pub use host::{Full, Host};
-pub use spec::{Launch, Secret, ServerSpec};
+pub use spec::{HttpSpec, Launch, Secret, ServerSpec};

@@ -65,7 +65,7 @@ impl Server {
     /// Returns a server that its task has yet to take up.
     pub(crate) fn new(spec: ServerSpec, announce: Announce) -> Self {
         let wish = match spec.launch {
-            Launch::Child(_) => Wish::Run(0),
+            Launch::Child(_) | Launch::Http(_) => Wish::Run(0),
             Launch::Disabled | Launch::Withheld(_) => Wish::Stop,
         };
         let link = match wish {
@@ -73,7 +73,7 @@ impl Server {
             Wish::Stop | Wish::Gone => Link::Off,
         };
         let (state, problem) = match &spec.launch {
-            Launch::Child(_) => (ServerState::Starting, None),
+            Launch::Child(_) | Launch::Http(_) => (ServerState::Starting, None),
             Launch::Disabled => (ServerState::Disabled, None),
             Launch::Withheld(why) => (ServerState::Idle, Some(why.clone())),
         };

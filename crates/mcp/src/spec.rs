@@ -32,10 +32,30 @@ pub struct ServerSpec {
 pub enum Launch {
     /// As a child of ours that speaks on its standard streams.
     Child(Box<ProcessSpec>),
+    /// Not at all: it runs already and listens on an address.
+    Http(Box<HttpSpec>),
     /// Not at all: its configuration says so.
     Disabled,
     /// Not at all, for this reason: a sentence for the user that says what to do.
     Withheld(String),
+}
+
+/// A server that is reached over streamable HTTP.
+#[derive(Clone)]
+pub struct HttpSpec {
+    /// Its address.
+    pub url: String,
+    /// The bearer token of every request.
+    pub bearer: Option<String>,
+    /// Other headers of every request.
+    pub headers: Vec<(String, String)>,
+}
+
+impl fmt::Debug for HttpSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values of headers are secrets, and so may parts of the address be.
+        f.debug_struct("HttpSpec").finish_non_exhaustive()
+    }
 }
 
 /// A value that may not be shown.

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::connect::{CLOSE, Connection, Failure, connect};
+use crate::connect::{CLOSE, Child, Connection, Failure, connect};
 use crate::listing;
 use crate::server::{Server, Wish};
 use crate::text::told;
@@ -130,7 +130,7 @@ async fn serve(
         let listed = tokio::select! {
             biased;
             _ = wishes.changed() => break false,
-            () = child.exited() => break true,
+            () = exited(child.as_mut()) => break true,
             _ = &mut closed => break true,
             listed = listed => listed,
         };
@@ -146,7 +146,10 @@ async fn serve(
     if !peer.is_transport_closed() {
         drop(timeout(CLOSE, closed).await);
     }
-    let said = child.end().await;
+    let said = match child {
+        Some(child) => child.end().await,
+        None => String::new(),
+    };
     lost.then(|| {
         let said = if said.is_empty() {
             said
@@ -159,4 +162,12 @@ async fn serve(
             MAX_PROBLEM,
         )
     })
+}
+
+/// Returns once a server's process has exited; never for one that is none of ours.
+async fn exited(child: Option<&mut Child>) {
+    match child {
+        Some(child) => child.exited().await,
+        None => std::future::pending().await,
+    }
 }

@@ -14,6 +14,8 @@ use rmcp::model::{
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Value, json};
 
@@ -69,6 +71,34 @@ pub fn serve() {
         pantry.note("ended");
     });
     runtime.shutdown_background();
+}
+
+/// Serves over streamable HTTP on a free port of this machine. Returns the address and the task that serves, which
+/// ends when it is aborted.
+///
+/// # Panics
+/// There is no free port.
+#[expect(clippy::expect_used, reason = "a test without a server cannot go on")]
+pub async fn listen() -> (String, tokio::task::JoinHandle<()>) {
+    let pantry = Pantry {
+        grown: Arc::default(),
+        log: None,
+    };
+    let sessions: Arc<LocalSessionManager> = Arc::default();
+    let service = StreamableHttpService::new(
+        move || Ok(pantry.clone()),
+        sessions,
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("there is a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let router = axum::Router::new().route_service("/mcp", service);
+    let serving = tokio::spawn(async move {
+        // It ends with its task.
+        drop(axum::serve(listener, router).await);
+    });
+    (format!("http://{address}/mcp"), serving)
 }
 
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bobbin_children::{Environment, ProcessSpec};
 use bobbin_core::tool_server::ServerAccess;
-use bobbin_mcp::{Launch, Secret, ServerSpec};
+use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec};
 use bobbin_model::{Reach, ServerOrigin};
 
 use super::declared::Declared;
@@ -70,10 +70,34 @@ pub(super) fn spec(
             let process = ProcessSpec::new(command, cwd, environment).args(args);
             (reach, Launch::Child(Box::new(process)), secrets)
         }
-        ServerAccess::Http { url, .. } => {
-            let launch =
-                Launch::Withheld("servers that are reached over HTTP are not supported yet".to_owned());
-            (Reach::Http { url: url.clone() }, launch, Vec::new())
+        ServerAccess::Http {
+            url,
+            bearer_token_env_var,
+            headers,
+            env_headers,
+        } => {
+            let variable = |wanted: &String| {
+                let found = variables.iter().find(|(name, _)| *name == **wanted);
+                found.and_then(|(_, value)| value.to_str()).map(ToOwned::to_owned)
+            };
+            let from_variables = env_headers
+                .iter()
+                .filter_map(|(header, name)| Some((header.clone(), variable(name)?)));
+            let headers: Vec<(String, String)> =
+                headers.0.clone().into_iter().chain(from_variables).collect();
+            let bearer = bearer_token_env_var.as_ref().and_then(variable);
+            let values = headers.iter().map(|(_, value)| value).chain(&bearer);
+            let secrets = values.cloned().map(Secret).collect();
+            let http = HttpSpec {
+                url: url.clone(),
+                bearer,
+                headers,
+            };
+            (
+                Reach::Http { url: url.clone() },
+                Launch::Http(Box::new(http)),
+                secrets,
+            )
         }
     };
     let launch = match word {

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod hosting;
 #[cfg(test)]
+mod over_http;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod trouble;

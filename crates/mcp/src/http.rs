@@ -1,0 +1,57 @@
+//! Servers that are reached over streamable HTTP: the transport, with its bounds.
+//!
+//! What a lost answer means is for `call`: nothing is posted twice, but for a session that the server has forgotten
+//! and therefore not served.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+
+use crate::HttpSpec;
+
+/// Largest event a server may send.
+const MAX_EVENT: usize = 16 << 20;
+/// Times that a stream which broke is opened again before its loss counts.
+const REOPENED: usize = 5;
+/// Longest pause between them.
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+
+/// Returns the transport to a server.
+///
+/// # Errors
+/// A header cannot be sent: a sentence for the user, without its value.
+pub(crate) fn transport(spec: &HttpSpec) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
+    let mut headers = HashMap::new();
+    for (name, value) in &spec.headers {
+        let known = HeaderName::from_bytes(name.as_bytes());
+        let known = known.map_err(|_| format!("{name:?} is no name of a header"))?;
+        let value =
+            HeaderValue::from_str(value).map_err(|_| format!("the value of {name} cannot be sent"))?;
+        headers.insert(known, value);
+    }
+    let mut config = StreamableHttpClientTransportConfig::with_uri(spec.url.as_str())
+        .custom_headers(headers)
+        .max_sse_event_size(MAX_EVENT);
+    let mut pauses = ExponentialBackoff::default();
+    pauses.max_times = Some(REOPENED);
+    pauses.max_delay = Some(LONGEST_PAUSE);
+    config.retry_config = Arc::new(pauses);
+    if let Some(bearer) = &spec.bearer {
+        if HeaderValue::from_str(bearer).is_err() {
+            return Err("the bearer token cannot be sent".to_owned());
+        }
+        config = config.auth_header(bearer);
+    }
+    // No pool of idle connections: answers on reused ones stall. No redirects: headers are meant for one place.
+    let client = reqwest::Client::builder()
+        .pool_max_idle_per_host(0)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .map_err(|error| format!("no HTTP client can be made ({error})"))?;
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
