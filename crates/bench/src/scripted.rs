@@ -90,6 +90,7 @@ impl Native {
     fn through(&self, transport: Transport, door: NativeDoor) -> BoxFuture<'static, ()> {
         let identity = Arc::new(ServerIdentity {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            tool_servers: None,
         });
         serve_native(transport, door, self.hub.clone(), identity).boxed()
     }

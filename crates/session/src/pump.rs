@@ -233,7 +233,8 @@ fn says_nothing_is_open(frame: &Frame) -> bool {
     match &frame.body {
         FrameBody::Notice(Notice::RuntimeChanged(runtime)) => !runtime.waiting_on_approval,
         FrameBody::Recorded(event) => matches!(**event, Event::ThreadDeleted),
-        FrameBody::Notice(Notice::Synced) | FrameBody::Delta(_) => false,
+        FrameBody::Notice(Notice::Synced | Notice::ToolServer(_) | Notice::ConfigChanged { .. })
+        | FrameBody::Delta(_) => false,
     }
 }
 

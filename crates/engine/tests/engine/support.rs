@@ -365,7 +365,7 @@ impl Model for Scripted {
         sink: &'a mut dyn ModelSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         self.asked.lock().unwrap().push(request.messages.to_vec());
-        let names = request.tools.iter().map(|tool| tool.name.to_owned());
+        let names = request.tools.iter().map(|tool| tool.name.to_string());
         *self.offered.lock().unwrap() = names.collect();
         let next = self
             .script
