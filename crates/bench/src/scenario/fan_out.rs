@@ -33,6 +33,13 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
         let about = |what: &str| format!("{readers} readers, full speed: {what}");
         let row = Row::new(NAME, about("deliveries"), "/s", ours.rate()).beside(bare.rate());
         rows.push(row);
+        let late = 100.0 * number(ours.watched.with_item) / number(ours.watched.delivered);
+        rows.push(Row::new(
+            NAME,
+            about("of them with the finished item only"),
+            "%",
+            late,
+        ));
         let row =
             Row::new(NAME, about("CPU a delivery"), "µs", ours.per_delivery()).beside(bare.per_delivery());
         rows.push(if readers == 100 {
