@@ -23,6 +23,8 @@ mod ordering;
 #[cfg(test)]
 mod overload;
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod support;

@@ -13,6 +13,7 @@ use bobbin_model::{ApprovalPolicy, ServerOrigin};
 use bobbin_store::Durability;
 use serde_json::Value;
 
+use crate::permissions::{Author, Permissions};
 use crate::tool_servers::{self, Declared};
 
 /// What the configuration says, with defaults for what it does not.
@@ -28,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) durability: Durability,
     /// MCP servers: the user's, then the workspace's.
     pub(crate) tool_servers: Vec<Declared>,
+    pub(crate) permissions: Permissions,
     /// Names nobody reads, with what may have been meant.
     pub(crate) warnings: Vec<String>,
     /// Files that were read.
@@ -49,7 +51,10 @@ pub(crate) const DEFAULT_PORT: u16 = 9100;
 const SECTIONS: [(&str, &[&str]); 4] = [
     ("AppServer", &["Mode", "WebSocket"]),
     ("AppServer.WebSocket", &["Host", "Port", "Token"]),
-    ("Permissions", &["DefaultApprovalPolicy"]),
+    (
+        "Permissions",
+        &["DefaultApprovalPolicy", "Rules", "TrustWorkspaceRules"],
+    ),
     ("Approvals", &["MaxWaitSeconds"]),
 ];
 
@@ -62,6 +67,8 @@ impl Config {
         let mut merged = Value::Object(serde_json::Map::new());
         let mut sources = Vec::new();
         let (mut servers, mut server_warnings) = (Vec::new(), Vec::new());
+        let mut permissions = Permissions::default();
+        let mut trusts_workspace = false;
         for directory in home.into_iter().chain([workspace]) {
             let path = directory.join(".craft/config.json");
             let text = match std::fs::read_to_string(&path) {
@@ -85,6 +92,19 @@ impl Config {
                     servers.extend(read.map(|config| Declared { config, origin, own }));
                 }
             }
+            // A workspace that is the home has but one file, which is the user's.
+            if !sources.contains(&path) {
+                let author = if home == Some(directory) {
+                    Author::User
+                } else {
+                    Author::Workspace
+                };
+                if author == Author::User {
+                    trusts_workspace =
+                        at(&value, "Permissions.TrustWorkspaceRules") == Some(&Value::Bool(true));
+                }
+                permissions.add(author, &path, &value, trusts_workspace)?;
+            }
             merge(&mut merged, value);
             if !sources.contains(&path) {
                 sources.push(path);
@@ -94,6 +114,8 @@ impl Config {
         config.sources = sources;
         config.tool_servers = servers;
         config.warnings.extend(server_warnings);
+        config.warnings.append(&mut permissions.warnings);
+        config.permissions = permissions;
         Ok(config)
     }
 
@@ -154,6 +176,7 @@ impl Config {
             approval_max_wait: number(value, "Approvals.MaxWaitSeconds")?.map(Duration::from_secs),
             durability,
             tool_servers: Vec::new(),
+            permissions: Permissions::default(),
             warnings: unknown(value),
             sources: Vec::new(),
         })
@@ -183,7 +206,7 @@ fn take(value: &mut Value, name: &str) -> Option<Value> {
 }
 
 /// Finds a value by its dotted path, without case.
-fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+pub(crate) fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(value, |value, name| {
         value
             .as_object()?

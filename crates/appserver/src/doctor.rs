@@ -89,6 +89,15 @@ fn configuration(workspace: &Workspace, report: &mut Report) {
                 sources.join(", ")
             };
             report.add("configuration", Verdict::Good, text);
+            let rules = config.permissions.rules.len();
+            match config.permissions.compile(cli::home().as_deref()) {
+                Ok(_) => report.add(
+                    "rules",
+                    Verdict::Good,
+                    format!("{rules} of your own; plain reads run without a question"),
+                ),
+                Err(error) => report.add("rules", Verdict::Bad, format!("{error:#}")),
+            }
             for warning in config.warnings {
                 report.add("configuration", Verdict::Note, warning);
             }

@@ -11,6 +11,7 @@ mod exec;
 mod exit;
 mod join;
 mod logging;
+mod permissions;
 mod server;
 mod signals;
 mod tool_servers;

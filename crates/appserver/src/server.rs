@@ -12,7 +12,7 @@ use anyhow::Context;
 use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
-use bobbin_engine::{AgentEngine, Offline, ToolSet};
+use bobbin_engine::{AgentEngine, Offline, RulesPolicy, ToolSet};
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
 use bobbin_store::{Options, SqliteStore};
@@ -94,6 +94,9 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Open> {
     let engine = AgentEngine::new(Arc::new(Offline), tools.clone());
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
+    settings.policy = Arc::new(RulesPolicy::new(
+        config.permissions.compile(cli::home().as_deref())?,
+    ));
     if let Some(wait) = config.approval_max_wait {
         settings.approval_max_wait = wait;
     }

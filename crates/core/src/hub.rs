@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bobbin_model::state::NewThread;
-use bobbin_model::{ApprovalPolicy, Refusal, Seq, ThreadId, Turn, TurnId};
+use bobbin_model::{ApprovalPolicy, Refusal, Scope, Seq, ThreadId, Turn, TurnId};
 use bobbin_store::{ListFilter, SearchFilter, SearchPage, Store, StoreStats, ThreadSummary};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
@@ -481,14 +481,13 @@ impl Hub {
     }
 
     pub(crate) fn policy_of(&self, state: &bobbin_model::ThreadState) -> ApprovalPolicy {
-        match state
-            .header
-            .config
-            .as_ref()
-            .and_then(|config| config.approval_policy)
-        {
-            None | Some(ApprovalPolicy::Default) => self.settings.approval_policy,
-            Some(policy) => policy,
-        }
+        self.settings.approval_policy_of(state.header.config.as_ref())
+    }
+
+    /// Whether an answer that a person gave earlier, for the session or for ever, covers this. What cannot be
+    /// read counts as not given.
+    pub async fn is_answered(&self, state: Option<&bobbin_model::ThreadState>, scope: &Scope) -> bool {
+        let granted = state.is_some_and(|state| state.grants.contains(&scope.session_key()));
+        granted || self.store.is_remembered(scope).await.unwrap_or(false)
     }
 }

@@ -11,6 +11,7 @@ mod handle;
 mod hub;
 mod once;
 mod owner;
+pub mod policy;
 mod replay;
 mod settings;
 pub mod tool;

@@ -1,11 +1,14 @@
 //! What the core is told once, at the start.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_model::ApprovalPolicy;
+use bobbin_model::{ApprovalPolicy, ThreadConfig};
 
 use crate::Limits;
+use crate::policy::{NoRules, Policy};
+use crate::tool::{OutsideWorkspace, ToolEnvironment};
 
 /// Settings of a [`crate::Hub`].
 #[derive(Debug, Clone)]
@@ -28,6 +31,8 @@ pub struct Settings {
     pub cancel_grace: Duration,
     /// Bound of each Thread's log and of the workspace's.
     pub log: Limits,
+    /// What may be done without a question, and what may not be done at all.
+    pub policy: Arc<dyn Policy>,
 }
 
 impl Settings {
@@ -43,6 +48,39 @@ impl Settings {
             unload_after: Duration::from_mins(1),
             cancel_grace: Duration::from_secs(3),
             log: Limits::default(),
+            policy: Arc::new(NoRules),
+        }
+    }
+
+    /// Returns the approval policy of a Thread.
+    pub fn approval_policy_of(&self, config: Option<&ThreadConfig>) -> ApprovalPolicy {
+        match config.and_then(|config| config.approval_policy) {
+            None | Some(ApprovalPolicy::Default) => self.approval_policy,
+            Some(policy) => policy,
+        }
+    }
+
+    /// Returns where and under which rules the calls of a Thread run.
+    pub fn environment_of(&self, config: Option<&ThreadConfig>) -> ToolEnvironment {
+        let config = config.cloned().unwrap_or_default();
+        let root = config
+            .workspace_override
+            .as_ref()
+            .and_then(|path| std::fs::canonicalize(path).ok())
+            .unwrap_or_else(|| self.workspace.clone());
+        let ask = config
+            .require_approval_outside_workspace
+            .unwrap_or(self.ask_outside_workspace);
+        ToolEnvironment {
+            root,
+            mode: config.mode(),
+            outside_workspace: if ask {
+                OutsideWorkspace::Ask
+            } else {
+                OutsideWorkspace::Refuse
+            },
+            config: Arc::new(config),
+            policy: self.policy.clone(),
         }
     }
 }

@@ -12,6 +12,8 @@ use bobbin_model::{Json, Mode, Plan, Scope, ThreadConfig};
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use crate::policy::Policy;
+
 /// A tool, as a model is told of it.
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
@@ -45,6 +47,8 @@ pub struct ToolEnvironment {
     pub outside_workspace: OutsideWorkspace,
     /// The Thread's configuration.
     pub config: Arc<ThreadConfig>,
+    /// What the rules say.
+    pub policy: Arc<dyn Policy>,
 }
 
 /// What happens to a path outside the workspace.

@@ -2,7 +2,7 @@
 //!
 //! [`AgentEngine`] is the one [`Engine`](bobbin_core::engine::Engine): the loop, shared by every [`Model`].
 //! [`Offline`] is the model that needs no key. [`ToolSet::built_in`] has the tools. Files a Turn changes are
-//! shown as one diff.
+//! shown as one diff. [`RulesPolicy`] holds commands and paths against the rules of people.
 //!
 //! Nothing here knows a wire, a client or SQL; what happens is told to the core through a `TurnContext`, and
 //! no state outlives a run. Processes are started by `bobbin-children` only.
@@ -10,6 +10,7 @@
 mod agent;
 mod diff;
 mod offline;
+mod policy;
 mod tools;
 
 pub use agent::{
@@ -17,4 +18,5 @@ pub use agent::{
     ModelUsage, Stop,
 };
 pub use offline::Offline;
+pub use policy::RulesPolicy;
 pub use tools::ToolSet;

@@ -201,6 +201,7 @@ impl Connection {
                 mcp_management: has_tool_servers,
                 mcp_status: has_tool_servers,
                 mcp_server_origins: has_tool_servers,
+                policy_explain: true,
                 ..wire::ServerCapabilities::default()
             },
             dashboard_url: None,

@@ -186,6 +186,9 @@ pub struct ServerCapabilities {
     /// Extension: `server/stats`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub server_stats: bool,
+    /// Extension: `policy/explain`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub policy_explain: bool,
     /// What smaller extensions there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<ServerExtensions>,

@@ -12,7 +12,6 @@ use super::Owner;
 use super::record::{After, Effect};
 use crate::CoreError;
 use crate::engine::{EngineFailure, TurnContext};
-use crate::tool::{OutsideWorkspace, ToolEnvironment};
 
 /// Reason of a Turn that somebody stopped (03 §7).
 pub(super) const BY_REQUEST: &str = "Cancelled by request";
@@ -68,7 +67,11 @@ impl Owner {
             hub: self.hub.clone(),
             thread: self.state.header.id.clone(),
             begun: Arc::new(live.clone()),
-            environment: Arc::new(self.environment()),
+            environment: Arc::new(
+                self.hub
+                    .settings
+                    .environment_of(self.state.header.config.as_ref()),
+            ),
             cancel: cancel.clone(),
             wishes: self.wish_sender.clone(),
         };
@@ -79,29 +82,6 @@ impl Owner {
             cancel,
             abort_at: None,
         });
-    }
-
-    fn environment(&self) -> ToolEnvironment {
-        let config = self.state.header.config.clone().unwrap_or_default();
-        let settings = &self.hub.settings;
-        let root = config
-            .workspace_override
-            .as_ref()
-            .and_then(|path| std::fs::canonicalize(path).ok())
-            .unwrap_or_else(|| settings.workspace.clone());
-        let ask = config
-            .require_approval_outside_workspace
-            .unwrap_or(settings.ask_outside_workspace);
-        ToolEnvironment {
-            root,
-            mode: config.mode(),
-            outside_workspace: if ask {
-                OutsideWorkspace::Ask
-            } else {
-                OutsideWorkspace::Refuse
-            },
-            config: Arc::new(config),
-        }
     }
 
     /// Records that the Turn is being stopped, settles its open Approvals as `cancel` and stops the engine.

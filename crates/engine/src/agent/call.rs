@@ -2,8 +2,9 @@
 //! disk, effect, result.
 
 use bobbin_core::engine::{Ask, TurnGone};
+use bobbin_core::policy::{Judgement, Ruling};
 use bobbin_core::tool::{Permission, PreparedCall, ToolOutput};
-use bobbin_model::ItemBody;
+use bobbin_model::{ApprovalKind, ItemBody, Scope};
 
 use super::execution::Execution;
 use super::turn::TurnRun;
@@ -86,6 +87,10 @@ impl TurnRun {
                 call.tool
             ))));
         }
+        let said = environment.policy.tool(&call.tool);
+        if let Some(ruling) = said.filter(|ruling| ruling.judgement == Judgement::Deny) {
+            return Err(Box::new(refused(format!("refused: {}", ruling.reason))));
+        }
         let Some(arguments) = &call.arguments else {
             return Err(Box::new(not_run("the arguments are not a JSON object")));
         };
@@ -98,7 +103,9 @@ impl TurnRun {
         call: &Call,
         prepared: Box<dyn PreparedCall>,
     ) -> Result<ToolOutput, TurnGone> {
-        if let Permission::Ask { scope, reason } = prepared.permission() {
+        let said = self.turn.environment().policy.tool(&call.tool);
+        let permission = with_rule(prepared.permission(), said, &call.tool);
+        if let Permission::Ask { scope, reason } = permission {
             let ask = Ask {
                 call_id: call.id.clone(),
                 scope,
@@ -132,5 +139,71 @@ fn refused(why: impl Into<String>) -> ToolOutput {
     ToolOutput {
         refused: true,
         ..not_run(why)
+    }
+}
+
+/// Returns what a call needs when a rule speaks of its tool. A rule that allows a tool takes back only the question
+/// about the tool itself: commands and paths have rules of their own.
+fn with_rule(permission: Permission, said: Option<Ruling>, tool: &str) -> Permission {
+    let about_the_tool =
+        matches!(&permission, Permission::Ask { scope, .. } if scope.kind == ApprovalKind::RemoteResource);
+    match said {
+        Some(ruling) if ruling.judgement == Judgement::Ask && permission == Permission::Free => {
+            Permission::Ask {
+                scope: Scope {
+                    kind: ApprovalKind::RemoteResource,
+                    operation: tool.to_owned(),
+                    target: String::new(),
+                },
+                reason: format!("The agent wants to use {tool}: {}.", ruling.reason),
+            }
+        }
+        Some(ruling) if ruling.judgement == Judgement::Allow && about_the_tool => Permission::Free,
+        _ => permission,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(judgement: Judgement) -> Ruling {
+        Ruling {
+            judgement,
+            reason: "so".to_owned(),
+            rule: None,
+        }
+    }
+
+    fn ask(kind: ApprovalKind) -> Permission {
+        Permission::Ask {
+            scope: Scope {
+                kind,
+                operation: "o".to_owned(),
+                target: "t".to_owned(),
+            },
+            reason: "r".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_rule_for_a_tool_adds_a_question_and_takes_back_only_its_own() {
+        let shell = ask(ApprovalKind::Shell);
+        assert_eq!(
+            with_rule(shell.clone(), Some(said(Judgement::Allow)), "shell"),
+            shell
+        );
+        assert_eq!(
+            with_rule(shell.clone(), Some(said(Judgement::Ask)), "shell"),
+            shell
+        );
+        let remote = ask(ApprovalKind::RemoteResource);
+        assert_eq!(
+            with_rule(remote.clone(), Some(said(Judgement::Allow)), "web"),
+            Permission::Free
+        );
+        assert_eq!(with_rule(remote.clone(), None, "web"), remote);
+        let asked = with_rule(Permission::Free, Some(said(Judgement::Ask)), "search");
+        assert!(matches!(asked, Permission::Ask { scope, .. } if scope.operation == "search"));
     }
 }

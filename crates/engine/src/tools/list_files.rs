@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience};
 use super::paths::{Access, Target, locate, shown};
-use super::walk::{Chosen, Walk, one_line};
+use super::walk::{Chosen, Sight, Walk, one_line};
 
 /// Most entries listed.
 const MAX_ENTRIES: usize = 1000;
@@ -84,6 +84,7 @@ impl Tool for ListFiles {
         Ok(Box::new(Prepared {
             target,
             permission,
+            sight: Sight::of(environment),
             recursive: arguments.recursive.unwrap_or(!chosen.is_everything()),
             chosen,
             work: self.work.clone(),
@@ -94,6 +95,7 @@ impl Tool for ListFiles {
 struct Prepared {
     target: Target,
     permission: Permission,
+    sight: Sight,
     chosen: Chosen,
     recursive: bool,
     work: FileWork,
@@ -107,6 +109,7 @@ impl PreparedCall for Prepared {
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         let Self {
             target,
+            sight,
             chosen,
             recursive,
             work,
@@ -114,7 +117,7 @@ impl PreparedCall for Prepared {
         } = *self;
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {
-            list(&target, &chosen, recursive, &patience)
+            list(&target, sight, &chosen, recursive, &patience)
                 .map(done)
                 .map_err(|error| format!("cannot list {}: {error}", target.shown()))
         })
@@ -122,13 +125,19 @@ impl PreparedCall for Prepared {
     }
 }
 
-fn list(target: &Target, chosen: &Chosen, recursive: bool, patience: &Patience) -> Result<String, String> {
+fn list(
+    target: &Target,
+    sight: Sight,
+    chosen: &Chosen,
+    recursive: bool,
+    patience: &Patience,
+) -> Result<String, String> {
     let base = target.confirm()?;
     let found = std::fs::metadata(base).map_err(|error| error.to_string())?;
     if !found.is_dir() {
         return Err("it is not a directory; use readFile".to_owned());
     }
-    let walk = Walk::below(base);
+    let walk = Walk::below(base, sight);
     let (entries, hidden) = if recursive { walk } else { walk.no_deeper_than(1) }.entries();
     let mut text = String::new();
     let (mut count, mut unreadable, mut whole) = (0_usize, 0_usize, true);

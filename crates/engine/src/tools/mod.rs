@@ -12,7 +12,6 @@ mod cut;
 mod edit_file;
 mod list_files;
 mod paths;
-mod plain_read;
 mod read_file;
 mod replace_file;
 mod search;
@@ -23,7 +22,7 @@ mod walk;
 mod write_file;
 
 pub(crate) use cut::{head, head_and_tail};
-pub(crate) use paths::shown;
+pub(crate) use paths::{Standing, resolve, shown, standing};
 pub(crate) use shell::split_status;
 pub use tool_set::ToolSet;
 pub(crate) use tool_set::is_allowed;

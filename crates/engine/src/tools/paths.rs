@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bobbin_core::policy::{Judgement, PathAccess};
 use bobbin_core::tool::{OutsideWorkspace, Permission, ToolEnvironment, ToolRefusal};
 use bobbin_model::{ApprovalKind, Scope};
 
@@ -126,15 +127,28 @@ pub(crate) fn locate(
         },
         reason: access.sentence(place),
     };
+    let used = if access.changes() {
+        PathAccess::Write
+    } else {
+        PathAccess::Read
+    };
+    let ruling = environment.policy.path(used, &path, root);
+    let said = ruling.as_ref().map(|ruling| ruling.judgement);
+    if let Some(ruling) = ruling.filter(|ruling| ruling.judgement == Judgement::Deny) {
+        return Err(ToolRefusal(format!("refused: {}", ruling.reason)));
+    }
     let permission = match standing(root, &path) {
+        Standing::Inside if said == Some(Judgement::Ask) => ask("a file that a rule speaks of"),
         Standing::Inside => Permission::Free,
         Standing::Reserved if access.changes() => {
             return Err(ToolRefusal(format!(
                 "{text} belongs to git or to the server and cannot be changed by a tool"
             )));
         }
+        Standing::Reserved if said == Some(Judgement::Allow) => Permission::Free,
         Standing::Reserved => ask("a file that belongs to git or to the server"),
         Standing::Outside => match environment.outside_workspace {
+            OutsideWorkspace::Ask if said == Some(Judgement::Allow) => Permission::Free,
             OutsideWorkspace::Ask => ask("a file outside the workspace"),
             OutsideWorkspace::Refuse => {
                 return Err(ToolRefusal(format!(

@@ -17,7 +17,7 @@ use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience};
 use super::paths::{Access, Target, locate, shown};
 use super::search_report::Report;
-use super::walk::{Chosen, Walk, one_line};
+use super::walk::{Chosen, Sight, Walk, one_line};
 
 /// Longest pattern, bytes.
 const MAX_PATTERN_BYTES: usize = 4096;
@@ -91,6 +91,7 @@ impl Tool for Search {
         Ok(Box::new(Prepared {
             target,
             permission,
+            sight: Sight::of(environment),
             matcher,
             chosen,
             root,
@@ -119,6 +120,7 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolRefusal> {
 struct Prepared {
     target: Target,
     permission: Permission,
+    sight: Sight,
     matcher: RegexMatcher,
     chosen: Chosen,
     root: std::path::PathBuf,
@@ -133,6 +135,7 @@ impl PreparedCall for Prepared {
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         let Self {
             target,
+            sight,
             matcher,
             chosen,
             root,
@@ -141,7 +144,7 @@ impl PreparedCall for Prepared {
         } = *self;
         let patience = Patience::new(MAX_TIME, context.cancel);
         work.run(move || {
-            search(&target, &root, &matcher, &chosen, &patience)
+            search(&target, &root, sight, &matcher, &chosen, &patience)
                 .map(done)
                 .map_err(|error| format!("cannot search {}: {error}", target.shown()))
         })
@@ -152,6 +155,7 @@ impl PreparedCall for Prepared {
 fn search(
     target: &Target,
     root: &Path,
+    sight: Sight,
     matcher: &RegexMatcher,
     chosen: &Chosen,
     patience: &Patience,
@@ -160,7 +164,7 @@ fn search(
     std::fs::metadata(base).map_err(|error| error.to_string())?;
     let mut searcher = searcher();
     let mut report = Report::default();
-    for entry in Walk::below(base).entries().0 {
+    for entry in Walk::below(base, sight).entries().0 {
         if patience.is_over() {
             report.stopped = Some("it took too long");
         }

@@ -1,6 +1,6 @@
 //! `shell`: one command line, run by the system's shell in the workspace.
 //!
-//! Asked about unless it is a [plain read](super::plain_read). The text for the model is how the command ended,
+//! Asked about unless the rules say otherwise. The text for the model is how the command ended,
 //! a line break, and its output. File changes that a command makes are not followed (see `diff`).
 
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use std::time::Duration;
 use bobbin_children::{
     ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec, Shell, output_channel,
 };
+use bobbin_core::policy::{Judgement, command_scope};
 use bobbin_core::tool::{
     CallContext, CommandEnd, CommandLine, Effect, OutputSink, Permission, PreparedCall, Tool,
     ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
-use bobbin_model::{ApprovalKind, CommandStatus, Json, Scope};
+use bobbin_model::{CommandStatus, Json};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::arguments::{decode, spec};
 use super::cut::head_and_tail;
-use super::plain_read::is_plain_read;
 
 /// Longest command line, bytes: half of what Linux takes as one argument.
 const MAX_COMMAND_BYTES: usize = 64 << 10;
@@ -105,13 +105,24 @@ impl Tool for ShellTool {
                 "a command has 1 to {MAX_COMMAND_BYTES} bytes and no zero byte"
             )));
         }
+        let ruling = environment.policy.command(command, &environment.root).ruling;
+        let permission = match ruling.judgement {
+            Judgement::Allow => Permission::Free,
+            Judgement::Ask => Permission::Ask {
+                scope: command_scope(command, &environment.root),
+                reason: format!("The agent wants to run a command: {}.", ruling.reason),
+            },
+            Judgement::Deny => {
+                return Err(ToolRefusal(format!("refused: {}; it was not run", ruling.reason)));
+            }
+        };
         let timeout = arguments
             .timeout_ms
             .map_or(DEFAULT_TIMEOUT, Duration::from_millis);
         Ok(Box::new(Prepared {
             command: command.to_owned(),
             root: environment.root.clone(),
-            is_plain: is_plain_read(command, &environment.root),
+            permission,
             timeout: timeout.clamp(Duration::from_millis(1), MAX_TIMEOUT),
             spec: ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone()),
             children: self.children.clone(),
@@ -122,7 +133,7 @@ impl Tool for ShellTool {
 struct Prepared {
     command: String,
     root: PathBuf,
-    is_plain: bool,
+    permission: Permission,
     timeout: Duration,
     spec: ProcessSpec,
     children: Children,
@@ -130,17 +141,7 @@ struct Prepared {
 
 impl PreparedCall for Prepared {
     fn permission(&self) -> Permission {
-        if self.is_plain {
-            return Permission::Free;
-        }
-        Permission::Ask {
-            scope: Scope {
-                kind: ApprovalKind::Shell,
-                operation: self.command.clone(),
-                target: self.root.to_string_lossy().into_owned(),
-            },
-            reason: "The agent wants to run a command.".to_owned(),
-        }
+        self.permission.clone()
     }
 
     fn command(&self) -> Option<CommandLine> {
@@ -326,9 +327,10 @@ mod tests {
                 .permission()
         };
         assert_eq!(permission("cat a"), Permission::Free);
-        let Permission::Ask { scope, .. } = permission("  rm a ") else {
+        let Permission::Ask { scope, reason } = permission("  rm a ") else {
             panic!("free")
         };
+        assert_eq!(reason, "The agent wants to run a command: no rule allows it.");
         assert_eq!(scope.operation, "rm a");
         assert_eq!(scope.target, workspace.root().to_str().unwrap());
     }

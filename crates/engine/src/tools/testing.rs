@@ -9,6 +9,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use crate::RulesPolicy;
+
 pub(crate) struct Workspace {
     root: PathBuf,
     outside: PathBuf,
@@ -53,6 +55,7 @@ impl Workspace {
             mode: Mode::Agent,
             outside_workspace: OutsideWorkspace::Ask,
             config: Arc::new(ThreadConfig::default()),
+            policy: Arc::new(RulesPolicy::default()),
         }
     }
 
@@ -82,4 +85,19 @@ impl OutputSink for Deaf {
     fn write(&self, _text: String) -> BoxFuture<'_, ()> {
         std::future::ready(()).boxed()
     }
+}
+
+/// Returns `readFile`.
+pub(crate) fn read_file() -> impl Tool {
+    super::read_file::ReadFile::new(super::blocking::FileWork::new())
+}
+
+/// Returns `writeFile`.
+pub(crate) fn write_file() -> impl Tool {
+    super::write_file::WriteFile::new(super::blocking::FileWork::new())
+}
+
+/// Returns `search`.
+pub(crate) fn search() -> impl Tool {
+    super::search::Search::new(super::blocking::FileWork::new())
 }

@@ -1,17 +1,40 @@
 //! Walks a directory as a person would look at it: without ignored files, without hidden ones (counted), and
 //! never into `.git` or `.craft`. Symbolic links are not followed. Each directory's entries come in order of
-//! their names.
+//! their names. What a rule keeps from being read is left out, and so is everything in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bobbin_core::tool::ToolRefusal;
+use bobbin_core::policy::{Judgement, PathAccess, Policy};
+use bobbin_core::tool::{ToolEnvironment, ToolRefusal};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
 /// Longest glob, bytes.
 const MAX_GLOB_BYTES: usize = 1024;
+
+/// What a walk may show.
+#[derive(Clone)]
+pub(super) struct Sight {
+    root: PathBuf,
+    policy: Arc<dyn Policy>,
+}
+
+impl Sight {
+    /// Returns what the rules of a Turn leave to be seen.
+    pub(super) fn of(environment: &ToolEnvironment) -> Self {
+        Self {
+            root: environment.root.clone(),
+            policy: environment.policy.clone(),
+        }
+    }
+
+    fn shows(&self, path: &Path) -> bool {
+        let ruling = self.policy.path(PathAccess::Read, path, &self.root);
+        ruling.is_none_or(|ruling| ruling.judgement == Judgement::Allow)
+    }
+}
 
 /// A walk that has not begun.
 pub(super) struct Walk {
@@ -21,7 +44,7 @@ pub(super) struct Walk {
 
 impl Walk {
     /// Walks below `base`, which itself may be hidden or ignored.
-    pub(super) fn below(base: &Path) -> Self {
+    pub(super) fn below(base: &Path, sight: Sight) -> Self {
         let hidden = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&hidden);
         let mut builder = WalkBuilder::new(base);
@@ -33,8 +56,11 @@ impl Walk {
             .sort_by_file_name(Ord::cmp)
             .filter_entry(move |entry| {
                 let name = entry.file_name();
-                if entry.depth() == 0 || !name.as_encoded_bytes().starts_with(b".") {
+                if entry.depth() == 0 {
                     return true;
+                }
+                if !name.as_encoded_bytes().starts_with(b".") {
+                    return sight.shows(entry.path());
                 }
                 if name != ".git" && name != ".craft" {
                     seen.fetch_add(1, Ordering::Relaxed);

@@ -11,10 +11,12 @@ use bobbin_core::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
 use bobbin_core::{
-    Command, Enqueued, Frame, FrameBody, Hub, Read, Reply, Snapshot, StartedTurn, Steered, ThreadHandle,
+    Command, Enqueued, Frame, FrameBody, Hub, Read, Reply, Settings, Snapshot, StartedTurn, Steered,
+    ThreadHandle,
 };
 use bobbin_engine::{
-    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop, ToolSet,
+    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, RulesPolicy,
+    Stop, ToolSet,
 };
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
@@ -64,7 +66,9 @@ impl Bench {
         tools: ToolSet,
         config: ThreadConfig,
     ) -> Self {
-        let hub = workspace.open(Arc::new(AgentEngine::new(model, tools))).await;
+        let hub = workspace
+            .open_with(Arc::new(AgentEngine::new(model, tools)), with_rules)
+            .await;
         let (tx, rx) = oneshot::channel();
         let wish = NewThread {
             id: hub.fresh_thread_id(),
@@ -96,7 +100,9 @@ impl Bench {
         model: Arc<dyn Model>,
         tools: ToolSet,
     ) -> Self {
-        let hub = workspace.open(Arc::new(AgentEngine::new(model, tools))).await;
+        let hub = workspace
+            .open_with(Arc::new(AgentEngine::new(model, tools)), with_rules)
+            .await;
         let thread = hub.thread(self.thread.id()).await.unwrap();
         Self {
             hub,
@@ -469,4 +475,9 @@ impl PreparedCall for StuckCall {
         *self.0.lock().unwrap() += 1;
         std::future::pending().boxed()
     }
+}
+
+/// Gives a core the rules that are there when nobody has written any.
+pub(crate) fn with_rules(settings: &mut Settings) {
+    settings.policy = Arc::new(RulesPolicy::default());
 }

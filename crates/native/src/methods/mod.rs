@@ -6,6 +6,7 @@
 
 mod channel;
 mod mcp;
+mod policy;
 mod queue;
 mod read;
 mod rollback;
@@ -101,6 +102,7 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::TURN_QUEUE_REMOVE => queue::remove(client, &request, responder).await,
         method::TURN_STEER => queue::steer(client, &request, responder).await,
         method::THREAD_ROLLBACK => rollback::rollback(client, &request, responder).await,
+        method::POLICY_EXPLAIN => policy::explain(client, &request, responder).await,
         method::SERVER_STATS => stats::stats(client, responder),
         method::MCP_LIST => mcp::list(client, &request, responder),
         method::MCP_GET => mcp::get(client, &request, responder),

@@ -15,6 +15,8 @@ mod joining;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
+mod policy;
+#[cfg(test)]
 mod repeating;
 #[cfg(test)]
 mod searching;

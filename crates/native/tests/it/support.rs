@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bobbin_core::Hub;
 use bobbin_core::engine::Engine;
 use bobbin_core::tool_server::ToolServers;
+use bobbin_core::{Hub, Settings};
 use bobbin_framing::{Limits, Transport};
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
@@ -23,6 +23,18 @@ impl Server {
         let engine = ScriptEngine::default();
         let workspace = TestWorkspace::default();
         let hub = workspace.open(Arc::new(engine.clone())).await;
+        Self {
+            workspace,
+            engine,
+            hub,
+        }
+    }
+
+    /// Starts a server with other settings.
+    pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let engine = ScriptEngine::default();
+        let workspace = TestWorkspace::default();
+        let hub = workspace.open_with(Arc::new(engine.clone()), change).await;
         Self {
             workspace,
             engine,

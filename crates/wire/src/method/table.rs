@@ -136,6 +136,8 @@ methods! {
 
         /// Extension: the server's counters.
         SERVER_STATS = "server/stats", Now, EmptyParams => ServerStatsResult;
+        /// Extension: says what would happen to a command, and which rule decides.
+        POLICY_EXPLAIN = "policy/explain", Now, PolicyExplainParams => PolicyExplainResult, [ThreadNotFound];
     }
 
     /// Notifications of a client.

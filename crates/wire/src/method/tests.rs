@@ -68,6 +68,7 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
         request::WORKSPACE_COMMIT_MESSAGE_SUGGEST,
         request::WELCOME_SUGGESTIONS,
         request::SERVER_STATS,
+        request::POLICY_EXPLAIN,
     ];
     for method in METHODS
         .iter()

@@ -1,0 +1,163 @@
+//! `Permissions.Rules` of both configuration files: rules for commands, paths and tools.
+//!
+//! Rules of both files count together; the higher judgement wins. A workspace is often somebody else's work, so a
+//! rule in it that allows something counts only for those who have said in their own file that they trust
+//! such rules.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use bobbin_rules::{RuleSet, RuleText};
+use serde_json::Value;
+
+use crate::config::at;
+
+/// Most rules in one file.
+const MAX_RULES: usize = 500;
+/// What a rule can have.
+const MEMBERS: &[&str] = &["Action", "Command", "Path", "Tool", "Operation", "Reason"];
+
+/// The rules as they were written, and what is wrong with some of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Permissions {
+    pub(crate) rules: Vec<RuleText>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Author {
+    User,
+    Workspace,
+}
+
+impl Permissions {
+    /// Adds the rules of one file. Those of the user come first.
+    ///
+    /// # Errors
+    /// A rule cannot be read. None is left out quietly: it may be the one that refuses.
+    pub(crate) fn add(
+        &mut self,
+        author: Author,
+        file: &Path,
+        value: &Value,
+        trusts_workspace: bool,
+    ) -> anyhow::Result<()> {
+        let source = file.display().to_string();
+        let rules = match at(value, "Permissions.Rules") {
+            None | Some(Value::Null) => return Ok(()),
+            Some(Value::Array(rules)) if rules.len() <= MAX_RULES => rules,
+            Some(Value::Array(_)) => bail!("Permissions.Rules of {source} has more than {MAX_RULES} rules"),
+            Some(_) => bail!("Permissions.Rules of {source} is no list"),
+        };
+        let mut untrusted = 0;
+        for (number, rule) in (1..).zip(rules) {
+            let rule = read(rule, &source)
+                .with_context(|| format!("rule {number} of Permissions.Rules in {source}"))?;
+            if author == Author::Workspace && rule.action.eq_ignore_ascii_case("allow") && !trusts_workspace {
+                untrusted += 1;
+            } else {
+                self.rules.push(rule);
+            }
+        }
+        if untrusted > 0 {
+            self.warnings.push(format!(
+                "{untrusted} rules of {source} that allow something do not count; set Permissions.TrustWorkspaceRules in \
+                 your own ~/.craft/config.json if you trust your workspaces"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns the rules in force.
+    ///
+    /// # Errors
+    /// A rule cannot be used.
+    pub(crate) fn compile(&self, home: Option<&Path>) -> anyhow::Result<RuleSet> {
+        // What rules speak of is found with every link followed.
+        let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+        RuleSet::new(self.rules.iter().cloned(), home.as_deref()).context("Permissions.Rules")
+    }
+}
+
+fn read(rule: &Value, source: &str) -> anyhow::Result<RuleText> {
+    let Value::Object(members) = rule else {
+        bail!("it is not an object");
+    };
+    for (name, value) in members {
+        if !MEMBERS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            bail!("{name} is not part of a rule; there are {}", MEMBERS.join(", "));
+        }
+        if !value.is_string() {
+            bail!("{name} is not a text");
+        }
+    }
+    let text = |name: &str| at(rule, name).and_then(Value::as_str).map(str::to_owned);
+    Ok(RuleText {
+        action: text("Action").unwrap_or_default(),
+        tool: text("Tool"),
+        command: text("Command"),
+        path: text("Path"),
+        operation: text("Operation"),
+        reason: text("Reason"),
+        source: source.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn file(rules: &Value) -> Value {
+        json!({ "permissions": { "rules": rules } })
+    }
+
+    #[test]
+    fn rules_of_both_files_count_and_a_workspace_allows_nothing_by_itself() {
+        let user = file(&json!([{ "action": "allow", "command": "make *" }]));
+        let workspace = file(&json!([
+            { "Action": "Allow", "Command": "curl *" },
+            { "Action": "deny", "Path": "secrets", "Reason": "no" },
+        ]));
+        for (trusts, count, warnings) in [(false, 2, 1), (true, 3, 0)] {
+            let mut permissions = Permissions::default();
+            permissions
+                .add(Author::User, Path::new("u.json"), &user, trusts)
+                .unwrap();
+            permissions
+                .add(Author::Workspace, Path::new("w.json"), &workspace, trusts)
+                .unwrap();
+            assert_eq!(
+                (permissions.rules.len(), permissions.warnings.len()),
+                (count, warnings)
+            );
+            assert_eq!(permissions.compile(None).unwrap().rules().len(), count);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_rule_is_told_with_its_place() {
+        for (rules, part) in [
+            (json!({}), "no list"),
+            (json!(["x"]), "rule 1 of Permissions.Rules in w.json"),
+            (
+                json!([{ "Action": "deny", "Comand": "x" }]),
+                "Comand is not part of a rule",
+            ),
+            (json!([{ "Action": "deny", "Command": ["x"] }]), "not a text"),
+        ] {
+            let added = Permissions::default().add(Author::User, Path::new("w.json"), &file(&rules), false);
+            let error = format!("{:#}", added.unwrap_err());
+            assert!(error.contains(part), "{error}");
+        }
+        let mut permissions = Permissions::default();
+        let rules = file(&json!([{ "Action": "forbid", "Command": "x" }]));
+        permissions
+            .add(Author::User, Path::new("w.json"), &rules, false)
+            .unwrap();
+        let error = format!("{:#}", permissions.compile(None).unwrap_err());
+        assert!(error.contains("forbid"), "{error}");
+    }
+}

@@ -1,0 +1,209 @@
+//! The rules of people, held against what an agent wants to do.
+//!
+//! `bobbin-rules` judges texts and asks where paths lead; this answers with the file tools' own resolution, so that a
+//! path means the same to a command and to a tool, and puts the verdicts into the core's words.
+
+use std::path::Path;
+
+use bobbin_core::policy::{AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling};
+use bobbin_rules::{Because, PathUse, Place, Places, RuleSet};
+
+use crate::tools::{Standing, resolve, standing};
+
+/// A [`Policy`] made of rules. Without any rule, commands that can do no more than the reading tools are allowed,
+/// and all others asked about.
+#[derive(Debug, Default)]
+pub struct RulesPolicy {
+    rules: RuleSet,
+}
+
+impl RulesPolicy {
+    /// Returns the policy of these rules.
+    pub fn new(rules: RuleSet) -> Self {
+        Self { rules }
+    }
+
+    fn ruling(&self, judgement: bobbin_rules::Judgement, because: &Because) -> Ruling {
+        let rule = match because {
+            Because::Rule(at) => self.rules.rules().get(*at),
+            _ => None,
+        };
+        let reason = match because {
+            Because::PlainRead => "it only reads in the workspace".to_owned(),
+            Because::Concern(concern) => concern.to_string(),
+            Because::NoRule => "no rule allows it".to_owned(),
+            Because::Rule(_) => rule.map_or_else(String::new, |rule| {
+                let why = rule
+                    .reason
+                    .as_ref()
+                    .map_or_else(String::new, |why| format!(": {why}"));
+                format!("the rule \"{rule}\" of {} says so{why}", rule.source)
+            }),
+        };
+        Ruling {
+            judgement: match judgement {
+                bobbin_rules::Judgement::Allow => Judgement::Allow,
+                bobbin_rules::Judgement::Ask => Judgement::Ask,
+                bobbin_rules::Judgement::Deny => Judgement::Deny,
+            },
+            reason,
+            rule: rule.map(|rule| AppliedRule {
+                rule: rule.to_string(),
+                source: rule.source.clone(),
+                reason: rule.reason.clone(),
+            }),
+        }
+    }
+}
+
+impl Policy for RulesPolicy {
+    fn command(&self, command: &str, root: &Path) -> CommandRuling {
+        let verdict = self.rules.command(command, &Disk(root));
+        let commands = verdict.parts.iter();
+        CommandRuling {
+            ruling: self.ruling(verdict.judgement, &verdict.because),
+            commands: commands
+                .map(|part| (part.text.clone(), self.ruling(part.judgement, &part.because)))
+                .collect(),
+            concerns: verdict.concerns.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn path(&self, access: PathAccess, path: &Path, root: &Path) -> Option<Ruling> {
+        let used = match access {
+            PathAccess::Read => PathUse::Read,
+            PathAccess::Write => PathUse::Write,
+        };
+        let (judgement, rule) = self.rules.path(used, path, root)?;
+        Some(self.ruling(judgement, &Because::Rule(rule)))
+    }
+
+    fn tool(&self, name: &str) -> Option<Ruling> {
+        let (judgement, rule) = self.rules.tool(name)?;
+        Some(self.ruling(judgement, &Because::Rule(rule)))
+    }
+}
+
+/// Where paths of a workspace lead on this disk.
+struct Disk<'a>(&'a Path);
+
+impl Places for Disk<'_> {
+    fn root(&self) -> &Path {
+        self.0
+    }
+
+    fn find(&self, directory: &Path, text: &str) -> Option<Place> {
+        let path = resolve(directory, text).ok()?;
+        let standing = match standing(self.0, &path) {
+            Standing::Inside => bobbin_rules::Standing::Inside,
+            Standing::Reserved => bobbin_rules::Standing::Reserved,
+            Standing::Outside => bobbin_rules::Standing::Outside,
+        };
+        Some(Place { path, standing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use bobbin_rules::RuleText;
+
+    use super::*;
+    use crate::tools::testing::Workspace;
+
+    fn command(action: &str, pattern: &str) -> RuleText {
+        RuleText {
+            action: action.to_owned(),
+            command: Some(pattern.to_owned()),
+            source: "~/.craft/config.json".to_owned(),
+            reason: Some("we release on Fridays".to_owned()),
+            ..RuleText::default()
+        }
+    }
+
+    #[test]
+    fn links_are_followed_before_a_command_is_judged() {
+        let workspace = Workspace::new();
+        workspace.write("src/lib.rs", "l");
+        symlink(workspace.outside(), workspace.root().join("leak")).unwrap();
+        symlink(workspace.root().join("src"), workspace.root().join("alias")).unwrap();
+        let policy = RulesPolicy::default();
+        for (line, judgement) in [
+            ("cat src/lib.rs", Judgement::Allow),
+            ("cat alias/lib.rs", Judgement::Allow),
+            ("cd alias && cat lib.rs", Judgement::Allow),
+            ("cat leak/secret", Judgement::Ask),
+            ("ls leak", Judgement::Ask),
+            ("cd leak && ls", Judgement::Ask),
+            ("cd src && cat ../leak/secret", Judgement::Ask),
+            ("cat leak/../src/lib.rs", Judgement::Ask),
+        ] {
+            assert_eq!(
+                policy.command(line, workspace.root()).ruling.judgement,
+                judgement,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_ruling_names_the_rule_where_it_is_written_and_why() {
+        let rules = RuleSet::new([command("deny", "cargo publish")], None).unwrap();
+        let ruling = RulesPolicy::new(rules).command("ls && cargo publish --dry-run", Path::new("/"));
+        assert_eq!(
+            ruling.ruling.reason,
+            "the rule \"deny command `cargo publish`\" of ~/.craft/config.json says so: we release on Fridays"
+        );
+        assert_eq!(ruling.commands.len(), 2);
+        assert_eq!(ruling.commands[1].1, ruling.ruling);
+    }
+
+    #[tokio::test]
+    async fn file_tools_obey_rules_for_paths() {
+        use bobbin_core::tool::{Permission, Tool, ToolEnvironment};
+        use serde_json::json;
+
+        use crate::tools::testing::{read_file, search, write_file};
+
+        let workspace = Workspace::new();
+        for path in ["a.txt", "secrets/key", "docs/plan"] {
+            workspace.write(path, "needle\n");
+        }
+        let outside = workspace.outside().join("**").to_string_lossy().into_owned();
+        let rule = |action: &str, operation: Option<&str>, path: &str| RuleText {
+            action: action.to_owned(),
+            path: Some(path.to_owned()),
+            operation: operation.map(str::to_owned),
+            ..RuleText::default()
+        };
+        let rules = [
+            rule("deny", None, "secrets"),
+            rule("ask", Some("write"), "docs/**"),
+            rule("allow", Some("read"), &outside),
+        ];
+        let policy = RulesPolicy::new(RuleSet::new(rules, None).unwrap());
+        let environment = ToolEnvironment {
+            policy: std::sync::Arc::new(policy),
+            ..workspace.environment()
+        };
+        let permission = |tool: &dyn Tool, arguments: serde_json::Value| {
+            let call = tool.prepare(&Workspace::json(&arguments), &environment);
+            call.map(|call| call.permission())
+        };
+        let write = |path: &str| permission(&write_file(), json!({ "path": path, "content": "" }));
+        let read = |path: &str| permission(&read_file(), json!({ "path": path }));
+        assert!(read("secrets/key").unwrap_err().0.contains("deny path `secrets`"));
+        assert!(write("secrets/new").is_err());
+        assert!(matches!(write("docs/plan"), Ok(Permission::Ask { .. })));
+        assert_eq!(read("docs/plan"), Ok(Permission::Free));
+        let outside = workspace.outside().join("note").to_string_lossy().into_owned();
+        assert_eq!(read(&outside), Ok(Permission::Free));
+        assert!(matches!(write(&outside), Ok(Permission::Ask { .. })));
+
+        let call = search().prepare(&Workspace::json(&json!({ "pattern": "needle" })), &environment);
+        let found = call.unwrap().run(Workspace::context()).await.text;
+        assert!(found.contains("a.txt") && found.contains("docs/plan"), "{found}");
+        assert!(!found.contains("secrets"), "{found}");
+    }
+}

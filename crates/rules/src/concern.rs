@@ -1,0 +1,92 @@
+//! Why a command line, or a command in it, cannot be allowed without a question.
+
+use std::fmt;
+
+/// Something that keeps a command line from being allowed. Its text is for people.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Concern {
+    /// It is longer, deeper or more than is read.
+    TooMuch,
+    /// It is empty, or has a character no plain command has.
+    Character,
+    /// The parser could not make sense of it.
+    Unreadable,
+    /// The output of a command becomes part of it.
+    Substitution,
+    /// A variable or an arithmetic value becomes part of it.
+    Expansion,
+    /// Its words depend on which files there are, or on braces.
+    Pattern,
+    /// It carries a text as the input of a command.
+    HereDocument,
+    /// It sets variables, for itself or for what follows.
+    Assignment,
+    /// It writes into a file, or reads one, by redirection.
+    Redirection,
+    /// It leaves a command running in the background.
+    Background,
+    /// It has a loop, a condition, a group or a function.
+    Compound,
+    /// It uses a part of the language that is not judged; its name.
+    Unusual(String),
+    /// Two readers of the line do not agree on what it says.
+    Disagreement,
+    /// What is run is known only when it runs.
+    DynamicName,
+    /// The command changes how the shell understands what follows, or runs a text; its name.
+    ShellState(String),
+    /// A shell takes its commands from elsewhere.
+    ShellInput(String),
+    /// The command runs another one in a way that needs a person's word; its name.
+    Wrapper(String),
+    /// The arguments of a command that runs others are not understood; its name.
+    WrapperArguments(String),
+    /// An option turns the command into something else than the rule was meant for; the option.
+    Hazard(String),
+    /// Its arguments name something that another rule is about; that rule.
+    Mentions(usize),
+}
+
+impl fmt::Display for Concern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooMuch => "it is too long to be judged",
+            Self::Character => "it is empty or has characters that no plain command has",
+            Self::Unreadable => "it cannot be read as a shell command",
+            Self::Substitution => "the output of a command becomes part of it",
+            Self::Expansion => "the value of a variable becomes part of it",
+            Self::Pattern => "its words depend on which files there are",
+            Self::HereDocument => "it carries a text as input",
+            Self::Assignment => "it sets variables",
+            Self::Redirection => "it redirects into or from a file",
+            Self::Background => "it leaves a command running in the background",
+            Self::Compound => "it has a loop, a condition, a group or a function",
+            Self::Unusual(what) => {
+                return write!(
+                    f,
+                    "it uses a part of the shell's language that is not judged ({what})"
+                );
+            }
+            Self::Disagreement => "it can be read in more than one way",
+            Self::DynamicName => "what it runs is known only when it runs",
+            Self::ShellState(name) => {
+                return write!(
+                    f,
+                    "{name} changes how the shell understands what follows, or runs a text"
+                );
+            }
+            Self::ShellInput(name) => return write!(f, "{name} takes its commands from elsewhere"),
+            Self::Wrapper(name) => {
+                return write!(
+                    f,
+                    "{name} runs another command in a way that needs a person's word"
+                );
+            }
+            Self::WrapperArguments(name) => return write!(f, "it is not clear what {name} runs"),
+            Self::Hazard(option) => {
+                return write!(f, "the option {option} makes it do more than the rule says");
+            }
+            Self::Mentions(_) => "its arguments name something that another rule is about",
+        })
+    }
+}

@@ -1,0 +1,499 @@
+//! The judgement of a line: everything that was found in it, held against the rules.
+
+use std::path::PathBuf;
+
+use crate::pattern::Reach;
+use crate::reads::{Spot, is_plain_read};
+use crate::rule::Kind;
+use crate::shell::{Link, Reading, Step, Word, guesses, read, steps};
+use crate::wrapper::{carried, changes_the_shell, hazard, name, without_git_options};
+use crate::{Because, Concern, Judgement, Part, PathUse, Places, RuleSet, Verdict};
+
+/// Most texts within texts that are read.
+const MAX_NESTED: usize = 4;
+/// Most commands that are judged, all texts together.
+const MAX_PARTS: usize = 256;
+/// Most directories a command may be standing in.
+const MAX_DIRECTORIES: usize = 8;
+/// Most words of a command whose paths are looked up; each is a look at the disk.
+const MAX_PATHS: usize = 256;
+/// Characters of a command that are shown.
+const SHOWN: usize = 200;
+
+/// Judges a line.
+pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict {
+    let mut judge = Judge {
+        rules,
+        places,
+        parts: Vec::new(),
+        concerns: Vec::new(),
+        looked_up: 0,
+        reads_commands: false,
+    };
+    let judgement = judge.text(line, &[places.root().to_owned()], false, 0);
+    judge.verdict(judgement)
+}
+
+struct Judge<'a> {
+    rules: &'a RuleSet,
+    places: &'a dyn Places,
+    parts: Vec<Part>,
+    concerns: Vec<Concern>,
+    looked_up: usize,
+    /// Whether something in the text at hand may take commands from its input.
+    reads_commands: bool,
+}
+
+/// Where a command was found.
+struct Found<'a> {
+    directories: &'a [PathBuf],
+    has_input: bool,
+    /// Whether the line is plain: nothing in one that is not is allowed.
+    plain: bool,
+    nested: usize,
+}
+
+impl Judge<'_> {
+    /// Judges a text for a shell.
+    fn text(&mut self, text: &str, directories: &[PathBuf], has_input: bool, nested: usize) -> Judgement {
+        if nested > MAX_NESTED {
+            return self.worry(Concern::TooMuch);
+        }
+        let reading = read(text);
+        let plain = if reading.concerns.is_empty() {
+            steps(text)
+        } else {
+            None
+        };
+        let plain = plain.filter(|steps| agree(steps, &reading));
+        let mut judgement = match plain {
+            Some(steps) => self.plain(&steps, directories, has_input, nested),
+            None => self.rough(text, &reading, directories, nested),
+        };
+        for redirect in &reading.redirects {
+            let used = if redirect.writes {
+                PathUse::Write
+            } else {
+                PathUse::Read
+            };
+            judgement = judgement.max(self.path(&redirect.target, used, directories));
+        }
+        judgement
+    }
+
+    /// Judges a line that both readers understand.
+    fn plain(
+        &mut self,
+        steps: &[Step],
+        directories: &[PathBuf],
+        has_input: bool,
+        nested: usize,
+    ) -> Judgement {
+        let mut judgement = Judgement::Allow;
+        let mut standing = directories.to_vec();
+        let straight = steps
+            .iter()
+            .all(|step| matches!(step.link, Link::First | Link::And));
+        for step in steps {
+            let spot = Spot {
+                places: self.places,
+                directories: &standing,
+                has_input: false,
+            };
+            let reads_inside = step.reads.iter().all(|path| spot.is_inside(path));
+            if !reads_inside {
+                judgement = judgement.max(self.worry(Concern::Redirection));
+            }
+            let words: Vec<Word> = step.words.iter().map(Word::exact).collect();
+            let found = Found {
+                directories: &standing,
+                has_input: step.link == Link::Pipe
+                    || !step.reads.is_empty()
+                    || (has_input && step.link == Link::First),
+                plain: true,
+                nested,
+            };
+            judgement = judgement.max(self.command(&words, &found));
+            let moved = self.moved(&words, &standing);
+            if !moved.is_empty() {
+                standing = if straight { moved } else { joined(standing, moved) };
+            }
+            if standing.len() > MAX_DIRECTORIES {
+                standing.truncate(MAX_DIRECTORIES);
+                judgement = judgement.max(self.worry(Concern::TooMuch));
+            }
+        }
+        judgement
+    }
+
+    /// Judges what was found in a line that is not plain: nothing of it is allowed.
+    fn rough(&mut self, text: &str, reading: &Reading, directories: &[PathBuf], nested: usize) -> Judgement {
+        let mut judgement = Judgement::Ask;
+        for concern in &reading.concerns {
+            self.worry(concern.clone());
+        }
+        if reading.concerns.is_empty() {
+            self.worry(Concern::Disagreement);
+        }
+        let mut standing = directories.to_vec();
+        let outer = std::mem::take(&mut self.reads_commands);
+        for words in &reading.commands {
+            let found = Found {
+                directories: &standing,
+                has_input: true,
+                plain: false,
+                nested,
+            };
+            judgement = judgement.max(self.command(words, &found));
+            standing = joined(std::mem::take(&mut standing), self.moved(words, directories));
+            standing.truncate(MAX_DIRECTORIES);
+        }
+        if reading
+            .concerns
+            .iter()
+            .any(|concern| matches!(concern, Concern::Unreadable | Concern::TooMuch))
+        {
+            for words in guesses(text) {
+                judgement = judgement.max(self.guess(&words, &standing));
+                let moved = self.moved(&words, directories);
+                standing = joined(std::mem::take(&mut standing), moved);
+                standing.truncate(MAX_DIRECTORIES);
+            }
+        }
+        if std::mem::replace(&mut self.reads_commands, outer) {
+            for input in &reading.inputs {
+                judgement = judgement.max(self.text(input, &standing, false, nested + 1));
+            }
+        }
+        judgement
+    }
+
+    /// Judges what may be a command: only what refuses it is kept.
+    fn guess(&mut self, words: &[Word], directories: &[PathBuf]) -> Judgement {
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        let refused = (0..texts.len()).find_map(|at| self.first(Judgement::Deny, &[&texts[at..]]));
+        let paths = self
+            .paths_of(words, directories)
+            .filter(|(judgement, _)| *judgement == Judgement::Deny);
+        let Some(rule) = refused.or(paths.map(|(_, rule)| rule)) else {
+            return Judgement::Ask;
+        };
+        self.parts.push(Part {
+            text: shown(words),
+            judgement: Judgement::Deny,
+            because: Because::Rule(rule),
+        });
+        Judgement::Deny
+    }
+
+    /// Judges one command and what it runs, and keeps that for the explanation.
+    fn command(&mut self, words: &[Word], found: &Found<'_>) -> Judgement {
+        if self.parts.len() >= MAX_PARTS {
+            return self.worry(Concern::TooMuch);
+        }
+        let at = self.parts.len();
+        self.parts.push(Part {
+            text: shown(words),
+            judgement: Judgement::Ask,
+            because: Because::NoRule,
+        });
+        let (judgement, because) = self.decide(words, found);
+        self.parts[at].judgement = judgement;
+        self.parts[at].because = because;
+        judgement
+    }
+
+    fn decide(&mut self, words: &[Word], found: &Found<'_>) -> (Judgement, Because) {
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        let bare = without_git_options(words).unwrap_or_default();
+        let bare: Vec<&str> = bare.iter().map(|word| word.text.as_str()).collect();
+        let views: [&[&str]; 2] = [&texts, &bare];
+
+        if let Some(rule) = self.first(Judgement::Deny, &views) {
+            return (Judgement::Deny, Because::Rule(rule));
+        }
+        let mut highest = (Judgement::Allow, Because::NoRule);
+        let mut raise = |judgement: Judgement, because: Because| {
+            if judgement > highest.0 {
+                highest = (judgement, because);
+            }
+        };
+        if let Some((judgement, rule)) = self.paths_of(words, found.directories) {
+            raise(judgement, Because::Rule(rule));
+        }
+        let carries = carried(words);
+        if let Some(carried) = &carries {
+            self.reads_commands |= matches!(
+                carried.concern,
+                Some(Concern::ShellInput(_) | Concern::WrapperArguments(_))
+            );
+            for command in &carried.commands {
+                let judgement = self.command(command, found);
+                raise(judgement, self.last_reason(judgement));
+            }
+            for text in &carried.texts {
+                let judgement = self.text(&text.text, found.directories, found.has_input, found.nested + 1);
+                raise(judgement, self.last_reason(judgement));
+                if !text.exact {
+                    raise(Judgement::Ask, Because::Concern(Concern::DynamicName));
+                }
+            }
+            if carried.is_open {
+                // A command may begin with any word.
+                let rule = (1..texts.len()).find_map(|at| self.first(Judgement::Deny, &[&texts[at..]]));
+                if let Some(rule) = rule {
+                    raise(Judgement::Deny, Because::Rule(rule));
+                }
+            }
+        }
+        if let Some(rule) = self.first(Judgement::Ask, &views) {
+            raise(Judgement::Ask, Because::Rule(rule));
+        }
+        if let Some(concern) = carries.as_ref().and_then(|carried| carried.concern.clone()) {
+            raise(Judgement::Ask, Because::Concern(concern));
+        }
+        if !words[0].exact || words[0].text.is_empty() {
+            raise(Judgement::Ask, Because::Concern(Concern::DynamicName));
+        }
+        if changes_the_shell(&name(&words[0])) {
+            raise(
+                Judgement::Ask,
+                Because::Concern(Concern::ShellState(texts[0].to_owned())),
+            );
+        }
+        if highest.0 > Judgement::Allow {
+            return highest;
+        }
+        // A light wrapper around something that is allowed.
+        if let Some(carried) = carries
+            && !(carried.commands.is_empty() && carried.texts.is_empty())
+        {
+            return (Judgement::Allow, self.last_reason(Judgement::Allow));
+        }
+        self.allowed(&texts, words, found)
+    }
+
+    /// Whether a rule, or what the reading tools may do, allows a command that nothing speaks against.
+    fn allowed(&self, texts: &[&str], words: &[Word], found: &Found<'_>) -> (Judgement, Because) {
+        let spot = Spot {
+            places: self.places,
+            directories: found.directories,
+            has_input: found.has_input,
+        };
+        let exact = words.iter().all(|word| word.exact);
+        let because = if let Some(rule) = self
+            .rules
+            .command_rule(Judgement::Allow, texts, Reach::Exact)
+            .filter(|_| exact)
+        {
+            let names = |word: &str| match &self.rules.rules()[rule].subject.0 {
+                Kind::Command(pattern) => pattern.says(word),
+                Kind::Path(..) | Kind::Tool(_) => false,
+            };
+            if let Some(option) = hazard(texts, names) {
+                return (
+                    Judgement::Ask,
+                    Because::Concern(Concern::Hazard(option.to_owned())),
+                );
+            }
+            Because::Rule(rule)
+        } else if exact && is_plain_read(texts, &spot) {
+            Because::PlainRead
+        } else {
+            return (Judgement::Ask, Because::NoRule);
+        };
+        if let Some(rule) = self.mentioned(texts) {
+            return (Judgement::Ask, Because::Concern(Concern::Mentions(rule)));
+        }
+        if found.plain {
+            (Judgement::Allow, because)
+        } else {
+            // Its line is asked about; by itself there is nothing to say against it.
+            (Judgement::Ask, Because::NoRule)
+        }
+    }
+
+    /// Returns a rule that refuses or asks and that fits the end of a command: the program may be a wrapper
+    /// that nobody has heard of.
+    fn mentioned(&self, texts: &[&str]) -> Option<usize> {
+        (1..texts.len()).find_map(|at| {
+            let rules = self.rules.rules().iter();
+            rules
+                .enumerate()
+                .find_map(|(rule, known)| match &known.subject.0 {
+                    Kind::Command(pattern)
+                        if known.judgement > Judgement::Allow
+                            && pattern.names_a_program()
+                            && pattern.fits(&texts[at..], Reach::Wide) =>
+                    {
+                        Some(rule)
+                    }
+                    _ => None,
+                })
+        })
+    }
+
+    fn first(&self, judgement: Judgement, views: &[&[&str]]) -> Option<usize> {
+        let mut views = views.iter().filter(|view| !view.is_empty());
+        views.find_map(|view| self.rules.command_rule(judgement, view, Reach::Wide))
+    }
+
+    /// Holds every word of a command that may be a path against the rules for paths.
+    fn paths_of(&mut self, words: &[Word], directories: &[PathBuf]) -> Option<(Judgement, usize)> {
+        let has_rules = self
+            .rules
+            .rules()
+            .iter()
+            .any(|rule| matches!(rule.subject.0, Kind::Path(..)) && rule.judgement > Judgement::Allow);
+        if !has_rules {
+            return None;
+        }
+        let mut highest: Option<(Judgement, usize)> = None;
+        for word in &words[1..] {
+            // `--file=path`, `if=path`
+            let value = word.text.split_once('=').map(|(_, value)| value);
+            for text in [Some(word.text.as_str()), value].into_iter().flatten() {
+                self.looked_up += 1;
+                if self.looked_up > MAX_PATHS {
+                    self.worry(Concern::TooMuch);
+                    return highest;
+                }
+                for directory in directories {
+                    let Some(place) = self.places.find(directory, text) else {
+                        continue;
+                    };
+                    let read = self.rules.path(PathUse::Read, &place.path, self.places.root());
+                    // Nobody knows whether it would write.
+                    let write = self.rules.path(PathUse::Write, &place.path, self.places.root());
+                    let write = write.map(|(judgement, rule)| (judgement.min(Judgement::Ask), rule));
+                    for one in [read, write].into_iter().flatten() {
+                        if one.0 > highest.map_or(Judgement::Allow, |(judgement, _)| judgement) {
+                            highest = Some(one);
+                        }
+                    }
+                }
+            }
+        }
+        highest
+    }
+
+    /// Judges the file of a redirection.
+    fn path(&mut self, target: &Word, used: PathUse, directories: &[PathBuf]) -> Judgement {
+        let mut judgement = if used == PathUse::Write {
+            Judgement::Ask
+        } else {
+            Judgement::Allow
+        };
+        for directory in directories {
+            let Some(place) = self.places.find(directory, &target.text) else {
+                continue;
+            };
+            if let Some((said, rule)) = self.rules.path(used, &place.path, self.places.root())
+                && said > Judgement::Allow
+            {
+                judgement = judgement.max(said);
+                self.parts.push(Part {
+                    text: shown(std::slice::from_ref(target)),
+                    judgement: said,
+                    because: Because::Rule(rule),
+                });
+            }
+        }
+        judgement
+    }
+
+    /// Returns where `cd` leads from these directories; none for another command.
+    fn moved(&self, words: &[Word], directories: &[PathBuf]) -> Vec<PathBuf> {
+        let [cd, path] = words else { return Vec::new() };
+        if cd.text != "cd" {
+            return Vec::new();
+        }
+        let places = directories
+            .iter()
+            .filter_map(|directory| self.places.find(directory, &path.text));
+        places.map(|place| place.path).collect()
+    }
+
+    fn worry(&mut self, concern: Concern) -> Judgement {
+        if !self.concerns.contains(&concern) && self.concerns.len() < MAX_PARTS {
+            self.concerns.push(concern);
+        }
+        Judgement::Ask
+    }
+
+    /// Returns the reason of the last part with this judgement.
+    fn last_reason(&self, judgement: Judgement) -> Because {
+        let part = self.parts.iter().rev().find(|part| part.judgement == judgement);
+        part.map_or(Because::NoRule, |part| part.because.clone())
+    }
+
+    fn verdict(self, judgement: Judgement) -> Verdict {
+        // Whatever was not looked at to its end is not allowed, wherever that was noticed.
+        let judgement = if self.concerns.is_empty() {
+            judgement
+        } else {
+            judgement.max(Judgement::Ask)
+        };
+        let part = |wanted: fn(&Because) -> bool| {
+            let mut parts = self.parts.iter().filter(|part| part.judgement == judgement);
+            parts
+                .find(|part| wanted(&part.because))
+                .map(|part| part.because.clone())
+        };
+        // A rule says more than a concern, and a concern more than nothing.
+        let by_rule = part(|because| matches!(because, Because::Rule(_)));
+        let by_concern = part(|because| matches!(because, Because::Concern(_)));
+        let concern = self.concerns.first().cloned().map(Because::Concern);
+        let because = match judgement {
+            Judgement::Deny => by_rule,
+            Judgement::Ask => by_rule.or(by_concern).or(concern),
+            Judgement::Allow => by_rule.or_else(|| part(|_| true)),
+        };
+        Verdict {
+            judgement,
+            because: because.unwrap_or(Because::NoRule),
+            parts: self.parts,
+            concerns: self.concerns,
+        }
+    }
+}
+
+/// Whether both readers found the same commands.
+fn agree(steps: &[Step], reading: &Reading) -> bool {
+    steps.len() == reading.commands.len()
+        && steps.iter().zip(&reading.commands).all(|(step, command)| {
+            step.words.len() == command.len()
+                && step
+                    .words
+                    .iter()
+                    .zip(command)
+                    .all(|(mine, theirs)| theirs.exact && *mine == theirs.text)
+        })
+        && steps
+            .iter()
+            .flat_map(|step| &step.reads)
+            .eq(reading.redirects.iter().map(|redirect| &redirect.target.text))
+}
+
+fn joined(mut directories: Vec<PathBuf>, more: Vec<PathBuf>) -> Vec<PathBuf> {
+    for directory in more {
+        if !directories.contains(&directory) {
+            directories.push(directory);
+        }
+    }
+    directories
+}
+
+fn shown(words: &[Word]) -> String {
+    let mut text = String::new();
+    for word in words {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&word.text);
+        if text.len() > SHOWN * 4 {
+            break;
+        }
+    }
+    text.chars().take(SHOWN).collect()
+}

@@ -1,0 +1,125 @@
+//! Matching with one kind of wildcard for "any number of things": used on characters and on words.
+//!
+//! Time is at most the product of both lengths; no recursion.
+
+/// One element of a pattern.
+pub(super) enum Element<T> {
+    /// Any number of things, none included.
+    Any,
+    /// One thing of which this holds.
+    One(T),
+}
+
+/// What may follow a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Nothing.
+    Closed,
+    /// Anything.
+    Open,
+}
+
+/// Whether `things` fit the pattern.
+pub(super) fn fits<P, T>(
+    pattern: &[Element<P>],
+    end: End,
+    things: &[T],
+    one: impl Fn(&P, usize, &T) -> bool,
+) -> bool {
+    let (mut at, mut thing) = (0, 0);
+    // Where the last `Any` stands, and how many things it has taken so far.
+    let mut last: Option<(usize, usize)> = None;
+    while thing < things.len() {
+        match pattern.get(at) {
+            Some(Element::Any) => {
+                last = Some((at, thing));
+                at += 1;
+            }
+            Some(Element::One(wanted)) if one(wanted, thing, &things[thing]) => {
+                at += 1;
+                thing += 1;
+            }
+            None if end == End::Open => return true,
+            _ => {
+                let Some((any, taken)) = last else {
+                    return false;
+                };
+                last = Some((any, taken + 1));
+                at = any + 1;
+                thing = taken + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|rest| matches!(rest, Element::Any))
+}
+
+/// A word with `*` (any characters) and `?` (one character).
+pub(super) struct Glob(Vec<Element<Option<char>>>);
+
+impl Glob {
+    /// Reads a word. Capital letters are kept.
+    pub(super) fn new(text: &str) -> Self {
+        let element = |c| match c {
+            '*' => Element::Any,
+            '?' => Element::One(None),
+            c => Element::One(Some(c)),
+        };
+        Self(text.chars().map(element).collect())
+    }
+
+    /// Whether it is the text of a word without any wildcard.
+    pub(super) fn is_literal(&self) -> bool {
+        self.0.iter().all(|one| matches!(one, Element::One(Some(_))))
+    }
+
+    /// Whether a word fits.
+    pub(super) fn fits(&self, word: &str, case: Case) -> bool {
+        let word: Vec<char> = word.chars().collect();
+        fits(&self.0, End::Closed, &word, |wanted, _, have| {
+            match (wanted, case) {
+                (None, _) => true,
+                (Some(wanted), Case::Counts) => wanted == have,
+                (Some(wanted), Case::Ignored) => wanted.eq_ignore_ascii_case(have),
+            }
+        })
+    }
+}
+
+/// Whether capitals differ from small letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Case {
+    /// They do.
+    Counts,
+    /// They do not: some file systems see one program in `rm` and `RM`.
+    Ignored,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_fits_what_it_says() {
+        for (glob, word, fits) in [
+            ("", "", true),
+            ("", "a", false),
+            ("a*", "a", true),
+            ("a*c", "abbc", true),
+            ("a*c", "abbd", false),
+            ("*a*b*", "xxaxxbxx", true),
+            ("?", "é", true),
+            ("?", "", false),
+            ("--force*", "--force-with-lease", true),
+        ] {
+            assert_eq!(Glob::new(glob).fits(word, Case::Counts), fits, "{glob} {word}");
+        }
+        assert!(Glob::new("rm").fits("RM", Case::Ignored));
+    }
+
+    #[test]
+    fn many_stars_take_no_time() {
+        let glob = Glob::new(&"*a".repeat(500));
+        assert!(!glob.fits(&"a".repeat(499), Case::Counts));
+        assert!(glob.fits(&"a".repeat(5000), Case::Counts));
+    }
+}

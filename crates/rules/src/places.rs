@@ -1,0 +1,41 @@
+//! Where paths lead: asked of the caller, who may look at the disk.
+
+use std::path::{Path, PathBuf};
+
+/// What is done with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathUse {
+    /// It is read or listed.
+    Read,
+    /// It is written, created or removed.
+    Write,
+}
+
+/// Which part of the machine a path lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// In the workspace.
+    Inside,
+    /// In a part of the workspace that belongs to git or to the server.
+    Reserved,
+    /// Elsewhere.
+    Outside,
+}
+
+/// Where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Absolute, every symbolic link followed.
+    pub path: PathBuf,
+    /// Where that is.
+    pub standing: Standing,
+}
+
+/// Finds out where paths lead.
+pub trait Places {
+    /// Returns the workspace, absolute and free of symbolic links. Commands start in it.
+    fn root(&self) -> &Path;
+
+    /// Returns where a path leads when it is used in `directory`; `None` when that cannot be said.
+    fn find(&self, directory: &Path, text: &str) -> Option<Place>;
+}

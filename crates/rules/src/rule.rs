@@ -1,0 +1,135 @@
+//! One rule: what it speaks of, what it says, and who wrote it.
+
+use std::path::Path;
+
+use crate::pattern::{CommandPattern, PathPattern};
+use crate::{Judgement, PathUse};
+
+/// Longest text of a rule's pattern, bytes.
+const MAX_PATTERN_BYTES: usize = 4096;
+
+/// A rule as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleText {
+    /// `allow`, `ask` or `deny`.
+    pub action: String,
+    /// A tool's name.
+    pub tool: Option<String>,
+    /// A pattern of commands.
+    pub command: Option<String>,
+    /// A pattern of paths.
+    pub path: Option<String>,
+    /// `read` or `write`: which use of the path; both when left out.
+    pub operation: Option<String>,
+    /// Why, for people and for the model.
+    pub reason: Option<String>,
+    /// Where it is written.
+    pub source: String,
+}
+
+/// A rule that was read.
+#[derive(Debug)]
+pub struct Rule {
+    /// What it says.
+    pub judgement: Judgement,
+    /// What it speaks of.
+    pub subject: Subject,
+    /// Why, in the words of who wrote it.
+    pub reason: Option<String>,
+    /// Where it is written.
+    pub source: String,
+}
+
+/// What a rule speaks of.
+#[derive(Debug)]
+pub struct Subject(pub(crate) Kind);
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Command(CommandPattern),
+    Path(Option<PathUse>, PathPattern),
+    Tool(String),
+}
+
+/// Why a rule cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// The action is not one of three.
+    #[error("a rule's Action is {0:?}; it can be allow, ask or deny")]
+    Action(String),
+    /// The operation is not one of two.
+    #[error("a rule's Operation is {0:?}; it can be read or write")]
+    Operation(String),
+    /// It names nothing, or more than one thing.
+    #[error("a rule has one of Command, Path and Tool; the one for {0} has none or several")]
+    Subject(String),
+    /// The pattern is empty, too long, or no pattern.
+    #[error("{0:?} is no pattern")]
+    Pattern(String),
+    /// There are more than are kept.
+    #[error("there are more than {0} rules")]
+    TooMany(usize),
+}
+
+impl Rule {
+    /// Reads a rule; `home` is where `~/` begins.
+    ///
+    /// # Errors
+    /// Any [`RuleError`] but [`RuleError::TooMany`].
+    pub fn new(text: RuleText, home: Option<&Path>) -> Result<Self, RuleError> {
+        let judgement = match text.action.to_ascii_lowercase().as_str() {
+            "allow" => Judgement::Allow,
+            "ask" => Judgement::Ask,
+            "deny" => Judgement::Deny,
+            _ => return Err(RuleError::Action(text.action)),
+        };
+        let operation = match text.operation.as_deref().map(str::to_ascii_lowercase).as_deref() {
+            None => None,
+            Some("read") => Some(PathUse::Read),
+            Some("write") => Some(PathUse::Write),
+            Some(_) => return Err(RuleError::Operation(text.operation.unwrap_or_default())),
+        };
+        let whole = |pattern: &String| !pattern.trim().is_empty() && pattern.len() <= MAX_PATTERN_BYTES;
+        let kind = match (&text.command, &text.path, &text.tool) {
+            (Some(command), None, None) if operation.is_none() => {
+                let pattern = Some(command)
+                    .filter(|text| whole(text))
+                    .and_then(|text| CommandPattern::new(text));
+                Kind::Command(pattern.ok_or_else(|| RuleError::Pattern(command.clone()))?)
+            }
+            (None, Some(path), None) => {
+                let pattern = Some(path)
+                    .filter(|text| whole(text))
+                    .and_then(|text| PathPattern::new(text, home));
+                Kind::Path(
+                    operation,
+                    pattern.ok_or_else(|| RuleError::Pattern(path.clone()))?,
+                )
+            }
+            (None, None, Some(tool)) if operation.is_none() && whole(tool) => Kind::Tool(tool.clone()),
+            _ => return Err(RuleError::Subject(format!("{judgement} in {}", text.source))),
+        };
+        Ok(Self {
+            judgement,
+            subject: Subject(kind),
+            reason: text.reason,
+            source: text.source,
+        })
+    }
+}
+
+impl std::fmt::Display for Rule {
+    /// Writes the rule in one line, as it is shown to people.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let judgement = self.judgement;
+        match &self.subject.0 {
+            Kind::Command(pattern) => write!(f, "{judgement} command `{}`", pattern.text()),
+            Kind::Path(None, pattern) => write!(f, "{judgement} path `{}`", pattern.text()),
+            Kind::Path(Some(PathUse::Read), pattern) => write!(f, "{judgement} reading `{}`", pattern.text()),
+            Kind::Path(Some(PathUse::Write), pattern) => {
+                write!(f, "{judgement} writing `{}`", pattern.text())
+            }
+            Kind::Tool(name) => write!(f, "{judgement} tool `{name}`"),
+        }
+    }
+}

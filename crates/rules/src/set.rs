@@ -1,0 +1,87 @@
+//! All rules of a workspace. Deny beats ask beats allow, whatever their order.
+
+use std::path::Path;
+
+use crate::pattern::Reach;
+use crate::rule::Kind;
+use crate::{Judgement, PathUse, Places, Rule, RuleError, RuleText, Verdict, judge};
+
+/// Most rules that are kept.
+const MAX_RULES: usize = 1000;
+
+/// The rules in force. Never changes.
+#[derive(Debug, Default)]
+pub struct RuleSet {
+    rules: Vec<Rule>,
+}
+
+impl RuleSet {
+    /// Reads rules; `home` is where `~/` begins.
+    ///
+    /// # Errors
+    /// One of them cannot be used, or there are too many. None is left out: a rule that refuses must not
+    /// get lost by a slip of the pen.
+    pub fn new(rules: impl IntoIterator<Item = RuleText>, home: Option<&Path>) -> Result<Self, RuleError> {
+        let mut read = Vec::new();
+        for rule in rules {
+            if read.len() == MAX_RULES {
+                return Err(RuleError::TooMany(MAX_RULES));
+            }
+            read.push(Rule::new(rule, home)?);
+        }
+        Ok(Self { rules: read })
+    }
+
+    /// Returns all rules; [`Because::Rule`](crate::Because::Rule) counts in them.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Judges a command line that a shell would run in the workspace.
+    pub fn command(&self, line: &str, places: &dyn Places) -> Verdict {
+        judge::line(self, line, places)
+    }
+
+    /// Returns what the rules say of a resolved path, and which one decides.
+    pub fn path(&self, used: PathUse, path: &Path, root: &Path) -> Option<(Judgement, usize)> {
+        self.highest(|kind| match kind {
+            Kind::Path(operation, pattern) => {
+                operation.is_none_or(|operation| operation == used) && pattern.covers(path, root)
+            }
+            _ => false,
+        })
+    }
+
+    /// Returns what the rules say of a tool, and which one decides. `*` and `?` are not special in tools' names,
+    /// but a name that ends with `*` covers all that begin so.
+    pub fn tool(&self, name: &str) -> Option<(Judgement, usize)> {
+        self.highest(|kind| match kind {
+            Kind::Tool(wanted) => match wanted.strip_suffix('*') {
+                Some(start) => name.starts_with(start),
+                None => name == wanted,
+            },
+            _ => false,
+        })
+    }
+
+    /// Returns the first rule with this judgement that a command fits.
+    pub(crate) fn command_rule(&self, judgement: Judgement, command: &[&str], reach: Reach) -> Option<usize> {
+        self.rules.iter().position(|rule| {
+            rule.judgement == judgement
+                && matches!(&rule.subject.0, Kind::Command(pattern) if pattern.fits(command, reach))
+        })
+    }
+
+    fn highest(&self, speaks: impl Fn(&Kind) -> bool) -> Option<(Judgement, usize)> {
+        let found = self
+            .rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| speaks(&rule.subject.0));
+        // The first of the highest: `max_by_key` gives the last.
+        found
+            .rev()
+            .max_by_key(|(_, rule)| rule.judgement)
+            .map(|(at, rule)| (rule.judgement, at))
+    }
+}

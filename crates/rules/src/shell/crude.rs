@@ -1,0 +1,59 @@
+//! The third reader, for lines that the parser cannot make sense of: where it drops what it does not understand,
+//! this one looks at every word.
+//!
+//! Its guesses count only for rules that refuse or ask. It reads the first 64 KiB.
+
+use super::{MAX_COMMANDS, MAX_LINE_BYTES, MAX_WORDS, Word};
+
+/// Words that can stand before a command.
+const BEFORE: &[&str] = &[
+    "!", "then", "do", "else", "elif", "if", "while", "until", "time", "coproc", "in",
+];
+
+/// Returns what may be commands: the words between whatever can separate commands, quotes and backslashes taken
+/// off.
+pub(crate) fn guesses(line: &str) -> Vec<Vec<Word>> {
+    let line = &line[..line.floor_char_boundary(MAX_LINE_BYTES)];
+    let separates = |c: char| {
+        matches!(
+            c,
+            ';' | '|' | '&' | '\n' | '\r' | '(' | ')' | '{' | '}' | '`' | '<' | '>' | '#'
+        )
+    };
+    let mut commands = Vec::new();
+    let mut room = MAX_WORDS;
+    for piece in line.split(separates) {
+        let words = piece.split(|c: char| c.is_whitespace() || c.is_control());
+        let words = words
+            .map(|word| word.replace(['\'', '"', '\\', '$'], ""))
+            .filter(|word| !word.is_empty());
+        let words: Vec<Word> = words
+            .skip_while(|word| BEFORE.contains(&word.as_str()) || word.contains('='))
+            .take(room)
+            .map(|text| Word { text, exact: false })
+            .collect();
+        room -= words.len();
+        if !words.is_empty() {
+            commands.push(words);
+        }
+        if commands.len() == MAX_COMMANDS || room == 0 {
+            break;
+        }
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_between_separators_are_commands() {
+        let commands = guesses("if A=b r\"m\" -rf x; then\n(ls $a }} '");
+        let texts: Vec<Vec<&str>> = commands
+            .iter()
+            .map(|words| words.iter().map(|word| word.text.as_str()).collect())
+            .collect();
+        assert_eq!(texts, [vec!["rm", "-rf", "x"], vec!["ls", "a"]]);
+    }
+}

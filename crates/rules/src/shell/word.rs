@@ -1,0 +1,198 @@
+//! From a node of the tree to the word that the shell makes of it.
+
+use tree_sitter::Node;
+
+use super::Word;
+
+/// Returns the word a node stands for. Does not recurse deeper than quotes go: a concatenation's parts have none.
+pub(super) fn word(node: Node<'_>, source: &str) -> Word {
+    let text = text(node, source);
+    match node.kind() {
+        "command_name" => node
+            .named_child(0)
+            .map_or_else(|| unknown(text), |child| part(child, source)),
+        "concatenation" => {
+            let mut whole = Word::exact("");
+            let mut cursor = node.walk();
+            for child in node.children(&mut cursor) {
+                let part = part(child, source);
+                whole.text.push_str(&part.text);
+                whole.exact &= part.exact;
+            }
+            // What lies between the parts belongs to none of them: then the tree does not say everything.
+            let spanned: usize = {
+                let mut cursor = node.walk();
+                node.children(&mut cursor)
+                    .map(|child| child.byte_range().len())
+                    .sum()
+            };
+            whole.exact &= spanned == node.byte_range().len();
+            whole
+        }
+        _ => part(node, source),
+    }
+}
+
+fn part(node: Node<'_>, source: &str) -> Word {
+    let text = text(node, source);
+    match node.kind() {
+        "word" | "number" if node.named_child_count() == 0 => bare(text),
+        "raw_string" => match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
+            Some(inside) => Word::exact(inside),
+            None => unknown(text),
+        },
+        "string" => quoted(node, source),
+        "ansi_c_string" => Word {
+            text: ansi(text),
+            exact: false,
+        },
+        "concatenation" => word(node, source),
+        "translated_string" => Word {
+            text: node
+                .named_child(0)
+                .map_or_else(String::new, |inside| quoted(inside, source).text),
+            exact: false,
+        },
+        _ => unknown(text),
+    }
+}
+
+fn text<'a>(node: Node<'_>, source: &'a str) -> &'a str {
+    source.get(node.byte_range()).unwrap_or_default()
+}
+
+fn unknown(text: &str) -> Word {
+    Word {
+        text: text.to_owned(),
+        exact: false,
+    }
+}
+
+/// Takes the backslashes out of a word without quotes.
+fn bare(text: &str) -> Word {
+    let mut word = Word::exact(String::with_capacity(text.len()));
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                // Takes the line break away.
+                Some('\n') => {}
+                Some(c) => word.text.push(c),
+                None => word.exact = false,
+            },
+            '*' | '?' | '[' | ']' | '{' | '}' | '~' | '$' | '`' | '(' | ')' | '"' | '\'' | '!' | '^' => {
+                word.exact = false;
+                word.text.push(c);
+            }
+            c => word.text.push(c),
+        }
+    }
+    word
+}
+
+/// Takes the double quotes off.
+fn quoted(node: Node<'_>, source: &str) -> Word {
+    let text = text(node, source);
+    let Some(inside) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else {
+        return unknown(text);
+    };
+    let mut word = Word::exact(String::with_capacity(inside.len()));
+    let mut cursor = node.walk();
+    word.exact = node
+        .named_children(&mut cursor)
+        .all(|child| child.kind() == "string_content");
+    let mut chars = inside.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.peek() {
+                Some('\n') => {
+                    chars.next();
+                }
+                Some(&escaped @ ('$' | '`' | '"' | '\\')) => {
+                    chars.next();
+                    word.text.push(escaped);
+                }
+                _ => word.text.push('\\'),
+            },
+            '$' | '`' => {
+                word.exact = false;
+                word.text.push(c);
+            }
+            c => word.text.push(c),
+        }
+    }
+    word
+}
+
+/// Decodes `$'…'` as far as it hides a name: enough to hold it against rules that refuse.
+fn ansi(text: &str) -> String {
+    let inside = text
+        .strip_prefix("$'")
+        .and_then(|text| text.strip_suffix('\''))
+        .unwrap_or(text);
+    let mut decoded = String::with_capacity(inside.len());
+    let mut chars = inside.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            decoded.push(c);
+            continue;
+        }
+        let (radix, most) = match chars.next() {
+            Some('x') => (16, 2),
+            Some('u') => (16, 4),
+            Some('U') => (16, 8),
+            Some(first @ '0'..='7') => {
+                let mut value = first.to_digit(8).unwrap_or(0);
+                for _ in 0..2 {
+                    let Some(digit) = chars.peek().and_then(|c| c.to_digit(8)) else {
+                        break;
+                    };
+                    chars.next();
+                    value = value * 8 + digit;
+                }
+                decoded.extend(char::from_u32(value));
+                continue;
+            }
+            Some('n') => {
+                decoded.push('\n');
+                continue;
+            }
+            Some(other) => {
+                decoded.push(other);
+                continue;
+            }
+            None => break,
+        };
+        let mut value: u32 = 0;
+        for _ in 0..most {
+            let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix)) else {
+                break;
+            };
+            chars.next();
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+        }
+        decoded.extend(char::from_u32(value));
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_letters_are_seen() {
+        assert_eq!(ansi(r"$'\x72\155\u0020-rf'"), "rm -rf");
+        assert_eq!(ansi(r"$'a\'b'"), "a'b");
+        assert_eq!(ansi(r"$'\"), r"$'");
+    }
+
+    #[test]
+    fn what_the_shell_would_change_is_not_exact() {
+        for text in ["*.rs", "~", "a?", "[a]", "{a,b}", "$x"] {
+            assert!(!bare(text).exact, "{text}");
+        }
+        assert_eq!(bare(r"\r\m"), Word::exact("rm"));
+        assert_eq!(bare("r\\\nm"), Word::exact("rm"));
+    }
+}

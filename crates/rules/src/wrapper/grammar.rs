@@ -1,0 +1,222 @@
+//! Reading the arguments of a program that runs another.
+
+use super::Carried;
+use crate::Concern;
+use crate::shell::Word;
+
+/// How much a program does to what it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// Nothing that matters: the command is judged as if it stood alone.
+    Light,
+    /// Nothing that matters when it is given no option and no variable.
+    LightIfBare,
+    /// A person's word is needed, whatever is run.
+    Heavy,
+    /// The same, and its arguments are not read.
+    Open,
+}
+
+/// A program that runs what it is given.
+pub(super) struct Wrapper {
+    pub(super) name: &'static str,
+    pub(super) weight: Weight,
+    /// Letters of options without a value.
+    pub(super) flags: &'static str,
+    /// Letters of options with one.
+    pub(super) values: &'static str,
+    pub(super) long_flags: &'static [&'static str],
+    pub(super) long_values: &'static [&'static str],
+    /// Words before the command.
+    pub(super) operands: usize,
+    /// Whether `NAME=value` may stand before the command.
+    pub(super) assignments: bool,
+    /// Words that begin a command; when there are any, nothing else does.
+    pub(super) marks: &'static [&'static str],
+    /// Words that end a command that was so begun.
+    pub(super) until: &'static [&'static str],
+}
+
+/// Finds what a command of this program runs.
+pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> Carried {
+    if wrapper.weight == Weight::Open {
+        return open(wrapper);
+    }
+    if !wrapper.marks.is_empty() {
+        return marked(wrapper, words);
+    }
+    let Some(begin) = begin(wrapper, words) else {
+        return open(wrapper);
+    };
+    let command = &words[begin..];
+    // By another path or another spelling it may be another program.
+    let bare = begin == 1 + wrapper.operands;
+    let known = words[0] == Word::exact(wrapper.name);
+    let light = known
+        && match wrapper.weight {
+            Weight::Light => true,
+            Weight::LightIfBare => bare,
+            Weight::Heavy | Weight::Open => false,
+        };
+    // An option that comes from a variable may be another option, or a command.
+    let exact = words[..begin].iter().all(|word| word.exact);
+    Carried {
+        commands: if command.is_empty() {
+            Vec::new()
+        } else {
+            vec![command.to_vec()]
+        },
+        texts: Vec::new(),
+        concern: (!light || command.is_empty()).then(|| Concern::Wrapper(wrapper.name.to_owned())),
+        is_open: !exact,
+    }
+}
+
+fn open(wrapper: &Wrapper) -> Carried {
+    Carried {
+        concern: Some(Concern::WrapperArguments(wrapper.name.to_owned())),
+        is_open: true,
+        ..Carried::default()
+    }
+}
+
+/// Returns where the command begins; `None` when an option is not known.
+fn begin(wrapper: &Wrapper, words: &[Word]) -> Option<usize> {
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let text = word.text.as_str();
+        if text == "--" {
+            at += 1;
+            break;
+        }
+        if let Some(long) = text.strip_prefix("--") {
+            let (name, value) = long
+                .split_once('=')
+                .map_or((long, None), |(name, value)| (name, Some(value)));
+            if wrapper.long_flags.contains(&name) {
+                at += 1;
+            } else if wrapper.long_values.contains(&name) {
+                at += 1 + usize::from(value.is_none());
+            } else {
+                return None;
+            }
+        } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+            // `nice -10`
+            if wrapper.name == "nice" && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+                at += 1;
+                continue;
+            }
+            at += 1 + usize::from(short(wrapper, letters)? == Value::Next);
+        } else {
+            break;
+        }
+    }
+    while wrapper.assignments && words.get(at).is_some_and(|word| is_assignment(&word.text)) {
+        at += 1;
+    }
+    Some((at + wrapper.operands).min(words.len()))
+}
+
+#[derive(PartialEq, Eq)]
+enum Value {
+    Here,
+    Next,
+}
+
+/// Reads letters after one dash; `None` when one is not known.
+fn short(wrapper: &Wrapper, letters: &str) -> Option<Value> {
+    for (at, letter) in letters.char_indices() {
+        if wrapper.values.contains(letter) {
+            let rest = &letters[at + letter.len_utf8()..];
+            return Some(if rest.is_empty() { Value::Next } else { Value::Here });
+        }
+        if !wrapper.flags.contains(letter) {
+            return None;
+        }
+        // Options whose value is optional and stands in the same word.
+        if wrapper.name == "xargs" && "ile".contains(letter) {
+            return Some(Value::Here);
+        }
+    }
+    Some(Value::Here)
+}
+
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| !name.is_empty())
+}
+
+fn marked(wrapper: &Wrapper, words: &[Word]) -> Carried {
+    let mut carried = Carried::default();
+    let mut rest = &words[1..];
+    while let Some(mark) = rest
+        .iter()
+        .position(|word| wrapper.marks.contains(&word.text.as_str()))
+    {
+        let command = &rest[mark + 1..];
+        let end = command
+            .iter()
+            .position(|word| wrapper.until.contains(&word.text.as_str()));
+        let end = end.unwrap_or(command.len());
+        if end > 0 {
+            carried.commands.push(command[..end].to_vec());
+        }
+        carried.concern = Some(Concern::Wrapper(wrapper.name.to_owned()));
+        rest = &command[end..];
+    }
+    carried.is_open = words[1..].iter().any(|word| !word.exact);
+    carried
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::super::carried;
+    use super::*;
+
+    fn words(line: &str) -> Vec<Word> {
+        line.split(' ').map(Word::exact).collect()
+    }
+
+    #[rstest]
+    #[case("nice -n 10 rm x", "rm x", true)]
+    #[case("nice -10 rm x", "rm x", true)]
+    #[case("/usr/bin/nice rm x", "rm x", false)]
+    #[case("timeout -k 5 -s KILL 10 rm x", "rm x", true)]
+    #[case("timeout --signal=KILL 10 rm x", "rm x", true)]
+    #[case("env rm x", "rm x", true)]
+    #[case("env A=b rm x", "rm x", false)]
+    #[case("env -i -u B A=b rm x", "rm x", false)]
+    #[case("sudo -u root -E A=b rm x", "rm x", false)]
+    #[case("sudo -uroot -- rm x", "rm x", false)]
+    #[case("xargs -0 -n 1 -I{} rm x", "rm x", false)]
+    #[case("xargs -i rm x", "rm x", false)]
+    #[case("chroot --skip-chdir / rm x", "rm x", false)]
+    #[case("find . -name a -exec rm x ;", "rm x", false)]
+    #[case("find . -execdir rm x +", "rm x", false)]
+    #[case("busybox rm x", "rm x", false)]
+    #[case("command rm x", "rm x", true)]
+    #[case("command -p rm x", "rm x", false)]
+    #[case("exec -a ls rm x", "rm x", false)]
+    fn what_is_run_is_found(#[case] line: &str, #[case] inner: &str, #[case] light: bool) {
+        let carried = carried(&words(line)).unwrap();
+        assert_eq!(carried.commands, [words(inner)]);
+        assert_eq!((carried.concern.is_none(), carried.is_open), (light, false));
+    }
+
+    #[rstest]
+    #[case("nice --unknown rm x")]
+    #[case("env -S rm")]
+    #[case("sudo --new-option rm x")]
+    #[case("ssh host rm x")]
+    fn what_is_not_understood_is_open(#[case] line: &str) {
+        let carried = carried(&words(line)).unwrap();
+        assert!(carried.is_open && carried.concern.is_some());
+    }
+
+    #[test]
+    fn what_runs_nothing_it_was_given_is_no_wrapper() {
+        assert!(carried(&words("rm x")).is_none());
+        assert_eq!(carried(&words("find . -name x")), Some(Carried::default()));
+    }
+}

@@ -1,0 +1,202 @@
+//! Shells and what in a shell runs a text.
+
+use super::Carried;
+use crate::Concern;
+use crate::shell::Word;
+
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
+/// Programs that a text is given to with `-c`, in other ways than a shell, and shells of other languages.
+const TEXT_RUNNERS: &[&str] = &[
+    "su", "script", "flock", "watch", "fish", "csh", "tcsh", "nu", "pwsh", "xonsh", "elvish",
+];
+/// Parts of a shell that change what follows.
+const STATE: &[&str] = &[
+    ".",
+    "source",
+    "alias",
+    "unalias",
+    "set",
+    "shopt",
+    "enable",
+    "hash",
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "read",
+    "mapfile",
+    "readarray",
+    "unset",
+    "bind",
+    "complete",
+    "compgen",
+    "let",
+    "getopts",
+    "umask",
+    "ulimit",
+    "pushd",
+    "popd",
+    "fc",
+    "history",
+    "return",
+    "exit",
+    "shift",
+    "times",
+    "wait",
+    "jobs",
+    "fg",
+    "bg",
+    "disown",
+    "suspend",
+    "logout",
+    "caller",
+    "dirs",
+    "emulate",
+    "autoload",
+    "zmodload",
+];
+
+/// Whether a command is a part of the shell that changes how it goes on.
+pub(crate) fn changes_the_shell(name: &str) -> bool {
+    STATE.contains(&name)
+}
+
+/// Returns what a shell, or a part of one, runs.
+pub(super) fn carried(name: &str, words: &[Word]) -> Option<Carried> {
+    let rest = &words[1..];
+    if SHELLS.contains(&name) {
+        return Some(shell(name, &words[0], rest));
+    }
+    match name {
+        "eval" => Some(Carried {
+            texts: vec![joined(rest)],
+            concern: Some(Concern::ShellState(name.to_owned())),
+            ..Carried::default()
+        }),
+        "trap" => Some(Carried {
+            texts: rest.first().cloned().into_iter().collect(),
+            concern: Some(Concern::ShellState(name.to_owned())),
+            is_open: rest.iter().any(|word| !word.exact),
+            ..Carried::default()
+        }),
+        name if TEXT_RUNNERS.contains(&name) => Some(Carried {
+            // Any of its words may be the text; a rule that refuses must not be passed by in one of them.
+            texts: rest
+                .iter()
+                .filter(|word| word.text.contains(' '))
+                .cloned()
+                .collect(),
+            concern: Some(Concern::WrapperArguments(name.to_owned())),
+            is_open: true,
+            ..Carried::default()
+        }),
+        "env" => split_string(rest),
+        _ => None,
+    }
+}
+
+fn shell(name: &str, program: &Word, rest: &[Word]) -> Carried {
+    let options = rest
+        .iter()
+        .take_while(|word| word.text.starts_with(['-', '+']) && word.text.len() > 1)
+        .count();
+    let takes_text =
+        |word: &Word| !word.text.starts_with("--") && word.text.starts_with('-') && word.text.contains('c');
+    if options == 0
+        && rest
+            .first()
+            .is_some_and(|script| script.exact && script.text.len() > 1)
+    {
+        // A script is a program like any other: rules speak of it by this very command.
+        return Carried::default();
+    }
+    if !rest.iter().any(takes_text) {
+        return Carried {
+            concern: Some(Concern::ShellInput(name.to_owned())),
+            is_open: rest.iter().any(|word| !word.exact),
+            ..Carried::default()
+        };
+    }
+    let plain =
+        *program == Word::exact(name) && options == 1 && rest[0] == Word::exact("-c") && rest.len() == 2;
+    Carried {
+        // With options that take a value the text comes later: every word counts as one.
+        texts: if plain {
+            vec![rest[1].clone()]
+        } else {
+            rest[options..].to_vec()
+        },
+        concern: (!plain).then(|| Concern::Wrapper(name.to_owned())),
+        is_open: rest.iter().any(|word| !word.exact),
+        ..Carried::default()
+    }
+}
+
+/// `env -S 'text'` splits a text into words and runs them.
+fn split_string(rest: &[Word]) -> Option<Carried> {
+    let splits = |word: &Word| {
+        let letters = word.text.strip_prefix('-').filter(|text| !text.starts_with('-'));
+        letters.is_some_and(|text| text.contains('S')) || word.text.starts_with("--s")
+    };
+    let at = rest.iter().position(splits)?;
+    let attached = rest[at].text.split_once(['S', '=']).map(|(_, text)| Word {
+        text: text.to_owned(),
+        exact: rest[at].exact,
+    });
+    let texts = attached.into_iter().chain([joined(&rest[at + 1..])]);
+    Some(Carried {
+        texts: texts.filter(|text| !text.text.trim().is_empty()).collect(),
+        concern: Some(Concern::Wrapper("env".to_owned())),
+        is_open: true,
+        ..Carried::default()
+    })
+}
+
+fn joined(words: &[Word]) -> Word {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    Word {
+        text: texts.join(" "),
+        exact: words.iter().all(|word| word.exact),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::super::carried;
+    use super::*;
+
+    fn run(words: &[&str]) -> Carried {
+        let words: Vec<Word> = words.iter().copied().map(Word::exact).collect();
+        carried(&words).unwrap()
+    }
+
+    #[rstest]
+    #[case(&["sh", "-c", "rm x"], true)]
+    #[case(&["/bin/sh", "-c", "rm x"], false)]
+    #[case(&["bash", "-lc", "rm x"], false)]
+    #[case(&["bash", "-o", "pipefail", "-c", "rm x"], false)]
+    #[case(&["env", "-S", "rm x"], false)]
+    #[case(&["env", "-Srm x"], false)]
+    #[case(&["env", "--split-string=rm x"], false)]
+    #[case(&["eval", "rm", "x"], false)]
+    #[case(&["trap", "rm x", "EXIT"], false)]
+    #[case(&["su", "-c", "rm x"], false)]
+    fn texts_are_found(#[case] words: &[&str], #[case] light: bool) {
+        let carried = run(words);
+        let found = carried.texts.iter().any(|text| text.text == "rm x");
+        assert_eq!(carried.concern.is_none(), light);
+        assert!(found, "{carried:?}");
+    }
+
+    #[rstest]
+    #[case(&["sh"])]
+    #[case(&["bash", "-s"])]
+    #[case(&["bash", "-"])]
+    #[case(&["bash", "-x", "script.sh"])]
+    fn a_shell_without_a_text_takes_commands_from_elsewhere(#[case] words: &[&str]) {
+        assert!(matches!(run(words).concern, Some(Concern::ShellInput(_))));
+    }
+}

@@ -1,0 +1,263 @@
+//! Ways around command rules that were reported against other agents, and their relatives. Each line runs
+//! `rm -rf x` or `git push --force`, or could; what refuses them must not be passed by, and what allows
+//! something else must not let them in.
+
+use bobbin_rules::Judgement;
+use rstest::rstest;
+
+use crate::support::{judged, rules, verdict};
+
+/// Everything plain and many wrappers are allowed; two commands are refused.
+const RULES: &[&str] = &[
+    "deny rm -rf *",
+    "deny git push --force",
+    "deny git ** --force **",
+    "allow ls *",
+    "allow cd *",
+    "allow git *",
+    "allow env *",
+    "allow sudo *",
+    "allow xargs *",
+    "allow find *",
+    "allow bash *",
+    "allow sh *",
+    "allow nice *",
+    "allow python *",
+    "allow echo *",
+    "allow wrap *",
+];
+
+#[rstest]
+// Chains: the first command's rule is not the line's (claude-code 94314, 28784, 59498).
+#[case("ls; rm -rf x")]
+#[case("ls && rm -rf x")]
+#[case("ls || rm -rf x")]
+#[case("ls | rm -rf x")]
+#[case("ls & rm -rf x")]
+#[case("ls\nrm -rf x")]
+#[case("ls |& rm -rf x")]
+#[case("cd /a && git push --force")]
+// A rule that asks about everything does not take a refusal back (opencode 28682).
+#[case("git push --force -- x")]
+// Quotes and backslashes.
+#[case("r\"m\" -rf x")]
+#[case("'rm' '-rf' x")]
+#[case("\\rm -rf x")]
+#[case("r''m -rf x")]
+#[case("r\\m -rf x")]
+#[case("rm \\\n -rf x")]
+#[case("$'rm' -rf x")]
+#[case("$'\\x72\\x6d' -rf x")]
+#[case("$\"rm\" -rf x")]
+// Other names of the same program.
+#[case("/bin/rm -rf x")]
+#[case("../../bin/rm -rf x")]
+#[case("RM -rf x")]
+#[case("busybox rm -rf x")]
+// Variables before the command (opencode 16075).
+#[case("A=b rm -rf x")]
+#[case("A=b B=c git push --force")]
+#[case("env A=b rm -rf x")]
+// Wrappers (claude-code 92542, minimax-code 150).
+#[case("sudo rm -rf x")]
+#[case("sudo -u root -- rm -rf x")]
+#[case("env -i rm -rf x")]
+#[case("env -S 'rm -rf x'")]
+#[case("env -S'rm -rf x'")]
+#[case("env --split-string='rm -rf x'")]
+#[case("nice -n 19 rm -rf x")]
+#[case("nohup rm -rf x")]
+#[case("setsid rm -rf x")]
+#[case("timeout -s KILL 5 rm -rf x")]
+#[case("stdbuf -o0 rm -rf x")]
+#[case("command rm -rf x")]
+#[case("builtin command rm -rf x")]
+#[case("exec rm -rf x")]
+#[case("exec -a ls rm -rf x")]
+#[case("time rm -rf x")]
+#[case("nice nohup sudo env timeout 5 rm -rf x")]
+#[case("strace -f -o log rm -rf x")]
+#[case("flock /tmp/l rm -rf x")]
+#[case("flock /tmp/l -c 'rm -rf x'")]
+#[case("xargs rm -rf x")]
+#[case("ls | xargs -0 -I{} rm -rf {}")]
+#[case("find . -exec rm -rf {} \\;")]
+#[case("find . -name a -execdir rm -rf {} +")]
+#[case("find . -exec sh -c 'rm -rf x' \\;")]
+#[case("sudo --new-option rm -rf x")]
+#[case("ssh host rm -rf x")]
+#[case("docker run image rm -rf x")]
+// Shells in shells (hermes-agent 57475, 58736).
+#[case("sh -c 'rm -rf x'")]
+#[case("/bin/sh -c 'rm -rf x'")]
+#[case("bash -lc 'ls; rm -rf x'")]
+#[case("bash -c \"bash -c 'rm -rf x'\"")]
+#[case("bash -o pipefail -c 'rm -rf x'")]
+#[case("su -c 'rm -rf x'")]
+#[case("eval rm -rf x")]
+#[case("eval 'rm -rf x'")]
+#[case("trap 'rm -rf x' EXIT")]
+#[case("bash <<< 'rm -rf x'")]
+#[case("sh <<E\nrm -rf x\nE")]
+#[case("sudo bash <<'E'\nls\nrm -rf x\nE\n")]
+// Everything that can stand around a command (claude-code 70369).
+#[case("(rm -rf x)")]
+#[case("{ rm -rf x; }")]
+#[case("! rm -rf x")]
+#[case("if true; then rm -rf x; fi")]
+#[case("if rm -rf x; then :; fi")]
+#[case("while rm -rf x; do :; done")]
+#[case("until false; do rm -rf x; done")]
+#[case("for a in b; do rm -rf x; done")]
+#[case("for ((;;)); do rm -rf x; done")]
+#[case("case a in a) rm -rf x;; esac")]
+#[case("f() { rm -rf x; }; f")]
+#[case("function f { rm -rf x; }")]
+#[case("ls $(rm -rf x)")]
+#[case("ls `rm -rf x`")]
+#[case("ls \"$(rm -rf x)\"")]
+#[case("ls \"a `rm -rf x` b\"")]
+#[case("ls <(rm -rf x)")]
+#[case("ls > >(rm -rf x)")]
+#[case("A=$(rm -rf x)")]
+#[case("A=(a $(rm -rf x))")]
+#[case("export A=$(rm -rf x)")]
+#[case("[ -n \"$(rm -rf x)\" ]")]
+#[case("[[ $(rm -rf x) ]]")]
+#[case("echo ${a:-$(rm -rf x)}")]
+#[case("echo $(( $(rm -rf x) ))")]
+#[case("cat <<E\n$(rm -rf x)\nE")]
+#[case("cat <<< $(rm -rf x)")]
+#[case("ls > \"$(rm -rf x)\"")]
+#[case("rm -rf x > /dev/null 2>&1")]
+#[case("> /dev/null rm -rf x")]
+#[case("rm -rf x &")]
+#[case("rm -rf x # only looking")]
+#[case("# only looking\nrm -rf x")]
+#[case("coproc rm -rf x")]
+// Lines that cannot be read: what looks like a command in them counts.
+#[case("ls 'a\nrm -rf x")]
+#[case("{ rm -rf x $=; }")]
+#[case("if rm -rf x")]
+#[case("for; do r\"m\" -rf x")]
+// Options of git before its subcommand.
+#[case("git -C /a push --force")]
+#[case("git -c a=b --no-pager push --force")]
+#[case("git --git-dir=/a push --force")]
+#[case("git push origin main --force")]
+fn what_is_refused_is_refused_in_every_disguise(#[case] line: &str) {
+    let verdict = verdict(&rules(RULES), line);
+    assert_eq!(verdict.judgement, Judgement::Deny, "{verdict:#?}");
+}
+
+#[rstest]
+// What is run is not known before it runs.
+#[case("$CMD -rf x")]
+#[case("CMD=rm; $CMD -rf x")]
+#[case("$(echo rm) -rf x")]
+#[case("`echo rm` -rf x")]
+#[case("r${a}m -rf x")]
+#[case("rm$IFS-rf${IFS}x")]
+#[case("{rm,-rf,x}")]
+#[case("/bin/r? -rf x")]
+#[case("/bin/[r]m -rf x")]
+#[case("eval \"$(echo cm0gLXJmIHgK | base64 -d)\"")]
+#[case("echo rm -rf x | sh")]
+#[case("echo cm0gLXJmIHgK | base64 -d | bash")]
+#[case("bash")]
+#[case("bash -s < x.sh")]
+#[case("bash -i")]
+#[case("source x.sh")]
+#[case(". ./x.sh")]
+#[case("alias ls='rm -rf'; ls x")]
+#[case("ls() { rm \"$@\"; }; ls -rf x")]
+#[case("hash -p /bin/rm ls; ls -rf x")]
+#[case("enable -n echo")]
+#[case("set -- -rf x; rm \"$@\"")]
+#[case("printf -v a rm; $a -rf x")]
+#[case("read a; $a")]
+#[case("BASH_ENV=./x bash -c ls")]
+#[case("PATH=./bin:$PATH ls")]
+#[case("export PATH=./bin; ls")]
+#[case("GIT_PAGER=./x git log")]
+#[case("LD_PRELOAD=./x.so ls")]
+#[case("xargs < list")]
+#[case("ls | xargs rm")]
+#[case("ls | xargs")]
+// Options that run or write (codex 482, 15796, 18694).
+#[case("find . -delete")]
+#[case("find . -fprintf x y")]
+#[case("find . -exec ls {} +")]
+#[case("git -c core.pager=./x log")]
+#[case("git -c alias.x='!rm -rf x' x")]
+#[case("git --exec-path=. log")]
+#[case("git -p log")]
+#[case("git diff --output=x")]
+#[case("git grep -O./x a")]
+#[case("git fetch --upload-pack=./x origin")]
+// Writing by redirection (opencode 42436, qwen-code 10196).
+#[case("echo x > y")]
+#[case("echo x >> ~/.ssh/authorized_keys")]
+#[case("echo x > \"$PWD/y\"")]
+#[case("echo x &> y")]
+#[case("echo x >| y")]
+#[case("ls 2> y")]
+#[case("> y")]
+#[case("ls <> y")]
+// The line has another meaning than it seems to have.
+#[case("ls \"")]
+#[case("ls )")]
+#[case("ls ;; ls")]
+#[case("ls \u{1b}[2K")]
+#[case("ls \0 -rf")]
+#[case("ls\u{2028}x")]
+#[case("\u{feff}ls")]
+#[case("ls \\")]
+#[case("ls <<")]
+#[case("ls <<E")]
+#[case("ls ${")]
+#[case("if ls")]
+// Other rights, or a wrapper nobody has heard of (claude-code 92542).
+#[case("sudo ls")]
+#[case("env A=b ls")]
+#[case("env -i ls")]
+#[case("nohup ls &")]
+#[case("wrap git push --force")]
+#[case("wrap -x /bin/rm -rf x")]
+#[case("./ls")]
+#[case("/tmp/ls")]
+#[case("ls\\ x")]
+fn what_is_not_known_is_asked_about(#[case] line: &str) {
+    let verdict = verdict(&rules(RULES), line);
+    assert_eq!(verdict.judgement, Judgement::Ask, "{verdict:#?}");
+}
+
+#[test]
+fn what_only_speaks_of_a_refused_command_is_not_refused() {
+    let rules = rules(RULES);
+    for line in ["git log --grep 'rm -rf x'", "python x.py rm"] {
+        assert_eq!(judged(&rules, line), Judgement::Allow, "{line}");
+    }
+    for line in [
+        "echo rm -rf x",
+        "git commit -m \"$(cat m)\" -- 'rm -rf x'",
+        "cat <<E\nrm -rf x\nE",
+    ] {
+        assert_eq!(judged(&rules, line), Judgement::Ask, "{line}");
+    }
+}
+
+#[test]
+fn lines_beyond_the_bounds_are_asked_about() {
+    let rules = rules(&["allow *"]);
+    assert_eq!(judged(&rules, "ls a"), Judgement::Allow);
+    for line in [
+        format!("ls {}", "a".repeat(70_000)),
+        "ls; ".repeat(300),
+        format!("ls {}", "a ".repeat(5_000)),
+        format!("{}ls{}", "(".repeat(500), ")".repeat(500)),
+        format!("{}ls", "nice ".repeat(1_000)),
+    ] {
+        assert_eq!(judged(&rules, &line), Judgement::Ask, "{}", &line[..20]);
+    }
+}

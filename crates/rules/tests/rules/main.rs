@@ -1,0 +1,12 @@
+//! Whole lines against whole rule sets.
+
+#[cfg(test)]
+mod allowed;
+#[cfg(test)]
+mod bypasses;
+#[cfg(test)]
+mod paths;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod support;
