@@ -25,6 +25,10 @@ mod overload;
 #[cfg(test)]
 mod rules;
 #[cfg(test)]
+mod sandbox;
+#[cfg(test)]
+mod sandbox_attempts;
+#[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod support;

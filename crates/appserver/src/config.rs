@@ -14,6 +14,7 @@ use bobbin_store::Durability;
 use serde_json::Value;
 
 use crate::permissions::{Author, Permissions};
+use crate::sandbox;
 use crate::tool_servers::{self, Declared};
 
 /// What the configuration says, with defaults for what it does not.
@@ -30,6 +31,7 @@ pub(crate) struct Config {
     /// MCP servers: the user's, then the workspace's.
     pub(crate) tool_servers: Vec<Declared>,
     pub(crate) permissions: Permissions,
+    pub(crate) sandbox: sandbox::Settings,
     /// Names nobody reads, with what may have been meant.
     pub(crate) warnings: Vec<String>,
     /// Files that were read.
@@ -48,7 +50,7 @@ pub(crate) enum Mode {
 /// Port when none is said (01 §3).
 pub(crate) const DEFAULT_PORT: u16 = 9100;
 
-const SECTIONS: [(&str, &[&str]); 4] = [
+const SECTIONS: [(&str, &[&str]); 5] = [
     ("AppServer", &["Mode", "WebSocket"]),
     ("AppServer.WebSocket", &["Host", "Port", "Token"]),
     (
@@ -56,6 +58,10 @@ const SECTIONS: [(&str, &[&str]); 4] = [
         &["DefaultApprovalPolicy", "Rules", "TrustWorkspaceRules"],
     ),
     ("Approvals", &["MaxWaitSeconds"]),
+    (
+        "Sandbox",
+        &["Profile", "Network", "Writable", "Hidden", "WhenMissing"],
+    ),
 ];
 
 impl Config {
@@ -68,6 +74,8 @@ impl Config {
         let mut sources = Vec::new();
         let (mut servers, mut server_warnings) = (Vec::new(), Vec::new());
         let mut permissions = Permissions::default();
+        let mut sandbox = sandbox::Settings::default();
+        let mut loosened = Vec::new();
         let mut trusts_workspace = false;
         for directory in home.into_iter().chain([workspace]) {
             let path = directory.join(".craft/config.json");
@@ -104,6 +112,7 @@ impl Config {
                         at(&value, "Permissions.TrustWorkspaceRules") == Some(&Value::Bool(true));
                 }
                 permissions.add(author, &path, &value, trusts_workspace)?;
+                loosened.extend(sandbox.add(author, &path, &value, trusts_workspace)?);
             }
             merge(&mut merged, value);
             if !sources.contains(&path) {
@@ -116,6 +125,8 @@ impl Config {
         config.warnings.extend(server_warnings);
         config.warnings.append(&mut permissions.warnings);
         config.permissions = permissions;
+        config.sandbox = sandbox;
+        config.warnings.append(&mut loosened);
         Ok(config)
     }
 
@@ -177,6 +188,7 @@ impl Config {
             durability,
             tool_servers: Vec::new(),
             permissions: Permissions::default(),
+            sandbox: sandbox::Settings::default(),
             warnings: unknown(value),
             sources: Vec::new(),
         })

@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bobbin_children::{Children, Environment, Exit, GuardProgram, Limits, ProcessSpec, Shell};
+use bobbin_children::{
+    ChildError, Children, Environment, Exit, GuardProgram, Limits, Outcome, ProcessSpec, Shell,
+};
+use bobbin_engine::{Sandbox, WhenMissing};
+use bobbin_sandbox::{Files, HELPER_ARGUMENT, Plan};
 use bobbin_store::{Options, SqliteStore, Store};
 use clap::Args;
 use serde_json::json;
@@ -53,6 +57,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
             report.add("workspace", Verdict::Good, workspace.root.display().to_string());
             configuration(&workspace, &mut report);
             database(&workspace, &mut report).await;
+            sandbox(&workspace, &mut report).await;
         }
         Err(error) => report.add("workspace", Verdict::Bad, format!("{error:#}")),
     }
@@ -61,11 +66,6 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         "model",
         Verdict::Note,
         "offline: no model is configured; the built-in engine answers",
-    );
-    report.add(
-        "sandbox",
-        Verdict::Note,
-        "none: commands run with your own rights, guarded by approvals and the rules for paths only",
     );
     show(&report, doctor.json);
     Ok(if report.healthy() {
@@ -147,22 +147,100 @@ async fn database(workspace: &Workspace, report: &mut Report) {
     drop(held);
 }
 
-async fn commands(report: &mut Report) {
+/// Says what holds commands here, and tries it: a command that writes where it may, and one that writes elsewhere.
+async fn sandbox(workspace: &Workspace, report: &mut Report) {
+    let Ok(config) = Config::read(&workspace.root, cli::home().as_deref()) else {
+        return;
+    };
+    let sandbox = config.sandbox.sandbox(workspace, cli::home().as_deref());
+    let (profile, support) = (sandbox.profile, sandbox.support);
+    if !profile.holds_something() {
+        let text =
+            "none, as configured: commands run with your own rights, guarded by approvals and rules only";
+        return report.add("sandbox", Verdict::Note, text);
+    }
+    if let Some(missing) = support.missing(profile) {
+        let then = match sandbox.when_missing {
+            WhenMissing::Ask => "every command but plain reads is asked about",
+            WhenMissing::Refuse => "commands are refused",
+        };
+        return report.add(
+            "sandbox",
+            Verdict::Bad,
+            format!("wanted ({profile}), but {missing}; {then}"),
+        );
+    }
+    let tried = match tempfile::tempdir() {
+        Ok(place) => try_sandbox(&sandbox, place.path()).await,
+        Err(error) => Err(format!("no temporary directory: {error}")),
+    };
+    match tried {
+        Ok(()) => {
+            let landlock = match profile.files {
+                Files::Full => "seccomp".to_owned(),
+                _ => format!("Landlock {} and seccomp", support.landlock),
+            };
+            report.add(
+                "sandbox",
+                Verdict::Good,
+                format!("{profile}; {landlock}, tried just now"),
+            );
+            for gap in support.gaps(profile) {
+                report.add("sandbox", Verdict::Note, format!("not held: {gap}"));
+            }
+        }
+        Err(error) => report.add("sandbox", Verdict::Bad, error),
+    }
+}
+
+async fn try_sandbox(sandbox: &Sandbox, place: &std::path::Path) -> Result<(), String> {
+    let (inside, outside) = (place.join("inside"), place.join("outside"));
+    for directory in [&inside, &outside] {
+        std::fs::create_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    }
+    let plan = Plan {
+        profile: sandbox.profile,
+        write: vec![inside.clone()],
+        hide: sandbox.hide.clone(),
+        landlock: sandbox.support.landlock,
+    };
+    let script = "true > file; true > ../outside/file; exit 0";
+    let arguments = plan.arguments("/bin/sh", vec!["-c".into(), script.into()]);
+    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let spec = ProcessSpec::new(&sandbox.helper, &inside, environment)
+        .arg(HELPER_ARGUMENT)
+        .args(arguments);
+    let outcome = run_child(spec).await.map_err(|error| error.to_string())?;
+    if outcome.exit != Exit::Exited(0) {
+        return Err(format!("no command can be held: {}", outcome.output.text.trim()));
+    }
+    let wrote = |directory: &std::path::Path| directory.join("file").exists();
+    let wanted = match sandbox.profile.files {
+        Files::ReadOnly => (false, false),
+        Files::WorkspaceWrite => (true, false),
+        Files::Full => (true, true),
+    };
+    if (wrote(&inside), wrote(&outside)) == wanted {
+        Ok(())
+    } else {
+        Err("it does not hold: a command wrote where it must not, or could not where it may".to_owned())
+    }
+}
+
+async fn run_child(spec: ProcessSpec) -> Result<Outcome, ChildError> {
     let guard = GuardProgram {
         program: "/proc/self/exe".into(),
         args: vec![GUARD_ARGUMENT.into()],
     };
+    let children = Children::new(Some(guard))?;
+    let limits = Limits::default();
+    children.run(spec, &limits, None, &CancellationToken::new()).await
+}
+
+async fn commands(report: &mut Report) {
     let environment = Environment::from_base(std::env::vars_os(), &[]);
-    let outcome = match Children::new(Some(guard)) {
-        Ok(children) => {
-            let spec = ProcessSpec::shell(&Shell::Posix, "true", std::env::temp_dir(), environment);
-            children
-                .run(spec, &Limits::default(), None, &CancellationToken::new())
-                .await
-        }
-        Err(error) => Err(error),
-    };
-    match outcome {
+    let spec = ProcessSpec::shell(&Shell::Posix, "true", std::env::temp_dir(), environment);
+    match run_child(spec).await {
         Ok(outcome) if outcome.exit == Exit::Exited(0) => {
             report.add(
                 "commands",

@@ -12,6 +12,7 @@ mod exit;
 mod join;
 mod logging;
 mod permissions;
+mod sandbox;
 mod server;
 mod signals;
 mod tool_servers;
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
     {
         bobbin_children::guard_main(std::io::stdin().lock());
         return ExitCode::SUCCESS;
+    }
+    // Nor must what becomes a command in the sandbox: it has one thread.
+    if let Some(code) = sandbox::held() {
+        return code;
     }
     if eca::is_asked_for_its_version() {
         return ExitCode::SUCCESS;

@@ -90,7 +90,14 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Open> {
         variables,
         children.clone(),
     ));
-    let tools = ToolSet::built_in(children, environment, Shell::Posix).with_source(servers.source());
+    let temporary = workspace.temporary();
+    // What commands of an earlier server left behind.
+    drop(std::fs::remove_dir_all(&temporary));
+    std::fs::create_dir_all(&temporary)
+        .with_context(|| format!("{} cannot be created", temporary.display()))?;
+    let sandbox = config.sandbox.sandbox(workspace, cli::home().as_deref());
+    let tools =
+        ToolSet::sandboxed(children, environment, Shell::Posix, sandbox).with_source(servers.source());
     let engine = AgentEngine::new(Arc::new(Offline), tools.clone());
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;

@@ -66,6 +66,11 @@ impl Workspace {
         self.craft().join("bobbin.db")
     }
 
+    /// Directory for temporary files of commands; ours alone while the workspace is held.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.craft().join("bobbin.tmp")
+    }
+
     fn state_file(&self) -> PathBuf {
         self.craft().join("bobbin.json")
     }

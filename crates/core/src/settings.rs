@@ -62,6 +62,7 @@ impl Settings {
 
     /// Returns where and under which rules the calls of a Thread run.
     pub fn environment_of(&self, config: Option<&ThreadConfig>) -> ToolEnvironment {
+        let approvals = self.approval_policy_of(config);
         let config = config.cloned().unwrap_or_default();
         let root = config
             .workspace_override
@@ -81,6 +82,7 @@ impl Settings {
             },
             config: Arc::new(config),
             policy: self.policy.clone(),
+            approvals,
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bobbin_model::{Json, Mode, Plan, Scope, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Json, Mode, Plan, Scope, ThreadConfig};
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -49,6 +49,8 @@ pub struct ToolEnvironment {
     pub config: Arc<ThreadConfig>,
     /// What the rules say.
     pub policy: Arc<dyn Policy>,
+    /// What happens to questions: whether anybody is asked.
+    pub approvals: ApprovalPolicy,
 }
 
 /// What happens to a path outside the workspace.
@@ -86,6 +88,8 @@ pub struct CommandLine {
     pub command: String,
     /// Where it runs.
     pub working_directory: PathBuf,
+    /// Whether the kernel holds what it may do.
+    pub sandboxed: bool,
 }
 
 /// How a command ended.

@@ -19,4 +19,4 @@ pub use agent::{
 };
 pub use offline::Offline;
 pub use policy::RulesPolicy;
-pub use tools::ToolSet;
+pub use tools::{Sandbox, ToolSet, WhenMissing};

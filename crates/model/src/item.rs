@@ -123,6 +123,9 @@ pub struct CommandExecution {
     /// Whether output was cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// Whether the kernel held what it might do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sandboxed: bool,
 }
 
 /// State of one call among parallel ones.

@@ -395,7 +395,11 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
     wire::CommandExecutionPayload {
         command: run.command,
         working_directory: run.working_directory,
-        source: wire::CommandSource::Host,
+        source: if run.sandboxed {
+            wire::CommandSource::Sandbox
+        } else {
+            wire::CommandSource::Host
+        },
         status: match run.status {
             model::CommandStatus::InProgress => wire::CommandStatus::InProgress,
             model::CommandStatus::Completed => wire::CommandStatus::Completed,

@@ -44,7 +44,7 @@ pub(super) enum Open {
 /// A workspace that is held, with what its configuration says.
 pub(super) struct Prepared {
     pub(super) held: Held,
-    config: Config,
+    config: Box<Config>,
     notices: Vec<Notice>,
 }
 
@@ -101,7 +101,7 @@ impl Workplace {
                     Ok(held) => {
                         return Ok(Place::Ours(Prepared {
                             held,
-                            config,
+                            config: Box::new(config),
                             notices,
                         }));
                     }
@@ -126,7 +126,7 @@ impl Workplace {
                 let (config, notices) = self.configuration(&workspace, wanted.pure_config)?;
                 Prepared {
                     held: workspace.hold()?,
-                    config,
+                    config: Box::new(config),
                     notices,
                 }
             }

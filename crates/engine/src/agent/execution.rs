@@ -163,6 +163,7 @@ fn running(line: &CommandLine, call_id: &str) -> CommandExecution {
         call_id: call_id.to_owned(),
         original_output_chars: None,
         truncated: false,
+        sandboxed: line.sandboxed,
     }
 }
 

@@ -14,6 +14,7 @@ mod list_files;
 mod paths;
 mod read_file;
 mod replace_file;
+mod sandbox;
 mod search;
 mod search_report;
 mod shell;
@@ -23,6 +24,7 @@ mod write_file;
 
 pub(crate) use cut::{head, head_and_tail};
 pub(crate) use paths::{Standing, resolve, shown, standing};
+pub use sandbox::{Sandbox, WhenMissing};
 pub(crate) use shell::split_status;
 pub use tool_set::ToolSet;
 pub(crate) use tool_set::is_allowed;

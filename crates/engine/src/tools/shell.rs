@@ -1,6 +1,7 @@
 //! `shell`: one command line, run by the system's shell in the workspace.
 //!
-//! Asked about unless the rules say otherwise. The text for the model is how the command ended,
+//! Asked about unless the rules say otherwise, held by the [sandbox](super::sandbox), and outside of it only with a
+//! person's word for this very command. The text for the model is how the command ended,
 //! a line break, and its output. File changes that a command makes are not followed (see `diff`).
 
 use std::path::PathBuf;
@@ -10,18 +11,19 @@ use std::time::Duration;
 use bobbin_children::{
     ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec, Shell, output_channel,
 };
-use bobbin_core::policy::{Judgement, command_scope};
+use bobbin_core::policy::{Judgement, Ruling, command_scope};
 use bobbin_core::tool::{
     CallContext, CommandEnd, CommandLine, Effect, OutputSink, Permission, PreparedCall, Tool,
     ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
-use bobbin_model::{CommandStatus, Json};
+use bobbin_model::{ApprovalKind, ApprovalPolicy, CommandStatus, Json, Scope};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::arguments::{decode, spec};
 use super::cut::head_and_tail;
+use super::sandbox::{Hold, Sandbox, WhenMissing};
 
 /// Longest command line, bytes: half of what Linux takes as one argument.
 const MAX_COMMAND_BYTES: usize = 64 << 10;
@@ -41,6 +43,7 @@ pub(super) struct ShellTool {
     children: Children,
     environment: Environment,
     shell: Shell,
+    sandbox: Sandbox,
 }
 
 #[derive(Debug, Deserialize)]
@@ -49,12 +52,19 @@ struct Arguments {
     command: String,
     #[serde(default)]
     timeout_ms: Option<u64>,
+    #[serde(default)]
+    outside_sandbox: bool,
 }
 
 impl ShellTool {
     /// Returns the tool; commands get the variables of `environment` and some that keep them from waiting
     /// for a person.
-    pub(super) fn new(children: Children, mut environment: Environment, shell: Shell) -> Self {
+    pub(super) fn new(
+        children: Children,
+        mut environment: Environment,
+        shell: Shell,
+        sandbox: Sandbox,
+    ) -> Self {
         for (name, value) in [
             ("PAGER", "cat"),
             ("GIT_PAGER", "cat"),
@@ -63,27 +73,29 @@ impl ShellTool {
         ] {
             environment.set(name, value);
         }
-        let spec = spec(
-            "shell",
-            Effect::Writes,
-            "Runs a command line in the workspace with the system's shell and returns its output. There is \
-             no terminal and no standard input.",
-            &["command"],
-            &serde_json::json!({
-                "command": { "type": "string" },
-                "timeoutMs": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 600_000,
-                    "description": "120,000 when left out.",
-                },
-            }),
-        );
+        let mut properties = serde_json::json!({
+            "command": { "type": "string" },
+            "timeoutMs": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 600_000,
+                "description": "120,000 when left out.",
+            },
+        });
+        if sandbox.profile.holds_something() {
+            properties["outsideSandbox"] = serde_json::json!({
+                "type": "boolean",
+                "description": "The command needs more than the sandbox lets it do. A person is asked.",
+            });
+        }
+        let description = sandbox.description();
+        let spec = spec("shell", Effect::Writes, description, &["command"], &properties);
         Self {
             spec,
             children,
             environment,
             shell,
+            sandbox,
         }
     }
 }
@@ -106,15 +118,19 @@ impl Tool for ShellTool {
             )));
         }
         let ruling = environment.policy.command(command, &environment.root).ruling;
-        let permission = match ruling.judgement {
-            Judgement::Allow => Permission::Free,
-            Judgement::Ask => Permission::Ask {
-                scope: command_scope(command, &environment.root),
-                reason: format!("The agent wants to run a command: {}.", ruling.reason),
-            },
-            Judgement::Deny => {
-                return Err(ToolRefusal(format!("refused: {}; it was not run", ruling.reason)));
-            }
+        if ruling.judgement == Judgement::Deny {
+            return Err(ToolRefusal(format!("refused: {}; it was not run", ruling.reason)));
+        }
+        let hold = self.sandbox.hold(&environment.root);
+        let hold = match hold {
+            Hold::Held(_) if arguments.outside_sandbox => None,
+            hold => Some(hold),
+        };
+        let permission = permission(command, &ruling, hold.as_ref(), &self.sandbox, environment)?;
+        let inner = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
+        let (spec, sandboxed) = match hold {
+            Some(Hold::Held(plan)) => (self.sandbox.wrap(&plan, inner), true),
+            _ => (inner, false),
         };
         let timeout = arguments
             .timeout_ms
@@ -124,9 +140,67 @@ impl Tool for ShellTool {
             root: environment.root.clone(),
             permission,
             timeout: timeout.clamp(Duration::from_millis(1), MAX_TIMEOUT),
-            spec: ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone()),
+            sandboxed,
+            spec,
             children: self.children.clone(),
         }))
+    }
+}
+
+/// Returns what a command needs that no rule refuses. `hold` is what holds it, `None` when it is to run outside of a
+/// sandbox that could hold it.
+///
+/// # Errors
+/// Nobody may give the permission; the text is for the model.
+fn permission(
+    command: &str,
+    ruling: &Ruling,
+    hold: Option<&Hold>,
+    sandbox: &Sandbox,
+    environment: &ToolEnvironment,
+) -> Result<Permission, ToolRefusal> {
+    let asks_nobody = environment.approvals == ApprovalPolicy::AutoApprove;
+    let ask = |reason: String| Permission::Ask {
+        scope: command_scope(command, &environment.root),
+        reason,
+    };
+    let why = &ruling.reason;
+    match hold {
+        // By itself, whatever rules and earlier answers say: those were given for commands that are held.
+        None if asks_nobody => Err(ToolRefusal(
+            "refused: nothing runs outside of the sandbox without a person's word, and this thread asks nobody".to_owned(),
+        )),
+        None => Ok(Permission::Ask {
+            scope: Scope {
+                kind: ApprovalKind::RemoteResource,
+                operation: "run a command outside of the sandbox".to_owned(),
+                target: command.to_owned(),
+            },
+            reason: "The agent wants to run a command outside of the sandbox: with your own rights and with network."
+                .to_owned(),
+        }),
+        Some(Hold::Missing(missing)) => match sandbox.when_missing {
+            WhenMissing::Refuse => Err(ToolRefusal(format!(
+                "refused: commands run in a sandbox only, and there is none: {missing}"
+            ))),
+            // What only reads in the workspace is what the reading tools do, which are not held either.
+            WhenMissing::Ask if ruling.judgement == Judgement::Allow && ruling.rule.is_none() => Ok(Permission::Free),
+            WhenMissing::Ask if asks_nobody => Err(ToolRefusal(format!(
+                "refused: {missing}, and this thread asks nobody; to run commands without a sandbox, set Sandbox.Profile \
+                 to full"
+            ))),
+            WhenMissing::Ask => Ok(ask(format!(
+                "The agent wants to run a command: {why}. It would run without a sandbox: {missing}."
+            ))),
+        },
+        Some(Hold::Open) if ruling.judgement == Judgement::Ask => {
+            Ok(ask(format!("The agent wants to run a command: {why}.")))
+        }
+        Some(Hold::Held(plan)) if ruling.judgement == Judgement::Ask => Ok(ask(format!(
+            "The agent wants to run a command: {why}. It runs in a sandbox: {}.",
+            plan.profile
+        ))),
+        Some(Hold::Open | Hold::Held(_)) => Ok(Permission::Free),
     }
 }
 
@@ -135,6 +209,7 @@ struct Prepared {
     root: PathBuf,
     permission: Permission,
     timeout: Duration,
+    sandboxed: bool,
     spec: ProcessSpec,
     children: Children,
 }
@@ -148,12 +223,14 @@ impl PreparedCall for Prepared {
         Some(CommandLine {
             command: self.command.clone(),
             working_directory: self.root.clone(),
+            sandboxed: self.sandboxed,
         })
     }
 
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         let Self {
             timeout,
+            sandboxed,
             spec,
             children,
             ..
@@ -169,6 +246,7 @@ impl PreparedCall for Prepared {
             // The run drops its end of the channel when it is over, which ends the other half.
             let (outcome, ()) = tokio::join!(run, forward(chunks, context.output));
             match outcome {
+                Ok(outcome) if sandboxed => with_hint(ended(outcome, timeout)),
                 Ok(outcome) => ended(outcome, timeout),
                 Err(error) => not_run(&error),
             }
@@ -220,6 +298,17 @@ fn ended(outcome: Outcome, timeout: Duration) -> ToolOutput {
     }
 }
 
+/// Tells the model of the sandbox where that may be why a command failed.
+fn with_hint(mut output: ToolOutput) -> ToolOutput {
+    let refusals = ["Permission denied", "Operation not permitted", "PermissionDenied"];
+    if !output.success && refusals.iter().any(|refusal| output.text.contains(refusal)) {
+        output
+            .text
+            .push_str("\n[It ran in a sandbox, which may be why. outsideSandbox asks a person for more.]");
+    }
+    output
+}
+
 fn not_run(error: &ChildError) -> ToolOutput {
     let command = CommandEnd {
         exit_code: None,
@@ -250,100 +339,5 @@ pub(crate) fn split_status(result: &str) -> Option<(&str, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use serde_json::json;
-    use tokio_util::sync::CancellationToken;
-
-    use super::*;
-    use crate::tools::testing::Workspace;
-
-    fn tool() -> ShellTool {
-        let mut environment = Environment::empty();
-        environment.set("PATH", "/usr/bin:/bin");
-        ShellTool::new(Children::new(None).unwrap(), environment, Shell::Posix)
-    }
-
-    #[tokio::test]
-    async fn a_command_gives_its_output_and_its_end() {
-        let workspace = Workspace::new();
-        workspace.write("a", "hello\n");
-        let output = workspace
-            .call(&tool(), json!({ "command": " cat a; exit 3 " }))
-            .await;
-        assert_eq!(output.text, "exit code 3\nhello\n");
-        let end = output.command.unwrap();
-        assert_eq!(
-            (end.exit_code, end.status, output.success),
-            (Some(3), CommandStatus::Failed, false)
-        );
-        assert_eq!(split_status(&output.text), Some(("exit code 3", "hello\n")));
-    }
-
-    #[tokio::test]
-    async fn a_command_runs_no_longer_than_it_may() {
-        let output = Workspace::new()
-            .call(&tool(), json!({ "command": "sleep 60", "timeoutMs": 50 }))
-            .await;
-        assert_eq!(output.command.unwrap().status, CommandStatus::Killed);
-        assert_eq!(output.text, "killed after 50 ms, its time limit\n");
-    }
-
-    #[tokio::test]
-    async fn a_cancelled_command_ends_and_its_output_was_streamed() {
-        struct Ears(Mutex<String>, CancellationToken);
-        impl OutputSink for Ears {
-            fn write(&self, text: String) -> BoxFuture<'_, ()> {
-                self.0.lock().unwrap().push_str(&text);
-                self.1.cancel();
-                std::future::ready(()).boxed()
-            }
-        }
-        let workspace = Workspace::new();
-        let arguments = Workspace::json(&json!({ "command": "echo begun; sleep 60" }));
-        let call = tool().prepare(&arguments, &workspace.environment()).unwrap();
-        let cancel = CancellationToken::new();
-        let ears = Arc::new(Ears(Mutex::default(), cancel.clone()));
-        let output = call
-            .run(CallContext {
-                cancel,
-                output: ears.clone(),
-            })
-            .await;
-        assert_eq!(output.command.unwrap().status, CommandStatus::Cancelled);
-        assert_eq!(*ears.0.lock().unwrap(), "begun\n");
-    }
-
-    #[test]
-    fn commands_are_asked_about_with_their_text_and_place() {
-        let workspace = Workspace::new();
-        workspace.write("a", "");
-        let permission = |command: &str| {
-            let arguments = Workspace::json(&json!({ "command": command }));
-            tool()
-                .prepare(&arguments, &workspace.environment())
-                .unwrap()
-                .permission()
-        };
-        assert_eq!(permission("cat a"), Permission::Free);
-        let Permission::Ask { scope, reason } = permission("  rm a ") else {
-            panic!("free")
-        };
-        assert_eq!(reason, "The agent wants to run a command: no rule allows it.");
-        assert_eq!(scope.operation, "rm a");
-        assert_eq!(scope.target, workspace.root().to_str().unwrap());
-    }
-
-    #[test]
-    fn what_is_no_command_is_refused() {
-        let workspace = Workspace::new();
-        for command in ["", " \n", "a\0b"] {
-            let arguments = Workspace::json(&json!({ "command": command }));
-            assert!(
-                tool().prepare(&arguments, &workspace.environment()).is_err(),
-                "{command:?}"
-            );
-        }
-    }
-}
+#[path = "shell_tests.rs"]
+mod tests;

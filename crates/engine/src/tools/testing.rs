@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bobbin_core::tool::{CallContext, OutputSink, OutsideWorkspace, Tool, ToolEnvironment, ToolOutput};
-use bobbin_model::{Json, Mode, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Json, Mode, ThreadConfig};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -56,6 +56,7 @@ impl Workspace {
             outside_workspace: OutsideWorkspace::Ask,
             config: Arc::new(ThreadConfig::default()),
             policy: Arc::new(RulesPolicy::default()),
+            approvals: ApprovalPolicy::Default,
         }
     }
 

@@ -14,6 +14,7 @@ use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
+use super::sandbox::Sandbox;
 use super::search::Search;
 use super::shell::ShellTool;
 use super::write_file::WriteFile;
@@ -37,9 +38,14 @@ impl ToolSet {
     /// Returns the tools every agent has: files, search, plan, and `shell`, whose commands `children` runs
     /// with the variables of `environment`.
     pub fn built_in(children: Children, environment: Environment, shell: Shell) -> Self {
+        Self::sandboxed(children, environment, shell, Sandbox::default())
+    }
+
+    /// Returns the same tools, with commands that `sandbox` holds.
+    pub fn sandboxed(children: Children, environment: Environment, shell: Shell, sandbox: Sandbox) -> Self {
         let work = FileWork::new();
         Self::new([
-            Arc::new(ShellTool::new(children, environment, shell)) as Arc<dyn Tool>,
+            Arc::new(ShellTool::new(children, environment, shell, sandbox)) as Arc<dyn Tool>,
             Arc::new(ReadFile::new(work.clone())),
             Arc::new(WriteFile::new(work.clone())),
             Arc::new(EditFile::new(work.clone())),

@@ -293,6 +293,7 @@ fn command(status: CommandStatus) -> ItemBody {
         call_id: "call_a1".into(),
         original_output_chars: Some(70_000),
         truncated: true,
+        sandboxed: false,
     })
 }
 

@@ -1,0 +1,264 @@
+//! `Sandbox` of both configuration files, and the helper mode that holds commands.
+//!
+//! A workspace is often somebody else's work: its file can make the sandbox stricter, and nothing else, unless the
+//! user trusts rules of workspaces.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use bobbin_engine::{Sandbox, WhenMissing};
+use bobbin_sandbox::{Files, HELPER_ARGUMENT, Network, Profile, Support};
+use serde_json::Value;
+
+use crate::config::at;
+use crate::permissions::Author;
+use crate::workspace::Workspace;
+use crate::{console, exit};
+
+/// Places in a home that hold keys; no command in the sandbox reads them.
+const SECRETS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".craft",
+    ".netrc",
+    ".git-credentials",
+    ".pypirc",
+    ".npmrc",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".docker/config.json",
+    ".cargo/credentials.toml",
+    ".local/share/keyrings",
+    ".password-store",
+];
+
+/// What the files say.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) profile: Profile,
+    pub(crate) writable: Vec<String>,
+    pub(crate) hidden: Vec<String>,
+    pub(crate) when_missing: WhenMissing,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            profile: Profile {
+                files: Files::WorkspaceWrite,
+                network: Network::Off,
+            },
+            writable: Vec::new(),
+            hidden: Vec::new(),
+            when_missing: WhenMissing::Ask,
+        }
+    }
+}
+
+impl Settings {
+    /// Adds what one file says, the user's before the workspace's. Returns warnings.
+    ///
+    /// # Errors
+    /// A value is not one of those possible.
+    pub(crate) fn add(
+        &mut self,
+        author: Author,
+        file: &Path,
+        value: &Value,
+        trusts_workspace: bool,
+    ) -> anyhow::Result<Vec<String>> {
+        let mut warnings = Vec::new();
+        let free = author == Author::User || trusts_workspace;
+        let mut ignored = |name: &str| {
+            let source = file.display();
+            warnings.push(format!(
+                "Sandbox.{name} of {source} would loosen the sandbox and does not count"
+            ));
+        };
+        if let Some(name) = text(value, "Sandbox.Profile")? {
+            let files = Files::ALL
+                .into_iter()
+                .find(|known| known.name().eq_ignore_ascii_case(name));
+            let files = files.with_context(|| {
+                format!("Sandbox.Profile is {name:?}; it can be readOnly, workspaceWrite or full")
+            })?;
+            let place = |files: Files| Files::ALL.iter().position(|known| *known == files);
+            if free || place(files) <= place(self.profile.files) {
+                self.profile.files = files;
+                // Who asks for everything by its name means the network too, unless they say otherwise.
+                if files == Files::Full && at(value, "Sandbox.Network").is_none() {
+                    self.profile.network = Network::On;
+                }
+            } else {
+                ignored("Profile");
+            }
+        }
+        match at(value, "Sandbox.Network") {
+            None | Some(Value::Null) => {}
+            Some(Value::Bool(true)) if free || self.profile.network == Network::On => {
+                self.profile.network = Network::On;
+            }
+            Some(Value::Bool(true)) => ignored("Network"),
+            Some(Value::Bool(false)) => self.profile.network = Network::Off,
+            Some(other) => bail!("Sandbox.Network is {other}; it can be true or false"),
+        }
+        match text(value, "Sandbox.WhenMissing")?
+            .map(str::to_ascii_lowercase)
+            .as_deref()
+        {
+            None => {}
+            Some("ask") if free || self.when_missing == WhenMissing::Ask => {
+                self.when_missing = WhenMissing::Ask;
+            }
+            Some("ask") => ignored("WhenMissing"),
+            Some("refuse") => self.when_missing = WhenMissing::Refuse,
+            Some(other) => bail!("Sandbox.WhenMissing is {other:?}; it can be ask or refuse"),
+        }
+        let writable = paths(value, "Sandbox.Writable")?;
+        if free {
+            self.writable.extend(writable);
+        } else if !writable.is_empty() {
+            ignored("Writable");
+        }
+        self.hidden.extend(paths(value, "Sandbox.Hidden")?);
+        Ok(warnings)
+    }
+
+    /// Returns how the commands of a workspace are held on this machine.
+    pub(crate) fn sandbox(&self, workspace: &Workspace, home: Option<&Path>) -> Sandbox {
+        let place = |text: &String| match (text.strip_prefix("~/"), home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => workspace.root.join(text),
+        };
+        let secrets = home.map(|home| SECRETS.iter().map(|name| home.join(name)).collect());
+        let mut hide: Vec<PathBuf> = secrets.unwrap_or_default();
+        hide.extend(self.hidden.iter().map(place));
+        Sandbox {
+            profile: self.profile,
+            support: Support::probe(),
+            helper: "/proc/self/exe".into(),
+            temporary: Some(workspace.temporary()),
+            write: self.writable.iter().map(place).collect(),
+            hide,
+            when_missing: self.when_missing,
+        }
+    }
+}
+
+fn text<'a>(value: &'a Value, path: &str) -> anyhow::Result<Option<&'a str>> {
+    match at(value, path) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => bail!("{path} is {other}, which is no text"),
+    }
+}
+
+fn paths(value: &Value, path: &str) -> anyhow::Result<Vec<String>> {
+    match at(value, path) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(texts)) => texts
+            .iter()
+            .map(|text| text.as_str().filter(|text| !text.is_empty()).map(str::to_owned))
+            .collect::<Option<_>>()
+            .with_context(|| format!("{path} has something that is no path")),
+        Some(other) => bail!("{path} is {other}, which is no list"),
+    }
+}
+
+/// Becomes a command that is held, if that is what this process was started for.
+pub(crate) fn held() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != HELPER_ARGUMENT {
+        return None;
+    }
+    match bobbin_sandbox::helper_main(arguments) {
+        Ok(never) => match never {},
+        Err(error) => {
+            let error = anyhow::Error::new(error);
+            console::complain(&format!(
+                "the command was not run, since it cannot be held: {error:#}"
+            ));
+            Some(ExitCode::from(exit::NOT_HELD))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn added(user: &Value, workspace: &Value, trusts: bool) -> (Settings, usize) {
+        let mut settings = Settings::default();
+        let mut warnings = settings
+            .add(Author::User, Path::new("u"), &json!({ "Sandbox": user }), trusts)
+            .unwrap();
+        let more = settings.add(
+            Author::Workspace,
+            Path::new("w"),
+            &json!({ "sandbox": workspace }),
+            trusts,
+        );
+        warnings.extend(more.unwrap());
+        (settings, warnings.len())
+    }
+
+    #[test]
+    fn nothing_said_means_the_workspace_and_no_network() {
+        let (settings, warnings) = added(&json!({}), &json!({}), false);
+        assert_eq!((settings, warnings), (Settings::default(), 0));
+    }
+
+    #[test]
+    fn a_workspace_makes_it_stricter_only() {
+        let loose = json!({ "Profile": "full", "Network": true, "Writable": ["/"], "WhenMissing": "ask", "Hidden": ["keys"] });
+        let refuse = json!({ "WhenMissing": "refuse" });
+        let (settings, warnings) = added(&refuse, &loose, false);
+        assert_eq!(settings.profile, Settings::default().profile);
+        assert_eq!(settings.when_missing, WhenMissing::Refuse);
+        assert_eq!(
+            (settings.writable.len(), settings.hidden.len(), warnings),
+            (0, 1, 4)
+        );
+        let (settings, warnings) = added(&refuse, &loose, true);
+        assert_eq!(
+            (settings.profile, settings.writable.len(), warnings),
+            (Profile::OPEN, 1, 0)
+        );
+        let (settings, _) = added(
+            &json!({ "Profile": "full" }),
+            &json!({ "Profile": "readonly", "Network": false }),
+            false,
+        );
+        assert_eq!(
+            settings.profile,
+            Profile {
+                files: Files::ReadOnly,
+                network: Network::Off
+            }
+        );
+    }
+
+    #[test]
+    fn values_that_mean_nothing_are_told() {
+        for (value, part) in [
+            (json!({ "Profile": "some" }), "workspaceWrite"),
+            (json!({ "Profile": 1 }), "no text"),
+            (json!({ "Network": "yes" }), "true or false"),
+            (json!({ "WhenMissing": "run" }), "refuse"),
+            (json!({ "Writable": "/tmp" }), "no list"),
+            (json!({ "Hidden": [""] }), "no path"),
+        ] {
+            let added =
+                Settings::default().add(Author::User, Path::new("u"), &json!({ "Sandbox": value }), false);
+            let error = format!("{:#}", added.unwrap_err());
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

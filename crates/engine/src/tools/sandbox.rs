@@ -1,0 +1,205 @@
+//! How the commands of a server are held, and what is done about those that cannot be.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use bobbin_children::ProcessSpec;
+use bobbin_sandbox::{Files, HELPER_ARGUMENT, Network, Plan, Profile, Support};
+
+/// How commands are held. A value; the default holds nothing.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    /// What commands are let do.
+    pub profile: Profile,
+    /// What the kernel can hold.
+    pub support: Support,
+    /// The program with the helper mode: usually our own binary.
+    pub helper: PathBuf,
+    /// The directory for temporary files of commands that may write.
+    pub temporary: Option<PathBuf>,
+    /// Further places they may write.
+    pub write: Vec<PathBuf>,
+    /// Places whose files they may not read.
+    pub hide: Vec<PathBuf>,
+    /// What is done where the profile cannot be held.
+    pub when_missing: WhenMissing,
+}
+
+/// What is done with a command that should be held and cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhenMissing {
+    /// A person is asked, whatever rules allow; nobody there to ask means no.
+    #[default]
+    Ask,
+    /// It is refused.
+    Refuse,
+}
+
+/// What holds one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Nothing, and nothing should.
+    Open,
+    /// The helper, with this plan.
+    Held(Plan),
+    /// Nothing, although something should: why, as half a sentence.
+    Missing(String),
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self {
+            profile: Profile::OPEN,
+            support: Support::NONE,
+            helper: PathBuf::new(),
+            temporary: None,
+            write: Vec::new(),
+            hide: Vec::new(),
+            when_missing: WhenMissing::default(),
+        }
+    }
+}
+
+impl Sandbox {
+    /// Returns what holds a command that runs in `root`.
+    pub(super) fn hold(&self, root: &Path) -> Hold {
+        if !self.profile.holds_something() {
+            return Hold::Open;
+        }
+        if let Some(why) = self.support.missing(self.profile) {
+            return Hold::Missing(why);
+        }
+        let write = std::iter::once(root.to_owned());
+        let plan = Plan {
+            profile: self.profile,
+            write: write
+                .chain(self.temporary.clone())
+                .chain(self.write.clone())
+                .collect(),
+            // The server's own files in a workspace that is also the home are held as little as in others.
+            hide: self
+                .hide
+                .iter()
+                .filter(|path| **path != root.join(".craft"))
+                .cloned()
+                .collect(),
+            landlock: self.support.landlock,
+        };
+        match plan.exposed() {
+            Some(path) => Hold::Missing(format!(
+                "{} is hidden and lies where commands may write",
+                path.display()
+            )),
+            None => Hold::Held(plan),
+        }
+    }
+
+    /// Returns what starts a process so that a plan holds it.
+    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> ProcessSpec {
+        let ProcessSpec {
+            program,
+            args,
+            cwd,
+            mut env,
+            input,
+        } = inner;
+        if let Some(temporary) = self
+            .temporary
+            .as_ref()
+            .filter(|_| plan.profile.files == Files::WorkspaceWrite)
+        {
+            env.set("TMPDIR", temporary);
+        }
+        let arguments: Vec<OsString> = plan.arguments(program, args);
+        ProcessSpec::new(&self.helper, cwd, env)
+            .arg(HELPER_ARGUMENT)
+            .args(arguments)
+            .input(input)
+    }
+
+    /// Returns what the model is told of it.
+    pub(super) fn description(&self) -> &'static str {
+        match (self.profile.files, self.profile.network) {
+            (Files::Full, Network::On) => {
+                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
+                 and no standard input."
+            }
+            (Files::ReadOnly, _) => {
+                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
+                 and no standard input. Commands run in a sandbox in which no file can be written; set outsideSandbox for \
+                 one that must write or needs the network, and a person is asked."
+            }
+            (_, Network::Off) => {
+                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
+                 and no standard input. Commands run in a sandbox without network, in which only files of the workspace and \
+                 of $TMPDIR can be written; set outsideSandbox for one that needs more, and a person is asked."
+            }
+            (Files::WorkspaceWrite, Network::On) => {
+                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
+                 and no standard input. Commands run in a sandbox in which only files of the workspace and of $TMPDIR can be \
+                 written; set outsideSandbox for one that needs more, and a person is asked."
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_children::Environment;
+
+    use super::*;
+
+    fn strict() -> Sandbox {
+        Sandbox {
+            profile: Profile {
+                files: Files::WorkspaceWrite,
+                network: Network::Off,
+            },
+            support: Support {
+                landlock: 6,
+                seccomp: true,
+            },
+            helper: "/bobbin".into(),
+            temporary: Some("/w/.craft/tmp".into()),
+            ..Sandbox::default()
+        }
+    }
+
+    #[test]
+    fn a_command_is_started_through_the_helper_with_all_its_own() {
+        let Hold::Held(plan) = strict().hold(Path::new("/w")) else {
+            panic!("not held")
+        };
+        let inner = ProcessSpec::new("/bin/sh", "/w", Environment::empty())
+            .arg("-c")
+            .arg("ls");
+        let spec = strict().wrap(&plan, inner);
+        assert_eq!(
+            (spec.program.to_str(), spec.cwd.to_str()),
+            (Some("/bobbin"), Some("/w"))
+        );
+        assert_eq!(spec.env.get("TMPDIR"), Some("/w/.craft/tmp".as_ref()));
+        assert_eq!(spec.args[0], HELPER_ARGUMENT);
+        let (read, program, arguments) = Plan::read(spec.args[1..].to_vec()).unwrap();
+        assert_eq!((read, program), (plan, "/bin/sh".into()));
+        assert_eq!(arguments, ["-c", "ls"]);
+    }
+
+    #[test]
+    fn what_cannot_be_held_is_never_taken_for_held() {
+        assert_eq!(Sandbox::default().hold(Path::new("/w")), Hold::Open);
+        let none = Sandbox {
+            support: Support::NONE,
+            ..strict()
+        };
+        assert!(matches!(none.hold(Path::new("/w")), Hold::Missing(_)));
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join(".ssh")).unwrap();
+        let exposed = Sandbox {
+            hide: vec![place.path().join(".ssh")],
+            ..strict()
+        };
+        assert!(matches!(exposed.hold(place.path()), Hold::Missing(_)));
+        assert!(matches!(exposed.hold(Path::new("/w")), Hold::Held(_)));
+    }
+}

@@ -1,0 +1,190 @@
+//! Tests of the shell tool.
+
+use std::sync::Mutex;
+
+use bobbin_sandbox::{Files, Network, Profile, Support};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::tools::testing::Workspace;
+
+fn tool() -> ShellTool {
+    let mut environment = Environment::empty();
+    environment.set("PATH", "/usr/bin:/bin");
+    ShellTool::new(
+        Children::new(None).unwrap(),
+        environment,
+        Shell::Posix,
+        Sandbox::default(),
+    )
+}
+
+#[tokio::test]
+async fn a_command_gives_its_output_and_its_end() {
+    let workspace = Workspace::new();
+    workspace.write("a", "hello\n");
+    let output = workspace
+        .call(&tool(), json!({ "command": " cat a; exit 3 " }))
+        .await;
+    assert_eq!(output.text, "exit code 3\nhello\n");
+    let end = output.command.unwrap();
+    assert_eq!(
+        (end.exit_code, end.status, output.success),
+        (Some(3), CommandStatus::Failed, false)
+    );
+    assert_eq!(split_status(&output.text), Some(("exit code 3", "hello\n")));
+}
+
+#[tokio::test]
+async fn a_command_runs_no_longer_than_it_may() {
+    let output = Workspace::new()
+        .call(&tool(), json!({ "command": "sleep 60", "timeoutMs": 50 }))
+        .await;
+    assert_eq!(output.command.unwrap().status, CommandStatus::Killed);
+    assert_eq!(output.text, "killed after 50 ms, its time limit\n");
+}
+
+#[tokio::test]
+async fn a_cancelled_command_ends_and_its_output_was_streamed() {
+    struct Ears(Mutex<String>, CancellationToken);
+    impl OutputSink for Ears {
+        fn write(&self, text: String) -> BoxFuture<'_, ()> {
+            self.0.lock().unwrap().push_str(&text);
+            self.1.cancel();
+            std::future::ready(()).boxed()
+        }
+    }
+    let workspace = Workspace::new();
+    let arguments = Workspace::json(&json!({ "command": "echo begun; sleep 60" }));
+    let call = tool().prepare(&arguments, &workspace.environment()).unwrap();
+    let cancel = CancellationToken::new();
+    let ears = Arc::new(Ears(Mutex::default(), cancel.clone()));
+    let output = call
+        .run(CallContext {
+            cancel,
+            output: ears.clone(),
+        })
+        .await;
+    assert_eq!(output.command.unwrap().status, CommandStatus::Cancelled);
+    assert_eq!(*ears.0.lock().unwrap(), "begun\n");
+}
+
+#[test]
+fn commands_are_asked_about_with_their_text_and_place() {
+    let workspace = Workspace::new();
+    workspace.write("a", "");
+    let permission = |command: &str| {
+        let arguments = Workspace::json(&json!({ "command": command }));
+        tool()
+            .prepare(&arguments, &workspace.environment())
+            .unwrap()
+            .permission()
+    };
+    assert_eq!(permission("cat a"), Permission::Free);
+    let Permission::Ask { scope, reason } = permission("  rm a ") else {
+        panic!("free")
+    };
+    assert_eq!(reason, "The agent wants to run a command: no rule allows it.");
+    assert_eq!(scope.operation, "rm a");
+    assert_eq!(scope.target, workspace.root().to_str().unwrap());
+}
+
+fn held(support: Support, when_missing: WhenMissing) -> ShellTool {
+    let sandbox = Sandbox {
+        profile: Profile {
+            files: Files::WorkspaceWrite,
+            network: Network::Off,
+        },
+        support,
+        when_missing,
+        ..Sandbox::default()
+    };
+    ShellTool { sandbox, ..tool() }
+}
+
+/// Returns what is asked, or refused, or that it is free.
+fn said(tool: &ShellTool, environment: &ToolEnvironment, arguments: &serde_json::Value) -> String {
+    match tool.prepare(&Workspace::json(arguments), environment) {
+        Err(refusal) => refusal.0,
+        Ok(call) => match call.permission() {
+            Permission::Free => "free".to_owned(),
+            Permission::Ask { scope, reason } => format!("{} {reason}", scope.session_key()),
+        },
+    }
+}
+
+#[test]
+fn what_holds_a_command_is_said_and_outside_of_it_only_a_person_lets_it_run() {
+    let workspace = Workspace::new();
+    let kernel = Support {
+        landlock: 6,
+        seccomp: true,
+    };
+    let tool = held(kernel, WhenMissing::Ask);
+    let asks = workspace.environment();
+    let auto = ToolEnvironment {
+        approvals: ApprovalPolicy::AutoApprove,
+        ..workspace.environment()
+    };
+    let make = said(&tool, &asks, &json!({ "command": "make" }));
+    assert!(
+        make.starts_with("shell:* ") && make.contains("only files of the workspace"),
+        "{make}"
+    );
+    let line = |arguments: &serde_json::Value| {
+        let call = tool.prepare(&Workspace::json(arguments), &asks).unwrap();
+        call.command().unwrap().sandboxed
+    };
+    assert!(line(&json!({ "command": "make" })));
+    let outside = json!({ "command": "ls", "outsideSandbox": true });
+    assert!(!line(&outside));
+    let asked = said(&tool, &asks, &outside);
+    // No answer given for commands in the sandbox covers it.
+    assert!(
+        asked.starts_with("remoteResource:run a command outside of the sandbox:ls "),
+        "{asked}"
+    );
+    assert!(said(&tool, &auto, &outside).contains("asks nobody"));
+    assert_eq!(said(&tool, &asks, &json!({ "command": "ls" })), "free");
+}
+
+#[test]
+fn without_a_sandbox_nothing_runs_that_a_person_has_not_seen() {
+    let workspace = Workspace::new();
+    let rules = bobbin_rules::RuleText {
+        action: "allow".to_owned(),
+        command: Some("make *".to_owned()),
+        ..bobbin_rules::RuleText::default()
+    };
+    let rules = bobbin_rules::RuleSet::new([rules], None).unwrap();
+    let asks = ToolEnvironment {
+        policy: Arc::new(crate::RulesPolicy::new(rules)),
+        ..workspace.environment()
+    };
+    let auto = ToolEnvironment {
+        approvals: ApprovalPolicy::AutoApprove,
+        ..asks.clone()
+    };
+    let make = json!({ "command": "make" });
+    let asking = held(Support::NONE, WhenMissing::Ask);
+    assert!(said(&asking, &asks, &make).contains("without a sandbox"));
+    assert!(said(&asking, &auto, &make).contains("refused"));
+    assert_eq!(said(&asking, &asks, &json!({ "command": "ls" })), "free");
+    let refusing = held(Support::NONE, WhenMissing::Refuse);
+    assert!(said(&refusing, &asks, &make).contains("there is none"));
+    let unheld = said(&tool(), &asks, &make);
+    assert_eq!(unheld, "free", "who wants no sandbox is not asked about one");
+}
+
+#[test]
+fn what_is_no_command_is_refused() {
+    let workspace = Workspace::new();
+    for command in ["", " \n", "a\0b"] {
+        let arguments = Workspace::json(&json!({ "command": command }));
+        assert!(
+            tool().prepare(&arguments, &workspace.environment()).is_err(),
+            "{command:?}"
+        );
+    }
+}

@@ -1,0 +1,35 @@
+//! Why a command cannot be held. It is not run then.
+
+use std::path::PathBuf;
+
+/// Why a command cannot be held.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The helper was started with arguments it does not know.
+    #[error("the helper was called wrongly: {0}")]
+    Arguments(String),
+    /// The kernel holds less than was promised.
+    #[error("the kernel does not hold what was promised: {0}")]
+    Kernel(String),
+    /// A path of the plan cannot be used.
+    #[error("{} cannot be used", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// There is more beside a hidden place than is looked at.
+    #[error("there are too many entries beside the hidden {}", .0.display())]
+    TooMany(PathBuf),
+    /// The program cannot be run.
+    #[error("{} cannot be run", program.display())]
+    Program {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,230 @@
+//! Files, by Landlock: everything may be read but what is hidden, little may be written.
+//!
+//! Landlock knows no exceptions: what is granted for a directory is granted for all that is in it. So a hidden
+//! place is kept hidden by granting its neighbours one by one, those of each directory above it. What comes into
+//! being there later cannot be read either. Names in directories can always be listed.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+};
+
+use crate::{Files, Network, Plan, SandboxError};
+
+/// Most entries beside hidden places.
+const MAX_ENTRIES: usize = 4096;
+/// The newest version we use: with it signals and abstract sockets are held.
+const NEWEST: u8 = 6;
+/// Devices that any program may write, and what may be written in them.
+const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+];
+
+fn version(number: u8) -> Option<ABI> {
+    Some(match number {
+        1 => ABI::V1,
+        2 => ABI::V2,
+        3 => ABI::V3,
+        4 => ABI::V4,
+        5 => ABI::V5,
+        6 => ABI::V6,
+        _ => return None,
+    })
+}
+
+/// Returns the newest version that this kernel and we know, 0 when there is none. Restricts nothing.
+pub(crate) fn newest() -> u8 {
+    (1..=NEWEST)
+        .rev()
+        .find(|&number| handled(number, Network::Off).is_ok())
+        .unwrap_or(0)
+}
+
+/// Makes a set of rules that grants nothing yet.
+fn handled(number: u8, network: Network) -> Result<RulesetCreated, RulesetError> {
+    let version = version(number).unwrap_or(ABI::V1);
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(version))?;
+    if number >= 4 && network == Network::Off {
+        rules = rules.handle_access(AccessNet::from_all(version))?;
+    }
+    if number >= 6 {
+        rules = rules.scope(Scope::from_all(version))?;
+    }
+    rules.create()
+}
+
+/// Restricts this process, which must have one thread, for good.
+pub(crate) fn restrict(plan: &Plan) -> Result<(), SandboxError> {
+    if let Some(path) = plan.exposed() {
+        let source = std::io::Error::other("it is to be hidden, and lies where the command may write");
+        return Err(SandboxError::Path { path, source });
+    }
+    let version =
+        version(plan.landlock).ok_or_else(|| SandboxError::Kernel(format!("Landlock {}", plan.landlock)))?;
+    let failed = |error: RulesetError| SandboxError::Kernel(format!("Landlock {}: {error}", plan.landlock));
+    let mut rules = handled(plan.landlock, plan.profile.network).map_err(failed)?;
+
+    let all = AccessFs::from_all(version);
+    let read = AccessFs::from_read(version);
+    let readable = readable(&plan.hide)?;
+    for path in &readable {
+        rules = grant(rules, path, read)?;
+    }
+    if !plan.hide.is_empty() {
+        rules = grant(rules, Path::new("/"), AccessFs::ReadDir.into())?;
+    }
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::ReadDir;
+    let device = if plan.landlock >= 5 {
+        device | AccessFs::IoctlDev
+    } else {
+        device
+    };
+    for path in DEVICES {
+        rules = grant(rules, Path::new(path), device)?;
+    }
+    if plan.profile.files == Files::WorkspaceWrite {
+        for path in &plan.write {
+            rules = grant(rules, path, all & !(AccessFs::MakeBlock | AccessFs::MakeChar))?;
+        }
+    }
+    let status = rules.restrict_self().map_err(failed)?;
+    if status.ruleset != RulesetStatus::FullyEnforced || !status.no_new_privs {
+        return Err(SandboxError::Kernel(format!(
+            "Landlock {} holds only in part",
+            plan.landlock
+        )));
+    }
+    Ok(())
+}
+
+/// Grants rights on what is there; what is not needs none.
+fn grant(
+    rules: RulesetCreated,
+    path: &Path,
+    rights: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, SandboxError> {
+    let Ok(found) = std::fs::metadata(path) else {
+        return Ok(rules);
+    };
+    let rights = if found.is_dir() {
+        rights
+    } else {
+        rights & AccessFs::from_file(ABI::V6)
+    };
+    if rights.is_empty() {
+        return Ok(rules);
+    }
+    let unusable = |error: String| SandboxError::Path {
+        path: path.to_owned(),
+        source: std::io::Error::other(error),
+    };
+    // Gone in between, or not even to be looked at by this user.
+    let Ok(handle) = PathFd::new(path) else {
+        return Ok(rules);
+    };
+    rules
+        .add_rule(PathBeneath::new(handle, rights))
+        .map_err(|error| unusable(error.to_string()))
+}
+
+/// Returns places that together are everything but what is hidden.
+fn readable(hide: &[PathBuf]) -> Result<BTreeSet<PathBuf>, SandboxError> {
+    // By their real names: a link would be granted as the place it leads to.
+    let hidden: BTreeSet<PathBuf> = hide.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let mut places = BTreeSet::new();
+    let mut open = vec![PathBuf::from("/")];
+    let mut entries = 0;
+    while let Some(place) = open.pop() {
+        if hidden.contains(&place) {
+            continue;
+        }
+        if !hidden.iter().any(|path| path.starts_with(&place)) {
+            places.insert(place);
+            continue;
+        }
+        let unusable = |source| SandboxError::Path {
+            path: place.clone(),
+            source,
+        };
+        let found = match std::fs::read_dir(&place) {
+            Ok(found) => found,
+            // The user may not look into it either; nothing below it is granted.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => continue,
+            Err(error) => return Err(unusable(error)),
+        };
+        for entry in found {
+            let entry = entry.map_err(unusable)?;
+            entries += 1;
+            if entries > MAX_ENTRIES {
+                return Err(SandboxError::TooMany(place));
+            }
+            // A link grants nothing: it is the place it leads to that is granted, or hidden.
+            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+                open.push(entry.path());
+            }
+        }
+    }
+    Ok(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_anything_hidden_everything_is_readable() {
+        assert_eq!(readable(&[]).unwrap(), BTreeSet::from([PathBuf::from("/")]));
+        assert_eq!(
+            readable(&["/no/such/place".into()]).unwrap(),
+            BTreeSet::from([PathBuf::from("/")])
+        );
+    }
+
+    #[test]
+    fn neighbours_of_what_is_hidden_are_readable_and_links_to_it_are_not() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        for path in ["home/.ssh", "home/src", "home/.aws"] {
+            std::fs::create_dir_all(top.join(path)).unwrap();
+        }
+        std::fs::write(top.join("home/.netrc"), "").unwrap();
+        std::os::unix::fs::symlink(top.join("home/.ssh"), top.join("home/link")).unwrap();
+        let hide = ["home/link", "home/.aws", "home/.netrc"].map(|path| top.join(path));
+        let readable = readable(&hide).unwrap();
+        let under: Vec<_> = readable
+            .iter()
+            .filter_map(|path| path.strip_prefix(&top).ok())
+            .collect();
+        assert_eq!(under, [Path::new("home/src")]);
+        assert!(readable.contains(Path::new("/usr")) && !readable.contains(Path::new("/")));
+    }
+
+    #[test]
+    fn versions_that_nobody_promised_are_refused() {
+        let plan = |landlock| Plan {
+            profile: crate::Profile {
+                files: Files::ReadOnly,
+                network: Network::Off,
+            },
+            write: Vec::new(),
+            hide: Vec::new(),
+            landlock,
+        };
+        // Refused before anything is restricted: the test goes on.
+        assert!(matches!(restrict(&plan(0)), Err(SandboxError::Kernel(_))));
+        assert!(matches!(restrict(&plan(7)), Err(SandboxError::Kernel(_))));
+        std::fs::write(tempfile::tempdir().unwrap().path().join("x"), "").unwrap();
+    }
+}

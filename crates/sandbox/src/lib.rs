@@ -1,0 +1,27 @@
+//! Holding a command: which files it may write, whether it may use the network, and no way out of its process.
+//!
+//! The server never restricts itself. It starts a helper mode of its own binary ([`helper_main`]) that restricts
+//! itself with Landlock and seccomp and then becomes the command; both stay with every process the command
+//! starts. What the kernel can hold is found out beforehand ([`Support`]), so that it can be said before anybody is
+//! asked, and the helper holds exactly what was promised or does not run the command.
+//!
+//! Knows nothing of Threads, tools or rules, starts no process and reads no environment. Bounds: 256 paths in a
+//! plan, 4,096 entries beside hidden places. Linux only; elsewhere nothing is held, and [`Support`] says so.
+
+#[cfg(target_os = "linux")]
+mod calls;
+mod error;
+#[cfg(target_os = "linux")]
+mod files;
+mod helper;
+mod plan;
+mod profile;
+#[cfg(target_os = "linux")]
+mod rights;
+mod support;
+
+pub use error::SandboxError;
+pub use helper::{HELPER_ARGUMENT, helper_main};
+pub use plan::Plan;
+pub use profile::{Files, Network, Profile};
+pub use support::Support;

@@ -1,0 +1,84 @@
+//! What a command is let do, in two words.
+
+use std::fmt;
+
+/// Which files a command may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Files {
+    /// None.
+    ReadOnly,
+    /// Those of the workspace and of a directory for temporary files.
+    WorkspaceWrite,
+    /// All that the user may.
+    Full,
+}
+
+/// Whether a command may speak to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Network {
+    /// With nobody: no socket at all, not even to this machine.
+    Off,
+    /// With everybody.
+    On,
+}
+
+/// What a command is let do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Profile {
+    /// Its files.
+    pub files: Files,
+    /// Its network.
+    pub network: Network,
+}
+
+impl Profile {
+    /// Everything: nothing is held.
+    pub const OPEN: Self = Self {
+        files: Files::Full,
+        network: Network::On,
+    };
+
+    /// Whether anything has to be held.
+    pub fn holds_something(self) -> bool {
+        self != Self::OPEN
+    }
+}
+
+impl Files {
+    /// Every value, from the strictest.
+    pub const ALL: [Self; 3] = [Self::ReadOnly, Self::WorkspaceWrite, Self::Full];
+
+    /// Returns its name in configuration files and arguments.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "readOnly",
+            Self::WorkspaceWrite => "workspaceWrite",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl Network {
+    /// Returns its name in arguments.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::On => "on",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    /// Writes what a command is let do, as part of a sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.files {
+            Files::ReadOnly => "no file may be written",
+            Files::WorkspaceWrite => "only files of the workspace may be written",
+            Files::Full => "any file may be written",
+        })?;
+        f.write_str(match self.network {
+            Network::Off => ", no network",
+            Network::On => ", with network",
+        })
+    }
+}

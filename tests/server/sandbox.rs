@@ -1,0 +1,430 @@
+//! Trying to get out of the sandbox, with the real helper on the real kernel.
+//!
+//! Each test says so and does nothing where the kernel cannot hold commands at all.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use bobbin_sandbox::{Files, HELPER_ARGUMENT, Network, Plan, Profile, Support};
+use nix::libc;
+use rstest::rstest;
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::sandbox_attempts::{ATTEMPT, NAME, OBJECT};
+use crate::support::Workspace;
+
+const STRICT: Profile = Profile {
+    files: Files::WorkspaceWrite,
+    network: Network::Off,
+};
+
+/// A workspace, and a place outside of it with a file in it.
+struct Place {
+    _top: TempDir,
+    work: PathBuf,
+    file: PathBuf,
+    support: Support,
+}
+
+impl Place {
+    /// Returns a place, or says why there is nothing to test.
+    fn new() -> Option<Self> {
+        let support = Support::probe();
+        if let Some(missing) = support.missing(STRICT) {
+            println!("skipped: {missing}");
+            return None;
+        }
+        let top = tempfile::tempdir().unwrap();
+        let (work, out) = (top.path().join("work"), top.path().join("out"));
+        std::fs::create_dir(&work).unwrap();
+        std::fs::create_dir(&out).unwrap();
+        let file = out.join("file");
+        std::fs::write(&file, "mine").unwrap();
+        Some(Self {
+            _top: top,
+            work,
+            file,
+            support,
+        })
+    }
+
+    fn plan(&self, profile: Profile) -> Plan {
+        Plan {
+            profile,
+            write: vec![self.work.clone()],
+            hide: Vec::new(),
+            landlock: self.support.landlock,
+        }
+    }
+
+    /// Runs a program under a plan.
+    fn run(&self, plan: &Plan, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+        let arguments = plan.arguments(program, arguments.iter().map(OsString::from).collect());
+        bobbin(&self.work)
+            .arg(HELPER_ARGUMENT)
+            .args(arguments)
+            .env_clear()
+            .envs(environment.iter().copied())
+            .output()
+            .unwrap()
+    }
+
+    /// Tries something under a plan; whether it was held.
+    fn is_held(&self, plan: &Plan, attempt: &str, object: &str) -> bool {
+        let this = std::env::current_exe().unwrap();
+        let output = self.run(
+            plan,
+            this.to_str().unwrap(),
+            &[NAME, "--exact", "--nocapture"],
+            &[(ATTEMPT, attempt), (OBJECT, object)],
+        );
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let held = said.contains(&format!("{attempt}: held: "));
+        let done = said.contains(&format!("{attempt}: did it"));
+        assert!(held != done, "{said}{}", String::from_utf8_lossy(&output.stderr));
+        held
+    }
+
+    fn is_unchanged(&self) {
+        assert_eq!(std::fs::read_to_string(&self.file).unwrap(), "mine");
+        let entries = std::fs::read_dir(self.file.parent().unwrap()).unwrap().count();
+        assert_eq!(entries, 1, "something was left outside");
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test starts the binary it tests")]
+fn bobbin(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bobbin"));
+    command.current_dir(directory);
+    command
+}
+
+#[rstest]
+#[case("write")]
+#[case("append")]
+#[case("empty")]
+#[case("remove")]
+#[case("make directory")]
+#[case("make link")]
+#[case("make pipe")]
+#[case("write through a link")]
+#[case("write through a second name")]
+#[case("move it here")]
+#[case("write through /proc/self/root")]
+#[case("write through dots")]
+#[case("write from a thread")]
+fn nothing_outside_of_the_workspace_is_changed(#[case] attempt: &str) {
+    let Some(place) = Place::new() else { return };
+    for files in [Files::WorkspaceWrite, Files::ReadOnly] {
+        let plan = place.plan(Profile { files, ..STRICT });
+        assert!(
+            place.is_held(&plan, attempt, place.file.to_str().unwrap()),
+            "{files:?}"
+        );
+        place.is_unchanged();
+        drop(std::fs::remove_file(place.work.join("way-out")));
+    }
+}
+
+#[test]
+fn the_workspace_is_written_only_where_that_is_let() {
+    let Some(place) = Place::new() else { return };
+    let inside = place.work.join("file");
+    let inside = inside.to_str().unwrap();
+    let read_only = place.plan(Profile {
+        files: Files::ReadOnly,
+        ..STRICT
+    });
+    assert!(place.is_held(&read_only, "write", inside));
+    assert!(!place.is_held(&place.plan(STRICT), "write", inside));
+    assert!(place.is_held(&read_only, "append", inside));
+    assert!(!place.is_held(&read_only, "read", inside));
+    assert!(!place.is_held(&place.plan(STRICT), "read", place.file.to_str().unwrap()));
+    assert!(!place.is_held(&read_only, "append", "/dev/null"));
+}
+
+#[test]
+fn hidden_files_are_not_read_by_any_way() {
+    let Some(place) = Place::new() else { return };
+    let mut plan = place.plan(STRICT);
+    plan.hide = vec![place.file.parent().unwrap().to_owned()];
+    let file = place.file.to_str().unwrap();
+    assert!(place.is_held(&plan, "read", file));
+    assert!(place.is_held(&plan, "read", &format!("/proc/self/root{file}")));
+    std::os::unix::fs::symlink(&place.file, place.work.join("link")).unwrap();
+    assert!(place.is_held(&plan, "read", "link"));
+    let shell = place.run(
+        &plan,
+        "/bin/sh",
+        &["-c", "cat ../out/file || cat link || cd ../out && cat file"],
+        &[],
+    );
+    assert_eq!(String::from_utf8_lossy(&shell.stdout), "");
+    // What is beside it is as readable as ever.
+    std::fs::write(place.work.join("own"), "x").unwrap();
+    assert!(!place.is_held(&plan, "read", "own"));
+    assert!(!place.is_held(&plan, "read", "/bin/sh"));
+}
+
+#[test]
+fn a_hidden_place_in_the_workspace_keeps_the_command_from_running() {
+    let Some(place) = Place::new() else { return };
+    let secret = place.work.join("secret");
+    std::fs::create_dir(&secret).unwrap();
+    let mut plan = place.plan(STRICT);
+    plan.hide = vec![secret];
+    let output = place.run(&plan, "/bin/sh", &["-c", "echo ran"], &[]);
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(125), &b""[..])
+    );
+}
+
+#[rstest]
+#[case("trace")]
+#[case("read memory")]
+#[case("read its environment")]
+#[case("open its memory")]
+#[case("enter its root")]
+#[case("signal")]
+fn other_processes_are_out_of_reach(#[case] attempt: &str) {
+    let Some(place) = Place::new() else { return };
+    if attempt == "signal" && place.support.landlock < 6 {
+        println!(
+            "skipped: Landlock {} does not hold signals",
+            place.support.landlock
+        );
+        return;
+    }
+    // This very process: without the sandbox the same user may do all of it.
+    let this = std::process::id().to_string();
+    for network in [Network::Off, Network::On] {
+        let plan = place.plan(Profile { network, ..STRICT });
+        assert!(place.is_held(&plan, attempt, &this), "{network:?}");
+    }
+}
+
+#[rstest]
+#[case("new namespace")]
+#[case("mount")]
+#[case("ring")]
+#[case("other arrangement")]
+fn the_kernel_makes_no_new_views(#[case] attempt: &str) {
+    let Some(place) = Place::new() else { return };
+    assert!(place.is_held(&place.plan(STRICT), attempt, "x"));
+}
+
+#[test]
+fn without_network_there_is_no_socket_and_with_it_there_is() {
+    let Some(place) = Place::new() else { return };
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let tcp = tcp.local_addr().unwrap().to_string();
+    let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let udp = udp.local_addr().unwrap().to_string();
+    let path = place.work.join("door");
+    let _local = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let local = path.to_str().unwrap();
+    for (network, held) in [(Network::Off, true), (Network::On, false)] {
+        let plan = place.plan(Profile { network, ..STRICT });
+        for (attempt, object) in [
+            ("connect", tcp.as_str()),
+            ("listen", ""),
+            ("datagram", &udp),
+            ("local socket", local),
+            ("raw socket", ""),
+        ] {
+            assert_eq!(
+                place.is_held(&plan, attempt, object),
+                held,
+                "{attempt} {network:?}"
+            );
+        }
+        assert!(
+            !place.is_held(&plan, "pair", ""),
+            "programs speak to their own children"
+        );
+    }
+    let full = place.plan(Profile {
+        files: Files::Full,
+        network: Network::Off,
+    });
+    assert!(place.is_held(&full, "connect", &tcp));
+    assert!(!place.is_held(&full, "append", place.file.to_str().unwrap()));
+}
+
+#[test]
+fn children_are_held_as_well_in_whatever_session() {
+    let Some(place) = Place::new() else { return };
+    let script = "sh -c 'echo x > ../out/child' & setsid sh -c 'setsid sh -c \"echo x > ../out/orphan\"; echo x > done' & wait";
+    let output = place.run(
+        &place.plan(STRICT),
+        "/bin/sh",
+        &["-c", script],
+        &[("PATH", "/usr/bin:/bin")],
+    );
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(place.work.join("done").exists());
+    place.is_unchanged();
+}
+
+#[test]
+fn a_command_gets_its_environment_and_nothing_else_and_no_new_rights() {
+    let Some(place) = Place::new() else { return };
+    let output = place.run(&place.plan(STRICT), "/usr/bin/env", &[], &[("ONLY", "this")]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "ONLY=this\n");
+    let output = place.run(&place.plan(STRICT), "/bin/cat", &["/proc/self/status"], &[]);
+    let status = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(status.contains("NoNewPrivs:\t1"), "{status}");
+    let capabilities = |set: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(set)).unwrap();
+        u64::from_str_radix(line.trim(), 16).unwrap()
+    };
+    // Owners, modes, users, ports: nothing that reaches into the kernel or other processes.
+    for set in ["CapPrm:", "CapEff:"] {
+        assert_eq!(capabilities(set) & !0b100_1101_1011, 0, "{status}");
+    }
+    let output = place.run(&place.plan(STRICT), "/bin/sh", &["-c", "exit 7"], &[]);
+    assert_eq!(output.status.code(), Some(7));
+}
+
+#[test]
+fn what_cannot_be_held_as_promised_is_not_run() {
+    let Some(place) = Place::new() else { return };
+    for landlock in [0, 9] {
+        let plan = Plan {
+            landlock,
+            ..place.plan(STRICT)
+        };
+        let output = place.run(&plan, "/bin/sh", &["-c", "echo ran"], &[]);
+        assert_eq!(
+            (output.status.code(), output.stdout.as_slice()),
+            (Some(125), &b""[..]),
+            "{landlock}"
+        );
+    }
+    let output = bobbin(&place.work)
+        .args([HELPER_ARGUMENT, "--files", "readOnly", "--", "sh"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(125));
+}
+
+/// Makes a command run as on a kernel without Landlock.
+fn without_landlock(command: &mut Command) {
+    let calls = [
+        libc::SYS_landlock_create_ruleset,
+        libc::SYS_landlock_add_rule,
+        libc::SYS_landlock_restrict_self,
+    ];
+    let filter = SeccompFilter::new(
+        calls.into_iter().map(|call| (call, Vec::new())).collect(),
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::ENOSYS.cast_unsigned()),
+        TargetArch::try_from(std::env::consts::ARCH).unwrap(),
+    );
+    let program: BpfProgram = filter.unwrap().try_into().unwrap();
+    let apply = move || seccompiler::apply_filter(&program).map_err(std::io::Error::other);
+    #[expect(
+        unsafe_code,
+        reason = "a filter is inherited only by what is started after it"
+    )]
+    // SAFETY: the program was made before; applying it is two system calls.
+    unsafe {
+        command.pre_exec(apply);
+    }
+}
+
+#[test]
+fn a_machine_without_landlock_is_told_and_runs_nothing_unseen() {
+    let Some(place) = Place::new() else { return };
+    let plan = place.plan(STRICT);
+    let mut helper = bobbin(&place.work);
+    helper
+        .arg(HELPER_ARGUMENT)
+        .args(plan.arguments("/bin/sh", vec!["-c".into(), "echo ran".into()]));
+    without_landlock(&mut helper);
+    let output = helper.output().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(125), &b""[..])
+    );
+
+    let mut doctor = bobbin(&place.work);
+    doctor.args(["doctor"]).env("HOME", &place.work);
+    without_landlock(&mut doctor);
+    let told = String::from_utf8_lossy(&doctor.output().unwrap().stdout).into_owned();
+    assert!(
+        told.contains("bad   sandbox") && told.contains("has no Landlock"),
+        "{told}"
+    );
+
+    std::fs::create_dir_all(place.work.join(".craft")).unwrap();
+    let rules = json!({ "Permissions": { "Rules": [{ "Action": "allow", "Command": "touch *" }] } });
+    std::fs::write(place.work.join(".craft/config.json"), rules.to_string()).unwrap();
+    let mut exec = bobbin(&place.work);
+    exec.args(["exec", "run `touch unseen`"]).env("HOME", &place.work);
+    without_landlock(&mut exec);
+    let output = exec.output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(4),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(!place.work.join("unseen").exists());
+}
+
+#[tokio::test]
+async fn commands_of_a_turn_are_held_and_that_is_said() {
+    let Some(place) = Place::new() else { return };
+    let workspace = Workspace::new();
+    let server = workspace.web_socket();
+    let mut client = server.client_with("me", crate::support::rich()).await;
+    let thread = client.start_thread().await;
+    let outside = place.file.to_str().unwrap();
+    client
+        .start_turn(
+            &thread,
+            &format!("run `echo x > {outside}; echo y > inside; echo $TMPDIR; mktemp`"),
+        )
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    let reason = asked["params"]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("only files of the workspace may be written, no network"),
+        "{reason}"
+    );
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    let seen = client.until("turn/completed").await;
+    place.is_unchanged();
+    assert!(workspace.path().join("inside").exists());
+    let items: Vec<_> = seen
+        .iter()
+        .filter(|message| message["method"] == "item/completed")
+        .map(|message| &message["params"]["item"])
+        .collect();
+    let command = items
+        .iter()
+        .find(|item| item["type"] == "commandExecution")
+        .unwrap();
+    assert_eq!(command["payload"]["source"], "sandbox");
+    let output = command["payload"]["aggregatedOutput"].as_str().unwrap();
+    assert!(
+        output.contains("Permission denied") && output.contains(".craft/bobbin.tmp/tmp."),
+        "{output}"
+    );
+    let doctor = workspace.run(&["doctor"]).await;
+    let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(
+        told.contains("ok    sandbox") && told.contains("tried just now"),
+        "{told}"
+    );
+}

@@ -1,0 +1,126 @@
+//! What is tried from within the sandbox. The tests of `sandbox` start this binary again, held, with the name of an
+//! attempt in the environment; alone, the test below does nothing.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpStream, UdpSocket};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+
+/// Name of the variable that says what to try.
+pub(crate) const ATTEMPT: &str = "BOBBIN_TEST_ATTEMPT";
+/// Name of the variable with what to try it on.
+pub(crate) const OBJECT: &str = "BOBBIN_TEST_OBJECT";
+/// Name of this test.
+pub(crate) const NAME: &str = "sandbox_attempts::one_attempt";
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how a test that starts itself again is told what to do"
+)]
+fn told(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Prints `held:` or `did it` for the attempt that was asked for.
+#[test]
+fn one_attempt() {
+    let Some(attempt) = told(ATTEMPT) else { return };
+    let object = PathBuf::from(told(OBJECT).unwrap());
+    match try_it(&attempt, &object) {
+        Ok(()) => println!("\n{attempt}: did it"),
+        Err(error) => println!("\n{attempt}: held: {error}"),
+    }
+}
+
+fn try_it(attempt: &str, object: &Path) -> std::io::Result<()> {
+    let pid = || Pid::from_raw(object.to_str().unwrap().parse().unwrap());
+    let name = || object.to_str().unwrap();
+    match attempt {
+        "write" => std::fs::write(object, "x"),
+        "append" => std::fs::OpenOptions::new()
+            .append(true)
+            .open(object)?
+            .write_all(b"x"),
+        "empty" => nix::unistd::truncate(object, 0).map_err(Into::into),
+        "remove" => std::fs::remove_file(object),
+        "make directory" => std::fs::create_dir(object.with_extension("d")),
+        "make link" => std::os::unix::fs::symlink("/etc", object.with_extension("l")),
+        "make pipe" => nix::unistd::mkfifo(&object.with_extension("p"), nix::sys::stat::Mode::S_IRWXU)
+            .map_err(Into::into),
+        "read" => std::fs::File::open(object)?.read(&mut [0; 1]).map(drop),
+        "write through a link" => {
+            std::os::unix::fs::symlink(object, "way-out")?;
+            std::fs::write("way-out", "x")
+        }
+        "write through a second name" => {
+            std::fs::hard_link(object, "second-name")?;
+            std::fs::write("second-name", "x")
+        }
+        "move it here" => std::fs::rename(object, "moved"),
+        "write through /proc/self/root" => {
+            std::fs::write(Path::new("/proc/self/root").join(&name()[1..]), "x")
+        }
+        "write through dots" => std::fs::write(Path::new(".").join("../".repeat(20)).join(&name()[1..]), "x"),
+        "write from a thread" => {
+            let object = object.to_owned();
+            std::thread::spawn(move || std::fs::write(object, "x"))
+                .join()
+                .unwrap()
+        }
+        "trace" => nix::sys::ptrace::attach(pid()).map_err(Into::into),
+        "read memory" => {
+            let mut buffer = [0; 8];
+            let mut local = [std::io::IoSliceMut::new(&mut buffer)];
+            let remote = [nix::sys::uio::RemoteIoVec { base: 4096, len: 8 }];
+            nix::sys::uio::process_vm_readv(pid(), &mut local, &remote)?;
+            Ok(())
+        }
+        "signal" => kill(pid(), None).map_err(Into::into),
+        "read its environment" => std::fs::read(format!("/proc/{}/environ", name())).map(drop),
+        "open its memory" => std::fs::File::open(format!("/proc/{}/mem", name())).map(drop),
+        "enter its root" => std::fs::read_dir(format!("/proc/{}/root", name())).map(drop),
+        "new namespace" => {
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWUSER | nix::sched::CloneFlags::CLONE_NEWNS)
+                .map_err(Into::into)
+        }
+        "mount" => nix::mount::mount(
+            Some("none"),
+            ".",
+            Some("tmpfs"),
+            nix::mount::MsFlags::empty(),
+            None::<&str>,
+        )
+        .map_err(Into::into),
+        "connect" => TcpStream::connect(name()).map(drop),
+        "listen" => std::net::TcpListener::bind("127.0.0.1:0").map(drop),
+        "datagram" => UdpSocket::bind("127.0.0.1:0")?.send_to(b"x", name()).map(drop),
+        "local socket" => UnixStream::connect(object).map(drop),
+        "pair" => UnixStream::pair().map(drop),
+        "raw socket" => nix::sys::socket::socket(
+            nix::sys::socket::AddressFamily::Netlink,
+            nix::sys::socket::SockType::Raw,
+            nix::sys::socket::SockFlag::empty(),
+            None,
+        )
+        .map(drop)
+        .map_err(Into::into),
+        "ring" => call(libc::SYS_io_uring_setup),
+        "other arrangement" => call(libc::SYS_socket | 0x4000_0000),
+        other => panic!("{other} is no attempt"),
+    }
+}
+
+#[expect(unsafe_code, reason = "calls that no library makes; all arguments are zero")]
+fn call(number: i64) -> std::io::Result<()> {
+    // SAFETY: none of these calls touches memory when its arguments are zero.
+    let done = unsafe { libc::syscall(number, 0, 0, 0, 0, 0, 0) };
+    if done < 0 {
+        Err(std::io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
