@@ -149,6 +149,8 @@ fn environment() -> ToolEnvironment {
         mode: Mode::Agent,
         outside_workspace: OutsideWorkspace::Ask,
         config: Arc::default(),
+        policy: Arc::new(bobbin_core::policy::NoRules),
+        approvals: bobbin_model::ApprovalPolicy::Default,
     }
 }
 
