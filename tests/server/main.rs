@@ -19,6 +19,8 @@ mod many_clients;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod models;
+#[cfg(test)]
 mod ordering;
 #[cfg(test)]
 mod overload;

@@ -38,6 +38,7 @@ impl Workspace {
             .current_dir(self.path())
             .env("HOME", self.path())
             .env_remove("BOBBIN_LOG")
+            .env_remove("BOBBIN_MODEL")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -133,13 +133,17 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
         listen: Some(listen),
     };
     let root = workspace.root.clone();
+    let engine = match &config.models.model {
+        Some(model) => format!("  Model      {model}"),
+        None => "  Model      offline (none is configured; `bobbin doctor` says more)".to_owned(),
+    };
     server::run(held, &config, doors, move |address| {
         let address = address.unwrap_or_default();
         let hint = if guarded { "?token=YOUR_TOKEN" } else { "" };
         console::say(&format!("Bobbin serves {}", root.display()));
         console::say(&format!("  WebSocket  {address}{hint}"));
         console::say("  Try        bobbin exec 'list the files'   (in the same directory)");
-        console::say("  Engine     offline (no model is configured)");
+        console::say(&engine);
         console::say("  Stop       Ctrl-C");
     })
     .await

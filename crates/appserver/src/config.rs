@@ -11,14 +11,16 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
 use bobbin_store::Durability;
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use crate::models::{ModelSettings, variable};
 
 use crate::permissions::{Author, Permissions};
 use crate::sandbox;
 use crate::tool_servers::{self, Declared};
 
 /// What the configuration says, with defaults for what it does not.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Config {
     pub(crate) mode: Mode,
     pub(crate) host: IpAddr,
@@ -32,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) tool_servers: Vec<Declared>,
     pub(crate) permissions: Permissions,
     pub(crate) sandbox: sandbox::Settings,
+    /// Models and their providers.
+    pub(crate) models: ModelSettings,
     /// Names nobody reads, with what may have been meant.
     pub(crate) warnings: Vec<String>,
     /// Files that were read.
@@ -77,6 +81,7 @@ impl Config {
         let mut sandbox = sandbox::Settings::default();
         let mut loosened = Vec::new();
         let mut trusts_workspace = false;
+        let (mut user, mut project) = (None, None);
         for directory in home.into_iter().chain([workspace]) {
             let path = directory.join(".craft/config.json");
             let text = match std::fs::read_to_string(&path) {
@@ -86,40 +91,43 @@ impl Config {
             };
             let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
                 .with_context(|| format!("{} is not valid JSON", path.display()))?;
+            // A workspace that is the user's home has but one file, which is the user's.
+            if sources.contains(&path) {
+                continue;
+            }
             let mut value = value;
+            let own = home == Some(directory);
             if let Some(section) = take(&mut value, "McpServers") {
-                let own = home == Some(directory);
                 let origin = if directory == workspace {
                     ServerOrigin::Workspace
                 } else {
                     ServerOrigin::User
                 };
-                // A home that is the workspace too is one file.
-                if !sources.contains(&path) {
-                    let read = tool_servers::read(&section, &mut server_warnings).into_iter();
-                    servers.extend(read.map(|config| Declared { config, origin, own }));
-                }
+                let read = tool_servers::read(&section, &mut server_warnings).into_iter();
+                servers.extend(read.map(|config| Declared { config, origin, own }));
             }
-            // A workspace that is the home has but one file, which is the user's.
-            if !sources.contains(&path) {
-                let author = if home == Some(directory) {
-                    Author::User
-                } else {
-                    Author::Workspace
-                };
-                if author == Author::User {
-                    trusts_workspace =
-                        at(&value, "Permissions.TrustWorkspaceRules") == Some(&Value::Bool(true));
-                }
-                permissions.add(author, &path, &value, trusts_workspace)?;
-                loosened.extend(sandbox.add(author, &path, &value, trusts_workspace)?);
+            let author = if own { Author::User } else { Author::Workspace };
+            if own {
+                trusts_workspace =
+                    at(&value, "Permissions.TrustWorkspaceRules") == Some(&Value::Bool(true));
             }
-            merge(&mut merged, value);
-            if !sources.contains(&path) {
-                sources.push(path);
+            permissions.add(author, &path, &value, trusts_workspace)?;
+            loosened.extend(sandbox.add(author, &path, &value, trusts_workspace)?);
+            merge(&mut merged, value.clone());
+            if own {
+                user = Some((path.clone(), value));
+            } else {
+                project = Some(value);
             }
+            sources.push(path);
         }
         let mut config = Self::from_value(&merged)?;
+        let user = user.as_ref().map(|(path, value)| (path.as_path(), value));
+        config.models = ModelSettings::read(user, project.as_ref())?;
+        if let Some(model) = variable("BOBBIN_MODEL") {
+            config.models.choose(Some(&model));
+        }
+        config.warnings.append(&mut config.models.warnings);
         config.sources = sources;
         config.tool_servers = servers;
         config.warnings.extend(server_warnings);
@@ -189,13 +197,14 @@ impl Config {
             tool_servers: Vec::new(),
             permissions: Permissions::default(),
             sandbox: sandbox::Settings::default(),
+            models: ModelSettings::read(None, None)?,
             warnings: unknown(value),
             sources: Vec::new(),
         })
     }
 }
 
-fn number(value: &Value, path: &str) -> anyhow::Result<Option<u64>> {
+pub(crate) fn number(value: &Value, path: &str) -> anyhow::Result<Option<u64>> {
     match at(value, path) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Number(number)) if number.is_u64() => Ok(number.as_u64()),
@@ -250,17 +259,25 @@ fn unknown(value: &Value) -> Vec<String> {
         let Some(object) = at(value, section).and_then(Value::as_object) else {
             continue;
         };
-        for name in object
-            .keys()
-            .filter(|name| !names.iter().any(|known| known.eq_ignore_ascii_case(name)))
-        {
-            let nearest = names.iter().min_by_key(|known| distance(known, name));
-            let hint = nearest.filter(|known| distance(known, name) <= 3);
-            let hint = hint.map_or_else(String::new, |known| format!("; did you mean {known}?"));
-            warnings.push(format!("{section}.{name} is not a setting{hint}"));
-        }
+        warnings.extend(strangers(section, object, names));
     }
     warnings
+}
+
+/// Returns a sentence for each member of a section that is none of the names.
+pub(crate) fn strangers(section: &str, object: &Map<String, Value>, names: &[&str]) -> Vec<String> {
+    let is_known = |name: &&String| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let sentence = |name: &String| {
+        let nearest = names.iter().min_by_key(|known| distance(known, name));
+        let hint = nearest.filter(|known| distance(known, name) <= 3);
+        let hint = hint.map_or_else(String::new, |known| format!("; did you mean {known}?"));
+        format!("{section}.{name} is not a setting{hint}")
+    };
+    object
+        .keys()
+        .filter(|name| !is_known(name))
+        .map(sentence)
+        .collect()
 }
 
 /// Edit distance without case.

@@ -8,6 +8,8 @@ use bobbin_children::{
 };
 use bobbin_engine::{Sandbox, WhenMissing};
 use bobbin_sandbox::{Files, HELPER_ARGUMENT, Plan};
+use bobbin_children::{Children, Environment, Exit, GuardProgram, Limits, ProcessSpec, Shell};
+use bobbin_models::{Chosen, ProviderError};
 use bobbin_store::{Options, SqliteStore, Store};
 use clap::Args;
 use serde_json::json;
@@ -15,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::workspace::{GUARD_ARGUMENT, Workspace};
-use crate::{cli, console, exit};
+use crate::{cli, console, exit, models};
 
 /// Arguments of `bobbin doctor`.
 #[derive(Debug, Args)]
@@ -55,18 +57,16 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     match Workspace::find(doctor.workspace.as_deref()) {
         Ok(workspace) => {
             report.add("workspace", Verdict::Good, workspace.root.display().to_string());
-            configuration(&workspace, &mut report);
+            let config = configuration(&workspace, &mut report);
             database(&workspace, &mut report).await;
+            if let Some(config) = config {
+                model(&config, &mut report).await;
+            }
             sandbox(&workspace, &mut report).await;
         }
         Err(error) => report.add("workspace", Verdict::Bad, format!("{error:#}")),
     }
     commands(&mut report).await;
-    report.add(
-        "model",
-        Verdict::Note,
-        "offline: no model is configured; the built-in engine answers",
-    );
     show(&report, doctor.json);
     Ok(if report.healthy() {
         ExitCode::SUCCESS
@@ -75,7 +75,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn configuration(workspace: &Workspace, report: &mut Report) {
+fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
     match Config::read(&workspace.root, cli::home().as_deref()) {
         Ok(config) => {
             let sources: Vec<_> = config
@@ -90,7 +90,7 @@ fn configuration(workspace: &Workspace, report: &mut Report) {
             };
             report.add("configuration", Verdict::Good, text);
             let rules = config.permissions.rules.len();
-            match config.permissions.compile(cli::home().as_deref()) {
+            match config.permissions.clone().compile(cli::home().as_deref()) {
                 Ok(_) => report.add(
                     "rules",
                     Verdict::Good,
@@ -98,11 +98,63 @@ fn configuration(workspace: &Workspace, report: &mut Report) {
                 ),
                 Err(error) => report.add("rules", Verdict::Bad, format!("{error:#}")),
             }
-            for warning in config.warnings {
+            for warning in &config.warnings {
                 report.add("configuration", Verdict::Note, warning);
             }
+            Some(config)
         }
-        Err(error) => report.add("configuration", Verdict::Bad, format!("{error:#}")),
+        Err(error) => {
+            report.add("configuration", Verdict::Bad, format!("{error:#}"));
+            None
+        }
+    }
+}
+
+/// Says what answers, and asks its provider for a list of models: that shows address, key and name.
+async fn model(config: &Config, report: &mut Report) {
+    const WHAT: &str = "model";
+    let opened = match models::open(&config.models, cli::home().as_deref()) {
+        Ok(opened) => opened,
+        Err(error) => return report.add(WHAT, Verdict::Bad, format!("{error:#}")),
+    };
+    for complaint in opened.complaints {
+        report.add(WHAT, Verdict::Bad, complaint);
+    }
+    let (provider, model) = match opened.models.choose(None) {
+        Ok(Chosen::Provided { provider, model }) => (provider, model),
+        Ok(Chosen::Offline) => {
+            let text = "offline: no model is configured; the built-in engine answers";
+            return report.add(WHAT, Verdict::Note, text);
+        }
+        // Complained of above.
+        Err(_) => return,
+    };
+    let (name, place) = (opened.models.usual(), provider.place());
+    let key = match &provider.settings().key {
+        Some(_) => format!("the key is from {}", provider.settings().key_source),
+        None => "no key".to_owned(),
+    };
+    let (verdict, text) = match provider.models().await {
+        Ok(listed) if listed.iter().any(|listed| listed.id == model) => {
+            (Verdict::Good, format!("{name} at {place}, which has it; {key}"))
+        }
+        Ok(listed) => {
+            let text = format!(
+                "{name} at {place}, which lists {} others and not this one; {key}",
+                listed.len()
+            );
+            (Verdict::Note, text)
+        }
+        Err(ProviderError::UnknownModel { .. } | ProviderError::Malformed { .. }) => (
+            Verdict::Note,
+            format!("{name} at {place}, which has no list of models; {key}"),
+        ),
+        Err(error) => (Verdict::Bad, format!("{name}: {error}")),
+    };
+    report.add(WHAT, verdict, text);
+    if provider.shows_its_key() {
+        let text = format!("the key goes to {place} unencrypted; use https");
+        report.add(WHAT, Verdict::Note, text);
     }
 }
 

@@ -11,6 +11,7 @@ mod exec;
 mod exit;
 mod join;
 mod logging;
+mod models;
 mod permissions;
 mod sandbox;
 mod server;

@@ -12,7 +12,8 @@ use anyhow::Context;
 use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
-use bobbin_engine::{AgentEngine, Offline, RulesPolicy, ToolSet};
+use bobbin_engine::{AgentEngine, RulesPolicy, ToolSet};
+use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
 use bobbin_store::{Options, SqliteStore};
@@ -26,7 +27,7 @@ use crate::eca::Editors;
 use crate::signals::Signals;
 use crate::tool_servers::Servers;
 use crate::workspace::{GUARD_ARGUMENT, Held};
-use crate::{cli, console, exit, join};
+use crate::{cli, console, exit, join, models};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -49,17 +50,20 @@ pub(crate) struct Listen {
     pub(crate) may_move: bool,
 }
 
-/// An open workspace.
+/// An open workspace: its core, with what its agent has.
 #[derive(Clone)]
-pub(crate) struct Open {
+pub(crate) struct Opened {
     pub(crate) hub: Arc<Hub>,
     /// The tools of its agent.
     pub(crate) tools: ToolSet,
     /// The servers that some of them come from.
     pub(crate) servers: Arc<Servers>,
+    pub(crate) models: ModelSet,
+    /// What is wrong with the configuration of models and tool servers.
+    pub(crate) complaints: Vec<String>,
 }
 
-impl Open {
+impl Opened {
     /// Ends everything in it.
     pub(crate) async fn end(&self) {
         // Calls end with their Turns, so the servers come second.
@@ -69,7 +73,7 @@ impl Open {
 }
 
 /// Opens the core of a held workspace and takes up what was open.
-pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Open> {
+pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened> {
     let workspace = held.workspace();
     let options = Options {
         durability: config.durability,
@@ -98,7 +102,9 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Open> {
     let sandbox = config.sandbox.sandbox(workspace, cli::home().as_deref());
     let tools =
         ToolSet::sandboxed(children, environment, Shell::Posix, sandbox).with_source(servers.source());
-    let engine = AgentEngine::new(Arc::new(Offline), tools.clone());
+    let models::Opened { models, mut complaints } = models::open(&config.models, cli::home().as_deref())?;
+    complaints.extend(servers.warnings());
+    let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone());
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
     settings.policy = Arc::new(RulesPolicy::new(
@@ -120,7 +126,13 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Open> {
     if resumed > 0 {
         tracing::info!(turns = resumed, "took up the turns that were open");
     }
-    Ok(Open { hub, tools, servers })
+    Ok(Opened {
+        hub,
+        tools,
+        servers,
+        models,
+        complaints,
+    })
 }
 
 /// Serves until told to stop. `greet` is called with the WebSocket address once it is listened on.
@@ -142,8 +154,8 @@ pub(crate) async fn run(
         .as_ref()
         .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
     let opened = open(&held, config).await?;
-    for warning in opened.servers.warnings() {
-        console::complain(&warning);
+    for complaint in &opened.complaints {
+        console::complain(complaint);
     }
     let handler = Arc::new(Native {
         hub: opened.hub.clone(),
@@ -213,8 +225,9 @@ async fn bind(listen: &Listen) -> anyhow::Result<Listener> {
     }
 }
 
-pub(crate) fn identity(opened: &Open) -> Arc<ServerIdentity> {
+pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {
     Arc::new(ServerIdentity {
+        models: Some(Arc::new(models::Catalog(opened.models.clone()))),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         tool_servers: Some(opened.servers.clone()),
     })

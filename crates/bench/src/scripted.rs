@@ -89,6 +89,7 @@ struct Native {
 impl Native {
     fn through(&self, transport: Transport, door: NativeDoor) -> BoxFuture<'static, ()> {
         let identity = Arc::new(ServerIdentity {
+            models: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tool_servers: None,
         });
@@ -140,7 +141,7 @@ impl Stream {
 struct Clocked;
 
 impl Model for Clocked {
-    fn history_turns(&self) -> u32 {
+    fn history_turns(&self, _: Option<&str>) -> u32 {
         0
     }
 

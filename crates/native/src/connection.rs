@@ -3,6 +3,7 @@
 //! Owns the Peer, the Session and the tasks of slow reads, and joins them. Nothing is sent before the
 //! client has said `initialized`: only then does the Session begin to pump.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use bobbin_peer::{
 use bobbin_session::Session;
 use bobbin_wire as wire;
 use bobbin_wire::{RpcError, decode, method};
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -52,6 +54,14 @@ pub struct ServerIdentity {
     pub version: String,
     /// The tool servers, where there is somebody who runs them.
     pub tool_servers: Option<Arc<dyn ToolServers>>,
+    /// The models it can list, when there is somebody to ask.
+    pub models: Option<Arc<dyn ModelCatalog>>,
+}
+
+/// Knows the models that a Thread can be given.
+pub trait ModelCatalog: fmt::Debug + Send + Sync {
+    /// Lists them within 20 seconds (05 §7). Dropped when nobody waits any more.
+    fn list(&self) -> BoxFuture<'static, wire::ModelListResult>;
 }
 
 /// Serves one connection until it ends.
@@ -197,6 +207,7 @@ impl Connection {
                 mode_switch: true,
                 config_override: true,
                 thread_search: true,
+                model_catalog_management: self.parts.identity.models.is_some(),
                 server_stats: true,
                 mcp_management: has_tool_servers,
                 mcp_status: has_tool_servers,
@@ -233,6 +244,7 @@ impl Connection {
                 session: session.clone(),
                 peer: self.peer.clone(),
                 reads: self.parts.reads.clone(),
+                models: self.parts.identity.models.clone(),
                 once: None,
             }),
         }

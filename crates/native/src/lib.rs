@@ -13,4 +13,4 @@ mod errors;
 mod input;
 mod methods;
 
-pub use connection::{Door, ServerIdentity, serve};
+pub use connection::{Door, ModelCatalog, ServerIdentity, serve};

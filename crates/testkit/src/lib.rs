@@ -1,9 +1,10 @@
 //! For tests: an engine that does what the prompt says, a hand-driven clock, a workspace in a temporary
-//! directory, and a client that shares no code with the server.
+//! directory, a model provider that follows a script, and a client that shares no code with the server.
 
 mod client;
 mod clock;
 mod engine;
+mod model_server;
 #[cfg(feature = "mcp-server")]
 pub mod tea_server;
 mod workspace;
@@ -11,4 +12,5 @@ mod workspace;
 pub use client::{Client, Link};
 pub use clock::ManualClock;
 pub use engine::ScriptEngine;
+pub use model_server::{Asked, ErrorPart, ModelServer, Part, Reply, Script, ScriptedCall, Usage};
 pub use workspace::TestWorkspace;

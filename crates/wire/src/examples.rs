@@ -125,6 +125,8 @@ examples! {
     WelcomeSuggestionsResult: r#"{"items":[],"source":"none","generatedAt":"2027-03-01T08:00:00.000Z","fingerprint":""}"#;
     PolicyExplainParams: r#"{"command":"make mug","threadId":"thread_20270301_ab12cd"}"#;
     PolicyExplainResult: r#"{"judgement":"deny","outcome":"refused","reason":"the rule says so","rule":{"text":"deny command `make mug`","source":"~/.craft/config.json","reason":"The kiln is cold."},"commands":[{"command":"ls","judgement":"allow","reason":"it only reads in the workspace"},{"command":"make mug","judgement":"deny","reason":"the rule says so","rule":{"text":"deny command `make mug`","source":"~/.craft/config.json"}}],"concerns":["it sets variables"]}"#;
+    ModelListResult: r#"{"success":true,"models":[{"id":"kiln/large","ownedBy":"potter","createdAt":"2027-03-01T08:00:00.000Z"}]}"#;
+    ModelListResult: r#"{"success":false,"models":[],"errorCode":"Timeout","errorMessage":"The kiln is cold."}"#;
     ServerStatsResult: r#"{"connection":{"phase":"ShuttingDown","writeQueueLength":1,"writeQueueBytes":90,"pendingOutboundCallCount":2,"runningInboundRequestCount":3,"queuedInboundCount":0,"bytesRead":100,"bytesWritten":200,"messagesRead":10,"messagesWritten":20,"readErrors":1,"uptimeMs":4000},"liveThreads":3,"subscriptions":4,"log":{"frames":50,"bytes":6000},"store":{"writeQueueLength":1,"transactions":70,"eventsWritten":900}}"#;
 
     ThreadStartedNotification: format!(r#"{{"thread":{}}}"#, thread(""));

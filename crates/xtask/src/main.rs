@@ -9,6 +9,7 @@ mod chaos;
 mod checklist;
 mod coverage;
 mod index;
+mod model_server;
 mod schema;
 mod stale;
 
@@ -42,6 +43,8 @@ enum Chore {
     Chaos(chaos::Chaos),
     /// Says how much of the native protocol is there; fails when `docs/protocol-coverage.md` and the code differ.
     Coverage,
+    /// Runs a model provider that follows a script, to try Bobbin without a key. Ends with Ctrl-C.
+    ModelServer(model_server::ModelServerArgs),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -52,6 +55,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Bench(bench) => bench.run(&root()),
         Chore::Chaos(chaos) => chaos.run(&root()),
         Chore::Coverage => check_coverage(),
+        Chore::ModelServer(args) => model_server::run(&args),
     }
 }
 

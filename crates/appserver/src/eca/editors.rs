@@ -10,10 +10,9 @@ use bobbin_transport::Connections;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::OFFLINE;
 use crate::cli::home;
 use crate::config::Config;
-use crate::server::Open;
+use crate::server::Opened;
 use crate::tool_servers::Servers;
 use crate::workspace::Workspace;
 
@@ -21,15 +20,15 @@ use crate::workspace::Workspace;
 pub(crate) struct Editors(Arc<Served>);
 
 impl Editors {
-    pub(crate) fn new(workspace: &Workspace, config: &Config, opened: &Open) -> Self {
-        let warnings = config.warnings.iter();
+    pub(crate) fn new(workspace: &Workspace, config: &Config, opened: &Opened) -> Self {
+        let warnings = config.warnings.iter().chain(&opened.complaints);
         Self(Arc::new(Served {
             root: workspace.root.clone(),
             servers: opened.servers.clone(),
             offer: Offer {
                 hub: opened.hub.clone(),
-                models: vec![OFFLINE.to_owned()],
-                default_model: OFFLINE.to_owned(),
+                models: opened.models.known(),
+                default_model: opened.models.usual().to_owned(),
                 tools: opened.tools.specs(Mode::Agent),
                 tool_servers: Some(opened.servers.clone()),
                 config_files: config.sources.clone(),

@@ -30,8 +30,6 @@ use workplace::{Open, Workplace};
 
 /// How long the end may take once the editor has left (ECA section 4.5).
 const END: Duration = Duration::from_secs(2);
-/// Name of the engine that needs no model, among models.
-const OFFLINE: &str = "offline";
 
 /// The options that plugins pass.
 #[derive(Debug, Args)]

@@ -12,7 +12,6 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::OFFLINE;
 use crate::cli::home;
 use crate::config::Config;
 use crate::join::{self, Door, JoinError};
@@ -116,7 +115,7 @@ impl Workplace {
         }
     }
 
-    async fn serve(&self, wanted: &Wanted) -> anyhow::Result<(Held, server::Open, Offer)> {
+    async fn serve(&self, wanted: &Wanted) -> anyhow::Result<(Held, server::Opened, Offer)> {
         let prepared = match self.close() {
             Open::Ready(prepared) => prepared,
             Open::Refused(error) => return Err(error),
@@ -137,15 +136,15 @@ impl Workplace {
             mut notices,
         } = prepared;
         let opened = server::open(&held, &config).await?;
-        notices.extend(opened.servers.warnings().into_iter().map(|message| Notice {
+        notices.extend(opened.complaints.iter().cloned().map(|message| Notice {
             kind: NoticeKind::Warning,
             message,
         }));
         held.announce(None)?;
         let offer = Offer {
             hub: opened.hub.clone(),
-            models: vec![OFFLINE.to_owned()],
-            default_model: OFFLINE.to_owned(),
+            models: opened.models.known(),
+            default_model: opened.models.usual().to_owned(),
             tools: opened.tools.specs(Mode::Agent),
             tool_servers: Some(opened.servers.clone()),
             config_files: config.sources,
@@ -157,7 +156,7 @@ impl Workplace {
     }
 
     /// Reads the configuration. A broken file keeps no editor from working: its user is told.
-    fn configuration(&self, workspace: &Workspace, pure: bool) -> anyhow::Result<(Config, Vec<Notice>)> {
+    fn configuration(&self, workspace: &Workspace, pure: bool) -> anyhow::Result<(Box<Config>, Vec<Notice>)> {
         let notice = |kind, message: &str| Notice {
             kind,
             message: message.to_owned(),
@@ -171,7 +170,7 @@ impl Workplace {
             notices.push(notice(NoticeKind::Warning, &text));
         }
         if pure {
-            return Ok((Config::defaults()?, notices));
+            return Ok((Box::new(Config::defaults()?), notices));
         }
         let config = match Config::read(&workspace.root, home().as_deref()) {
             Ok(config) => config,
@@ -185,7 +184,7 @@ impl Workplace {
         };
         let warnings = config.warnings.iter();
         notices.extend(warnings.map(|warning| notice(NoticeKind::Warning, warning)));
-        Ok((config, notices))
+        Ok((Box::new(config), notices))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{console, exit};
 pub(super) struct Prompt {
     pub(super) text: String,
     pub(super) thread: Option<String>,
+    pub(super) model: Option<String>,
     pub(super) approvals: Approvals,
     pub(super) json: bool,
     pub(super) workspace: String,
@@ -155,10 +156,17 @@ async fn start(peer: &PeerHandle, prompt: &Prompt) -> anyhow::Result<(String, St
     .await?;
     peer.notify("initialized", &json!({})).await?;
     let thread = if let Some(thread) = &prompt.thread {
+        if let Some(model) = &prompt.model {
+            choose(peer, thread, model).await?;
+        }
         thread.clone()
     } else {
         let identity = json!({ "channelName": "exec", "workspacePath": prompt.workspace });
-        let started = call(peer, "thread/start", &json!({ "identity": identity })).await?;
+        let mut wish = json!({ "identity": identity });
+        if let Some(model) = &prompt.model {
+            wish["config"] = json!({ "model": model });
+        }
+        let started = call(peer, "thread/start", &wish).await?;
         text(&started, "/thread/id")?
     };
     let input = json!([{ "type": "text", "text": prompt.text }]);
@@ -170,6 +178,28 @@ async fn start(peer: &PeerHandle, prompt: &Prompt) -> anyhow::Result<(String, St
         );
     }
     Ok((thread, turn))
+}
+
+/// Gives a Thread another model; the rest of its configuration stays.
+async fn choose(peer: &PeerHandle, thread: &str, model: &str) -> anyhow::Result<()> {
+    let read = call(
+        peer,
+        "thread/read",
+        &json!({ "threadId": thread, "includeTurns": false }),
+    )
+    .await?;
+    let mut config = match &read["thread"]["configuration"] {
+        Value::Object(config) => Value::Object(config.clone()),
+        _ => json!({}),
+    };
+    config["model"] = model.into();
+    call(
+        peer,
+        "thread/config/update",
+        &json!({ "threadId": thread, "config": config }),
+    )
+    .await?;
+    Ok(())
 }
 
 fn text(value: &Value, pointer: &str) -> anyhow::Result<String> {

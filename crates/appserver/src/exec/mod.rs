@@ -19,7 +19,7 @@ use crate::exit::Failure;
 use crate::join::{self, Door};
 use crate::signals::Signals;
 use crate::workspace::Workspace;
-use crate::{cli, logging, server};
+use crate::{cli, console, logging, server};
 
 use client::{Approvals, Prompt};
 
@@ -34,6 +34,11 @@ pub(crate) struct Exec {
     /// Continue this thread instead of starting one.
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
+    /// The model for this thread: offline, PROVIDER/MODEL, or a model that the configuration names.
+    ///
+    /// The thread keeps it. Left out, a new thread has the configuration's model.
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
     /// Accept everything the agent asks for in this run.
     #[arg(long)]
     approve: bool,
@@ -65,6 +70,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     let prompt = Prompt {
         text,
         thread: exec.thread,
+        model: exec.model,
         approvals,
         json: exec.json,
         workspace: workspace.root.to_string_lossy().into_owned(),
@@ -82,6 +88,9 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     let held = workspace.hold()?;
     held.announce(None)?;
     let opened = server::open(&held, &config).await?;
+    for complaint in &opened.complaints {
+        console::complain(complaint);
+    }
     let (ours, theirs) = Transport::memory_pair();
     let serving = tokio::spawn(bobbin_native::serve(
         theirs,

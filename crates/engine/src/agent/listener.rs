@@ -80,6 +80,15 @@ impl<'a> Listener<'a> {
             ModelEvent::Text(text) => self.prose(Prose::Message, text).await,
             ModelEvent::CallBegun { id, tool } => self.begin(id, tool).await,
             ModelEvent::CallArguments { id, text } => self.arguments(&id, text).await,
+            ModelEvent::Note { code, text } => {
+                self.grow(text.len())?;
+                let note = ItemBody::Error {
+                    message: text,
+                    code: code.to_owned(),
+                    fatal: false,
+                };
+                Ok(self.turn.add(note).await?)
+            }
             ModelEvent::CallEnded { id } => match self.call(&id) {
                 Some(call) => Ok(call.complete().await?),
                 None => Ok(()),

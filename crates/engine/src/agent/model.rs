@@ -9,8 +9,8 @@ use super::Message;
 
 /// Something that answers in a conversation.
 pub trait Model: Send + Sync + 'static {
-    /// Returns how many finished Turns it wants to see before the one at hand.
-    fn history_turns(&self) -> u32;
+    /// Returns how many finished Turns it wants to see before the one at hand. `model` is the Thread's choice.
+    fn history_turns(&self, model: Option<&str>) -> u32;
 
     /// Answers, handing over each piece as it comes. Calls that it makes are run afterwards, and it is asked
     /// again with their results.
@@ -42,6 +42,8 @@ pub trait ModelSink: Send {
 pub struct ModelRequest<'a> {
     /// The Turn at hand.
     pub turn: TurnId,
+    /// The Thread's choice among several models; none means the usual one.
+    pub model: Option<&'a str>,
     /// What the agent may do at all.
     pub mode: Mode,
     /// The conversation, oldest first; it ends with a user's message or with results of calls.
@@ -69,6 +71,13 @@ pub enum ModelEvent {
         /// The call.
         id: String,
         /// The piece.
+        text: String,
+    },
+    /// Something the user should know about how the reply came to be; no part of it.
+    Note {
+        /// Short name of what it is about.
+        code: &'static str,
+        /// A sentence or two.
         text: String,
     },
     /// A call is complete. Calls still open at the end of the reply are completed by it.

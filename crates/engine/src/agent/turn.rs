@@ -113,7 +113,9 @@ impl TurnRun {
 
     async fn read_conversation(&mut self) -> Result<(), EngineFailure> {
         let begun = self.turn.begun();
-        let wanted = self.model.history_turns();
+        let wanted = self
+            .model
+            .history_turns(self.turn.environment().config.model.as_deref());
         let earlier = if wanted == 0 {
             Vec::new()
         } else {
@@ -143,6 +145,7 @@ impl TurnRun {
         let mut listener = Listener::new(&turn, &mut self.call_ids);
         let request = ModelRequest {
             turn: turn.turn(),
+            model: turn.environment().config.model.as_deref(),
             mode: turn.environment().mode,
             messages: &self.messages,
             tools: &specs,

@@ -17,8 +17,9 @@ pub(super) fn help() -> String {
      - `Summarize this repository.`\n\
      - `say hello`, `repeat 100 tick`\n\n\
      Join instructions with `then`, or write one a line.\n\n\
-     A language model cannot be configured yet: this build has the offline model only. Once it has others, \
-     `.craft/config.json` in the workspace, or in your home directory, will choose one."
+     To use a language model, name it as `Model` in `.craft/config.json` in the workspace or in your home \
+     directory, such as `anthropic/claude-sonnet-4-5` with the variable ANTHROPIC_API_KEY set, or try one with \
+     `bobbin exec --model NAME`. `bobbin doctor` says what is missing."
         .to_owned()
 }
 

@@ -18,7 +18,7 @@ const BYTES_PER_TOKEN: usize = 4;
 pub struct Offline;
 
 impl Model for Offline {
-    fn history_turns(&self) -> u32 {
+    fn history_turns(&self, _: Option<&str>) -> u32 {
         0
     }
 

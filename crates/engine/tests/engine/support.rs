@@ -361,7 +361,7 @@ impl Scripted {
 }
 
 impl Model for Scripted {
-    fn history_turns(&self) -> u32 {
+    fn history_turns(&self, _: Option<&str>) -> u32 {
         8
     }
 

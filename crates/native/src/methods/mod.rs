@@ -6,6 +6,7 @@
 
 mod channel;
 mod mcp;
+mod models;
 mod policy;
 mod queue;
 mod read;
@@ -29,6 +30,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio_util::task::TaskTracker;
 
+use crate::connection::ModelCatalog;
 use crate::dialect::Native;
 use crate::errors;
 
@@ -41,6 +43,7 @@ pub(crate) struct Client {
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
     pub(crate) reads: TaskTracker,
+    pub(crate) models: Option<Arc<dyn ModelCatalog>>,
     /// The client's name for the request at hand.
     pub(crate) once: Option<Once>,
 }
@@ -103,6 +106,7 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::TURN_STEER => queue::steer(client, &request, responder).await,
         method::THREAD_ROLLBACK => rollback::rollback(client, &request, responder).await,
         method::POLICY_EXPLAIN => policy::explain(client, &request, responder).await,
+        method::MODEL_LIST => models::list(client, &request, responder),
         method::SERVER_STATS => stats::stats(client, responder),
         method::MCP_LIST => mcp::list(client, &request, responder),
         method::MCP_GET => mcp::get(client, &request, responder),

@@ -7,8 +7,11 @@ use bobbin_core::engine::Engine;
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, Settings};
 use bobbin_framing::{Limits, Transport};
-use bobbin_native::{Door, ServerIdentity};
+use bobbin_native::{Door, ModelCatalog, ServerIdentity};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
+use bobbin_wire::{ModelInfo, ModelListResult, Timestamp};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 /// A core and the means to connect to it.
@@ -73,6 +76,7 @@ impl Server {
         let identity = Arc::new(ServerIdentity {
             version: "0.0.0".into(),
             tool_servers,
+            models: Some(Arc::new(Kiln)),
         });
         let transport = Transport::lines(reader, writer, Limits::default());
         // Ends with its client.
@@ -128,4 +132,25 @@ fn redact(text: &str, names: &mut BTreeMap<String, String>) -> String {
     }
     // Ids inside sentences.
     names.iter().fold(out, |text, (id, name)| text.replace(id, name))
+}
+
+/// Has one model.
+#[derive(Debug)]
+struct Kiln;
+
+impl ModelCatalog for Kiln {
+    fn list(&self) -> BoxFuture<'static, ModelListResult> {
+        let model = ModelInfo {
+            id: "kiln/large".into(),
+            owned_by: "potter".into(),
+            created_at: Timestamp(0),
+        };
+        let result = ModelListResult {
+            success: true,
+            models: vec![model],
+            error_code: None,
+            error_message: None,
+        };
+        async move { result }.boxed()
+    }
 }

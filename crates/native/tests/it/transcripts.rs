@@ -417,3 +417,11 @@ async fn server_stats() {
     answer["result"]["log"]["bytes"] = json!("N");
     transcript!(server, [answer]);
 }
+
+#[tokio::test]
+async fn model_list() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let seen = ask(&mut client, "model/list", json!({}), None).await;
+    transcript!(server, seen);
+}

@@ -134,6 +134,9 @@ methods! {
         WELCOME_SUGGESTIONS = "welcome/suggestions", Later,
             WelcomeSuggestionsParams => WelcomeSuggestionsResult;
 
+        /// Lists the models that a Thread can be given.
+        MODEL_LIST = "model/list", Now, EmptyParams => ModelListResult;
+
         /// Extension: the server's counters.
         SERVER_STATS = "server/stats", Now, EmptyParams => ServerStatsResult;
         /// Extension: says what would happen to a command, and which rule decides.

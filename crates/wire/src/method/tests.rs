@@ -67,6 +67,7 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
         request::MCP_TEST,
         request::WORKSPACE_COMMIT_MESSAGE_SUGGEST,
         request::WELCOME_SUGGESTIONS,
+        request::MODEL_LIST,
         request::SERVER_STATS,
         request::POLICY_EXPLAIN,
     ];

@@ -1,0 +1,361 @@
+//! What the configuration files say of models. Pure but for the name of the file a key stands in.
+//!
+//! ```json
+//! { "Model": "anthropic/claude-sonnet-4-5",
+//!   "Providers": {
+//!     "anthropic": { "ApiKeyFile": "~/.craft/anthropic.key" },
+//!     "local": { "Wire": "chat", "BaseUrl": "http://127.0.0.1:8080/v1", "Models": ["qwen"] } } }
+//! ```
+//!
+//! `Model`, `EndPoint` and `ApiKey` alone are the form that the protocol's clients write; they are a provider named
+//! `endpoint`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use bobbin_models::{Key, Limits, OFFLINE, Wire};
+use serde_json::{Map, Value};
+
+use super::keys::KeyPlace;
+use crate::config::{at, strangers};
+
+/// Name of the provider that `EndPoint` is.
+const ENDPOINT: &str = "endpoint";
+/// What a provider's object may have.
+const NAMES: [&str; 12] = [
+    "Wire",
+    "BaseUrl",
+    "ApiKey",
+    "ApiKeyEnv",
+    "ApiKeyFile",
+    "Headers",
+    "Models",
+    "MaxOutputTokens",
+    "Body",
+    "IdleSeconds",
+    "ReplySeconds",
+    "Attempts",
+];
+/// Providers that need no setting up: name, wire, address, variable of the key.
+const BUILT_IN: [(&str, Wire, &str, Option<&str>); 4] = [
+    (
+        "openai",
+        Wire::Responses,
+        "https://api.openai.com/v1",
+        Some("OPENAI_API_KEY"),
+    ),
+    (
+        "anthropic",
+        Wire::Messages,
+        "https://api.anthropic.com/v1",
+        Some("ANTHROPIC_API_KEY"),
+    ),
+    (
+        "openrouter",
+        Wire::ChatCompletions,
+        "https://openrouter.ai/api/v1",
+        Some("OPENROUTER_API_KEY"),
+    ),
+    ("ollama", Wire::ChatCompletions, "http://127.0.0.1:11434/v1", None),
+];
+/// Most fallbacks; each may take its time.
+const MAX_FALLBACKS: usize = 8;
+/// Most providers in a file; far more than anybody has.
+const MAX_PROVIDERS: usize = 64;
+
+/// The models' part of a configuration.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ModelSettings {
+    /// The usual model, as `PROVIDER/MODEL` where that is known; none means offline.
+    pub(crate) model: Option<String>,
+    /// Models to go on with when a provider fails.
+    pub(super) fallbacks: Vec<String>,
+    /// Those of the files first, then the built-in ones.
+    pub(super) providers: Vec<ProviderEntry>,
+    /// Sentences for the user.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// One provider.
+#[derive(Debug, Clone)]
+pub(super) struct ProviderEntry {
+    pub(super) name: String,
+    pub(super) wire: Wire,
+    pub(super) base_url: String,
+    pub(super) models: Vec<String>,
+    pub(super) key: KeyPlace,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) max_output_tokens: Option<u64>,
+    pub(super) body: Map<String, Value>,
+    pub(super) limits: Limits,
+    /// No file speaks of it.
+    pub(super) built_in: bool,
+}
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Author {
+    User,
+    Project,
+}
+
+impl ModelSettings {
+    /// Reads both files' values; the user's with its path.
+    ///
+    /// # Errors
+    /// A value is not one of those possible.
+    pub(crate) fn read(user: Option<(&Path, &Value)>, project: Option<&Value>) -> anyhow::Result<Self> {
+        let mut settings = Self::default();
+        for name in BUILT_IN {
+            settings.providers.push(built_in(name));
+        }
+        if let Some((path, value)) = user {
+            settings.take_providers(value, Author::User, Some(path))?;
+        }
+        if let Some(value) = project {
+            settings.take_providers(value, Author::Project, None)?;
+        }
+        // What files speak of comes first: a bare name is looked for in this order.
+        settings.providers.sort_by_key(|entry| entry.built_in);
+        let files = [project, user.map(|(_, value)| value)];
+        let chosen = files.into_iter().flatten().find_map(|value| text(value, "Model"));
+        settings.choose(chosen.as_deref());
+        if let Some(names) = files
+            .into_iter()
+            .flatten()
+            .find_map(|value| at(value, "Fallbacks"))
+        {
+            let names = names.as_array().filter(|names| names.len() <= MAX_FALLBACKS);
+            let names =
+                names.with_context(|| format!("Fallbacks is not a list of at most {MAX_FALLBACKS} names"))?;
+            let names = names.iter().map(|name| Some(settings.whole_name(name.as_str()?)));
+            settings.fallbacks = names
+                .collect::<Option<_>>()
+                .context("Fallbacks is not a list of names")?;
+        }
+        Ok(settings)
+    }
+
+    /// Makes a model the usual one.
+    pub(crate) fn choose(&mut self, name: Option<&str>) {
+        let name = name
+            .map(str::trim)
+            .filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("default"));
+        self.model = name
+            .filter(|name| !name.eq_ignore_ascii_case(OFFLINE))
+            .map(|name| self.whole_name(name));
+    }
+
+    /// Returns a name with its provider, where one can be told.
+    fn whole_name(&self, name: &str) -> String {
+        let find = |named: &str| {
+            self.providers
+                .iter()
+                .find(|entry| entry.name.eq_ignore_ascii_case(named))
+        };
+        let has_endpoint = find(ENDPOINT).is_some();
+        let in_front = name.split_once('/').and_then(|(provider, _)| find(provider));
+        // Behind an EndPoint a built-in name is part of the model's: gateways name models so.
+        if in_front.is_some_and(|entry| !has_endpoint || !entry.built_in) {
+            return name.to_owned();
+        }
+        let lists = |entry: &&ProviderEntry| entry.models.iter().any(|model| model == name);
+        let listing = self.providers.iter().find(lists).map(|entry| entry.name.as_str());
+        let guess = match name {
+            _ if name.contains('/') => None,
+            _ if name.starts_with("claude") => Some("anthropic"),
+            _ if ["gpt-", "o3", "o4"].iter().any(|start| name.starts_with(start)) => Some("openai"),
+            _ => None,
+        };
+        let provider = listing.or(has_endpoint.then_some(ENDPOINT)).or(guess);
+        provider.map_or_else(|| name.to_owned(), |provider| format!("{provider}/{name}"))
+    }
+
+    fn take_providers(&mut self, value: &Value, author: Author, path: Option<&Path>) -> anyhow::Result<()> {
+        if let Some(address) = text(value, "EndPoint") {
+            let flat = ["Wire", "ApiKey", "ApiKeyEnv", "ApiKeyFile"];
+            let mut object: Map<String, Value> = flat
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), at(value, name)?.clone())))
+                .collect();
+            object.insert("BaseUrl".to_owned(), address.into());
+            self.take(ENDPOINT, &object, author, path)?;
+        } else if text(value, "ApiKey").is_some() {
+            self.warnings
+                .push("ApiKey is not used: it has no EndPoint beside it to be sent to".to_owned());
+        }
+        let providers = match at(value, "Providers") {
+            None | Some(Value::Null) => return Ok(()),
+            Some(Value::Object(providers)) if providers.len() <= MAX_PROVIDERS => providers,
+            Some(_) => bail!("Providers is not an object of at most {MAX_PROVIDERS} providers"),
+        };
+        for (name, value) in providers {
+            let place = format!("Providers.{name}");
+            let object = value
+                .as_object()
+                .with_context(|| format!("{place} is not an object"))?;
+            if name.is_empty()
+                || name.contains('/')
+                || name.eq_ignore_ascii_case(OFFLINE)
+                || name.eq_ignore_ascii_case(ENDPOINT)
+            {
+                bail!("{place} has a name that a provider cannot have");
+            }
+            self.warnings.extend(strangers(&place, object, &NAMES));
+            self.take(name, object, author, path).with_context(|| place)?;
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        name: &str,
+        object: &Map<String, Value>,
+        author: Author,
+        path: Option<&Path>,
+    ) -> anyhow::Result<()> {
+        let known = self
+            .providers
+            .iter()
+            .position(|entry| entry.name.eq_ignore_ascii_case(name));
+        if author == Author::Project && name != ENDPOINT && known.is_some() {
+            self.warnings.push(format!(
+                "Providers.{name} of the workspace's .craft/config.json is not used: the name is taken, \
+                 and a project's file cannot change what it means"
+            ));
+            return Ok(());
+        }
+        let base = match known {
+            Some(known) if author == Author::User => Some(self.providers.remove(known)),
+            Some(known) => {
+                self.providers.remove(known);
+                None
+            }
+            None => None,
+        };
+        let (entry, warning) = entry(name, object, base, author, path)?;
+        self.warnings.extend(warning);
+        self.providers.push(entry);
+        Ok(())
+    }
+}
+
+fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) -> ProviderEntry {
+    ProviderEntry {
+        name: name.to_owned(),
+        wire,
+        base_url: base_url.to_owned(),
+        models: Vec::new(),
+        key: variable.map_or(KeyPlace::Nowhere, |name| KeyPlace::Variable(name.to_owned())),
+        headers: Vec::new(),
+        max_output_tokens: None,
+        body: Map::new(),
+        limits: Limits::default(),
+        built_in: true,
+    }
+}
+
+/// Reads one provider's object over what is known of it.
+fn entry(
+    name: &str,
+    object: &Map<String, Value>,
+    base: Option<ProviderEntry>,
+    author: Author,
+    path: Option<&Path>,
+) -> anyhow::Result<(ProviderEntry, Option<String>)> {
+    let value = Value::Object(object.clone());
+    let said = |member: &str| text(&value, member);
+    let mut entry = match base {
+        Some(base) => base,
+        None => built_in((name, Wire::ChatCompletions, "", None)),
+    };
+    entry.built_in = false;
+    if let Some(wire) = said("Wire") {
+        entry.wire = match wire.to_ascii_lowercase().as_str() {
+            "chat" | "chatcompletions" => Wire::ChatCompletions,
+            "responses" => Wire::Responses,
+            "messages" | "anthropic" => Wire::Messages,
+            _ => bail!("Wire is {wire:?}; it can be chat, responses or messages"),
+        };
+    }
+    if let Some(address) = said("BaseUrl") {
+        entry.base_url = address;
+    }
+    if entry.base_url.is_empty() {
+        bail!("BaseUrl is missing");
+    }
+    let (key, warning) = key(name, &value, author, path);
+    entry.key = key.unwrap_or(entry.key);
+    if let Some(models) = at(&value, "Models") {
+        let models = models.as_array().context("Models is not a list")?;
+        let names = models.iter().map(|model| model.as_str().map(str::to_owned));
+        entry.models = names
+            .collect::<Option<_>>()
+            .context("Models is not a list of names")?;
+    }
+    if let Some(headers) = at(&value, "Headers") {
+        let headers = headers.as_object().context("Headers is not an object")?;
+        let pairs = headers
+            .iter()
+            .map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+        // What stands there may be a secret and is not repeated.
+        entry.headers = pairs
+            .collect::<Option<_>>()
+            .context("Headers has a value that is no text")?;
+    }
+    if let Some(body) = at(&value, "Body") {
+        entry
+            .body
+            .clone_from(body.as_object().context("Body is not an object")?);
+    }
+    entry.max_output_tokens = number(&value, "MaxOutputTokens")?.or(entry.max_output_tokens);
+    if let Some(seconds) = number(&value, "IdleSeconds")? {
+        entry.limits.idle = Duration::from_secs(seconds);
+    }
+    if let Some(seconds) = number(&value, "ReplySeconds")? {
+        entry.limits.whole = Duration::from_secs(seconds);
+    }
+    if let Some(attempts) = number(&value, "Attempts")? {
+        entry.limits.attempts = u32::try_from(attempts).unwrap_or(u32::MAX).min(10);
+    }
+    Ok((entry, warning))
+}
+
+/// Returns where the key is to come from, if this object says so.
+fn key(name: &str, value: &Value, author: Author, path: Option<&Path>) -> (Option<KeyPlace>, Option<String>) {
+    let said = |member: &str| text(value, member);
+    if author == Author::Project {
+        let named = ["ApiKey", "ApiKeyEnv", "ApiKeyFile"]
+            .into_iter()
+            .find(|member| said(member).is_some());
+        let warning = named.map(|member| {
+            format!("{member} of {name} in the workspace's .craft/config.json is not used: keys belong in ~/.craft/config.json")
+        });
+        return (Some(KeyPlace::Withheld), warning);
+    }
+    let inline = said("ApiKey")
+        .zip(path)
+        .map(|(key, path)| KeyPlace::Inline(Key::new(&key), path.to_owned()));
+    let file = said("ApiKeyFile").map(|file| KeyPlace::File(file.into()));
+    let variable = said("ApiKeyEnv").map(KeyPlace::Variable);
+    (file.or(variable).or(inline), None)
+}
+
+fn text(value: &Value, path: &str) -> Option<String> {
+    at(value, path)
+        .and_then(Value::as_str)
+        .filter(|text| !text.trim().is_empty())
+        .map(str::to_owned)
+}
+
+fn number(value: &Value, name: &str) -> anyhow::Result<Option<u64>> {
+    match crate::config::number(value, name)? {
+        Some(0) => bail!("{name} is 0"),
+        number => Ok(number),
+    }
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;

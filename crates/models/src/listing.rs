@@ -1,0 +1,147 @@
+//! A provider's list of its models, and the last one that was read.
+//!
+//! Bounded: [`MAX_MODELS`] of each provider, in [`LONGEST`]. A list is used again for [`FRESH`]; failures are not
+//! kept. Nothing waits for another's request: two clients that ask at the same time may both cause one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::{Provider, ProviderError};
+
+/// Most models of one provider; the largest marketplace has five hundred.
+pub(crate) const MAX_MODELS: usize = 1000;
+/// Most bytes of a list.
+const MAX_BYTES: usize = 4 << 20;
+/// Longest time for a list: clients wait for 20 seconds (AppServer protocol 05 §7).
+const LONGEST: Duration = Duration::from_secs(12);
+/// How long a list is good for (a guess; providers add models every few weeks).
+const FRESH: Duration = Duration::from_mins(10);
+
+/// One model that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// What to choose it by.
+    pub id: String,
+    /// Who made it; may be empty.
+    pub owned_by: String,
+    /// When, in milliseconds since 1970; 0 when nobody says.
+    pub created_at_ms: i64,
+}
+
+/// A provider with its last list.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    pub(crate) provider: Provider,
+    known: Mutex<Option<(Instant, Arc<[Listed]>)>>,
+}
+
+impl Catalogue {
+    pub(crate) fn new(provider: Provider) -> Self {
+        Self {
+            provider,
+            known: Mutex::new(None),
+        }
+    }
+
+    /// Returns the provider's models by its own names, those of the settings first.
+    pub(crate) async fn list(&self) -> Result<Arc<[Listed]>, ProviderError> {
+        let known = self.known.lock().clone();
+        if let Some((at, known)) = known
+            && at.elapsed() < FRESH
+        {
+            return Ok(known);
+        }
+        let settings = self.provider.settings();
+        let mut models: Vec<Listed> = settings.models.iter().map(|id| named(id)).collect();
+        let listed = match self.provider.models().await {
+            Ok(listed) => listed,
+            // Not every server has a list.
+            Err(ProviderError::UnknownModel { .. }) if !models.is_empty() => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        for model in listed {
+            match models.iter().position(|known| known.id == model.id) {
+                Some(known) => models[known] = model,
+                None if models.len() < MAX_MODELS => models.push(model),
+                None => break,
+            }
+        }
+        let models: Arc<[Listed]> = models.into();
+        *self.known.lock() = Some((Instant::now(), models.clone()));
+        Ok(models)
+    }
+}
+
+impl Provider {
+    /// Asks the provider for its models, by its own names.
+    ///
+    /// # Errors
+    /// It did not say, or not in time.
+    pub async fn models(&self) -> Result<Vec<Listed>, ProviderError> {
+        let bytes = self.http().get_models(MAX_BYTES, LONGEST).await?;
+        read(&bytes).ok_or_else(|| ProviderError::Malformed {
+            name: self.settings().name.clone(),
+            why: "its list of models has another form".to_owned(),
+        })
+    }
+}
+
+fn named(id: &str) -> Listed {
+    Listed {
+        id: id.to_owned(),
+        owned_by: String::new(),
+        created_at_ms: 0,
+    }
+}
+
+/// Reads the form that all wires share: `data` with `id`, and when and by whom in either spelling.
+fn read(bytes: &[u8]) -> Option<Vec<Listed>> {
+    let value: Value = serde_json::from_slice(bytes).ok()?;
+    let data = value.get("data").unwrap_or(&value).as_array()?;
+    let model = |model: &Value| {
+        let created = match (&model["created"], &model["created_at"]) {
+            (Value::Number(seconds), _) | (_, Value::Number(seconds)) => {
+                seconds.as_i64().and_then(|at| at.checked_mul(1000))
+            }
+            (_, Value::String(text)) => text
+                .parse::<jiff::Timestamp>()
+                .ok()
+                .map(jiff::Timestamp::as_millisecond),
+            _ => None,
+        };
+        Some(Listed {
+            id: model["id"].as_str().filter(|id| !id.is_empty())?.to_owned(),
+            owned_by: model["owned_by"].as_str().unwrap_or_default().to_owned(),
+            created_at_ms: created.unwrap_or_default(),
+        })
+    };
+    Some(data.iter().filter_map(model).take(MAX_MODELS).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_are_read_and_what_has_no_id_is_left_out() {
+        let text = br#"{"data":[
+            {"id":"a","created":1700000000,"owned_by":"us"},
+            {"id":"b","created_at":"2026-01-02T03:04:05Z","display_name":"B"},
+            {"id":""},{"name":"c"},{"id":"d","created":null}]}"#;
+        let models = read(text).unwrap();
+        let short: Vec<_> = models
+            .iter()
+            .map(|model| (model.id.as_str(), model.created_at_ms))
+            .collect();
+        assert_eq!(
+            short,
+            [("a", 1_700_000_000_000), ("b", 1_767_323_045_000), ("d", 0)]
+        );
+        assert_eq!(models[0].owned_by, "us");
+        assert!(read(b"{\"models\":[]}").is_none() && read(b"<html>").is_none());
+    }
+}

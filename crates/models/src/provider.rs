@@ -1,0 +1,207 @@
+//! One provider: a request out, its reply into the sink, again after a passing failure.
+//!
+//! Holds no state between replies. Attempts are made only while nothing was handed over: what the user has seen
+//! is not said twice.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_engine::{ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
+use bytes::Bytes;
+
+use crate::assembler::Assembler;
+use crate::events::Events;
+use crate::http::{Exchange, Http, Network};
+use crate::refusal::Refusal;
+use crate::wires::{Fault, Flow};
+use crate::{ProviderError, ProviderSettings, retry};
+
+#[cfg(test)]
+#[path = "provider_tests.rs"]
+mod tests;
+
+/// A pause that the user should hear of: shorter ones pass for the model's thinking.
+const WORTH_A_NOTE: Duration = Duration::from_secs(5);
+
+/// One provider. Cheap to clone.
+#[derive(Clone)]
+pub struct Provider {
+    http: Arc<Http>,
+    exchange: Arc<dyn Exchange>,
+}
+
+/// Why there is no whole reply.
+pub(crate) enum Ended {
+    /// By the provider; whether anything was handed over before.
+    Provider(ProviderError, Shown),
+    /// By the Turn.
+    Sink(ModelError),
+}
+
+/// Whether anything of a reply was handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Nothing,
+    Something,
+}
+
+impl From<Ended> for ModelError {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Provider(error, _) => error.into(),
+            Ended::Sink(error) => error,
+        }
+    }
+}
+
+impl Provider {
+    /// Returns a provider; connects nowhere.
+    ///
+    /// # Errors
+    /// [`ProviderError::Settings`].
+    pub fn new(settings: ProviderSettings, network: &Network) -> Result<Self, ProviderError> {
+        let http = Arc::new(Http::new(settings, network)?);
+        Ok(Self {
+            exchange: http.clone(),
+            http,
+        })
+    }
+
+    /// Returns what it was made with.
+    pub fn settings(&self) -> &ProviderSettings {
+        self.http.settings()
+    }
+
+    /// Returns its address, without what may be a secret in it.
+    pub fn place(&self) -> String {
+        self.http.place()
+    }
+
+    /// Whether its key goes over a network unencrypted.
+    pub fn shows_its_key(&self) -> bool {
+        self.http.is_open()
+    }
+
+    pub(crate) fn http(&self) -> &Http {
+        &self.http
+    }
+
+    /// Answers with one of its models, handing over each piece as it comes.
+    ///
+    /// # Errors
+    /// [`ModelError::Failed`] with the words of a [`ProviderError`], or what the sink says.
+    ///
+    /// # Cancel safety
+    /// Dropped at any await, it drops its connection, and with it the request.
+    pub async fn answer(
+        &self,
+        model: &str,
+        request: ModelRequest<'_>,
+        sink: &mut dyn ModelSink,
+    ) -> Result<ModelReply, ModelError> {
+        self.reply(model, request, sink).await.map_err(ModelError::from)
+    }
+
+    /// The same, and says what was handed over before a failure.
+    pub(crate) async fn reply(
+        &self,
+        model: &str,
+        request: ModelRequest<'_>,
+        sink: &mut dyn ModelSink,
+    ) -> Result<ModelReply, Ended> {
+        let settings = self.settings();
+        let body = settings.wire.body(settings, model, &request);
+        let body = Bytes::from(body.to_string());
+        let mut attempt = 1;
+        loop {
+            let error = match self.attempt(model, body.clone(), &request, sink).await {
+                Err(Ended::Provider(error, Shown::Nothing)) => error,
+                ended => return ended,
+            };
+            let Some(pause) = retry::pause(&error, attempt, &settings.limits, retry::jitter()) else {
+                return Err(Ended::Provider(error, Shown::Nothing));
+            };
+            tracing::info!(attempt, ?pause, %error, "asking the model again");
+            if pause >= WORTH_A_NOTE {
+                let text = format!("{error} It is asked again in {} seconds.", pause.as_secs());
+                let note = ModelEvent::Note {
+                    code: "model_retry",
+                    text,
+                };
+                sink.event(note).await.map_err(Ended::Sink)?;
+            }
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    async fn attempt(
+        &self,
+        model: &str,
+        body: Bytes,
+        request: &ModelRequest<'_>,
+        sink: &mut dyn ModelSink,
+    ) -> Result<ModelReply, Ended> {
+        let settings = self.settings();
+        let name = self.http.shown(model);
+        let mut shown = Shown::Nothing;
+        let body = self.exchange.post(model, body).await;
+        let mut events = Events::new(
+            body.map_err(|error| Ended::Provider(error, shown))?,
+            &name,
+            &settings.limits,
+        );
+        let mut decoder = settings.wire.decoder();
+        let mut reply = Assembler::new(request.turn);
+        loop {
+            let event = events
+                .next()
+                .await
+                .map_err(|error| Ended::Provider(error, shown))?;
+            // Some servers close behind the last piece and leave the last event out.
+            let flow = match &event {
+                None => Ok(Flow::Over),
+                Some(data) => decoder.event(data, &mut reply),
+            };
+            for piece in reply.take() {
+                shown = Shown::Something;
+                sink.event(piece).await.map_err(Ended::Sink)?;
+            }
+            match flow {
+                Ok(Flow::More) => {}
+                Ok(Flow::Over) => break,
+                Err(fault) => return Err(Ended::Provider(self.error(fault, model), shown)),
+            }
+        }
+        let Some((last, end)) = reply.end() else {
+            return Err(Ended::Provider(ProviderError::Truncated { name }, shown));
+        };
+        for piece in last {
+            sink.event(piece).await.map_err(Ended::Sink)?;
+        }
+        Ok(end)
+    }
+
+    fn error(&self, fault: Fault, model: &str) -> ProviderError {
+        let name = self.http.shown(model);
+        match fault {
+            Fault::Malformed(why) => ProviderError::Malformed { name, why },
+            Fault::Filtered => ProviderError::Filtered { name },
+            Fault::Provider { kind, said } => {
+                let refusal = Refusal {
+                    kind,
+                    said: self.http.scrub(&said),
+                    ..Refusal::default()
+                };
+                refusal.into_error(name, model, self.settings())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Provider").field(self.settings()).finish()
+    }
+}

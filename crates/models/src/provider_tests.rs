@@ -1,0 +1,351 @@
+//! Attempts and what is handed over, with a provider that is a list of answers. No socket: the clock is driven.
+
+use std::collections::VecDeque;
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
+
+use bobbin_core::engine::TurnGone;
+use bobbin_engine::{Message, ModelEvent, Stop};
+use bobbin_model::{InputPart, Mode, TurnId};
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _, stream};
+use proptest::prelude::*;
+use rstest::rstest;
+use serde_json::{Map, json};
+use tokio::time::Instant;
+
+use super::*;
+use crate::http::Body;
+use crate::{Key, Limits, Proxies, Wire};
+
+static NETWORK: LazyLock<Network> = LazyLock::new(|| Network::new(&Proxies::default()).unwrap());
+
+/// What the provider does when it is asked.
+type Answer = Result<Vec<Result<Bytes, ProviderError>>, ProviderError>;
+
+#[derive(Default)]
+struct Answers {
+    left: Mutex<VecDeque<Answer>>,
+    asked: Mutex<Vec<Instant>>,
+}
+
+impl Exchange for Answers {
+    fn post<'a>(&'a self, _: &'a str, _: Bytes) -> BoxFuture<'a, Result<Body, ProviderError>> {
+        self.asked.lock().unwrap().push(Instant::now());
+        let answer = self.left.lock().unwrap().pop_front().expect("no further attempt");
+        async move { answer.map(|pieces| stream::iter(pieces).boxed()) }.boxed()
+    }
+}
+
+fn provider(wire: Wire, answers: impl IntoIterator<Item = Answer>) -> (Provider, Arc<Answers>) {
+    let settings = ProviderSettings {
+        name: "p".into(),
+        wire,
+        base_url: "http://127.0.0.1:1/v1".into(),
+        models: Vec::new(),
+        offered: true,
+        key: Some(Key::new("sesame")),
+        needs_key: false,
+        key_source: "P_KEY".into(),
+        headers: Vec::new(),
+        max_output_tokens: None,
+        body: Map::new(),
+        limits: Limits::default(),
+    };
+    let answers = Arc::new(Answers {
+        left: Mutex::new(answers.into_iter().collect()),
+        ..Answers::default()
+    });
+    let http = Arc::new(Http::new(settings, &NETWORK).unwrap());
+    (
+        Provider {
+            http,
+            exchange: answers.clone(),
+        },
+        answers,
+    )
+}
+
+/// Takes pieces; refuses all after the first `room`.
+struct Sink {
+    pieces: Vec<ModelEvent>,
+    room: usize,
+}
+
+impl ModelSink for Sink {
+    fn event(&mut self, event: ModelEvent) -> BoxFuture<'_, Result<(), ModelError>> {
+        async move {
+            if self.pieces.len() == self.room {
+                return Err(TurnGone.into());
+            }
+            self.pieces.push(event);
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+async fn ask(provider: &Provider, room: usize) -> (Result<ModelReply, ModelError>, Vec<ModelEvent>) {
+    let messages = [Message::User {
+        parts: vec![InputPart::Text { text: "hi".into() }],
+    }];
+    let request = ModelRequest {
+        turn: TurnId(3),
+        model: None,
+        mode: Mode::Agent,
+        messages: &messages,
+        tools: &[],
+    };
+    let mut sink = Sink {
+        pieces: Vec::new(),
+        room,
+    };
+    let reply = provider.answer("m", request, &mut sink).await;
+    (reply, sink.pieces)
+}
+
+fn limited(seconds: Option<u64>) -> ProviderError {
+    ProviderError::RateLimited {
+        name: "p/m".into(),
+        retry_after: seconds.map(Duration::from_secs),
+    }
+}
+
+fn events(events: &[serde_json::Value]) -> String {
+    let lines: Vec<String> = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    lines.concat()
+}
+
+fn text(text: &str) -> serde_json::Value {
+    json!({ "choices": [{ "delta": { "content": text } }] })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one of several answers")]
+fn whole(pieces: &str) -> Answer {
+    let piece = Ok(Bytes::copy_from_slice(pieces.as_bytes()));
+    Answer::Ok(vec![piece])
+}
+
+fn hello() -> Answer {
+    let stop = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] });
+    whole(&(events(&[text("hello"), stop]) + "data: [DONE]\n\n"))
+}
+
+fn said(text: &str) -> Vec<ModelEvent> {
+    vec![ModelEvent::Text(text.into())]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_passing_failure_is_tried_again_when_the_provider_says() {
+    let (provider, answers) = provider(
+        Wire::ChatCompletions,
+        [Err(limited(Some(7))), Err(limited(Some(20))), hello()],
+    );
+    let began = Instant::now();
+    let (reply, pieces) = ask(&provider, 9).await;
+    let note = |seconds: u8| ModelEvent::Note {
+        code: "model_retry",
+        text: format!(
+            "{} It is asked again in {seconds} seconds.",
+            limited(Some(seconds.into()))
+        ),
+    };
+    let told = [vec![note(7), note(20)], said("hello")].concat();
+    assert_eq!((reply.unwrap().stop, pieces), (Stop::Done, told));
+    let at = answers
+        .asked
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|at| (*at - began).as_secs())
+        .collect::<Vec<_>>();
+    assert_eq!(at, [0, 7, 27]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_end_after_four_and_their_pauses_grow() {
+    let (provider, answers) = provider(Wire::ChatCompletions, vec![Err(limited(None)); 4]);
+    let (reply, pieces) = ask(&provider, 9).await;
+    assert_eq!((reply, pieces), (Err(limited(None).into()), Vec::new()));
+    let asked = answers.asked.lock().unwrap();
+    let pauses: Vec<u128> = asked
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).as_millis())
+        .collect();
+    for (pause, most) in pauses.iter().zip([500, 1000, 2000]) {
+        assert!((most / 2..=most + 1).contains(pause), "{pauses:?}");
+    }
+    assert_eq!(asked.len(), 4);
+}
+
+#[rstest]
+#[case::wait_too_long(Err(limited(Some(31))))]
+#[case::not_passing(Err(ProviderError::Filtered { name: "p/m".into() }))]
+#[case::cut_after_text(Ok(vec![
+    Ok(Bytes::from(events(&[text("he")]))),
+    Err(ProviderError::Truncated { name: "p/m".into() }),
+]))]
+#[case::ended_after_text(whole(&events(&[text("he")])))]
+#[case::error_after_text(whole(&events(&[text("he"), json!({ "error": { "message": "no" } })])))]
+#[case::malformed("data: {\n\n")]
+#[tokio::test(start_paused = true)]
+async fn other_failures_are_told_at_once(#[case] answer: impl Into<Unrepeated>) {
+    let Unrepeated(answer) = answer.into();
+    let (provider, answers) = provider(Wire::ChatCompletions, [answer]);
+    let (reply, _) = ask(&provider, 9).await;
+    assert!(matches!(reply, Err(ModelError::Failed(_))), "{reply:?}");
+    assert_eq!(answers.asked.lock().unwrap().len(), 1);
+}
+
+struct Unrepeated(Answer);
+
+impl From<Answer> for Unrepeated {
+    fn from(answer: Answer) -> Self {
+        Self(answer)
+    }
+}
+
+impl From<&str> for Unrepeated {
+    fn from(text: &str) -> Self {
+        Self(whole(text))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_breaks_before_it_says_anything_is_asked_for_again() {
+    let overloaded = json!({ "error": { "type": "overloaded_error", "message": "busy" } });
+    let (provider, answers) = provider(
+        Wire::ChatCompletions,
+        [
+            whole(&events(&[overloaded])),
+            Ok(vec![Err(ProviderError::Truncated { name: "p/m".into() })]),
+            whole(""),
+            hello(),
+        ],
+    );
+    let (reply, pieces) = ask(&provider, 9).await;
+    assert_eq!((reply.unwrap().stop, pieces), (Stop::Done, said("hello")));
+    assert_eq!(answers.asked.lock().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn a_turn_that_takes_no_more_ends_the_reply() {
+    let (provider, _) = provider(
+        Wire::ChatCompletions,
+        [whole(&events(&[text("a"), text("b"), text("c")]))],
+    );
+    let (reply, pieces) = ask(&provider, 1).await;
+    assert_eq!((reply, pieces), (Err(TurnGone.into()), said("a")));
+}
+
+#[tokio::test]
+async fn a_key_that_a_provider_repeats_is_not_passed_on() {
+    let error =
+        json!({ "error": { "type": "invalid_request_error", "message": "bad key sesame in request" } });
+    let (provider, _) = provider(Wire::ChatCompletions, [whole(&events(&[text("a"), error]))]);
+    let Err(ModelError::Failed(said)) = ask(&provider, 9).await.0 else {
+        panic!("it fails");
+    };
+    assert!(
+        said.contains("bad key [key] in request") && !said.contains("sesame"),
+        "{said}"
+    );
+}
+
+/// One reply with text, reasoning and a call, as each wire writes it.
+fn full(wire: Wire) -> String {
+    let arguments = "{\"a\":\"ü\"}";
+    let (left, right) = arguments.split_at(5);
+    match wire {
+        Wire::ChatCompletions => {
+            let delta = |delta: serde_json::Value| json!({ "choices": [{ "delta": delta }] });
+            let call = |function: serde_json::Value| delta(json!({ "tool_calls": [function] }));
+            let all = [
+                delta(json!({ "reasoning_content": "hmm" })),
+                text("so"),
+                call(json!({ "index": 0, "id": "c", "function": { "name": "t", "arguments": left } })),
+                call(json!({ "index": 0, "function": { "arguments": right } })),
+                json!({ "choices": [{ "delta": {}, "finish_reason": "tool_calls" }] }),
+                json!({ "choices": [], "usage": { "prompt_tokens": 5, "completion_tokens": 6 } }),
+            ];
+            events(&all) + "data: [DONE]\n\n"
+        }
+        Wire::Messages => events(&[
+            json!({ "type": "message_start", "message": { "usage": { "input_tokens": 5 } } }),
+            json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "thinking_delta", "thinking": "hmm" } }),
+            json!({ "type": "content_block_delta", "index": 1, "delta": { "type": "text_delta", "text": "so" } }),
+            json!({ "type": "content_block_start", "index": 2, "content_block": { "type": "tool_use", "id": "c", "name": "t", "input": {} } }),
+            json!({ "type": "content_block_delta", "index": 2, "delta": { "type": "input_json_delta", "partial_json": left } }),
+            json!({ "type": "content_block_delta", "index": 2, "delta": { "type": "input_json_delta", "partial_json": right } }),
+            json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" }, "usage": { "output_tokens": 6 } }),
+            json!({ "type": "message_stop" }),
+        ]),
+        Wire::Responses => events(&[
+            json!({ "type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": "hmm" }),
+            json!({ "type": "response.output_text.delta", "output_index": 1, "delta": "so" }),
+            json!({ "type": "response.output_item.added", "output_index": 2, "item": { "type": "function_call", "call_id": "c", "name": "t" } }),
+            json!({ "type": "response.function_call_arguments.delta", "output_index": 2, "delta": left }),
+            json!({ "type": "response.function_call_arguments.delta", "output_index": 2, "delta": right }),
+            json!({ "type": "response.completed", "response": { "usage": { "input_tokens": 5, "output_tokens": 6 } } }),
+        ]),
+    }
+}
+
+/// Runs a future that needs a clock and no more.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build();
+    runtime.unwrap().block_on(future)
+}
+
+proptest! {
+    #[test]
+    fn bytes_cut_anywhere_give_the_same_reply(
+        wire in prop::sample::select(vec![Wire::ChatCompletions, Wire::Messages, Wire::Responses]),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+        carriage_returns in any::<bool>(),
+    ) {
+        let mut bytes = full(wire);
+        if carriage_returns {
+            bytes = bytes.replace('\n', "\r\n");
+        }
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
+        cuts.extend([0, bytes.len()]);
+        cuts.sort_unstable();
+        let pieces = cuts.windows(2).map(|ends| Ok(Bytes::copy_from_slice(&bytes.as_bytes()[ends[0]..ends[1]])));
+        let (provider, _) = provider(wire, [Ok(pieces.collect())]);
+        let (reply, pieces) = now(ask(&provider, 99));
+        let (id, arguments) = ("c".to_owned(), "{\"a\":\"ü\"}");
+        let (left, right) = arguments.split_at(5);
+        let piece = |text: &str| ModelEvent::CallArguments { id: id.clone(), text: text.into() };
+        prop_assert_eq!(pieces, vec![
+            ModelEvent::Reasoning("hmm".into()),
+            ModelEvent::Text("so".into()),
+            ModelEvent::CallBegun { id: id.clone(), tool: "t".into() },
+            piece(left),
+            piece(right),
+            ModelEvent::CallEnded { id: id.clone() },
+        ]);
+        let tokens = reply.unwrap().usage.unwrap().tokens;
+        prop_assert_eq!((tokens.input_tokens, tokens.output_tokens), (5, 6));
+    }
+
+    #[test]
+    fn garbage_in_any_wire_is_an_error_and_no_panic(
+        wire in prop::sample::select(vec![Wire::ChatCompletions, Wire::Messages, Wire::Responses]),
+        position in any::<prop::sample::Index>(),
+        garbage in prop::collection::vec(any::<u8>(), 1..8),
+    ) {
+        let mut bytes = full(wire).into_bytes();
+        let position = position.index(bytes.len());
+        bytes.splice(position..bytes.len().min(position + garbage.len()), garbage);
+        let filtered = Err(ProviderError::Filtered { name: "p/m".into() });
+        let (provider, _) = provider(wire, [Ok(vec![Ok(Bytes::from(bytes))]), filtered]);
+        // Whatever it is taken for, it ends; a passing failure is tried again.
+        if let (Err(error), _) = now(ask(&provider, 99)) {
+            prop_assert!(matches!(error, ModelError::Failed(_)));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a provider says when it does not answer, and which of our errors that is. Pure.
+//!
+//! Providers agree on statuses only roughly, so codes and words count as well.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, LOCATION};
+use serde_json::Value;
+
+use crate::{ProviderError, ProviderSettings, retry};
+
+/// Most characters shown of a provider's words.
+const MAX_SAID: usize = 300;
+/// Status of an overloaded provider that has none of its own: Anthropic's.
+const OVERLOADED: u16 = 529;
+
+/// Parts of words and codes that mean: the conversation does not fit.
+const TOO_LONG: [&str; 8] = [
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "context_window",
+    "maximum context",
+    "prompt is too long",
+    "input is too long",
+    "too many tokens",
+];
+/// Parts that mean: nothing is left to spend.
+const SPENT: [&str; 6] = [
+    "insufficient_quota",
+    "billing_error",
+    "billing_hard_limit",
+    "exceeded your current quota",
+    "credit balance",
+    "insufficient credits",
+];
+
+/// A provider's no.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Refusal {
+    /// Of the answer; none for an error inside a reply.
+    pub(crate) status: Option<u16>,
+    /// Codes and types.
+    pub(crate) kind: String,
+    /// Its words.
+    pub(crate) said: String,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    /// Reads an answer that is an error.
+    pub(crate) fn of_answer(status: u16, headers: &HeaderMap, body: &str) -> Self {
+        let (kind, mut said) = words(body);
+        if (300..400).contains(&status) {
+            // What follows the path may be a secret.
+            let place = headers
+                .get(LOCATION)
+                .and_then(|place| place.to_str().ok()?.split('?').next());
+            said = format!(
+                "it redirects to {}; BaseUrl must be the last address",
+                place.unwrap_or("nowhere")
+            );
+        }
+        Self {
+            status: Some(status),
+            kind,
+            said,
+            retry_after: retry::retry_after(headers),
+        }
+    }
+
+    /// Returns the error for the user. `name` is what the user calls the model, `model` the provider's name of it.
+    pub(crate) fn into_error(self, name: String, model: &str, settings: &ProviderSettings) -> ProviderError {
+        let everything = format!("{} {}", self.kind, self.said).to_lowercase();
+        let has = |parts: &[&str]| parts.iter().any(|part| everything.contains(part));
+        let said = match clean(&self.said) {
+            said if said.is_empty() => String::new(),
+            said => format!(": {said}"),
+        };
+        let status = self.status.or_else(|| status_of(&everything));
+        match status {
+            Some(401) if settings.key.is_none() => ProviderError::NoKey {
+                name,
+                how: settings.key_source.clone(),
+            },
+            Some(status @ 401) => ProviderError::WrongKey {
+                name,
+                status,
+                source_of_key: settings.key_source.clone(),
+            },
+            Some(402) => ProviderError::Quota { name, said },
+            Some(403 | 429) if has(&SPENT) => ProviderError::Quota { name, said },
+            Some(403) => ProviderError::Forbidden { name, said },
+            Some(413) => ProviderError::ContextExceeded { name, said },
+            Some(400 | 422) if has(&TOO_LONG) => ProviderError::ContextExceeded { name, said },
+            Some(400) if has(&SPENT) => ProviderError::Quota { name, said },
+            Some(404) => unknown(name, model, said),
+            Some(400) if has(&["model_not_found", "model not found"]) => unknown(name, model, said),
+            Some(429) => ProviderError::RateLimited {
+                name,
+                retry_after: self.retry_after,
+            },
+            Some(status) if status == 408 || status >= 500 => ProviderError::Server {
+                name,
+                status,
+                said,
+                retry_after: self.retry_after,
+            },
+            Some(status) => ProviderError::Refused { name, status, said },
+            None => ProviderError::BrokenOff { name, said },
+        }
+    }
+}
+
+fn unknown(name: String, model: &str, said: String) -> ProviderError {
+    ProviderError::UnknownModel {
+        name,
+        model: model.to_owned(),
+        said,
+    }
+}
+
+/// Returns the status that an error inside a reply would have had, for those that mean something to us.
+fn status_of(everything: &str) -> Option<u16> {
+    let has = |parts: &[&str]| parts.iter().any(|part| everything.contains(part));
+    if has(&TOO_LONG) {
+        Some(413)
+    } else if has(&SPENT) {
+        Some(402)
+    } else if has(&["authentication_error", "invalid_api_key"]) {
+        Some(401)
+    } else if has(&["permission_error"]) {
+        Some(403)
+    } else if has(&["rate_limit"]) {
+        Some(429)
+    } else if has(&["overloaded"]) {
+        Some(OVERLOADED)
+    } else {
+        None
+    }
+}
+
+/// Reads the codes and the words of an error's body, whatever its form.
+fn words(body: &str) -> (String, String) {
+    let Ok(value) = serde_json::from_str::<Value>(body) else {
+        // A page of a proxy in between says nothing to anybody.
+        let is_page = body.trim_start().starts_with('<');
+        return (
+            String::new(),
+            if is_page { String::new() } else { body.to_owned() },
+        );
+    };
+    // Some gateways put the error into a list.
+    let value = value.get(0).unwrap_or(&value);
+    let error = value
+        .get("error")
+        .filter(|error| !error.is_null())
+        .unwrap_or(value);
+    let kinds = ["code", "type", "status"].map(|name| match &error[name] {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    });
+    let said = ["message", "detail", "error", "msg"]
+        .iter()
+        .find_map(|name| error[name].as_str());
+    let said = error.as_str().or(said).unwrap_or_default();
+    (kinds.join(" ").trim().to_owned(), said.to_owned())
+}
+
+/// Returns a provider's text as a clause: one line of bounded length.
+pub(crate) fn clean(text: &str) -> String {
+    let words: Vec<&str> = text
+        .split(|c: char| c.is_control() || c.is_whitespace())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let line = words.join(" ");
+    let line = line.trim_end_matches('.');
+    match line.char_indices().nth(MAX_SAID) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// Returns what the network says, without addresses: a query may be a secret.
+pub(crate) fn network_words(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "no connection in time".to_owned();
+    }
+    let mut deepest: &dyn std::error::Error = match error.source() {
+        Some(source) => source,
+        None => {
+            return if error.is_builder() {
+                "it is no address".to_owned()
+            } else {
+                "the request failed".to_owned()
+            };
+        }
+    };
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    clean(&deepest.to_string())
+}

@@ -1,0 +1,165 @@
+//! What a provider is reached with. Read by the binary; checked when a [`crate::Provider`] is made.
+
+use std::fmt;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Map, Value};
+
+/// The language a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    /// `OpenAI` Chat Completions, `POST {base}/chat/completions`.
+    ChatCompletions,
+    /// Anthropic Messages, `POST {base}/messages`.
+    Messages,
+    /// `OpenAI` Responses, `POST {base}/responses`.
+    Responses,
+}
+
+/// A secret that a provider knows the user by. Never shown: not by `Debug`, not in errors.
+#[derive(Clone)]
+pub struct Key(SecretString);
+
+impl Key {
+    /// Returns a key; white space around it is no part of it.
+    pub fn new(text: &str) -> Self {
+        Self(text.trim().into())
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.expose().is_empty()
+    }
+
+    pub(crate) fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// Returns a text without the key in it.
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        match self.expose() {
+            "" => text.to_owned(),
+            key => text.replace(key, "[key]"),
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+/// One provider.
+#[derive(Clone)]
+pub struct ProviderSettings {
+    /// What the user calls it. Its models are `NAME/MODEL`.
+    pub name: String,
+    /// The language it speaks.
+    pub wire: Wire,
+    /// Address in front of the wire's path, `https://…/v1` as a rule.
+    pub base_url: String,
+    /// Models to offer beside those that the provider lists.
+    pub models: Vec<String>,
+    /// Whether its models are offered to clients; a model of one that is not can still be named.
+    pub offered: bool,
+    /// The key.
+    pub key: Option<Key>,
+    /// Whether nothing is sent without one.
+    pub needs_key: bool,
+    /// Where the key comes from, or why there is none; stands in errors about keys.
+    pub key_source: String,
+    /// More headers. Their values are treated as secrets.
+    pub headers: Vec<(String, String)>,
+    /// Most tokens of one reply; the provider's own limit when not said.
+    pub max_output_tokens: Option<u64>,
+    /// More members of the request's body; they win over ours.
+    pub body: Map<String, Value>,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+impl fmt::Debug for ProviderSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("ProviderSettings")
+            .field("name", &self.name)
+            .field("wire", &self.wire)
+            .field("key", &self.key)
+            .field("headers", &headers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How the network is reached, the same for all providers.
+#[derive(Debug, Clone, Default)]
+pub struct Proxies {
+    /// Proxy for `http` addresses.
+    pub http: Option<String>,
+    /// Proxy for `https` addresses.
+    pub https: Option<String>,
+    /// Hosts that are reached without, separated by commas. This machine always is.
+    pub except: Option<String>,
+}
+
+/// Bounds of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest silence, before the reply and within it.
+    pub idle: Duration,
+    /// Longest time for one reply: what ends a reply that is kept open by comments alone.
+    pub whole: Duration,
+    /// Most attempts, the first included. Only before a reply began.
+    pub attempts: u32,
+    /// First pause between attempts; doubled each time, and jittered.
+    pub pause: Duration,
+    /// Longest pause, and the longest `retry-after` that is waited for.
+    pub longest_pause: Duration,
+    /// Most bytes of one event of a reply.
+    pub max_event_bytes: usize,
+    /// Most bytes of a whole reply as it is sent.
+    pub max_reply_bytes: usize,
+}
+
+impl Default for Limits {
+    /// Returns guesses that providers of today fit in: thinking models are silent for a minute at times.
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_mins(3),
+            whole: Duration::from_hours(1),
+            attempts: 4,
+            pause: Duration::from_millis(500),
+            longest_pause: Duration::from_secs(30),
+            max_event_bytes: 4 << 20,
+            max_reply_bytes: 64 << 20,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_header_values_are_not_shown() {
+        let settings = ProviderSettings {
+            name: "n".into(),
+            wire: Wire::Messages,
+            base_url: "http://user:sesame@x".into(),
+            models: Vec::new(),
+            offered: true,
+            key: Some(Key::new(" sesame\n")),
+            needs_key: true,
+            key_source: "a test".into(),
+            headers: vec![("x-team".into(), "sesame".into())],
+            max_output_tokens: None,
+            body: Map::new(),
+            limits: Limits::default(),
+        };
+        let shown = format!("{settings:?}");
+        assert!(shown.contains("x-team") && !shown.contains("sesame"), "{shown}");
+        let scrubbed = settings.key.unwrap().scrub("wrong key: sesame!");
+        assert_eq!(scrubbed, "wrong key: [key]!");
+    }
+}

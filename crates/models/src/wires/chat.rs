@@ -1,0 +1,311 @@
+//! `OpenAI` Chat Completions, and what speaks like it: vLLM, Ollama, llama.cpp, gateways.
+//!
+//! Reasoning has no place in the standard: `reasoning_content` and `reasoning` are both read. A call is told by
+//! its `index`; some servers give every call the index 0 and tell them apart by `id`, some leave the index out.
+
+use bobbin_engine::{Message, ModelRequest, Stop};
+use serde_json::{Value, json};
+
+use super::{Decoder, Fault, Flow};
+use crate::ProviderSettings;
+use crate::assembler::Assembler;
+use crate::conversation::{arguments, event, text, user_text, value};
+use crate::prompt::instructions;
+
+/// Returns the request's body.
+pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
+    let mut messages = vec![json!({ "role": "system", "content": instructions(request.mode) })];
+    messages.extend(request.messages.iter().map(message));
+    let mut body = json!({
+        "model": model,
+        "messages": messages,
+        "stream": true,
+        "stream_options": { "include_usage": true },
+    });
+    if !request.tools.is_empty() {
+        let tool = |tool: &bobbin_core::tool::ToolSpec| {
+            let function = json!({
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": value(tool.input_schema.get()),
+            });
+            json!({ "type": "function", "function": function })
+        };
+        body["tools"] = request.tools.iter().map(tool).collect();
+    }
+    if let Some(most) = settings.max_output_tokens {
+        body["max_completion_tokens"] = most.into();
+    }
+    body
+}
+
+fn message(message: &Message) -> Value {
+    match message {
+        Message::User { parts } => json!({ "role": "user", "content": user_text(parts) }),
+        Message::Agent { text, calls } if calls.is_empty() => json!({ "role": "assistant", "content": text }),
+        Message::Agent { text, calls } => {
+            let calls: Vec<Value> = calls
+                .iter()
+                .map(|call| {
+                    let function = json!({ "name": call.tool, "arguments": arguments(call) });
+                    json!({ "id": call.id, "type": "function", "function": function })
+                })
+                .collect();
+            let content = if text.is_empty() { Value::Null } else { json!(text) };
+            json!({ "role": "assistant", "content": content, "tool_calls": calls })
+        }
+        Message::Result { call_id, text, .. } => {
+            json!({ "role": "tool", "tool_call_id": call_id, "content": text })
+        }
+    }
+}
+
+/// Reads a reply.
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    /// Slot, id and name so far of each call; a call begins once its name is known.
+    calls: Vec<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    slot: String,
+    index: Option<u64>,
+    id: String,
+    begun: bool,
+    /// Arguments that came before the name.
+    early: String,
+}
+
+impl Decoder for Chat {
+    fn event(&mut self, data: &str, reply: &mut Assembler) -> Result<Flow, Fault> {
+        if data.trim() == "[DONE]" {
+            if !reply.is_stopped() {
+                return Err(Fault::Malformed("it ended without a finish_reason".to_owned()));
+            }
+            return Ok(Flow::Over);
+        }
+        let chunk = event(data).map_err(Fault::Malformed)?;
+        if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
+            return Err(Fault::Provider {
+                kind: [text(error, "/code"), text(error, "/type")].join(" "),
+                said: error.as_str().unwrap_or(text(error, "/message")).to_owned(),
+            });
+        }
+        if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
+            reply.usage(
+                usage["prompt_tokens"].as_u64(),
+                usage["completion_tokens"].as_u64(),
+            );
+        }
+        let Some(choice) = chunk.pointer("/choices/0") else {
+            return Ok(Flow::More);
+        };
+        let delta = &choice["delta"];
+        let thought = text(delta, "/reasoning_content");
+        reply.reasoning(if thought.is_empty() {
+            text(delta, "/reasoning")
+        } else {
+            thought
+        });
+        reply.text(text(delta, "/content"));
+        reply.text(text(delta, "/refusal"));
+        for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.call(call, reply)?;
+        }
+        match text(choice, "/finish_reason") {
+            "" => {}
+            "length" => reply.stop(Stop::Length),
+            "content_filter" => return Err(Fault::Filtered),
+            _ => {
+                if self.calls.iter().any(|call| !call.begun) {
+                    return Err(Fault::Malformed("a call has no name".to_owned()));
+                }
+                reply.stop(Stop::Done);
+            }
+        }
+        Ok(Flow::More)
+    }
+}
+
+impl Chat {
+    fn call(&mut self, delta: &Value, reply: &mut Assembler) -> Result<(), Fault> {
+        let (id, name) = (text(delta, "/id"), text(delta, "/function/name"));
+        let position = self.position(delta["index"].as_u64(), id, name)?;
+        let call = &mut self.calls[position];
+        if call.id.is_empty() {
+            id.clone_into(&mut call.id);
+        }
+        if !call.begun && !name.is_empty() {
+            call.begun = true;
+            reply.begin(&call.slot, &call.id, name);
+            reply.arguments(&call.slot, &std::mem::take(&mut call.early));
+        }
+        let piece = match &delta["function"]["arguments"] {
+            Value::String(piece) => piece.clone(),
+            Value::Object(whole) if !whole.is_empty() => delta["function"]["arguments"].to_string(),
+            _ => String::new(),
+        };
+        if call.begun {
+            reply.arguments(&call.slot, &piece);
+        } else {
+            call.early.push_str(&piece);
+        }
+        Ok(())
+    }
+
+    /// Finds the call that a piece belongs to, or makes one.
+    fn position(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<usize, Fault> {
+        let known = self.calls.iter().rposition(|call| match index {
+            // Another id beside a name is another call, whatever the index says.
+            Some(_) if !id.is_empty() && !name.is_empty() && !call.id.is_empty() => {
+                call.id == id && call.index == index
+            }
+            Some(_) => call.index == index,
+            None if !id.is_empty() => call.id == id,
+            None => true,
+        });
+        if let Some(known) = known.filter(|_| index.is_some() || !id.is_empty() || name.is_empty()) {
+            return Ok(known);
+        }
+        if id.is_empty() && name.is_empty() && index.is_none() {
+            return Err(Fault::Malformed("a piece of a call belongs to none".to_owned()));
+        }
+        self.calls.push(Known {
+            slot: self.calls.len().to_string(),
+            index,
+            id: id.to_owned(),
+            begun: false,
+            early: String::new(),
+        });
+        Ok(self.calls.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_engine::ModelEvent;
+    use bobbin_model::TurnId;
+
+    use super::*;
+
+    fn read(events: &[Value]) -> Result<Vec<String>, Fault> {
+        let (mut chat, mut reply) = (Chat::default(), Assembler::new(TurnId(7)));
+        for event in events {
+            chat.event(&event.to_string(), &mut reply)?;
+        }
+        let (pieces, _) = reply.end().unwrap();
+        Ok(pieces
+            .into_iter()
+            .map(|piece| match piece {
+                ModelEvent::Text(text) => format!("t {text}"),
+                ModelEvent::Reasoning(text) => format!("r {text}"),
+                ModelEvent::CallBegun { id, tool } => format!("b {id} {tool}"),
+                ModelEvent::CallArguments { id, text } => format!("a {id} {text}"),
+                ModelEvent::CallEnded { id } => format!("e {id}"),
+                ModelEvent::Note { text, .. } => format!("n {text}"),
+            })
+            .collect())
+    }
+
+    fn calls(calls: &Value) -> Value {
+        json!({ "choices": [{ "delta": { "tool_calls": calls } }] })
+    }
+
+    fn stop() -> Value {
+        json!({ "choices": [{ "delta": {}, "finish_reason": "tool_calls" }] })
+    }
+
+    #[test]
+    fn pieces_of_several_calls_may_alternate() {
+        let pieces = read(&[
+            calls(&json!([{ "index": 0, "id": "a", "function": { "name": "x", "arguments": "" } }])),
+            calls(&json!([{ "index": 1, "id": "b", "function": { "name": "y", "arguments": "{" } }])),
+            calls(
+                &json!([{ "index": 0, "function": { "arguments": "{}" } }, { "index": 1, "function": { "arguments": "}" } }]),
+            ),
+            stop(),
+        ]);
+        assert_eq!(
+            pieces.unwrap(),
+            ["b a x", "b b y", "a b {", "a a {}", "a b }", "e a", "e b"]
+        );
+    }
+
+    #[test]
+    fn servers_that_number_calls_badly_are_understood() {
+        let whole = |index: Value, id: &str| json!({ "index": index, "id": id, "function": { "name": "x", "arguments": "{}" } });
+        let expected = ["b a x", "a a {}", "b b x", "a b {}", "e a", "e b"];
+        for index in [json!(0), Value::Null] {
+            let events = [
+                calls(&json!([whole(index.clone(), "a")])),
+                calls(&json!([whole(index, "b")])),
+                stop(),
+            ];
+            assert_eq!(read(&events).unwrap(), expected);
+        }
+        let nameless =
+            |id: &str| calls(&json!([{ "id": id, "function": { "name": "x", "arguments": {"k": 1} } }]));
+        let pieces = read(&[nameless(""), nameless(""), stop()]).unwrap();
+        assert_eq!(
+            pieces,
+            [
+                "b call_7 x",
+                "a call_7 {\"k\":1}",
+                "b call_7_2 x",
+                "a call_7_2 {\"k\":1}",
+                "e call_7",
+                "e call_7_2"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_repeated_id_in_every_piece_is_one_call() {
+        let piece = |text: &str| {
+            calls(&json!([{ "index": 0, "id": "a", "function": { "name": "x", "arguments": text } }]))
+        };
+        assert_eq!(
+            read(&[piece("{"), piece("}"), stop()]).unwrap(),
+            ["b a x", "a a {", "a a }", "e a"]
+        );
+    }
+
+    #[test]
+    fn arguments_may_come_before_the_name() {
+        let pieces = read(&[
+            calls(&json!([{ "index": 0, "id": "a", "function": { "arguments": "{" } }])),
+            calls(&json!([{ "index": 0, "function": { "name": "x", "arguments": "}" } }])),
+            stop(),
+        ]);
+        assert_eq!(pieces.unwrap(), ["b a x", "a a {", "a a }", "e a"]);
+        let unnamed = calls(&json!([{ "index": 0, "id": "a", "function": { "arguments": "{" } }]));
+        assert!(matches!(read(&[unnamed, stop()]), Err(Fault::Malformed(_))));
+    }
+
+    #[test]
+    fn unknown_members_and_empty_choices_mean_nothing() {
+        let pieces = read(&[
+            json!({ "object": "x", "choices": [] , "usage": null}),
+            json!({ "choices": [{ "delta": { "content": "hi", "annotations": [1] }, "logprobs": null }] }),
+            json!({ "choices": [{ "delta": { "reasoning": "hm", "content": null } }] }),
+            json!({ "choices": [{ "finish_reason": "stop" }] }),
+        ]);
+        assert_eq!(pieces.unwrap(), ["t hi", "r hm"]);
+    }
+
+    #[test]
+    fn errors_in_the_stream_are_told() {
+        let error = json!({ "error": { "message": "no", "type": "server_error", "code": null } });
+        let fault = read(&[error]).unwrap_err();
+        assert_eq!(
+            fault,
+            Fault::Provider {
+                kind: " server_error".into(),
+                said: "no".into()
+            }
+        );
+        let filtered = json!({ "choices": [{ "delta": {}, "finish_reason": "content_filter" }] });
+        assert_eq!(read(&[filtered]).unwrap_err(), Fault::Filtered);
+    }
+}

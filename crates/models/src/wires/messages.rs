@@ -1,0 +1,249 @@
+//! Anthropic Messages.
+//!
+//! Roles alternate there: results of calls, and what the user says next, are one message. Thinking is shown
+//! when it comes, but not asked for: a reply's thinking must be sent back signed, and the record holds none.
+
+use std::collections::HashMap;
+
+use bobbin_engine::{Message, ModelRequest, Stop};
+use serde_json::{Value, json};
+
+use super::{Decoder, Fault, Flow};
+use crate::ProviderSettings;
+use crate::assembler::Assembler;
+use crate::conversation::{arguments, event, text, user_text, value};
+use crate::prompt::instructions;
+
+/// Tokens of a reply when the user did not say: the wire wants a number, and every model of today takes this.
+const MAX_OUTPUT_TOKENS: u64 = 8192;
+
+/// Returns the request's body.
+pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
+    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in request.messages {
+        let (role, blocks) = blocks(message);
+        match messages.last_mut() {
+            Some((last, known)) if *last == role => known.extend(blocks),
+            _ => messages.push((role, blocks)),
+        }
+    }
+    messages.retain(|(_, blocks)| !blocks.is_empty());
+    if let Some(last) = messages.last_mut().and_then(|(_, blocks)| blocks.last_mut()) {
+        cached(last);
+    }
+    let messages: Vec<Value> = messages
+        .into_iter()
+        .map(|(role, blocks)| json!({ "role": role, "content": blocks }))
+        .collect();
+    let mut system = json!({ "type": "text", "text": instructions(request.mode) });
+    cached(&mut system);
+    let mut body = json!({
+        "model": model,
+        "system": [system],
+        "messages": messages,
+        "max_tokens": settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
+        "stream": true,
+    });
+    if !request.tools.is_empty() {
+        let tool = |tool: &bobbin_core::tool::ToolSpec| {
+            json!({
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": value(tool.input_schema.get()),
+            })
+        };
+        body["tools"] = request.tools.iter().map(tool).collect();
+    }
+    body
+}
+
+/// Marks the end of what the next request of the same Turn begins with: its provider need not read it again.
+fn cached(block: &mut Value) {
+    block["cache_control"] = json!({ "type": "ephemeral" });
+}
+
+/// Returns a message's role and blocks. Blocks of blank text are refused there.
+fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
+    let said = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
+    match message {
+        Message::User { parts } => ("user", said(&user_text(parts)).into_iter().collect()),
+        Message::Agent { text, calls } => {
+            let calls = calls.iter().map(|call| {
+                json!({ "type": "tool_use", "id": call.id, "name": call.tool, "input": value(arguments(call)) })
+            });
+            ("assistant", said(text).into_iter().chain(calls).collect())
+        }
+        Message::Result {
+            call_id,
+            text,
+            success,
+        } => {
+            let mut block = json!({ "type": "tool_result", "tool_use_id": call_id, "content": text });
+            if !success {
+                block["is_error"] = true.into();
+            }
+            ("user", vec![block])
+        }
+    }
+}
+
+/// Reads a reply.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    /// Inputs that came whole with the start of a call, by block.
+    whole: HashMap<u64, String>,
+}
+
+impl Decoder for Messages {
+    fn event(&mut self, data: &str, reply: &mut Assembler) -> Result<Flow, Fault> {
+        let event = event(data).map_err(Fault::Malformed)?;
+        let index = event["index"].as_u64().unwrap_or_default();
+        match text(&event, "/type") {
+            "message_start" => usage(&event["message"]["usage"], reply),
+            "content_block_start" => self.start(index, &event["content_block"], reply),
+            "content_block_delta" => delta(index, &event["delta"], reply)?,
+            "content_block_stop" => {
+                if let Some(whole) = self.whole.remove(&index) {
+                    reply.all_arguments(&index.to_string(), &whole);
+                }
+            }
+            "message_delta" => {
+                usage(&event["usage"], reply);
+                match text(&event, "/delta/stop_reason") {
+                    "" => {}
+                    "max_tokens" => reply.stop(Stop::Length),
+                    "refusal" => return Err(Fault::Filtered),
+                    "model_context_window_exceeded" => {
+                        return Err(Fault::Provider {
+                            kind: "context_length_exceeded".to_owned(),
+                            said: String::new(),
+                        });
+                    }
+                    _ => reply.stop(Stop::Done),
+                }
+            }
+            "message_stop" if reply.is_stopped() => return Ok(Flow::Over),
+            "message_stop" => return Err(Fault::Malformed("it ended without a stop_reason".to_owned())),
+            "error" => {
+                return Err(Fault::Provider {
+                    kind: text(&event, "/error/type").to_owned(),
+                    said: text(&event, "/error/message").to_owned(),
+                });
+            }
+            "" => return Err(Fault::Malformed("an event has no type".to_owned())),
+            // `ping`, and what was added since.
+            _ => {}
+        }
+        Ok(Flow::More)
+    }
+}
+
+impl Messages {
+    fn start(&mut self, index: u64, block: &Value, reply: &mut Assembler) {
+        match text(block, "/type") {
+            "text" => reply.text(text(block, "/text")),
+            "thinking" => reply.reasoning(text(block, "/thinking")),
+            "tool_use" => {
+                reply.begin(&index.to_string(), text(block, "/id"), text(block, "/name"));
+                if block["input"].as_object().is_some_and(|input| !input.is_empty()) {
+                    self.whole.insert(index, block["input"].to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn delta(index: u64, delta: &Value, reply: &mut Assembler) -> Result<(), Fault> {
+    match text(delta, "/type") {
+        "text_delta" => reply.text(text(delta, "/text")),
+        "thinking_delta" => reply.reasoning(text(delta, "/thinking")),
+        "input_json_delta" => {
+            // Also the form of calls that the provider runs by itself: those were not begun here.
+            reply.arguments(&index.to_string(), text(delta, "/partial_json"));
+        }
+        "" => return Err(Fault::Malformed("a delta has no type".to_owned())),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Notes tokens; what a cache held was read too.
+fn usage(usage: &Value, reply: &mut Assembler) {
+    if !usage.is_object() {
+        return;
+    }
+    let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
+    let cached: u64 = cached.iter().filter_map(|name| usage[name].as_u64()).sum();
+    let input = usage["input_tokens"]
+        .as_u64()
+        .map(|input| input.saturating_add(cached));
+    reply.usage(input, usage["output_tokens"].as_u64());
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_engine::ModelEvent;
+    use bobbin_model::TurnId;
+
+    use super::*;
+
+    #[test]
+    fn an_input_may_come_whole_and_unknown_blocks_mean_nothing() {
+        let (mut wire, mut reply) = (Messages::default(), Assembler::new(TurnId(7)));
+        let events = [
+            json!({ "type": "message_start", "message": { "usage": { "input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 1 } } }),
+            json!({ "type": "ping" }),
+            json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "server_tool_use", "id": "s" } }),
+            json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "{}" } }),
+            json!({ "type": "content_block_start", "index": 1, "content_block": { "type": "tool_use", "id": "a", "name": "x", "input": { "k": 1 } } }),
+            json!({ "type": "content_block_stop", "index": 1 }),
+            json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" }, "usage": { "output_tokens": 9 } }),
+        ];
+        for event in events {
+            assert_eq!(wire.event(&event.to_string(), &mut reply), Ok(Flow::More));
+        }
+        assert_eq!(
+            wire.event("{\"type\":\"message_stop\"}", &mut reply),
+            Ok(Flow::Over)
+        );
+        let (pieces, end) = reply.end().unwrap();
+        let id = || "a".to_owned();
+        assert_eq!(
+            pieces,
+            [
+                ModelEvent::CallBegun {
+                    id: id(),
+                    tool: "x".into()
+                },
+                ModelEvent::CallArguments {
+                    id: id(),
+                    text: "{\"k\":1}".into()
+                },
+                ModelEvent::CallEnded { id: id() },
+            ]
+        );
+        let tokens = end.usage.unwrap().tokens;
+        assert_eq!((tokens.input_tokens, tokens.output_tokens), (7, 9));
+    }
+
+    #[test]
+    fn results_and_the_next_words_are_one_message() {
+        let result = |id: &str, success| Message::Result {
+            call_id: id.into(),
+            text: "r".into(),
+            success,
+        };
+        let (first, second) = (blocks(&result("1", true)), blocks(&result("2", false)));
+        assert_eq!((first.0, second.0), ("user", "user"));
+        assert_eq!(
+            (&first.1[0]["is_error"], &second.1[0]["is_error"]),
+            (&Value::Null, &json!(true))
+        );
+        let blank = Message::Agent {
+            text: " ".into(),
+            calls: Vec::new(),
+        };
+        assert!(blocks(&blank).1.is_empty());
+    }
+}

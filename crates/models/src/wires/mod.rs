@@ -1,0 +1,92 @@
+//! One module a wire: how a request is written and how a reply is read. Pure, no HTTP.
+
+mod chat;
+mod messages;
+mod responses;
+
+use bobbin_engine::ModelRequest;
+use serde_json::Value;
+
+use crate::assembler::Assembler;
+use crate::{ProviderSettings, Wire};
+
+/// Reads the events of one reply.
+pub(crate) trait Decoder: Send {
+    /// Takes one event's data and fills the assembler.
+    fn event(&mut self, data: &str, reply: &mut Assembler) -> Result<Flow, Fault>;
+}
+
+/// Whether more events belong to the reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    More,
+    Over,
+}
+
+/// Why an event cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is not what the wire says.
+    Malformed(String),
+    /// It is the provider's error: its kind or code, and its words.
+    Provider { kind: String, said: String },
+    /// The provider filtered the reply.
+    Filtered,
+}
+
+impl Wire {
+    /// Returns what follows the base URL.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::ChatCompletions => "chat/completions",
+            Self::Messages => "messages",
+            Self::Responses => "responses",
+        }
+    }
+
+    /// Returns the header a key goes into, and what stands before the key.
+    pub(crate) fn key_header(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ChatCompletions | Self::Responses => ("authorization", "Bearer "),
+            Self::Messages => ("x-api-key", ""),
+        }
+    }
+
+    /// Returns the headers the wire wants beside the key.
+    pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::ChatCompletions | Self::Responses => &[],
+            Self::Messages => &[("anthropic-version", "2023-06-01")],
+        }
+    }
+
+    /// Returns what asks for the whole list of models at once.
+    pub(crate) fn models_query(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::ChatCompletions | Self::Responses => None,
+            Self::Messages => Some(("limit", "1000")),
+        }
+    }
+
+    /// Returns a request's body.
+    pub(crate) fn body(self, settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
+        let mut body = match self {
+            Self::ChatCompletions => chat::body(settings, model, request),
+            Self::Messages => messages::body(settings, model, request),
+            Self::Responses => responses::body(settings, model, request),
+        };
+        for (name, value) in &settings.body {
+            body[name] = value.clone();
+        }
+        body
+    }
+
+    /// Returns a reader for one reply.
+    pub(crate) fn decoder(self) -> Box<dyn Decoder> {
+        match self {
+            Self::ChatCompletions => Box::new(chat::Chat::default()),
+            Self::Messages => Box::new(messages::Messages::default()),
+            Self::Responses => Box::new(responses::Responses),
+        }
+    }
+}

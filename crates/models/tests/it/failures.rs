@@ -1,0 +1,194 @@
+//! What each failure of a provider means for the user: the words, the record, the attempts.
+
+use std::time::Duration;
+
+use bobbin_model::{ItemBody, Turn, TurnStatus};
+use bobbin_models::Wire;
+use bobbin_testkit::{ModelServer, Part, Reply, Script, TestWorkspace};
+use rstest::rstest;
+
+use crate::support::{Bench, KEY, WIRES, settings};
+
+/// Runs one Turn against replies; returns it and how often the provider was asked.
+async fn run(wire: Wire, replies: Vec<Reply>) -> (Turn, usize) {
+    let server = ModelServer::start(Script::of(replies)).await.unwrap();
+    let workspace = TestWorkspace::default();
+    let bench = Bench::of(&workspace, wire, &server).await;
+    let turn = bench.run("hello").await;
+    (turn, server.asked().len())
+}
+
+fn text(turn: &Turn) -> String {
+    let texts = turn.items.iter().filter_map(|item| match &item.body {
+        ItemBody::AgentMessage { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn says(text: &str, then: Part) -> Reply {
+    Reply::of([Part::Text(text.to_owned()), then])
+}
+
+fn page(status: u16) -> Reply {
+    Reply {
+        body: Some("<html>bad gateway</html>".into()),
+        ..Reply::error(status, "", "")
+    }
+}
+
+fn with_header(reply: Reply, name: &str, value: &str) -> Reply {
+    let headers = [(name.to_owned(), value.to_owned())].into();
+    Reply { headers, ..reply }
+}
+
+#[rstest]
+#[case::wrong_key(Reply::error(401, "invalid_api_key", "Incorrect API key provided: sk-sesame-0123456789."),
+    &["does not accept the key", "check the variable P_KEY"], 1)]
+#[case::may_not(Reply::error(403, "permission_error", "no access to this region"), &["refuses access", "region"], 1)]
+#[case::unknown_model(Reply::error(404, "model_not_found", "The model `m` does not exist"),
+    &["does not know \"m\"", "does not exist", "Check Model and BaseUrl"], 1)]
+#[case::quota(Reply::error(429, "insufficient_quota", "You exceeded your current quota"), &["quota is used up", "billing"], 1)]
+#[case::limited(with_header(Reply::error(429, "rate_limit_error", "slow"), "retry-after", "0"), &["limits the rate", "Try again later"], 2)]
+#[case::limited_for_long(with_header(Reply::error(429, "rate_limit_error", "slow"), "retry-after", "3600"),
+    &["for 3600 more seconds"], 1)]
+#[case::server_fault(Reply::error(500, "server_error", "oops"), &["status 500", "oops", "Try again later"], 2)]
+#[case::overloaded(Reply::error(529, "overloaded_error", "Overloaded"), &["status 529", "Overloaded"], 2)]
+#[case::gateway(page(502), &["status 502). Try again later"], 2)]
+#[case::too_long(Reply::error(400, "context_length_exceeded", "This model's maximum context length is 8 tokens"),
+    &["longer than the window", "Start a new thread"], 1)]
+#[case::too_long_by_words(Reply::error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"),
+    &["longer than the window", "9 tokens > 8"], 1)]
+#[case::refused(Reply::error(400, "invalid_request_error", "tools.0: bad schema"), &["refuses the request (status 400): tools.0"], 1)]
+#[case::redirected(with_header(Reply::error(308, "", ""), "location", "https://elsewhere.example/v2"),
+    &["redirects to https://elsewhere.example/v2", "BaseUrl"], 1)]
+#[case::cut_at_once(Reply::of([Part::Cut]), &["ended in the middle"], 2)]
+#[case::cut(says("Half of", Part::Cut), &["ended in the middle", "Try again"], 1)]
+#[case::ended_too_early(says("Half of", Part::Close), &["ended in the middle"], 1)]
+#[case::malformed(says("Half of", Part::Raw("data: {\"choices\": oops\n\n".into())), &["cannot be read", "no JSON", "Check that Wire"], 1)]
+#[case::no_text(says("Half of", Part::Raw("data: \u{0}[1]\n\n".into())), &["cannot be read"], 1)]
+#[case::overloaded_at_once(Reply::of([Part::Error(error("overloaded_error", "Overloaded"))]), &["status 529", "Overloaded"], 2)]
+#[case::broken_off(says("Half of", Part::Error(error("server_error", "sk-sesame-0123456789 exploded"))),
+    &["broke off its reply", "[key] exploded", "Try again"], 1)]
+#[case::no_stream(Reply { body: Some("{\"object\":\"chat.completion\"}".into()), ..Reply::default() },
+    &["application/json, no stream of events"], 1)]
+#[case::at_its_limit(Reply { length: true, ..Reply::of([Part::Text("Half of".into())]) }, &["cut at its limit of tokens"], 1)]
+#[case::empty(Reply::of([]), &["an empty reply"], 1)]
+#[tokio::test]
+async fn a_failure_has_its_words_its_record_and_its_attempts(
+    #[case] reply: Reply,
+    #[case] words: &[&str],
+    #[case] attempts: usize,
+) {
+    let kept = reply.parts.iter().any(|part| matches!(part, Part::Text(_)));
+    for wire in WIRES {
+        let (turn, asked) = run(wire, vec![reply.clone()]).await;
+        let error = turn.error.clone().unwrap_or_default();
+        assert_eq!(turn.status, TurnStatus::Failed, "{wire:?}");
+        for word in words {
+            assert!(error.contains(word), "{wire:?} {word}: {error}");
+        }
+        assert!(
+            !error.contains(KEY) && !format!("{turn:?}").contains(KEY),
+            "{wire:?}: {error}"
+        );
+        assert_eq!(asked, attempts, "{wire:?}: {error}");
+        // What was shown stays.
+        assert_eq!(text(&turn), if kept { "Half of" } else { "" }, "{wire:?}");
+    }
+}
+
+fn error(kind: &str, message: &str) -> bobbin_testkit::ErrorPart {
+    bobbin_testkit::ErrorPart {
+        kind: kind.into(),
+        message: message.into(),
+    }
+}
+
+#[tokio::test]
+async fn a_passing_failure_is_not_seen_by_the_user() {
+    for wire in WIRES {
+        let limited = with_header(Reply::error(429, "rate_limit_error", "slow"), "retry-after", "0");
+        let (turn, asked) = run(wire, vec![limited, Reply::of([Part::Text("There.".into())])]).await;
+        assert_eq!(
+            (turn.status, text(&turn), asked),
+            (TurnStatus::Completed, "There.".to_owned(), 2),
+            "{wire:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_a_key_the_user_is_told_where_to_put_one() {
+    let script = Script {
+        key: Some(KEY.into()),
+        ..Script::default()
+    };
+    let server = ModelServer::start(script).await.unwrap();
+    for (wire, needs_key) in WIRES.into_iter().zip([false, true, false]) {
+        let workspace = TestWorkspace::default();
+        let settings = bobbin_models::ProviderSettings {
+            key: None,
+            needs_key,
+            key_source: "set the variable P_KEY".into(),
+            ..settings(wire, &server.base_url())
+        };
+        let bench = Bench::with(&workspace, settings, None).await;
+        let error = bench.run("hello").await.error.unwrap();
+        assert!(
+            error.contains("wants a key and there is none: set the variable P_KEY"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_and_a_name_nobody_has_are_told() {
+    // A port that was free a moment ago.
+    let address = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let workspace = TestWorkspace::default();
+    let gone = settings(Wire::Responses, &format!("http://{address}/v1"));
+    let error = Bench::with(&workspace, gone, None)
+        .await
+        .run("hello")
+        .await
+        .error
+        .unwrap();
+    assert!(
+        error.contains("cannot be reached") && error.contains("refused"),
+        "{error}"
+    );
+    let workspace = TestWorkspace::default();
+    let some = settings(Wire::Responses, &format!("http://{address}/v1"));
+    let error = Bench::with(&workspace, some, Some("q/x"))
+        .await
+        .run("hello")
+        .await
+        .error
+        .unwrap();
+    assert!(
+        error.contains("no model \"q/x\"") && error.contains("p/m") && error.contains("offline"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_provider_that_goes_silent_is_given_up() {
+    let server = ModelServer::start(Script::of([says("Half of", Part::Stall)]))
+        .await
+        .unwrap();
+    let workspace = TestWorkspace::default();
+    let mut settings = settings(Wire::Messages, &server.base_url());
+    settings.limits.idle = Duration::from_millis(300);
+    let turn = Bench::with(&workspace, settings, None).await.run("hello").await;
+    let error = turn.error.clone().unwrap();
+    assert!(
+        error.contains("silent for 0.3 seconds") && error.contains("IdleSeconds"),
+        "{error}"
+    );
+    assert_eq!(text(&turn), "Half of");
+    server.until_abandoned(1).await;
+}

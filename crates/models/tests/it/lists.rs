@@ -1,0 +1,87 @@
+//! Lists of models.
+
+use std::time::Duration;
+
+use bobbin_models::{ModelSet, Network, Provider, ProviderError, ProviderSettings, Proxies, Wire};
+use bobbin_testkit::{ModelServer, Script};
+
+use crate::support::{KEY, WIRES, models, settings};
+
+fn script() -> Script {
+    Script {
+        models: vec!["m".into(), "n".into()],
+        key: Some(KEY.into()),
+        ..Script::default()
+    }
+}
+
+async fn ids(models: &ModelSet) -> Vec<String> {
+    let listed = models.list().await.unwrap();
+    listed.into_iter().map(|model| model.id).collect()
+}
+
+#[tokio::test]
+async fn a_provider_is_asked_once_and_settings_add_to_what_it_says() {
+    for wire in WIRES {
+        let server = ModelServer::start(script()).await.unwrap();
+        let mut settings = settings(wire, &server.base_url());
+        settings.models = vec!["mine".into(), "n".into()];
+        let models = models(settings);
+        let expected = ["offline", "p/mine", "p/n", "p/m"];
+        assert_eq!(ids(&models).await, expected);
+        drop(server);
+        assert_eq!(ids(&models).await, expected, "from the cache");
+    }
+}
+
+#[tokio::test]
+async fn failures_are_typed_and_not_kept() {
+    let server = ModelServer::start(script()).await.unwrap();
+    let keyless = ProviderSettings {
+        key: None,
+        ..settings(Wire::Messages, &server.base_url())
+    };
+    assert!(matches!(
+        models(keyless).list().await,
+        Err(ProviderError::NoKey { .. })
+    ));
+    let wrong = ProviderSettings {
+        key: Some(bobbin_models::Key::new("sk-other-key")),
+        ..settings(Wire::ChatCompletions, &server.base_url())
+    };
+    let error = models(wrong).list().await.unwrap_err();
+    assert!(
+        matches!(error, ProviderError::WrongKey { .. }) && !error.to_string().contains("sk-other-key"),
+        "{error}"
+    );
+    let elsewhere = settings(
+        Wire::ChatCompletions,
+        &server.base_url().replace("/v1", "/v1/models/deep"),
+    );
+    let elsewhere = models(elsewhere).list().await;
+    assert!(
+        elsewhere.is_ok(),
+        "the list is found below any path: {elsewhere:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_provider_that_fails_is_left_out_unless_all_do() {
+    let server = ModelServer::start(script()).await.unwrap();
+    let network = Network::new(&Proxies::default()).unwrap();
+    let good = settings(Wire::Responses, &server.base_url());
+    let mut bad = settings(Wire::Responses, "http://127.0.0.1:9/v1");
+    bad.name = "q".into();
+    bad.limits.idle = Duration::from_secs(2);
+    let both = [bad.clone(), good].map(|settings| Provider::new(settings, &network).unwrap());
+    let both = ModelSet::new(both.to_vec(), None);
+    assert_eq!(ids(&both).await, ["offline", "p/m", "p/n"]);
+    let alone = ModelSet::new(vec![Provider::new(bad.clone(), &network).unwrap()], None);
+    assert!(matches!(
+        alone.list().await,
+        Err(ProviderError::Unreachable { .. })
+    ));
+    bad.offered = false;
+    let hidden = ModelSet::new(vec![Provider::new(bad, &network).unwrap()], None);
+    assert_eq!(ids(&hidden).await, ["offline"]);
+}

@@ -1,0 +1,16 @@
+//! Whole Turns with models over loopback: a real core, a real store, real HTTP, a provider that follows a script.
+
+#[cfg(test)]
+mod cancel;
+#[cfg(test)]
+mod conversation;
+#[cfg(test)]
+mod failures;
+#[cfg(test)]
+mod fallbacks;
+#[cfg(test)]
+mod lists;
+#[cfg(test)]
+mod requests;
+#[cfg(test)]
+mod support;

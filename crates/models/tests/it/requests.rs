@@ -1,0 +1,105 @@
+//! What is sent: the whole request of each wire, as a snapshot.
+
+use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
+use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, TestWorkspace};
+use serde_json::{Map, Value, json};
+
+use crate::support::{Bench, KEY, WIRES, settings};
+
+#[tokio::test]
+async fn requests_have_the_form_of_their_wire() {
+    for wire in WIRES {
+        let call = ScriptedCall {
+            id: "c1".into(),
+            tool: "readFile".into(),
+            arguments: json!({ "path": "a.txt" }),
+        };
+        let server = ModelServer::start(Script::of([
+            Reply::of([
+                Part::Reasoning("Hm.".into()),
+                Part::Text("I look.".into()),
+                Part::Call(call),
+            ]),
+            Reply::of([Part::Text("Done.".into())]),
+        ]))
+        .await
+        .unwrap();
+        let workspace = TestWorkspace::default();
+        let settings = ProviderSettings {
+            headers: vec![("X-Team".into(), "tea".into())],
+            max_output_tokens: Some(999),
+            body: json!({ "temperature": 0.5 })
+                .as_object()
+                .cloned()
+                .unwrap_or_else(Map::new),
+            ..settings(wire, &format!("{}/?version=2", server.base_url()))
+        };
+        Bench::with(&workspace, settings, None)
+            .await
+            .run("Look at a.txt")
+            .await;
+        let asked = server.asked();
+        let mut last = asked.last().unwrap().clone();
+        let tools = last.body["tools"].as_array_mut().unwrap();
+        assert!(tools.len() > 5);
+        let name = |tool: &Value| {
+            tool["function"]["name"]
+                .as_str()
+                .or(tool["name"].as_str())
+                .map(str::to_owned)
+        };
+        tools.retain(|tool| name(tool).as_deref() == Some("readFile"));
+        let headers: Map<String, Value> = last
+            .headers
+            .iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "host" | "content-length" | "user-agent"))
+            .map(|(name, value)| (name.clone(), value.replace(KEY, "KEY").into()))
+            .collect();
+        let name = match wire {
+            Wire::ChatCompletions => "chat",
+            Wire::Messages => "messages",
+            Wire::Responses => "responses",
+        };
+        let shown = json!({ "path": last.path, "headers": headers, "body": last.body });
+        insta::assert_json_snapshot!(format!("request_{name}"), shown);
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_is_asked_for_other_machines_and_not_for_this_one() {
+    let said = || Script::of([Reply::of([Part::Text("Done.".into())])]);
+    let (proxy, here) = (
+        ModelServer::start(said()).await.unwrap(),
+        ModelServer::start(said()).await.unwrap(),
+    );
+    let proxies = Proxies {
+        http: Some(proxy.base_url()),
+        https: None,
+        except: Some("never.example".into()),
+    };
+    let network = Network::new(&proxies).unwrap();
+    for (address, paths) in [
+        (
+            "http://far.example/v1".to_owned(),
+            (vec!["http://far.example/v1/responses"], vec![]),
+        ),
+        (
+            here.base_url(),
+            (vec!["http://far.example/v1/responses"], vec!["/v1/responses"]),
+        ),
+    ] {
+        let provider = Provider::new(settings(Wire::Responses, &address), &network).unwrap();
+        let models = ModelSet::new(vec![provider], Some("p/m".into()));
+        let workspace = TestWorkspace::default();
+        let turn = Bench::with_models(&workspace, models, None)
+            .await
+            .run("hello")
+            .await;
+        assert_eq!(turn.error, None);
+        let asked = [&proxy, &here].map(ModelServer::asked);
+        let asked = asked
+            .each_ref()
+            .map(|asked| asked.iter().map(|asked| asked.path.as_str()).collect::<Vec<_>>());
+        assert_eq!(asked, [paths.0, paths.1]);
+    }
+}

@@ -1,0 +1,165 @@
+//! A core over a temporary workspace whose model is behind one of the wires.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_children::{Children, Environment, Shell};
+use bobbin_core::engine::Answer;
+use bobbin_core::{Command, Hub, Reply, Snapshot, StartedTurn, ThreadHandle};
+use bobbin_engine::{AgentEngine, ToolSet};
+use bobbin_model::state::{NewThread, StartTurn};
+use bobbin_model::{Approval, Decision, HistoryMode, Identity, InputPart, ThreadConfig, Turn, TurnFeatures};
+use bobbin_models::{Key, Limits, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
+use bobbin_testkit::{ModelServer, TestWorkspace};
+use serde_json::Map;
+use tokio::sync::oneshot;
+
+pub(crate) const WIRES: [Wire; 3] = [Wire::ChatCompletions, Wire::Responses, Wire::Messages];
+/// The key of every test.
+pub(crate) const KEY: &str = "sk-sesame-0123456789";
+
+/// Returns settings for a provider `p` at an address, with short pauses.
+pub(crate) fn settings(wire: Wire, base_url: &str) -> ProviderSettings {
+    ProviderSettings {
+        name: "p".into(),
+        wire,
+        base_url: base_url.into(),
+        models: Vec::new(),
+        offered: true,
+        key: Some(Key::new(KEY)),
+        needs_key: false,
+        key_source: "the variable P_KEY".into(),
+        headers: Vec::new(),
+        max_output_tokens: None,
+        body: Map::new(),
+        limits: Limits {
+            attempts: 2,
+            pause: Duration::from_millis(1),
+            ..Limits::default()
+        },
+    }
+}
+
+pub(crate) fn models(settings: ProviderSettings) -> ModelSet {
+    let network = Network::new(&Proxies::default()).unwrap();
+    let provider = Provider::new(settings, &network).unwrap();
+    ModelSet::new(vec![provider], Some("p/m".into()))
+}
+
+/// A core with one Thread.
+pub(crate) struct Bench {
+    hub: Arc<Hub>,
+    thread: Arc<ThreadHandle>,
+}
+
+impl Bench {
+    pub(crate) async fn of(workspace: &TestWorkspace, wire: Wire, server: &ModelServer) -> Self {
+        Self::with(workspace, settings(wire, &server.base_url()), None).await
+    }
+
+    pub(crate) async fn with(
+        workspace: &TestWorkspace,
+        settings: ProviderSettings,
+        model: Option<&str>,
+    ) -> Self {
+        Self::with_models(workspace, models(settings), model).await
+    }
+
+    pub(crate) async fn with_models(
+        workspace: &TestWorkspace,
+        models: ModelSet,
+        model: Option<&str>,
+    ) -> Self {
+        let mut environment = Environment::empty();
+        environment.set("PATH", "/usr/bin:/bin");
+        let tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix);
+        let engine = AgentEngine::new(Arc::new(models), tools);
+        let hub = workspace.open(Arc::new(engine)).await;
+        let (tx, rx) = oneshot::channel();
+        let wish = NewThread {
+            id: hub.fresh_thread_id(),
+            identity: Identity {
+                channel_name: "test".into(),
+                ..Identity::default()
+            },
+            config: model.map(|model| ThreadConfig {
+                model: Some(model.to_owned()),
+                ..ThreadConfig::default()
+            }),
+            history_mode: HistoryMode::Server,
+            display_name: Some("test".into()),
+        };
+        hub.start_thread(wish, Box::new(move |result| drop(tx.send(result))));
+        let started: Snapshot = rx.await.unwrap().unwrap();
+        let thread = hub.thread(&started.state.header.id).await.unwrap();
+        Self { hub, thread }
+    }
+
+    pub(crate) async fn start(&self, text: &str) {
+        let wish = StartTurn {
+            input: vec![InputPart::Text { text: text.into() }],
+            sender: None,
+            channel: None,
+            features: TurnFeatures {
+                approvals: true,
+                ..TurnFeatures::default()
+            },
+        };
+        answer::<StartedTurn>(&self.thread, |reply| Command::StartTurn { wish, reply }).await;
+    }
+
+    /// Runs a Turn to its end, saying yes to everything.
+    pub(crate) async fn run(&self, text: &str) -> Turn {
+        self.start(text).await;
+        self.end().await
+    }
+
+    pub(crate) async fn end(&self) -> Turn {
+        let ending = async {
+            loop {
+                let now = self.snapshot().await;
+                let Some(live) = &now.state.live else {
+                    let turns = self
+                        .hub
+                        .turns_of(&now, None, usize::MAX, usize::MAX)
+                        .await
+                        .unwrap();
+                    return turns.0.into_iter().next_back().unwrap();
+                };
+                if let Some(open) = live.approvals.first() {
+                    self.accept(open).await;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), ending)
+            .await
+            .expect("the turn ends")
+    }
+
+    async fn accept(&self, approval: &Approval) {
+        let given = Answer {
+            approval: approval.id.clone(),
+            decision: Decision::Accept,
+            client: "test".into(),
+        };
+        answer(&self.thread, |reply| Command::Answer { answer: given, reply }).await;
+    }
+
+    pub(crate) async fn interrupt(&self) {
+        let turn = String::new();
+        answer(&self.thread, |reply| Command::Interrupt { turn, reply }).await;
+    }
+
+    pub(crate) async fn snapshot(&self) -> Snapshot {
+        answer(&self.thread, |reply| Command::Read { reply }).await
+    }
+}
+
+async fn answer<T: Send + 'static>(thread: &ThreadHandle, command: impl FnOnce(Reply<T>) -> Command) -> T {
+    let (tx, rx) = oneshot::channel();
+    thread
+        .send(command(Box::new(move |result| drop(tx.send(result)))))
+        .await;
+    rx.await.expect("answered").expect("granted")
+}

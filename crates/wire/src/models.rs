@@ -1,0 +1,55 @@
+//! The models that can be chosen (AppServer protocol 05 §7).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+
+/// Result of `model/list`. Trouble with a provider is no error of the request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelListResult {
+    /// Whether the list could be had.
+    pub success: bool,
+    /// The models; none when it could not.
+    pub models: Vec<ModelInfo>,
+    /// What the trouble is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<ModelListErrorCode>,
+    /// The trouble, for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+}
+
+/// A model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelInfo {
+    /// What a Thread's configuration names it by.
+    pub id: String,
+    /// Who made it; may be empty.
+    pub owned_by: String,
+    /// When; 1970 when nobody says.
+    pub created_at: Timestamp,
+}
+
+/// Trouble with a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum ModelListErrorCode {
+    /// It wants a key and there is none.
+    MissingApiKey,
+    /// Its address cannot be used.
+    InvalidEndpoint,
+    /// It does not take the key.
+    Unauthorized,
+    /// The key may not list models.
+    Forbidden,
+    /// It has no list.
+    EndpointNotSupported,
+    /// It cannot be reached.
+    Network,
+    /// It did not answer in time.
+    Timeout,
+    /// Something else.
+    Unknown,
+}
