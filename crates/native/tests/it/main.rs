@@ -1,6 +1,8 @@
 //! The native dialect over an in-memory pair, a real core and a real store: one transcript a method.
 
 #[cfg(test)]
+mod adapters;
+#[cfg(test)]
 mod coverage;
 #[cfg(test)]
 mod cursors;
