@@ -108,8 +108,17 @@ impl Config {
             }
             let author = if own { Author::User } else { Author::Workspace };
             if own {
-                trusts_workspace =
-                    at(&value, "Permissions.TrustWorkspaceRules") == Some(&Value::Bool(true));
+                trusts_workspace = at(&value, "Permissions.TrustWorkspaceRules") == Some(&Value::Bool(true));
+            }
+            let policy = "Permissions.DefaultApprovalPolicy";
+            let loosens = at(&value, policy).is_some_and(|policy| policy != "default");
+            if loosens && !own && !trusts_workspace {
+                drop(take(&mut value, policy));
+                loosened.push(format!(
+                    "{policy} in {} is not used: a workspace cannot say whether you are asked; \
+                     put it into your own ~/.craft/config.json",
+                    path.display()
+                ));
             }
             permissions.add(author, &path, &value, trusts_workspace)?;
             loosened.extend(sandbox.add(author, &path, &value, trusts_workspace)?);
@@ -217,13 +226,19 @@ pub(crate) fn number(value: &Value, path: &str) -> anyhow::Result<Option<u64>> {
 }
 
 /// Takes a member out of an object, without case.
-fn take(value: &mut Value, name: &str) -> Option<Value> {
+fn take(value: &mut Value, path: &str) -> Option<Value> {
+    let (name, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(name, rest)| (name, Some(rest)));
     let members = value.as_object_mut()?;
     let known = members
         .keys()
         .find(|known| known.eq_ignore_ascii_case(name))
         .cloned()?;
-    members.remove(&known)
+    match rest {
+        Some(rest) => take(members.get_mut(&known)?, rest),
+        None => members.remove(&known),
+    }
 }
 
 /// Finds a value by its dotted path, without case.
@@ -323,6 +338,34 @@ mod tests {
         let config = Config::from_value(&merged).unwrap();
         assert_eq!((config.mode, config.port), (Mode::WebSocket, Some(2)));
         assert_eq!(config.token.as_deref(), Some("t"));
+    }
+
+    #[test]
+    fn a_workspace_cannot_say_that_nobody_is_asked() {
+        let policy = |policy: &str| json!({ "Permissions": { "DefaultApprovalPolicy": policy } });
+        let trusting = json!({ "Permissions": { "TrustWorkspaceRules": true } });
+        let table = [
+            (json!({}), policy("autoApprove"), ApprovalPolicy::Default, 1),
+            (
+                policy("autoApprove"),
+                policy("default"),
+                ApprovalPolicy::Default,
+                0,
+            ),
+            (policy("autoApprove"), json!({}), ApprovalPolicy::AutoApprove, 0),
+            (trusting, policy("autoApprove"), ApprovalPolicy::AutoApprove, 0),
+        ];
+        for (user, workspace, expected, warnings) in table {
+            let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            for (directory, value) in [(&home, &user), (&root, &workspace)] {
+                let craft = directory.path().join(".craft");
+                std::fs::create_dir(&craft).unwrap();
+                std::fs::write(craft.join("config.json"), value.to_string()).unwrap();
+            }
+            let config = Config::read(root.path(), Some(home.path())).unwrap();
+            assert_eq!(config.approval_policy, expected, "{user} {workspace}");
+            assert_eq!(config.warnings.len(), warnings, "{:?}", config.warnings);
+        }
     }
 
     #[test]

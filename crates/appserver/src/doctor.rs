@@ -7,9 +7,8 @@ use bobbin_children::{
     ChildError, Children, Environment, Exit, GuardProgram, Limits, Outcome, ProcessSpec, Shell,
 };
 use bobbin_engine::{Sandbox, WhenMissing};
-use bobbin_sandbox::{Files, HELPER_ARGUMENT, Plan};
-use bobbin_children::{Children, Environment, Exit, GuardProgram, Limits, ProcessSpec, Shell};
 use bobbin_models::{Chosen, ProviderError};
+use bobbin_sandbox::{Files, HELPER_ARGUMENT, Plan};
 use bobbin_store::{Options, SqliteStore, Store};
 use clap::Args;
 use serde_json::json;

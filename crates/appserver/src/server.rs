@@ -102,7 +102,10 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let sandbox = config.sandbox.sandbox(workspace, cli::home().as_deref());
     let tools =
         ToolSet::sandboxed(children, environment, Shell::Posix, sandbox).with_source(servers.source());
-    let models::Opened { models, mut complaints } = models::open(&config.models, cli::home().as_deref())?;
+    let models::Opened {
+        models,
+        mut complaints,
+    } = models::open(&config.models, cli::home().as_deref())?;
     complaints.extend(servers.warnings());
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone());
     let mut settings = Settings::new(workspace.root.clone());

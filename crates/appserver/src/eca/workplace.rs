@@ -37,7 +37,7 @@ pub(super) enum Open {
     /// Nobody else serves it.
     Ready(Prepared),
     Refused(anyhow::Error),
-    Served(Held, server::Open),
+    Served(Held, server::Opened),
 }
 
 /// A workspace that is held, with what its configuration says.
@@ -100,7 +100,7 @@ impl Workplace {
                     Ok(held) => {
                         return Ok(Place::Ours(Prepared {
                             held,
-                            config: Box::new(config),
+                            config,
                             notices,
                         }));
                     }
@@ -125,7 +125,7 @@ impl Workplace {
                 let (config, notices) = self.configuration(&workspace, wanted.pure_config)?;
                 Prepared {
                     held: workspace.hold()?,
-                    config: Box::new(config),
+                    config,
                     notices,
                 }
             }
