@@ -59,7 +59,7 @@ pub(crate) struct Opened {
     /// The servers that some of them come from.
     pub(crate) servers: Arc<Servers>,
     pub(crate) models: ModelSet,
-    /// What is wrong with the configuration of models and tool servers.
+    /// What is wrong with the configuration of models.
     pub(crate) complaints: Vec<String>,
 }
 
@@ -102,11 +102,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let sandbox = config.sandbox.sandbox(workspace, cli::home().as_deref());
     let tools =
         ToolSet::sandboxed(children, environment, Shell::Posix, sandbox).with_source(servers.source());
-    let models::Opened {
-        models,
-        mut complaints,
-    } = models::open(&config.models, cli::home().as_deref())?;
-    complaints.extend(servers.warnings());
+    let models::Opened { models, complaints } = models::open(&config.models, cli::home().as_deref())?;
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone());
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
@@ -157,7 +153,7 @@ pub(crate) async fn run(
         .as_ref()
         .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
     let opened = open(&held, config).await?;
-    for complaint in &opened.complaints {
+    for complaint in opened.complaints.iter().chain(&opened.servers.warnings()) {
         console::complain(complaint);
     }
     let handler = Arc::new(Native {

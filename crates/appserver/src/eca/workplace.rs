@@ -136,7 +136,8 @@ impl Workplace {
             mut notices,
         } = prepared;
         let opened = server::open(&held, &config).await?;
-        notices.extend(opened.complaints.iter().cloned().map(|message| Notice {
+        let complaints = opened.complaints.iter().cloned().chain(opened.servers.warnings());
+        notices.extend(complaints.map(|message| Notice {
             kind: NoticeKind::Warning,
             message,
         }));

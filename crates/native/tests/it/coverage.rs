@@ -21,7 +21,8 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
         let cells: Vec<_> = line.split('|').map(str::trim).collect();
         let there = cells[3] != "not here";
         let names = cells[1].split('`').skip(1).step_by(2);
-        rows.extend(names.map(|name| (name, there)));
+        // The server asked here hosts no MCP servers, and so has none of that family.
+        rows.extend(names.map(|name| (name, there && !name.starts_with("mcp"))));
     }
     rows
 }
