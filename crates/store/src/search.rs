@@ -22,6 +22,8 @@ impl SearchWords {
     /// Takes a text apart at its blanks; what stands between double quotes stays together. Words of fewer than
     /// three characters are left out: the index does not know them. `None` when nothing is left.
     pub fn parse(text: &str) -> Option<Self> {
+        // The index's language ends at a zero.
+        let text = text.replace('\0', " ");
         let pieces = text.split('"').enumerate().flat_map(|(index, piece)| {
             let quoted = index % 2 == 1;
             let whole = quoted.then_some(piece);
@@ -184,7 +186,7 @@ mod tests {
 
     #[test]
     fn words_are_what_stands_between_blanks_or_quotes() {
-        let table: [(&str, Option<&[&str]>); 8] = [
+        let table: [(&str, Option<&[&str]>); 9] = [
             ("kettle", Some(&["kettle"])),
             ("boil  the kettle", Some(&["boil", "the", "kettle"])),
             (r#""boil the" kettle"#, Some(&["boil the", "kettle"])),
@@ -193,6 +195,7 @@ mod tests {
             ("お茶を飲む", Some(&["お茶を飲む"])),
             ("to be", None),
             (r#" "" "#, None),
+            ("ket\0tle\0", Some(&["ket", "tle"])),
         ];
         for (text, words) in table {
             let words = words.map(|words| words.iter().map(ToString::to_string).collect());
