@@ -19,6 +19,10 @@ use crate::permissions::{Author, Permissions};
 use crate::sandbox;
 use crate::tool_servers::{self, Declared};
 
+const POLICY: &str = "Permissions.DefaultApprovalPolicy";
+const HOST: &str = "AppServer.WebSocket.Host";
+const TOKEN: &str = "AppServer.WebSocket.Token";
+
 /// What the configuration says, with defaults for what it does not.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -95,7 +99,9 @@ impl Config {
             if sources.contains(&path) {
                 continue;
             }
-            let mut value = value;
+            let mut folded = Value::Null;
+            merge(&mut folded, value);
+            let mut value = folded;
             let own = home == Some(directory);
             if let Some(section) = take(&mut value, "McpServers") {
                 let origin = if directory == workspace {
@@ -110,15 +116,9 @@ impl Config {
             if own {
                 trusts_workspace = at(&value, "Permissions.TrustWorkspaceRules") == Some(&Value::Bool(true));
             }
-            let policy = "Permissions.DefaultApprovalPolicy";
-            let loosens = at(&value, policy).is_some_and(|policy| policy != "default");
-            if loosens && !own && !trusts_workspace {
-                drop(take(&mut value, policy));
-                loosened.push(format!(
-                    "{policy} in {} is not used: a workspace cannot say whether you are asked; \
-                     put it into your own ~/.craft/config.json",
-                    path.display()
-                ));
+            if !own && !trusts_workspace {
+                let user = user.as_ref().map(|(_, value)| value);
+                loosened.extend(withhold(&mut value, &path, user));
             }
             permissions.add(author, &path, &value, trusts_workspace)?;
             loosened.extend(sandbox.add(author, &path, &value, trusts_workspace)?);
@@ -263,8 +263,39 @@ fn merge(into: &mut Value, from: Value) {
                 merge(into.entry(known.unwrap_or(name)).or_insert(Value::Null), value);
             }
         }
+        // Spellings of one name are one name, inside of what is new too.
+        (into, Value::Object(from)) => {
+            *into = Value::Object(Map::new());
+            merge(into, Value::Object(from));
+        }
         (into, from) => *into = from,
     }
+}
+
+/// Takes what a workspace may not decide out of its file; returns a sentence for each. Where it listens and with
+/// which token, and whether anybody is asked, is for whoever runs the server: a repository must not open it.
+fn withhold(value: &mut Value, path: &Path, user: Option<&Value>) -> Vec<String> {
+    let asks = at(value, POLICY).is_none_or(|policy| policy == "default");
+    let stays = at(value, HOST).is_none_or(|host| {
+        host.as_str()
+            .is_some_and(|host| host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()))
+    });
+    let guarded = user
+        .and_then(|user| at(user, TOKEN))
+        .is_some_and(|token| token != "");
+    let opens = guarded && at(value, TOKEN).is_some();
+    let loose = [(POLICY, !asks), (HOST, !stays), (TOKEN, opens)];
+    let loose = loose.into_iter().filter(|(_, loose)| *loose);
+    loose
+        .map(|(name, _)| {
+            drop(take(value, name));
+            format!(
+                "{name} in {} is not used: that is not for a workspace to say; put it into your own \
+                 ~/.craft/config.json",
+                path.display()
+            )
+        })
+        .collect()
 }
 
 /// Names in our sections that nobody reads.
@@ -354,6 +385,12 @@ mod tests {
             ),
             (policy("autoApprove"), json!({}), ApprovalPolicy::AutoApprove, 0),
             (trusting, policy("autoApprove"), ApprovalPolicy::AutoApprove, 0),
+            (
+                json!({ "Permissions": {} }),
+                json!({ "Permissions": {}, "permissions": { "defaultapprovalpolicy": "autoApprove" } }),
+                ApprovalPolicy::Default,
+                1,
+            ),
         ];
         for (user, workspace, expected, warnings) in table {
             let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -364,6 +401,36 @@ mod tests {
             }
             let config = Config::read(root.path(), Some(home.path())).unwrap();
             assert_eq!(config.approval_policy, expected, "{user} {workspace}");
+            assert_eq!(config.warnings.len(), warnings, "{:?}", config.warnings);
+        }
+    }
+
+    #[test]
+    fn a_workspace_cannot_open_the_door() {
+        let socket = |host: &str, token: &str| json!({ "AppServer": { "WebSocket": { "Host": host, "Token": token } } });
+        let table = [
+            (json!({}), socket("0.0.0.0", "x"), "127.0.0.1", Some("x"), 1),
+            (
+                socket("0.0.0.0", "mine"),
+                socket("127.0.0.1", ""),
+                "127.0.0.1",
+                Some("mine"),
+                1,
+            ),
+            (socket("0.0.0.0", "mine"), json!({}), "0.0.0.0", Some("mine"), 0),
+        ];
+        for (user, workspace, host, token, warnings) in table {
+            let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            for (directory, value) in [(&home, &user), (&root, &workspace)] {
+                let craft = directory.path().join(".craft");
+                std::fs::create_dir(&craft).unwrap();
+                std::fs::write(craft.join("config.json"), value.to_string()).unwrap();
+            }
+            let config = Config::read(root.path(), Some(home.path())).unwrap();
+            assert_eq!(
+                (config.host.to_string().as_str(), config.token.as_deref()),
+                (host, token)
+            );
             assert_eq!(config.warnings.len(), warnings, "{:?}", config.warnings);
         }
     }

@@ -101,7 +101,9 @@ pub enum Command {
     Guide {
         /// What is said, and by whom.
         wish: StartTurn,
-        /// An earlier word that this one takes the place of, if it still waits.
+        /// That Turn.
+        turn: TurnId,
+        /// An earlier word that this one goes behind, if it still waits.
         replaces: Option<QueuedInputId>,
         /// Takes the entry's id.
         reply: Reply<QueuedInputId>,

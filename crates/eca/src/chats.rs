@@ -25,8 +25,8 @@ pub(crate) struct Chat {
     pub(crate) id: ChatId,
     /// The mode chosen for this chat alone.
     pub(crate) mode: Option<Mode>,
-    /// The newest word to the running prompt, with its id in the queue.
-    pub(crate) steering: Option<(QueuedInputId, String)>,
+    /// The newest word to the running prompt, by its id in the queue.
+    pub(crate) steering: Option<QueuedInputId>,
     pub(crate) view: View,
 }
 

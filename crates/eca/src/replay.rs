@@ -30,11 +30,24 @@ pub(crate) async fn show(
     // What was on its way when the cursor ended is in the snapshot, which is taken later.
     client.session.unsubscribe(handle.id());
     let snapshot = client.hub().snapshot(handle).await?;
+    let shown = show_snapshot(client, handle, &snapshot, limit).await;
+    // Followed whatever became of the history: what comes next is not in it.
+    with_view(client, handle, |view, _| view.end_replay());
+    client.follow(handle.clone(), snapshot.at.next());
+    shown.map(|()| snapshot.state.header.clone())
+}
+
+async fn show_snapshot(
+    client: &Client,
+    handle: &Arc<ThreadHandle>,
+    snapshot: &Snapshot,
+    limit: Option<u32>,
+) -> Result<(), CoreError> {
     let state = &snapshot.state;
     let next = TurnId(state.live_turn().map_or(state.last_turn.0 + 1, |live| live.0));
     let limit = limit.unwrap_or(TURNS).min(MAX_TURNS);
     let title = state.header.display_name.clone();
-    begin(client, &snapshot);
+    begin(client, snapshot);
     client
         .tell(handle.id(), &[Told::Cleared, Told::Opened(title.clone())])
         .await;
@@ -57,8 +70,7 @@ pub(crate) async fn show(
         }
     });
     client.tell(handle.id(), &told).await;
-    client.follow(handle.clone(), snapshot.at.next());
-    Ok(state.header.clone())
+    Ok(())
 }
 
 /// Returns where each page of the newest Turns ends and how many it has at most, the newest page first.

@@ -216,7 +216,8 @@ pub(crate) async fn turn_back(
 
 pub(crate) async fn turns_from(pool: &SqlitePool, id: &ThreadId, first: TurnId) -> Read<u32> {
     let row: (u32,) = sqlx::query_as(
-        "SELECT count(*) FROM turn WHERE thread_id = ? AND turn_no >= ? AND rolled_back_at IS NULL",
+        "SELECT count(*) FROM turn WHERE thread_id = ?1 AND turn_no >= ?2 AND rolled_back_at IS NULL \
+         AND EXISTS (SELECT 1 FROM turn WHERE thread_id = ?1 AND turn_no = ?2 AND rolled_back_at IS NULL)",
     )
     .bind(id.as_str().to_owned())
     .bind(first.0)

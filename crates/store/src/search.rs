@@ -11,6 +11,8 @@ use crate::{ListFilter, StoreError};
 
 /// Entries of the index that one answer looks at.
 const CANDIDATES: u32 = 1000;
+/// Most words of a search that count: each is looked up in the whole index.
+const MOST: usize = 8;
 /// Shortest word that the index knows, in characters.
 const SHORTEST: usize = 3;
 
@@ -20,7 +22,7 @@ pub struct SearchWords(Vec<String>);
 
 impl SearchWords {
     /// Takes a text apart at its blanks; what stands between double quotes stays together. Words of fewer than
-    /// three characters are left out: the index does not know them. `None` when nothing is left.
+    /// three characters are left out, as the index does not know them, and so are those after the eighth. `None` when nothing is left.
     pub fn parse(text: &str) -> Option<Self> {
         // The index's language ends at a zero.
         let text = text.replace('\0', " ");
@@ -31,7 +33,9 @@ impl SearchWords {
             whole.into_iter().chain(apart.into_iter().flatten())
         });
         let words = pieces.filter(|word| word.trim().chars().count() >= SHORTEST);
-        let words: Vec<String> = words.map(str::to_owned).collect();
+        let mut words: Vec<String> = words.map(str::to_owned).collect();
+        words.dedup();
+        words.truncate(MOST);
         (!words.is_empty()).then_some(Self(words))
     }
 

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use sqlx::SqlitePool;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::writer::{Counters, Order, QUEUE, Writer};
@@ -18,11 +18,16 @@ use crate::{
     StoreStats, StoredEvent, ThreadSummary, Write, open, read, search,
 };
 
+/// Searches at a time, of the four readers there are.
+const SEARCHES: usize = 2;
+
 /// One database file. Owns the writer's task; [`Store::close`] joins it.
 pub struct SqliteStore {
     readers: SqlitePool,
     writer_pool: SqlitePool,
     orders: Mutex<Option<mpsc::Sender<Order>>>,
+    /// Searches may take a while; they leave readers to everybody else.
+    searches: Semaphore,
     counters: Arc<Counters>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -47,6 +52,7 @@ impl SqliteStore {
             readers: pools.readers,
             writer_pool: pools.writer,
             orders: Mutex::new(Some(orders)),
+            searches: Semaphore::new(SEARCHES),
             counters,
             writer: Mutex::new(Some(tokio::spawn(writer.run()))),
         })
@@ -101,7 +107,11 @@ impl Store for SqliteStore {
     }
 
     fn search(&self, filter: SearchFilter) -> BoxFuture<'_, Result<SearchPage, StoreError>> {
-        search::search(&self.readers, filter).boxed()
+        async move {
+            let _turn = self.searches.acquire().await.map_err(|_| StoreError::Closed)?;
+            search::search(&self.readers, filter).await
+        }
+        .boxed()
     }
 
     fn turns_before(

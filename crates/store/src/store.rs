@@ -36,7 +36,7 @@ pub trait Store: Send + Sync + 'static {
     /// at least 1.
     fn turn_back(&self, id: &ThreadId, before: TurnId, count: u32) -> Answer<'_, Option<TurnId>>;
 
-    /// Counts a Turn and those after it, those that were rolled back left out.
+    /// Counts a Turn and those after it, those that were rolled back left out; none if it was itself.
     fn turns_from(&self, id: &ThreadId, first: TurnId) -> Answer<'_, u32>;
 
     /// Reads one Turn with its Items, rolled back or not.

@@ -25,6 +25,8 @@ pub(crate) const QUEUE: usize = 1024;
 const BATCH: usize = 256;
 /// Rows of a deleted Thread removed in one transaction.
 const PURGE_ROWS: i64 = 500;
+/// Indexed texts of a deleted Thread removed in one transaction: each takes as long as indexing it did.
+const PURGE_TEXTS: i64 = 4;
 /// How long nothing is written before the index is brought up: its transactions cost as much as any.
 const QUIET: Duration = Duration::from_millis(50);
 /// How long a writer with nothing to do sleeps.
@@ -100,7 +102,7 @@ impl Writer {
                     .any(|stored| matches!(*stored.event, bobbin_model::Event::ThreadDeleted))
             });
             unindexed |= batch.iter().any(|(write, _)| index::concerns(&write.events));
-            put_off += 1;
+            put_off = if unindexed { put_off + 1 } else { 0 };
             self.write(&mut batch).await;
             self.step(Step::Acknowledged);
         }
@@ -188,7 +190,7 @@ async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Err
             .await?;
     let Some((thread,)) = found else { return Ok(false) };
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    if index::remove(&mut transaction, &thread, PURGE_ROWS).await? {
+    if index::remove(&mut transaction, &thread, PURGE_TEXTS).await? {
         transaction.commit().await?;
         return Ok(true);
     }

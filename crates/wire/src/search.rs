@@ -12,7 +12,7 @@ pub struct ThreadSearchParams {
     /// Whose Threads, as in `thread/list`.
     pub identity: SessionIdentity,
     /// Words that must all be found, parts of words and whatever case. Words between double quotes stay together;
-    /// words of fewer than three characters do not count.
+    /// words of fewer than three characters do not count, nor do any after the eighth.
     pub query: String,
     /// Only in this Thread.
     #[serde(skip_serializing_if = "Option::is_none")]

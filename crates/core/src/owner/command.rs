@@ -78,9 +78,10 @@ impl Owner {
             }
             Command::Guide {
                 wish,
+                turn,
                 replaces,
                 reply,
-            } => self.guide(wish, replaces.as_ref(), reply).await,
+            } => self.guide(wish, turn, replaces.as_ref(), reply).await,
             Command::RollBack {
                 which,
                 max_bytes,
@@ -160,12 +161,13 @@ impl Owner {
     async fn guide(
         &mut self,
         wish: StartTurn,
+        turn: TurnId,
         replaces: Option<&QueuedInputId>,
         reply: Reply<QueuedInputId>,
     ) -> Result<(), CoreError> {
         let now = self.now();
         let id = self.hub.ids.queued_input(now);
-        match self.state.decide_guidance(id.clone(), wish, replaces, now) {
+        match self.state.decide_guidance(id.clone(), wish, turn, replaces, now) {
             Ok(events) => {
                 let staged = self.stage(events);
                 let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| id))));

@@ -6,10 +6,10 @@ use bobbin_peer::{CallContext, ErrorObject, Responder};
 use tokio::sync::oneshot;
 
 use super::{Client, Found, fail, params};
-use crate::replay;
 use crate::view::turn_of_content;
 use crate::wire::chat::{Empty, RollbackParams};
 use crate::wire::content::Told;
+use crate::{errors, replay};
 
 pub(super) async fn rollback(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<RollbackParams>(request, responder) else {
@@ -23,7 +23,7 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
     }
     let Some(turn) = turn_of_content(&params.content_id) else {
         return responder.err(ErrorObject::invalid_params(
-            "'contentId' names no message of this chat",
+            "'contentId' names no message that began a prompt of this chat",
         ));
     };
     let handle = match client.find(&params.chat_id).await {
@@ -35,7 +35,9 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
         return fail(responder, &error);
     }
     if let Err(error) = replay::show(client, &handle, None).await {
-        return fail(responder, &error);
+        // It is done; only the picture is missing.
+        let text = format!("\nWhat is left cannot be shown: {}\n", errors::sentence(&error));
+        client.tell(handle.id(), &[Told::system(text)]).await;
     }
     if include.iter().any(|what| what == "tools") {
         let told = Told::system("\nFiles are as they were left: their changes are not undone.\n");

@@ -2,7 +2,7 @@
 //! model. One that comes too late is dropped; the editor sends it as a prompt of its own.
 
 use bobbin_core::{Command, CoreError};
-use bobbin_model::{InputPart, QueuedInputId};
+use bobbin_model::InputPart;
 use bobbin_peer::NotificationContext;
 use tokio::sync::oneshot;
 
@@ -19,23 +19,21 @@ pub(super) async fn steer(client: &Client, notification: &NotificationContext) -
     }
     let handle = client.existing(&params.chat_id).await?;
     let snapshot = client.hub().snapshot(&handle).await?;
+    let turn = snapshot.state.live_turn();
+    let turn = turn.ok_or_else(|| Ignored::new("nothing runs"))?;
     let chats = &client.eca.chats;
-    let earlier = chats.with(handle.id(), |chat| chat.steering.take()).flatten();
-    let waits = |id: &QueuedInputId| snapshot.state.queue.iter().any(|entry| entry.id == *id);
-    let earlier = earlier.filter(|(id, _)| waits(id));
-    let text = match &earlier {
-        Some((_, before)) => format!("{before}\n{message}"),
-        None => message.to_owned(),
-    };
+    let earlier = chats.with(handle.id(), |chat| chat.steering.clone()).flatten();
     let (done, guided) = oneshot::channel();
+    let text = message.to_owned();
     let command = Command::Guide {
-        wish: turn_of(vec![InputPart::Text { text: text.clone() }]),
-        replaces: earlier.map(|(id, _)| id),
+        wish: turn_of(vec![InputPart::Text { text }]),
+        turn,
+        replaces: earlier,
         reply: Box::new(move |result| drop(done.send(result))),
     };
     handle.send(command).await;
     let id = guided.await.unwrap_or(Err(CoreError::Stopping))?;
-    chats.with(handle.id(), |chat| chat.steering = Some((id, text)));
+    chats.with(handle.id(), |chat| chat.steering = Some(id));
     Ok(())
 }
 
@@ -45,7 +43,7 @@ pub(super) async fn remove(client: &Client, notification: &NotificationContext) 
     let handle = client.existing(&id).await?;
     let chats = &client.eca.chats;
     let earlier = chats.with(handle.id(), |chat| chat.steering.take()).flatten();
-    let (id, _) = earlier.ok_or_else(|| Ignored::new("nothing waits"))?;
+    let id = earlier.ok_or_else(|| Ignored::new("nothing waits"))?;
     // One that was taken meanwhile cannot be had back.
     let reply = Box::new(|_| {});
     handle.send(Command::Unqueue { id, reply }).await;

@@ -244,9 +244,11 @@ pub(crate) fn content_id(turn: TurnId, item: ItemId) -> String {
     format!("{turn}.{item}")
 }
 
-/// Returns the Turn of such an id.
+/// Returns the Turn that a message with such an id began.
 pub(crate) fn turn_of_content(id: &str) -> Option<TurnId> {
-    id.split_once('.')?.0.parse().ok()
+    let turn = id.split_once('.')?.0.parse().ok()?;
+    // One that was given to a running prompt began none.
+    (content_id(turn, ItemId(1)) == id).then_some(turn)
 }
 
 /// Returns what the user typed, without what was attached.

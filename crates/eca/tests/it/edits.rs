@@ -101,6 +101,11 @@ async fn a_rollback_takes_a_message_and_all_after_it_out_and_shows_the_rest() {
             "names no message",
         ),
         (
+            json!({ "chatId": "c", "contentId": "turn_001.item_002" }),
+            "names no message",
+        ),
+        (json!({ "chatId": "c", "contentId": ids[2] }), "no such turn"),
+        (
             json!({ "chatId": "c", "contentId": "turn_099.item_001" }),
             "no such turn",
         ),

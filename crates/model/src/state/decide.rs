@@ -1,6 +1,6 @@
 //! Wishes about the Thread as a whole: start, rename, status, configuration, queue.
 
-use super::{MAX_DISPLAY_NAME, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState};
+use super::{LiveTurn, MAX_DISPLAY_NAME, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState};
 use crate::input::display_text;
 use crate::thread::title_of;
 use crate::{
@@ -290,22 +290,31 @@ impl ThreadState {
     }
 
     /// Decides on an input that is for the Turn that runs and for no other; it takes the place of an earlier
-    /// one if that still waits.
+    /// one if that still waits, with what that said in front.
     ///
     /// # Errors
     /// As [`ThreadState::decide_enqueue`]; [`Refusal::NotNow`] when no Turn runs.
     pub fn decide_guidance(
         &self,
         id: QueuedInputId,
-        wish: StartTurn,
+        mut wish: StartTurn,
+        turn: TurnId,
         replaces: Option<&QueuedInputId>,
         now: UnixMillis,
     ) -> Result<Vec<Event>, Refusal> {
-        if self.live.as_ref().is_none_or(|live| live.cancelling.is_some()) {
-            return Err(Refusal::NotNow("No turn is running that could be guided.".into()));
+        let closed = |live: &LiveTurn| live.turn.id != turn || live.cancelling.is_some();
+        if self.live.as_ref().is_none_or(closed) {
+            return Err(Refusal::NotNow(format!("{turn} does not run any more.")));
         }
         let mut without = self.clone();
-        without.queue.retain(|entry| Some(&entry.id) != replaces);
+        let earlier = without
+            .queue
+            .extract_if(.., |entry| Some(&entry.id) == replaces)
+            .next();
+        if let Some(earlier) = earlier {
+            let parts = std::mem::take(&mut wish.input);
+            wish.input = joined(earlier.native, parts);
+        }
         let mut events = without.decide_enqueue(id, wish, now)?;
         for event in &mut events {
             if let Event::QueueChanged { queue } = event
@@ -483,4 +492,17 @@ impl ThreadState {
             status: self.header.status,
         }
     }
+}
+
+/// Puts one input behind another, texts that meet on lines of one text.
+fn joined(mut parts: Vec<InputPart>, mut more: Vec<InputPart>) -> Vec<InputPart> {
+    if let (Some(InputPart::Text { text }), Some(InputPart::Text { text: next })) =
+        (parts.last_mut(), more.first())
+    {
+        text.push('\n');
+        text.push_str(next);
+        more.remove(0);
+    }
+    parts.append(&mut more);
+    parts
 }

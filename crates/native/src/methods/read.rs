@@ -139,7 +139,9 @@ async fn turns(
     let live = live.filter(|live| before.is_none_or(|before| live.id < before));
     let room = limit - usize::from(live.is_some());
     let (finished, more) = if room == 0 {
-        (Vec::new(), live.is_some_and(|live| live.id.0 > 1))
+        let before = live.map_or(TurnId(0), |live| live.id);
+        let more = client.hub.turn_back(id, before, 1).await?.is_some();
+        (Vec::new(), more)
     } else {
         client
             .hub
