@@ -3,10 +3,11 @@
 //! Bounded by the callers, who each hold one future; the grace table by its own cap.
 //! Rules: peer spec 10.2 and 10.3.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::{HashMap, HashMapExt};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::Instant;

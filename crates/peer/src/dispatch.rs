@@ -28,6 +28,8 @@ pub(crate) struct Dispatcher<'a> {
     /// Whether the framing keeps message boundaries.
     framed: bool,
     parse_errors_in_row: u32,
+    /// Bytes of the connection up to the message at hand.
+    bytes_read: u64,
 }
 
 impl<'a> Dispatcher<'a> {
@@ -37,15 +39,13 @@ impl<'a> Dispatcher<'a> {
             handlers,
             framed,
             parse_errors_in_row: 0,
+            bytes_read: 0,
         }
     }
 
     /// Takes one frame; returns whether it held JSON.
     pub(crate) fn frame(&mut self, frame: &[u8], bytes_read: u64) -> bool {
-        self.shared.peek(|state| {
-            state.counters.messages_read += 1;
-            state.counters.bytes_read = bytes_read;
-        });
+        self.bytes_read = bytes_read;
         match read(frame, self.shared.options.max_depth) {
             Ok((text, parsed)) => {
                 self.parse_errors_in_row = 0;
@@ -54,10 +54,16 @@ impl<'a> Dispatcher<'a> {
                 true
             }
             Err(reason) => {
+                self.shared.peek(|state| self.count(state));
                 self.parse_error(&reason);
                 false
             }
         }
+    }
+
+    fn count(&self, state: &mut State) {
+        state.counters.messages_read += 1;
+        state.counters.bytes_read = self.bytes_read;
     }
 
     /// Answers a body that cannot be read, as far as the options say.
@@ -109,13 +115,18 @@ impl<'a> Dispatcher<'a> {
         match parsed {
             Parsed::Object(envelope) => {
                 self.shared.with(|state, after| {
+                    self.count(state);
                     if self.is_open(state, after) {
                         self.one(&envelope, ReplyTo::Single, state, after);
                     }
                 });
             }
-            Parsed::Array(elements) => self.batch(&elements),
+            Parsed::Array(elements) => {
+                self.shared.peek(|state| self.count(state));
+                self.batch(&elements);
+            }
             Parsed::Scalar => {
+                self.shared.peek(|state| self.count(state));
                 self.shared
                     .note(&Note::Error("message is not an object".to_owned()));
                 reply_invalid(self.shared, "message is not an object");

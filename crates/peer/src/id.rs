@@ -94,9 +94,8 @@ impl WireId {
 
 /// Appends an integer in decimal.
 pub(crate) fn push_int(out: &mut Vec<u8>, int: i64) {
-    use std::io::Write;
-    // Writing to a vector does not fail.
-    let _infallible = write!(out, "{int}");
+    // A number cannot fail, nor does writing to a vector; several times as fast as formatting it.
+    let _infallible = serde_json::to_writer(out, &int);
 }
 
 /// The JSON text of the id.

@@ -1,5 +1,6 @@
 //! One incoming request or notification on its way to its handler.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -20,6 +21,43 @@ pub(crate) struct Job {
     pub(crate) params: Option<Box<RawValue>>,
     pub(crate) token: CancellationToken,
     pub(crate) target: Target,
+}
+
+/// Jobs to start, oldest first. Most often there is one, which takes no room of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Starts {
+    first: Option<Job>,
+    rest: VecDeque<Job>,
+}
+
+impl Starts {
+    pub(crate) fn push(&mut self, job: Job) {
+        if self.first.is_none() && self.rest.is_empty() {
+            self.first = Some(job);
+        } else {
+            self.rest.push_back(job);
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Job> {
+        self.first.take().or_else(|| self.rest.pop_front())
+    }
+
+    /// Moves everything in `more` behind what is here.
+    pub(crate) fn append(&mut self, more: &mut Self) {
+        while let Some(job) = more.pop() {
+            self.push(job);
+        }
+    }
+
+    /// Takes the one job there is, if it is the only one and `wanted`.
+    pub(crate) fn only(&mut self, wanted: impl Fn(&Job) -> bool) -> Option<Job> {
+        match (&self.first, self.rest.len()) {
+            (Some(job), 0) if wanted(job) => self.first.take(),
+            (None, 1) if self.rest.front().is_some_and(wanted) => self.rest.pop_front(),
+            (Some(_) | None, _) => None,
+        }
+    }
 }
 
 /// What will handle it.

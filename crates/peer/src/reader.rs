@@ -46,17 +46,18 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
     let mut notice = Notice::default();
     let mut errors_in_row = 0_u32;
     loop {
-        if shared.peek(|state| state.out.is_congested()) && !wait_for_room(shared).await {
+        let (active, congested) =
+            shared.peek(|state| (state.phase == Phase::Active, state.out.is_congested()));
+        if !active || (congested && !wait_for_room(shared).await) {
             return false;
         }
         let turn = poll_fn(|cx| {
-            if stop.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Turn::Stop);
-            }
             let turn = match reader.poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => Turn::Frame(frame),
                 Poll::Ready(Some(Err(error))) => Turn::Error(error),
                 Poll::Ready(None) => Turn::End,
+                // Asked when there is nothing to read only: what is read was sent before the stop.
+                Poll::Pending if stop.as_mut().poll(cx).is_ready() => Turn::Stop,
                 Poll::Pending => {
                     notice.poll(cx, shared, reader.is_partial());
                     return Poll::Pending;

@@ -37,8 +37,6 @@ struct Running {
     slot: Slot,
     track: Track,
     method: Arc<str>,
-    token: CancellationToken,
-    drops_on_cancel: bool,
     ended: bool,
 }
 
@@ -49,8 +47,6 @@ impl Running {
             slot: job.slot,
             track: job.track(),
             method: Arc::clone(&job.method),
-            token: job.token.clone(),
-            drops_on_cancel: job.drops_on_cancel(),
             ended: false,
         }
     }
@@ -91,8 +87,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let after = self.release();
-        self.shared.settle(after);
+        if !self.ended {
+            let after = self.release();
+            self.shared.settle(after);
+        }
     }
 }
 
@@ -172,6 +170,7 @@ impl Shared {
             return None;
         }
         let running = Running::new(Arc::clone(self), &job);
+        let drops_on_cancel = job.drops_on_cancel();
         let polled = CURRENT.sync_scope(running.scope(), || {
             let mut future = create(self, job)?;
             // Whoever takes the future over polls it again, so this waker may be deaf.
@@ -185,9 +184,11 @@ impl Shared {
             Ok(Ok(result)) => Some(running.finish(Some(Ok(result)))),
             Err(panic) => Some(running.finish(Some(Err(panic)))),
             Ok(Err(future)) => {
+                let stop = self.peek(|state| state.token(running.slot).filter(|_| drops_on_cancel));
                 self.runtime.spawn(async move {
                     let shared = Arc::clone(&running.shared);
-                    let after = carry(running, future).await;
+                    let stop = stop.unwrap_or_else(|| shared.abandon.clone());
+                    let after = carry(running, future, stop).await;
                     shared.settle(after);
                 });
                 None
@@ -202,18 +203,21 @@ async fn drive(shared: Arc<Shared>, job: Job) {
     while let Some(job) = next.take() {
         let running = Running::new(Arc::clone(&shared), &job);
         // Told to stop before it began: it never runs.
-        let mut after = if running.token.is_cancelled() {
+        let mut after = if job.token.is_cancelled() {
             CURRENT.sync_scope(running.scope(), || refuse(&shared, job));
             running.finish(None)
         } else {
+            let stop = if job.drops_on_cancel() {
+                job.token.clone()
+            } else {
+                shared.abandon.clone()
+            };
             match CURRENT.sync_scope(running.scope(), || create(&shared, job)) {
-                Ok(future) => carry(running, future).await,
+                Ok(future) => carry(running, future, stop).await,
                 Err(panic) => running.finish(Some(Err(panic))),
             }
         };
-        if after.start.len() == 1 && after.start.front().is_some_and(|job| !job.is_inline()) {
-            next = after.start.pop_front();
-        }
+        next = after.start.only(|job| !job.is_inline());
         shared.settle(after);
     }
 }
@@ -232,12 +236,7 @@ fn refuse(shared: &Arc<Shared>, job: Job) {
 }
 
 /// Polls a handler to its end, or until it is to be dropped.
-async fn carry(running: Running, future: HandlerFuture) -> After {
-    let stop = if running.drops_on_cancel {
-        running.token.clone()
-    } else {
-        running.shared.abandon.clone()
-    };
+async fn carry(running: Running, future: HandlerFuture, stop: CancellationToken) -> After {
     let work = CURRENT.scope(running.scope(), AssertUnwindSafe(future).catch_unwind());
     // The handler first: one that is done despite the cancel has its answer sent.
     let ended = tokio::select! {

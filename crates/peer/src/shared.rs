@@ -92,7 +92,7 @@ impl Shared {
         self.announce(&mut after);
         // A loop, not recursion: jobs that end at once may release long queues.
         let mut start = after.start;
-        while let Some(job) = start.pop_front() {
+        while let Some(job) = start.pop() {
             if let Some(mut more) = self.start(job) {
                 self.announce(&mut more);
                 start.append(&mut more.start);
@@ -102,6 +102,12 @@ impl Shared {
 
     /// Everything in `after` except the jobs to start.
     fn announce(&self, after: &mut After) {
+        if after.write {
+            self.out_ready.notify_one();
+        }
+        if after.is_quiet() {
+            return;
+        }
         for note in after.notes.drain(..) {
             self.note(&note);
         }
@@ -114,9 +120,6 @@ impl Shared {
         }
         if after.closing {
             self.closing.cancel();
-        }
-        if after.write {
-            self.out_ready.notify_one();
         }
         if after.changed {
             self.changed.notify_waiters();

@@ -4,10 +4,10 @@
 //! happen outside the lock is collected in an [`After`]. The bounds: admitted requests and waiting
 //! notifications by options, answers by the reader's pause, own calls by their callers.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use bobbin_framing::CloseReason;
+use foldhash::{HashMap, HashMapExt};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use crate::encode;
 use crate::error::{CallError, ErrorObject};
 use crate::handlers::{CallEntry, NotificationEntry};
 use crate::id::{IdKey, WireId};
-use crate::job::{Job, Slot, Target};
+use crate::job::{Job, Slot, Starts, Target};
 use crate::lanes::{Lanes, Track};
 use crate::log::Note;
 use crate::options::PeerOptions;
@@ -34,7 +34,7 @@ use crate::stats::{Counters, Phase};
 pub(crate) struct After {
     pub(crate) notes: Vec<Note>,
     pub(crate) cancel: Vec<CancellationToken>,
-    pub(crate) start: VecDeque<Job>,
+    pub(crate) start: Starts,
     /// Jobs that will not run; dropped outside, since that may run a handler's destructors.
     pub(crate) discard: Vec<Job>,
     /// The writer has something to do.
@@ -45,6 +45,16 @@ pub(crate) struct After {
     pub(crate) stop: bool,
     /// No handler is left: flush and close.
     pub(crate) closing: bool,
+}
+
+impl After {
+    /// Whether nothing is left to do but to write and to start jobs, as after most messages.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.notes.is_empty()
+            && self.cancel.is_empty()
+            && self.discard.is_empty()
+            && !(self.changed || self.stop || self.closing)
+    }
 }
 
 /// A request or notification from its admission to its end.
@@ -352,7 +362,7 @@ impl State {
             self.waiting_bytes -= bytes;
             self.running_notifications += 1;
         }
-        after.start.push_back(job);
+        after.start.push(job);
     }
 
     fn remove_waiting(&mut self, slot: Slot) -> Option<Job> {
@@ -430,6 +440,11 @@ impl State {
             self.start(job, after);
         }
         self.settle_down(after);
+    }
+
+    /// The token of a job that has not ended.
+    pub(crate) fn token(&self, slot: Slot) -> Option<CancellationToken> {
+        self.entries.get(&slot).map(|entry| entry.token.clone())
     }
 
     /// Answers a request with `-32800` in its handler's stead.

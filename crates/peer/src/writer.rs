@@ -89,16 +89,29 @@ async fn write(shared: &Arc<Shared>, mut writer: Box<dyn FrameWriter>) {
 /// Writes batch after batch until the connection may be closed, then closes it.
 async fn pump(shared: &Arc<Shared>, writer: &mut dyn FrameWriter) -> Result<(), FramingError> {
     let mut batch = Vec::new();
+    let mut written = Vec::new();
     loop {
+        // One visit to the state accounts for the last batch and takes the next.
         let closing = shared.peek(|state| {
+            state.out.done(&written);
+            state.counters.messages_written += written.len() as u64;
+            state.counters.bytes_written = writer.bytes_written();
             state.out.take(&mut batch);
             state.is_closing()
         });
+        if !written.is_empty() {
+            for waiter in written.drain(..).filter_map(|frame: OutFrame| frame.flushed) {
+                // A sender that went away does not care.
+                let _gone = waiter.send(Ok(()));
+            }
+            shared.room.notify_waiters();
+        }
         if !batch.is_empty() {
-            if let Err(error) = write_batch(shared, writer, &mut batch).await {
+            if let Err(error) = write_batch(shared, writer, &batch).await {
                 release(batch);
                 return Err(error);
             }
+            std::mem::swap(&mut batch, &mut written);
         } else if closing {
             break;
         } else {
@@ -115,30 +128,20 @@ async fn pump(shared: &Arc<Shared>, writer: &mut dyn FrameWriter) -> Result<(), 
 async fn write_batch(
     shared: &Arc<Shared>,
     writer: &mut dyn FrameWriter,
-    batch: &mut Vec<OutFrame>,
+    batch: &[OutFrame],
 ) -> Result<(), FramingError> {
-    for frame in batch.iter() {
+    for frame in batch {
         writer.feed(frame.bytes.clone())?;
     }
     flush(writer, shared.options.write_stall_timeout).await?;
     if shared.log.is_on() {
-        for frame in batch.iter() {
+        for frame in batch {
             let text = String::from_utf8_lossy(&frame.bytes);
             shared.emit(LogEntry::Write(
                 &shared.options.redaction.apply(frame.method.as_deref(), &text),
             ));
         }
     }
-    shared.peek(|state| {
-        state.out.done(batch);
-        state.counters.messages_written += batch.len() as u64;
-        state.counters.bytes_written = writer.bytes_written();
-    });
-    for waiter in batch.drain(..).filter_map(|frame| frame.flushed) {
-        // A sender that went away does not care.
-        let _gone = waiter.send(Ok(()));
-    }
-    shared.room.notify_waiters();
     Ok(())
 }
 
