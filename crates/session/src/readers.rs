@@ -429,6 +429,7 @@ impl Reader {
     fn advance(&mut self, frames: Vec<Arc<Frame>>, next: Seq, out: &mut Vec<Arc<Frame>>) {
         for frame in frames {
             self.next = self.next.max(frame.seq);
+            self.let_go_of_old_turn(&frame);
             if self.is_done() && !self.goes_on(&frame) {
                 self.over = true;
                 return;
@@ -443,6 +444,16 @@ impl Reader {
             }
         }
         self.next = next;
+    }
+
+    /// Stops waiting for the end of a Turn once a later one starts: a repeated request names a Turn that may have
+    /// ended before this cursor heard of it.
+    fn let_go_of_old_turn(&mut self, frame: &Frame) {
+        if let FrameBody::Recorded(event) = &frame.body
+            && let Event::TurnStarted { turn, .. } = &**event
+        {
+            self.turn.take_if(|awaited| *awaited < *turn);
+        }
     }
 
     /// Whether a frame that follows the end of this cursor's Turn still belongs to it: news of the Thread as
