@@ -130,3 +130,16 @@ async fn an_interrupted_turn_keeps_what_was_shown() {
     assert_eq!(run["payload"]["aggregatedOutput"], "one\n");
     assert!(items.iter().all(|item| item["status"] == "completed"));
 }
+
+#[tokio::test]
+async fn a_log_that_nobody_reads_stops_nothing() {
+    let workspace = Workspace::new();
+    let (mut server, link) = workspace.with_deaf_stderr();
+    let mut client = Client::ready(link, "deaf", rich()).await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "say all is well").await;
+    let done = client.wait_for("turn/completed").await;
+    assert_eq!(done["params"]["turn"]["status"], "completed");
+    drop(client);
+    assert_eq!(server.exit().await.code(), Some(0));
+}

@@ -60,12 +60,22 @@ impl Workspace {
     }
 
     pub(crate) fn with_stdio(&self, args: &[&str]) -> (Process, Link) {
-        let mut child = self
-            .bobbin(args)
-            .stdin(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
+        let mut command = self.bobbin(args);
+        command.stderr(Stdio::inherit());
+        self.spawn_stdio(command)
+    }
+
+    /// As [`stdio`](Self::stdio), with everything logged and nobody there to read it.
+    pub(crate) fn with_deaf_stderr(&self) -> (Process, Link) {
+        let mut command = self.bobbin(&["app-server"]);
+        command.env("BOBBIN_LOG", "trace");
+        let (mut process, link) = self.spawn_stdio(command);
+        drop(process.child.stderr.take());
+        (process, link)
+    }
+
+    fn spawn_stdio(&self, mut command: Command) -> (Process, Link) {
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let link = Link::lines(child.stdout.take().unwrap(), child.stdin.take().unwrap());
         (
             Process {

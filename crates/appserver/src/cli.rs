@@ -238,6 +238,8 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME")
         .filter(|home| !home.is_empty())
         .map(PathBuf::from)
+        // As workspaces are: one directory has one name.
+        .map(|home| home.canonicalize().unwrap_or(home))
 }
 
 #[cfg(test)]

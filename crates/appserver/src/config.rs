@@ -20,6 +20,7 @@ use crate::sandbox;
 use crate::tool_servers::{self, Declared};
 
 const POLICY: &str = "Permissions.DefaultApprovalPolicy";
+const MODE: &str = "AppServer.Mode";
 const HOST: &str = "AppServer.WebSocket.Host";
 const TOKEN: &str = "AppServer.WebSocket.Token";
 
@@ -132,9 +133,9 @@ impl Config {
         }
         let mut config = Self::from_value(&merged)?;
         let user = user.as_ref().map(|(path, value)| (path.as_path(), value));
-        config.models = ModelSettings::read(user, project.as_ref())?;
+        config.models = ModelSettings::read(user, project.as_ref(), trusts_workspace)?;
         if let Some(model) = variable("BOBBIN_MODEL") {
-            config.models.choose(Some(&model));
+            config.models.choose(&model);
         }
         config.warnings.append(&mut config.models.warnings);
         config.sources = sources;
@@ -206,7 +207,7 @@ impl Config {
             tool_servers: Vec::new(),
             permissions: Permissions::default(),
             sandbox: sandbox::Settings::default(),
-            models: ModelSettings::read(None, None)?,
+            models: ModelSettings::read(None, None, false)?,
             warnings: unknown(value),
             sources: Vec::new(),
         })
@@ -272,9 +273,24 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// Takes what a workspace may not decide out of its file; returns a sentence for each. Where it listens and with
-/// which token, and whether anybody is asked, is for whoever runs the server: a repository must not open it.
+/// Takes what a workspace may not decide out of its file; returns a sentence for each. Whether and where it listens
+/// and with which token, and whether anybody is asked, is for whoever runs the server: a repository must not open it.
 fn withhold(value: &mut Value, path: &Path, user: Option<&Value>) -> Vec<String> {
+    let mut sentences = Vec::new();
+    // What is no section would take the place of the user's whole section.
+    for (section, _) in SECTIONS {
+        if at(value, section).is_some_and(|section| !section.is_object()) {
+            drop(take(value, section));
+            sentences.push(format!(
+                "{section} in {} is not used: it is no object",
+                path.display()
+            ));
+        }
+    }
+    let mode = |value| at(value, MODE).and_then(Value::as_str);
+    let usual = user.and_then(mode).unwrap_or("Stdio");
+    let serves =
+        at(value, MODE).is_none_or(|mode| mode.as_str().is_some_and(|mode| mode.eq_ignore_ascii_case(usual)));
     let asks = at(value, POLICY).is_none_or(|policy| policy == "default");
     let stays = at(value, HOST).is_none_or(|host| {
         host.as_str()
@@ -284,18 +300,16 @@ fn withhold(value: &mut Value, path: &Path, user: Option<&Value>) -> Vec<String>
         .and_then(|user| at(user, TOKEN))
         .is_some_and(|token| token != "");
     let opens = guarded && at(value, TOKEN).is_some();
-    let loose = [(POLICY, !asks), (HOST, !stays), (TOKEN, opens)];
-    let loose = loose.into_iter().filter(|(_, loose)| *loose);
-    loose
-        .map(|(name, _)| {
-            drop(take(value, name));
-            format!(
-                "{name} in {} is not used: that is not for a workspace to say; put it into your own \
-                 ~/.craft/config.json",
-                path.display()
-            )
-        })
-        .collect()
+    let loose = [(POLICY, !asks), (MODE, !serves), (HOST, !stays), (TOKEN, opens)];
+    for (name, _) in loose.into_iter().filter(|(_, loose)| *loose) {
+        drop(take(value, name));
+        sentences.push(format!(
+            "{name} in {} is not used: that is not for a workspace to say; put it into your own \
+             ~/.craft/config.json",
+            path.display()
+        ));
+    }
+    sentences
 }
 
 /// Names in our sections that nobody reads.
@@ -418,6 +432,34 @@ mod tests {
                 1,
             ),
             (socket("0.0.0.0", "mine"), json!({}), "0.0.0.0", Some("mine"), 0),
+            (
+                socket("127.0.0.1", "mine"),
+                json!({ "AppServer": null }),
+                "127.0.0.1",
+                Some("mine"),
+                1,
+            ),
+            (
+                socket("127.0.0.1", "mine"),
+                json!({ "appServer": { "webSocket": "x" } }),
+                "127.0.0.1",
+                Some("mine"),
+                1,
+            ),
+            (
+                json!({}),
+                json!({ "AppServer": { "Mode": "StdioAndWebSocket" } }),
+                "127.0.0.1",
+                None,
+                1,
+            ),
+            (
+                json!({}),
+                json!({ "AppServer": { "Mode": "stdio" } }),
+                "127.0.0.1",
+                None,
+                0,
+            ),
         ];
         for (user, workspace, host, token, warnings) in table {
             let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -431,6 +473,7 @@ mod tests {
                 (config.host.to_string().as_str(), config.token.as_deref()),
                 (host, token)
             );
+            assert_eq!(config.mode, Mode::Stdio, "{workspace}");
             assert_eq!(config.warnings.len(), warnings, "{:?}", config.warnings);
         }
     }

@@ -203,7 +203,9 @@ async fn sandbox(workspace: &Workspace, report: &mut Report) {
     let Ok(config) = Config::read(&workspace.root, cli::home().as_deref()) else {
         return;
     };
-    let sandbox = config.sandbox.sandbox(workspace, cli::home().as_deref());
+    let home = cli::home();
+    let keys = config.models.key_files(home.as_deref());
+    let sandbox = config.sandbox.sandbox(workspace, home.as_deref(), keys);
     let (profile, support) = (sandbox.profile, sandbox.support);
     if !profile.holds_something() {
         let text =

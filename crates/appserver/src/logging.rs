@@ -14,6 +14,8 @@ pub(crate) fn start(filter: &str) -> anyhow::Result<()> {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(color)
+        // Of a log that cannot be written there is nobody to tell; saying so would panic with nobody behind stderr.
+        .log_internal_errors(false)
         .init();
     Ok(())
 }

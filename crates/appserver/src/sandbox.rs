@@ -129,8 +129,8 @@ impl Settings {
         Ok(warnings)
     }
 
-    /// Returns how the commands of a workspace are held on this machine.
-    pub(crate) fn sandbox(&self, workspace: &Workspace, home: Option<&Path>) -> Sandbox {
+    /// Returns how the commands of a workspace are held on this machine. `keys` are files that none may read.
+    pub(crate) fn sandbox(&self, workspace: &Workspace, home: Option<&Path>, keys: Vec<PathBuf>) -> Sandbox {
         let place = |text: &String| match (text.strip_prefix("~/"), home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => workspace.root.join(text),
@@ -138,6 +138,7 @@ impl Settings {
         let secrets = home.map(|home| SECRETS.iter().map(|name| home.join(name)).collect());
         let mut hide: Vec<PathBuf> = secrets.unwrap_or_default();
         hide.extend(self.hidden.iter().map(place));
+        hide.extend(keys);
         Sandbox {
             profile: self.profile,
             support: Support::probe(),

@@ -99,7 +99,9 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     drop(std::fs::remove_dir_all(&temporary));
     std::fs::create_dir_all(&temporary)
         .with_context(|| format!("{} cannot be created", temporary.display()))?;
-    let sandbox = config.sandbox.sandbox(workspace, cli::home().as_deref());
+    let home = cli::home();
+    let keys = config.models.key_files(home.as_deref());
+    let sandbox = config.sandbox.sandbox(workspace, home.as_deref(), keys);
     let tools =
         ToolSet::sandboxed(children, environment, Shell::Posix, sandbox).with_source(servers.source());
     let models::Opened { models, complaints } = models::open(&config.models, cli::home().as_deref())?;

@@ -7,6 +7,7 @@
 //! Nothing here knows Items, clients, files or the environment: the binary hands over [`ProviderSettings`], the
 //! key included. No state outlives a reply but a provider's last list of models. What bounds it: [`Limits`].
 
+mod address;
 mod assembler;
 mod conversation;
 mod error;
@@ -21,6 +22,7 @@ mod retry;
 mod settings;
 mod wires;
 
+pub use address::{host, is_proxy};
 pub use error::ProviderError;
 pub use http::Network;
 pub use listing::Listed;

@@ -90,7 +90,8 @@ impl ModelSet {
                 .iter()
                 .map(|model| format!("{}/{model}", settings.name))
         });
-        for name in self.usual.iter().cloned().chain(named) {
+        let usual = self.usual.iter().filter(|name| self.at(name).is_some());
+        for name in usual.cloned().chain(named) {
             if !known.contains(&name) {
                 known.push(name);
             }

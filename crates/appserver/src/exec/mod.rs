@@ -70,7 +70,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     let prompt = Prompt {
         text,
         thread: exec.thread,
-        model: exec.model,
+        model: exec.model.map(|name| config.models.meaning(&name)),
         approvals,
         json: exec.json,
         workspace: workspace.root.to_string_lossy().into_owned(),
@@ -88,7 +88,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     let held = workspace.hold()?;
     held.announce(None)?;
     let opened = server::open(&held, &config).await?;
-    for complaint in &opened.complaints {
+    for complaint in config.warnings.iter().chain(&opened.complaints) {
         console::complain(complaint);
     }
     let (ours, theirs) = Transport::memory_pair();

@@ -98,7 +98,7 @@ fn read(path: &Path) -> Result<Key, String> {
 }
 
 /// Returns a path with `~` as the user's home.
-fn below(path: &Path, home: Option<&Path>) -> PathBuf {
+pub(super) fn below(path: &Path, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.to_owned(),

@@ -1,8 +1,8 @@
 //! The models that are configured: what the files say, where the keys come from, and the set made of it.
 //!
 //! Who may say what: the user's own `~/.craft/config.json` sets providers up; a workspace's file may choose a model
-//! and bring a provider that gets no key. Anybody can put a file into a project, and a key sent to an address of
-//! its choosing would be gone. Keys are in memory only.
+//! and bring a provider on this machine that gets no key. Anybody can put a file into a project, and a key or a
+//! conversation sent to an address of its choosing would be gone. Keys are in memory only.
 
 mod catalog;
 mod keys;
@@ -17,7 +17,7 @@ use std::path::Path;
 use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies};
 
 use keys::KeyPlace;
-use settings::ProviderEntry;
+use settings::{Origin, ProviderEntry};
 
 /// The models, and what is wrong with their configuration.
 pub(crate) struct Opened {
@@ -29,10 +29,10 @@ pub(crate) struct Opened {
 /// Makes the set of models; connects nowhere. What cannot be used is left out and complained of.
 ///
 /// # Errors
-/// There is no TLS on this machine, or a proxy's address cannot be used.
+/// There is no TLS on this machine.
 pub(crate) fn open(settings: &ModelSettings, home: Option<&Path>) -> anyhow::Result<Opened> {
-    let network = Network::new(&proxies())?;
-    let mut complaints = Vec::new();
+    let (proxies, mut complaints) = proxies();
+    let network = Network::new(&proxies)?;
     let mut providers = Vec::new();
     for entry in &settings.providers {
         match Provider::new(provider(entry, home), &network) {
@@ -58,7 +58,7 @@ fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
         base_url: entry.base_url.clone(),
         models: entry.models.clone(),
         // A provider that nobody set up is offered once there is a key for it.
-        offered: !entry.built_in || found.key.is_some(),
+        offered: entry.origin != Origin::BuiltIn || found.key.is_some(),
         key: found.key,
         needs_key: !matches!(entry.key, KeyPlace::Nowhere | KeyPlace::Withheld),
         key_source: found.source,
@@ -69,14 +69,26 @@ fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
     }
 }
 
-/// Reads what the environment says of proxies, in either case of letters.
-fn proxies() -> Proxies {
+/// Reads what the environment says of proxies, in either case of letters; with a sentence for each that cannot be
+/// used.
+fn proxies() -> (Proxies, Vec<String>) {
     let either = |name: &str| variable(name).or_else(|| variable(&name.to_ascii_uppercase()));
-    let all = either("all_proxy");
-    Proxies {
-        // A server's HTTP_PROXY can be a header of its client; only the spelling in small letters is safe.
-        http: variable("http_proxy").or_else(|| all.clone()),
-        https: either("https_proxy").or(all),
-        except: either("no_proxy"),
-    }
+    let mut complaints = Vec::new();
+    let mut usable = |name: &str, address: Option<String>| {
+        let address = address.filter(|address| !address.trim().is_empty())?;
+        if bobbin_models::is_proxy(&address) {
+            return Some(address);
+        }
+        // The address may have a password in it.
+        complaints.push(format!(
+            "The variable {name} is not used: it is no address of a proxy, as http://HOST:PORT or socks5://HOST:PORT"
+        ));
+        None
+    };
+    let all = usable("all_proxy", either("all_proxy"));
+    // A server's HTTP_PROXY can be a header of its client; only the spelling in small letters is safe.
+    let http = usable("http_proxy", variable("http_proxy")).or_else(|| all.clone());
+    let https = usable("https_proxy", either("https_proxy")).or(all);
+    let except = either("no_proxy");
+    (Proxies { http, https, except }, complaints)
 }

@@ -10,14 +10,15 @@
 //! `Model`, `EndPoint` and `ApiKey` alone are the form that the protocol's clients write; they are a provider named
 //! `endpoint`.
 
-use std::path::Path;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use bobbin_models::{Key, Limits, OFFLINE, Wire};
 use serde_json::{Map, Value};
 
-use super::keys::KeyPlace;
+use super::keys::{KeyPlace, below};
 use crate::config::{at, strangers};
 
 /// Name of the provider that `EndPoint` is.
@@ -63,6 +64,8 @@ const BUILT_IN: [(&str, Wire, &str, Option<&str>); 4] = [
 const MAX_FALLBACKS: usize = 8;
 /// Most providers in a file; far more than anybody has.
 const MAX_PROVIDERS: usize = 64;
+/// Longest wait that can be asked for: a week.
+const MAX_SECONDS: u64 = 7 * 24 * 3600;
 
 /// The models' part of a configuration.
 #[derive(Debug, Clone, Default)]
@@ -89,79 +92,151 @@ pub(super) struct ProviderEntry {
     pub(super) max_output_tokens: Option<u64>,
     pub(super) body: Map<String, Value>,
     pub(super) limits: Limits,
+    /// Who speaks of it.
+    pub(super) origin: Origin,
+}
+
+/// Where a provider is from; earlier ones are looked through first for a bare name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Origin {
+    User,
+    Project,
     /// No file speaks of it.
-    pub(super) built_in: bool,
+    BuiltIn,
 }
 
 /// Whose file it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Author {
-    User,
-    Project,
+enum Author<'a> {
+    /// The user's, at a path.
+    User(&'a Path),
+    Project {
+        /// The user trusts what workspaces say.
+        trusted: bool,
+    },
 }
 
 impl ModelSettings {
-    /// Reads both files' values; the user's with its path.
+    /// Reads both files' values; the user's with its path. `trusted` is whether the user trusts workspaces.
     ///
     /// # Errors
     /// A value is not one of those possible.
-    pub(crate) fn read(user: Option<(&Path, &Value)>, project: Option<&Value>) -> anyhow::Result<Self> {
+    pub(crate) fn read(
+        user: Option<(&Path, &Value)>,
+        project: Option<&Value>,
+        trusted: bool,
+    ) -> anyhow::Result<Self> {
         let mut settings = Self::default();
         for name in BUILT_IN {
             settings.providers.push(built_in(name));
         }
         if let Some((path, value)) = user {
-            settings.take_providers(value, Author::User, Some(path))?;
+            settings.take_providers(value, &Author::User(path))?;
         }
         if let Some(value) = project {
-            settings.take_providers(value, Author::Project, None)?;
+            settings.take_providers(value, &Author::Project { trusted })?;
         }
-        // What files speak of comes first: a bare name is looked for in this order.
-        settings.providers.sort_by_key(|entry| entry.built_in);
-        let files = [project, user.map(|(_, value)| value)];
-        let chosen = files.into_iter().flatten().find_map(|value| text(value, "Model"));
-        settings.choose(chosen.as_deref());
-        if let Some(names) = files
-            .into_iter()
-            .flatten()
-            .find_map(|value| at(value, "Fallbacks"))
+        settings.providers.sort_by_key(|entry| entry.origin);
+        let files = [
+            project.map(|value| (value, Origin::Project)),
+            user.map(|(_, value)| (value, Origin::User)),
+        ];
+        let mut files = files.into_iter().flatten();
+        let mut chosen = None;
+        for (value, origin) in files.clone() {
+            if let Some(name) = text(value, "Model")? {
+                chosen = Some((name, origin));
+                break;
+            }
+        }
+        if let Some((name, origin)) = chosen {
+            settings.set_usual(&name, origin);
+        }
+        if let Some((names, origin)) =
+            files.find_map(|(value, origin)| Some((at(value, "Fallbacks")?, origin)))
         {
             let names = names.as_array().filter(|names| names.len() <= MAX_FALLBACKS);
             let names =
                 names.with_context(|| format!("Fallbacks is not a list of at most {MAX_FALLBACKS} names"))?;
-            let names = names.iter().map(|name| Some(settings.whole_name(name.as_str()?)));
+            let names = names
+                .iter()
+                .map(|name| Some(settings.whole_name(name.as_str()?, origin)));
             settings.fallbacks = names
                 .collect::<Option<_>>()
                 .context("Fallbacks is not a list of names")?;
         }
+        settings.warn_of_the_projects_model();
         Ok(settings)
     }
 
-    /// Makes a model the usual one.
-    pub(crate) fn choose(&mut self, name: Option<&str>) {
-        let name = name
-            .map(str::trim)
-            .filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("default"));
-        self.model = name
-            .filter(|name| !name.eq_ignore_ascii_case(OFFLINE))
-            .map(|name| self.whole_name(name));
+    /// Makes a model that the user names the usual one.
+    pub(crate) fn choose(&mut self, name: &str) {
+        self.set_usual(name, Origin::User);
     }
 
-    /// Returns a name with its provider, where one can be told.
-    fn whole_name(&self, name: &str) -> String {
-        let find = |named: &str| {
+    /// Returns what a name that the user gives means, with its provider where one can be told.
+    pub(crate) fn meaning(&self, name: &str) -> String {
+        match name.trim() {
+            name if name.is_empty()
+                || name.eq_ignore_ascii_case(OFFLINE)
+                || name.eq_ignore_ascii_case("default") =>
+            {
+                name.to_owned()
+            }
+            name => self.whole_name(name, Origin::User),
+        }
+    }
+
+    /// Returns the files that keys stand in.
+    pub(crate) fn key_files(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        let files = self.providers.iter().filter_map(|entry| match &entry.key {
+            KeyPlace::File(path) => Some(below(path, home)),
+            KeyPlace::Inline(_, path) => Some(path.clone()),
+            KeyPlace::Nowhere | KeyPlace::Variable(_) | KeyPlace::Withheld => None,
+        });
+        files.collect()
+    }
+
+    fn set_usual(&mut self, name: &str, by: Origin) {
+        let name = Some(name.trim()).filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("default"));
+        self.model = name
+            .filter(|name| !name.eq_ignore_ascii_case(OFFLINE))
+            .map(|name| self.whole_name(name, by));
+    }
+
+    /// Says where a conversation goes that a workspace's file sends somewhere.
+    fn warn_of_the_projects_model(&mut self) {
+        let names = self.model.iter().chain(&self.fallbacks);
+        let places = names.filter_map(|name| {
+            let (provider, _) = name.split_once('/')?;
+            let entry = self.providers.iter().find(|entry| entry.name == provider)?;
+            (entry.origin == Origin::Project).then(|| {
+                format!(
+                    "The model {name:?} answers at {}, which the workspace's .craft/config.json names",
+                    entry.base_url
+                )
+            })
+        });
+        let places: Vec<String> = places.collect();
+        self.warnings.extend(places);
+    }
+
+    /// Returns a name with its provider, where one can be told. What a project's file brings has no part in what a
+    /// name of the user's means: whoever wrote it would be sent the user's conversations.
+    fn whole_name(&self, name: &str, by: Origin) -> String {
+        let known = || {
             self.providers
                 .iter()
-                .find(|entry| entry.name.eq_ignore_ascii_case(named))
+                .filter(|entry| by == Origin::Project || entry.origin != Origin::Project)
         };
+        let find = |named: &str| known().find(|entry| entry.name.eq_ignore_ascii_case(named));
         let has_endpoint = find(ENDPOINT).is_some();
         let in_front = name.split_once('/').and_then(|(provider, _)| find(provider));
         // Behind an EndPoint a built-in name is part of the model's: gateways name models so.
-        if in_front.is_some_and(|entry| !has_endpoint || !entry.built_in) {
+        if in_front.is_some_and(|entry| !has_endpoint || entry.origin != Origin::BuiltIn) {
             return name.to_owned();
         }
         let lists = |entry: &&ProviderEntry| entry.models.iter().any(|model| model == name);
-        let listing = self.providers.iter().find(lists).map(|entry| entry.name.as_str());
+        let listing = known().find(lists).map(|entry| entry.name.as_str());
         let guess = match name {
             _ if name.contains('/') => None,
             _ if name.starts_with("claude") => Some("anthropic"),
@@ -172,16 +247,16 @@ impl ModelSettings {
         provider.map_or_else(|| name.to_owned(), |provider| format!("{provider}/{name}"))
     }
 
-    fn take_providers(&mut self, value: &Value, author: Author, path: Option<&Path>) -> anyhow::Result<()> {
-        if let Some(address) = text(value, "EndPoint") {
+    fn take_providers(&mut self, value: &Value, author: &Author<'_>) -> anyhow::Result<()> {
+        if let Some(address) = text(value, "EndPoint")? {
             let flat = ["Wire", "ApiKey", "ApiKeyEnv", "ApiKeyFile"];
             let mut object: Map<String, Value> = flat
                 .iter()
                 .filter_map(|name| Some(((*name).to_owned(), at(value, name)?.clone())))
                 .collect();
             object.insert("BaseUrl".to_owned(), address.into());
-            self.take(ENDPOINT, &object, author, path)?;
-        } else if text(value, "ApiKey").is_some() {
+            self.take(ENDPOINT, &object, author)?;
+        } else if at(value, "ApiKey").is_some() {
             self.warnings
                 .push("ApiKey is not used: it has no EndPoint beside it to be sent to".to_owned());
         }
@@ -203,38 +278,40 @@ impl ModelSettings {
                 bail!("{place} has a name that a provider cannot have");
             }
             self.warnings.extend(strangers(&place, object, &NAMES));
-            self.take(name, object, author, path).with_context(|| place)?;
+            self.take(name, object, author).with_context(|| place)?;
         }
         Ok(())
     }
 
-    fn take(
-        &mut self,
-        name: &str,
-        object: &Map<String, Value>,
-        author: Author,
-        path: Option<&Path>,
-    ) -> anyhow::Result<()> {
+    fn take(&mut self, name: &str, object: &Map<String, Value>, author: &Author<'_>) -> anyhow::Result<()> {
         let known = self
             .providers
             .iter()
             .position(|entry| entry.name.eq_ignore_ascii_case(name));
-        if author == Author::Project && name != ENDPOINT && known.is_some() {
+        let place = if name == ENDPOINT {
+            "EndPoint".to_owned()
+        } else {
+            format!("Providers.{name}")
+        };
+        let base = match (author, known) {
+            (Author::User(_), Some(known)) => Some(self.providers.remove(known)),
+            (Author::User(_) | Author::Project { .. }, None) => None,
+            (Author::Project { .. }, Some(_)) => {
+                self.warnings.push(format!(
+                    "{place} of the workspace's .craft/config.json is not used: the name is taken, \
+                     and a project's file cannot change what it means"
+                ));
+                return Ok(());
+            }
+        };
+        let (entry, warning) = entry(name, object, base, author)?;
+        if matches!(author, Author::Project { trusted: false }) && !is_on_this_machine(&entry.base_url) {
             self.warnings.push(format!(
-                "Providers.{name} of the workspace's .craft/config.json is not used: the name is taken, \
-                 and a project's file cannot change what it means"
+                "{place} of the workspace's .craft/config.json is not used: a workspace may name addresses of \
+                 this machine only; put it into your own ~/.craft/config.json"
             ));
             return Ok(());
         }
-        let base = match known {
-            Some(known) if author == Author::User => Some(self.providers.remove(known)),
-            Some(known) => {
-                self.providers.remove(known);
-                None
-            }
-            None => None,
-        };
-        let (entry, warning) = entry(name, object, base, author, path)?;
         self.warnings.extend(warning);
         self.providers.push(entry);
         Ok(())
@@ -252,8 +329,20 @@ fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) 
         max_output_tokens: None,
         body: Map::new(),
         limits: Limits::default(),
-        built_in: true,
+        origin: Origin::BuiltIn,
     }
+}
+
+/// Whether an address leads to this machine. What cannot be read does not.
+fn is_on_this_machine(address: &str) -> bool {
+    let host = bobbin_models::host(address);
+    host.is_some_and(|host| {
+        host == "localhost"
+            || host
+                .trim_matches(['[', ']'])
+                .parse()
+                .is_ok_and(|ip: IpAddr| ip.is_loopback())
+    })
 }
 
 /// Reads one provider's object over what is known of it.
@@ -261,8 +350,7 @@ fn entry(
     name: &str,
     object: &Map<String, Value>,
     base: Option<ProviderEntry>,
-    author: Author,
-    path: Option<&Path>,
+    author: &Author<'_>,
 ) -> anyhow::Result<(ProviderEntry, Option<String>)> {
     let value = Value::Object(object.clone());
     let said = |member: &str| text(&value, member);
@@ -270,8 +358,11 @@ fn entry(
         Some(base) => base,
         None => built_in((name, Wire::ChatCompletions, "", None)),
     };
-    entry.built_in = false;
-    if let Some(wire) = said("Wire") {
+    entry.origin = match author {
+        Author::User(_) => Origin::User,
+        Author::Project { .. } => Origin::Project,
+    };
+    if let Some(wire) = said("Wire")? {
         entry.wire = match wire.to_ascii_lowercase().as_str() {
             "chat" | "chatcompletions" => Wire::ChatCompletions,
             "responses" => Wire::Responses,
@@ -279,13 +370,13 @@ fn entry(
             _ => bail!("Wire is {wire:?}; it can be chat, responses or messages"),
         };
     }
-    if let Some(address) = said("BaseUrl") {
+    if let Some(address) = said("BaseUrl")? {
         entry.base_url = address;
     }
     if entry.base_url.is_empty() {
         bail!("BaseUrl is missing");
     }
-    let (key, warning) = key(name, &value, author, path);
+    let (key, warning) = key(name, &value, author)?;
     entry.key = key.unwrap_or(entry.key);
     if let Some(models) = at(&value, "Models") {
         let models = models.as_array().context("Models is not a list")?;
@@ -311,10 +402,10 @@ fn entry(
     }
     entry.max_output_tokens = number(&value, "MaxOutputTokens")?.or(entry.max_output_tokens);
     if let Some(seconds) = number(&value, "IdleSeconds")? {
-        entry.limits.idle = Duration::from_secs(seconds);
+        entry.limits.idle = Duration::from_secs(seconds.min(MAX_SECONDS));
     }
     if let Some(seconds) = number(&value, "ReplySeconds")? {
-        entry.limits.whole = Duration::from_secs(seconds);
+        entry.limits.whole = Duration::from_secs(seconds.min(MAX_SECONDS));
     }
     if let Some(attempts) = number(&value, "Attempts")? {
         entry.limits.attempts = u32::try_from(attempts).unwrap_or(u32::MAX).min(10);
@@ -323,30 +414,30 @@ fn entry(
 }
 
 /// Returns where the key is to come from, if this object says so.
-fn key(name: &str, value: &Value, author: Author, path: Option<&Path>) -> (Option<KeyPlace>, Option<String>) {
+fn key(name: &str, value: &Value, author: &Author<'_>) -> anyhow::Result<(Option<KeyPlace>, Option<String>)> {
     let said = |member: &str| text(value, member);
-    if author == Author::Project {
+    let Author::User(path) = author else {
         let named = ["ApiKey", "ApiKeyEnv", "ApiKeyFile"]
             .into_iter()
-            .find(|member| said(member).is_some());
+            .find(|member| at(value, member).is_some());
         let warning = named.map(|member| {
             format!("{member} of {name} in the workspace's .craft/config.json is not used: keys belong in ~/.craft/config.json")
         });
-        return (Some(KeyPlace::Withheld), warning);
-    }
-    let inline = said("ApiKey")
-        .zip(path)
-        .map(|(key, path)| KeyPlace::Inline(Key::new(&key), path.to_owned()));
-    let file = said("ApiKeyFile").map(|file| KeyPlace::File(file.into()));
-    let variable = said("ApiKeyEnv").map(KeyPlace::Variable);
-    (file.or(variable).or(inline), None)
+        return Ok((Some(KeyPlace::Withheld), warning));
+    };
+    let inline = said("ApiKey")?.map(|key| KeyPlace::Inline(Key::new(&key), (*path).to_owned()));
+    let file = said("ApiKeyFile")?.map(|file| KeyPlace::File(file.into()));
+    let variable = said("ApiKeyEnv")?.map(KeyPlace::Variable);
+    Ok((file.or(variable).or(inline), None))
 }
 
-fn text(value: &Value, path: &str) -> Option<String> {
-    at(value, path)
-        .and_then(Value::as_str)
-        .filter(|text| !text.trim().is_empty())
-        .map(str::to_owned)
+/// Returns a text; blank and `null` are as good as absent. What is no text may be a secret and is not repeated.
+fn text(value: &Value, path: &str) -> anyhow::Result<Option<String>> {
+    match at(value, path) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.trim().is_empty())),
+        Some(_) => bail!("{path} is not text"),
+    }
 }
 
 fn number(value: &Value, name: &str) -> anyhow::Result<Option<u64>> {

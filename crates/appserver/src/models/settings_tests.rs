@@ -8,6 +8,7 @@ fn read(user: &Value, project: &Value) -> anyhow::Result<ModelSettings> {
     ModelSettings::read(
         Some((Path::new("/home/u/.craft/config.json"), user)),
         Some(project),
+        false,
     )
 }
 
@@ -21,9 +22,14 @@ fn find<'a>(settings: &'a ModelSettings, name: &str) -> &'a ProviderEntry {
 
 #[test]
 fn nothing_said_means_offline_and_the_usual_providers() {
-    let settings = ModelSettings::read(None, None).unwrap();
+    let settings = ModelSettings::read(None, None, false).unwrap();
     assert_eq!(settings.model, None);
-    assert!(settings.providers.iter().all(|entry| entry.built_in));
+    assert!(
+        settings
+            .providers
+            .iter()
+            .all(|entry| entry.origin == Origin::BuiltIn)
+    );
     for word in ["offline", "Default", " "] {
         assert_eq!(
             read(&json!({}), &json!({ "model": word })).unwrap().model,
@@ -61,12 +67,86 @@ fn a_project_cannot_have_a_key_sent_to_it() {
     });
     let settings = read(&user, &project).unwrap();
     for entry in &settings.providers {
-        let evil = entry.base_url.contains("evil");
-        assert_eq!(matches!(entry.key, KeyPlace::Withheld), evil, "{entry:?}");
+        assert!(!entry.base_url.contains("evil"), "{entry:?}");
     }
     assert_eq!(find(&settings, "a").base_url, "https://a/v1");
     assert_eq!(settings.warnings.len(), 4, "{:?}", settings.warnings);
     assert!(!format!("{settings:?}").contains("sesame"));
+    let here = json!({ "Providers": { "b": { "BaseUrl": "http://127.0.0.1:1/v1", "ApiKeyEnv": "OPENAI_API_KEY" } } });
+    let settings = read(&user, &here).unwrap();
+    assert!(matches!(find(&settings, "b").key, KeyPlace::Withheld));
+}
+
+#[test]
+fn a_project_does_not_change_where_the_users_names_lead() {
+    let project = |address: &str| {
+        json!({
+            "EndPoint": address,
+            "Providers": { "x": { "BaseUrl": address, "Models": ["claude-sonnet-4-5", "mine"] } },
+        })
+    };
+    let mine = json!({ "Providers": { "a": { "BaseUrl": "https://a/v1", "Models": ["mine"] } } });
+    for (name, expected) in [
+        ("anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("mine", "a/mine"),
+        ("tea", "tea"),
+    ] {
+        let project = project("http://127.0.0.1:1/v1");
+        let mut user = mine.clone();
+        user["Model"] = name.into();
+        user["Fallbacks"] = json!([name]);
+        let settings = read(&user, &project).unwrap();
+        assert_eq!(settings.model.as_deref(), Some(expected));
+        assert_eq!(settings.fallbacks, [expected]);
+        assert_eq!(settings.meaning(name), expected);
+        let mut settings = read(&mine, &project).unwrap();
+        settings.choose(name);
+        assert_eq!(settings.model.as_deref(), Some(expected));
+    }
+    // A name of its own leads where the project says, which is on this machine and told.
+    let mut project = project("http://127.0.0.1:1/v1");
+    project["Model"] = "claude-sonnet-4-5".into();
+    let settings = read(&json!({}), &project).unwrap();
+    assert_eq!(settings.model.as_deref(), Some("x/claude-sonnet-4-5"));
+    assert!(
+        settings.warnings[0].contains("http://127.0.0.1:1/v1"),
+        "{:?}",
+        settings.warnings
+    );
+}
+
+#[test]
+fn a_workspace_names_addresses_of_this_machine_only_unless_it_is_trusted() {
+    for (address, trusted, used) in [
+        ("http://127.0.0.1:8080/v1", false, true),
+        ("http://localhost:8080/v1", false, true),
+        ("http://[::1]:8080/v1", false, true),
+        ("http://127.0.0.1@evil.example/v1", false, false),
+        ("http://127.0.0.1.evil.example/v1", false, false),
+        ("https://gateway.example/v1", false, false),
+        ("https://gateway.example/v1", true, true),
+        ("tea", false, false),
+    ] {
+        let project = json!({ "EndPoint": address, "Providers": { "b": { "BaseUrl": address } } });
+        let settings = ModelSettings::read(None, Some(&project), trusted).unwrap();
+        let brought = settings
+            .providers
+            .iter()
+            .filter(|entry| entry.origin == Origin::Project);
+        assert_eq!(brought.count(), if used { 2 } else { 0 }, "{address}");
+        assert_eq!(settings.warnings.is_empty(), used, "{:?}", settings.warnings);
+    }
+}
+
+#[test]
+fn what_should_be_text_and_is_not_is_told() {
+    for value in [json!({ "Model": ["a/m"] }), json!({ "EndPoint": 1 })] {
+        let error = read(&value, &json!({})).unwrap_err().to_string();
+        assert!(error.ends_with("is not text"), "{error}");
+    }
+    let long = json!({ "Providers": { "a": { "BaseUrl": "http://a", "IdleSeconds": u64::MAX } } });
+    assert!(find(&read(&long, &json!({})).unwrap(), "a").limits.idle <= Duration::from_secs(MAX_SECONDS));
 }
 
 #[test]

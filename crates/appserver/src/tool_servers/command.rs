@@ -85,6 +85,8 @@ fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declar
     }
 }
 
+/// What a person is to know before allowing a server. All of it is somebody else's text, and shown so that it cannot
+/// pass for anything but itself on a terminal; values from the user's own file may be secrets and are left out.
 fn line(declared: &Declared, allowed: &Allowed) -> String {
     let config = &declared.config;
     let runs = match &config.access {
@@ -93,19 +95,38 @@ fn line(declared: &Declared, allowed: &Allowed) -> String {
             args,
             env,
             env_vars,
-            ..
+            cwd,
         } => {
             let line = [command].into_iter().chain(args);
             let line: Vec<String> = line.map(|word| format!("{word:?}")).collect();
-            let variables: Vec<&str> = env.0.keys().chain(env_vars).map(String::as_str).collect();
-            let with = if variables.is_empty() {
-                String::new()
-            } else {
-                format!(" with {}", variables.join(", "))
-            };
-            format!("runs {}{with}", line.join(" "))
+            let set = env.0.iter().map(|(name, value)| {
+                if declared.own {
+                    plain(name)
+                } else {
+                    format!("{}={value:?}", plain(name))
+                }
+            });
+            let passed = env_vars.iter().map(|name| format!("your {}", plain(name)));
+            let with = list(" with ", set.chain(passed));
+            let place = cwd.iter().map(|cwd| format!(" in {cwd:?}"));
+            format!("runs {}{with}{}", line.join(" "), place.collect::<String>())
         }
-        ServerAccess::Http { url, .. } => format!("is at {url}"),
+        ServerAccess::Http {
+            url,
+            headers,
+            env_headers,
+            bearer_token_env_var,
+        } => {
+            let named = headers.0.keys().map(|name| format!("the header {}", plain(name)));
+            let filled = env_headers
+                .iter()
+                .map(|(header, name)| format!("your {} in the header {}", plain(name), plain(header)));
+            let bearer = bearer_token_env_var
+                .iter()
+                .map(|name| format!("your {} as its token", plain(name)));
+            let sent = list(", which is sent ", bearer.chain(filled).chain(named));
+            format!("is at {}{sent}", plain(url))
+        }
     };
     let whose = match declared.origin {
         ServerOrigin::User => "yours",
@@ -116,5 +137,23 @@ fn line(declared: &Declared, allowed: &Allowed) -> String {
         (true, true) => "allowed",
         (true, false) => "not allowed yet",
     };
-    format!("{} ({whose}, {may}) {runs}", config.name)
+    format!("{} ({whose}, {may}) {runs}", plain(&config.name))
+}
+
+fn list(before: &str, parts: impl Iterator<Item = String>) -> String {
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("{before}{}", parts.join(", "))
+    }
+}
+
+/// Returns a text as it is where it is printable without blanks, and quoted with escapes otherwise.
+fn plain(text: &str) -> String {
+    if !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic()) {
+        text.to_owned()
+    } else {
+        format!("{text:?}")
+    }
 }

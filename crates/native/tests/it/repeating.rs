@@ -55,12 +55,16 @@ async fn asking_again_for_a_turn_that_ended_does_not_follow_later_ones() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let thread = client.start_thread().await;
-    client.call("thread/subscribe", json!({ "threadId": thread })).await;
+    client
+        .call("thread/subscribe", json!({ "threadId": thread }))
+        .await;
     let wish = json!({ "threadId": thread, "input": input("say one"), "clientRequestId": "one" });
     let first = client.call("turn/start", wish.clone()).await;
     client.wait_for("turn/completed").await;
     assert_eq!(client.call("turn/start", wish).await, first);
-    client.call("thread/unsubscribe", json!({ "threadId": thread })).await;
+    client
+        .call("thread/unsubscribe", json!({ "threadId": thread }))
+        .await;
     let mut other = server.client().await;
     other.start_turn(&thread, "say two").await;
     other.wait_for("turn/completed").await;

@@ -1,0 +1,54 @@
+//! Questions about addresses that whoever reads settings has. Pure.
+
+use reqwest::Url;
+
+/// Returns the host of an address in small letters, with brackets where it is of IPv6; nothing where it has none.
+pub fn host(address: &str) -> Option<String> {
+    Url::parse(address).ok()?.host_str().map(str::to_owned)
+}
+
+/// Whether this can be the address of a proxy: `HOST:PORT`, or a URL of HTTP or SOCKS.
+pub fn is_proxy(address: &str) -> bool {
+    const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
+    let whole = if address.contains("://") {
+        address.to_owned()
+    } else {
+        format!("http://{address}")
+    };
+    Url::parse(&whole).is_ok_and(|url| SCHEMES.contains(&url.scheme()) && url.has_host())
+        && reqwest::Proxy::all(address).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_read_as_a_connection_would() {
+        for (address, expected) in [
+            ("http://127.0.0.1:8080/v1", Some("127.0.0.1")),
+            ("http://LOCALHOST/v1", Some("localhost")),
+            ("http://[::1]:1/", Some("[::1]")),
+            ("http://127.0.0.1@evil.example/", Some("evil.example")),
+            ("http://127.1/", Some("127.0.0.1")),
+            ("tea", None),
+        ] {
+            assert_eq!(host(address).as_deref(), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_is_a_host_with_a_scheme_that_can_be_spoken() {
+        for (address, is) in [
+            ("http://proxy:3128", true),
+            ("proxy:3128", true),
+            ("http://user:secret@proxy:3128", true),
+            ("socks5h://127.0.0.1:1080", true),
+            ("ftp://proxy", false),
+            ("tea pot", false),
+            ("", false),
+        ] {
+            assert_eq!(is_proxy(address), is, "{address}");
+        }
+    }
+}
