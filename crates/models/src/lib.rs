@@ -9,6 +9,7 @@
 
 mod address;
 mod assembler;
+mod calls;
 mod conversation;
 mod error;
 mod events;
@@ -19,6 +20,7 @@ mod prompt;
 mod provider;
 mod refusal;
 mod retry;
+mod schema;
 mod settings;
 mod wires;
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_engine::{ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
+use bobbin_engine::{Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
 use bytes::Bytes;
 
 use crate::assembler::Assembler;
@@ -15,7 +15,7 @@ use crate::events::Events;
 use crate::http::{Exchange, Http, Network};
 use crate::refusal::Refusal;
 use crate::wires::{Fault, Flow};
-use crate::{ProviderError, ProviderSettings, retry};
+use crate::{ProviderError, ProviderSettings, retry, schema};
 
 #[cfg(test)]
 #[path = "provider_tests.rs"]
@@ -113,6 +113,16 @@ impl Provider {
         let settings = self.settings();
         let body = settings.wire.body(settings, model, &request);
         let body = Bytes::from(body.to_string());
+        let (_, left_out) = schema::taken(settings.wire, request.tools);
+        // Said once a Turn: each round of calls has the same tools, nearly always.
+        let begins = !matches!(request.messages.last(), Some(Message::Result { .. }));
+        if begins && !left_out.is_empty() {
+            let note = ModelEvent::Note {
+                code: "tools_left_out",
+                text: schema::left_out(&self.http.shown(model), left_out),
+            };
+            sink.event(note).await.map_err(Ended::Sink)?;
+        }
         let mut attempt = 1;
         loop {
             let error = match self.attempt(model, body.clone(), &request, sink).await {

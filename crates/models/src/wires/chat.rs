@@ -9,29 +9,33 @@ use serde_json::{Value, json};
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::Assembler;
-use crate::conversation::{arguments, event, text, user_text, value};
+use crate::calls::{CallIds, tool_name};
+use crate::conversation::{arguments, event, text, user_text};
 use crate::prompt::instructions;
+use crate::schema;
 
 /// Returns the request's body.
 pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
     let mut messages = vec![json!({ "role": "system", "content": instructions(request.mode) })];
-    messages.extend(request.messages.iter().map(message));
+    let mut ids = CallIds::default();
+    messages.extend(request.messages.iter().filter_map(|said| message(said, &mut ids)));
     let mut body = json!({
         "model": model,
         "messages": messages,
         "stream": true,
         "stream_options": { "include_usage": true },
     });
-    if !request.tools.is_empty() {
+    let (tools, _) = schema::taken(settings.wire, request.tools);
+    if !tools.is_empty() {
         let tool = |tool: &bobbin_core::tool::ToolSpec| {
             let function = json!({
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": value(tool.input_schema.get()),
+                "parameters": schema::of_tool(tool),
             });
             json!({ "type": "function", "function": function })
         };
-        body["tools"] = request.tools.iter().map(tool).collect();
+        body["tools"] = tools.iter().map(tool).collect();
     }
     if let Some(most) = settings.max_output_tokens {
         body["max_completion_tokens"] = most.into();
@@ -39,25 +43,25 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
     body
 }
 
-fn message(message: &Message) -> Value {
-    match message {
+fn message<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> Option<Value> {
+    Some(match message {
         Message::User { parts } => json!({ "role": "user", "content": user_text(parts) }),
         Message::Agent { text, calls } if calls.is_empty() => json!({ "role": "assistant", "content": text }),
         Message::Agent { text, calls } => {
             let calls: Vec<Value> = calls
                 .iter()
                 .map(|call| {
-                    let function = json!({ "name": call.tool, "arguments": arguments(call) });
-                    json!({ "id": call.id, "type": "function", "function": function })
+                    let function = json!({ "name": tool_name(&call.tool), "arguments": arguments(call) });
+                    json!({ "id": ids.begin(&call.id), "type": "function", "function": function })
                 })
                 .collect();
             let content = if text.is_empty() { Value::Null } else { json!(text) };
             json!({ "role": "assistant", "content": content, "tool_calls": calls })
         }
         Message::Result { call_id, text, .. } => {
-            json!({ "role": "tool", "tool_call_id": call_id, "content": text })
+            json!({ "role": "tool", "tool_call_id": ids.of_result(call_id)?, "content": text })
         }
-    }
+    })
 }
 
 /// Reads a reply.

@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::Assembler;
+use crate::calls::{CallIds, tool_name};
 use crate::conversation::{arguments, event, text, user_text, value};
 use crate::prompt::instructions;
+use crate::schema;
 
 /// Tokens of a reply when the user did not say: the wire wants a number, and every model of today takes this.
 const MAX_OUTPUT_TOKENS: u64 = 8192;
@@ -20,14 +22,17 @@ const MAX_OUTPUT_TOKENS: u64 = 8192;
 /// Returns the request's body.
 pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+    let mut ids = CallIds::default();
     for message in request.messages {
-        let (role, blocks) = blocks(message);
+        let (role, blocks) = blocks(message, &mut ids);
+        if blocks.is_empty() {
+            continue;
+        }
         match messages.last_mut() {
             Some((last, known)) if *last == role => known.extend(blocks),
             _ => messages.push((role, blocks)),
         }
     }
-    messages.retain(|(_, blocks)| !blocks.is_empty());
     if let Some(last) = messages.last_mut().and_then(|(_, blocks)| blocks.last_mut()) {
         cached(last);
     }
@@ -44,15 +49,16 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
         "max_tokens": settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
         "stream": true,
     });
-    if !request.tools.is_empty() {
+    let (tools, _) = schema::taken(settings.wire, request.tools);
+    if !tools.is_empty() {
         let tool = |tool: &bobbin_core::tool::ToolSpec| {
             json!({
                 "name": tool.name,
                 "description": tool.description,
-                "input_schema": value(tool.input_schema.get()),
+                "input_schema": schema::of_tool(tool),
             })
         };
-        body["tools"] = request.tools.iter().map(tool).collect();
+        body["tools"] = tools.iter().map(tool).collect();
     }
     body
 }
@@ -63,13 +69,14 @@ fn cached(block: &mut Value) {
 }
 
 /// Returns a message's role and blocks. Blocks of blank text are refused there.
-fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
+fn blocks<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> (&'static str, Vec<Value>) {
     let said = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
     match message {
         Message::User { parts } => ("user", said(&user_text(parts)).into_iter().collect()),
         Message::Agent { text, calls } => {
             let calls = calls.iter().map(|call| {
-                json!({ "type": "tool_use", "id": call.id, "name": call.tool, "input": value(arguments(call)) })
+                let (id, name) = (ids.begin(&call.id), tool_name(&call.tool));
+                json!({ "type": "tool_use", "id": id, "name": name, "input": value(arguments(call)) })
             });
             ("assistant", said(text).into_iter().chain(calls).collect())
         }
@@ -78,7 +85,10 @@ fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
             text,
             success,
         } => {
-            let mut block = json!({ "type": "tool_result", "tool_use_id": call_id, "content": text });
+            let Some(id) = ids.of_result(call_id) else {
+                return ("user", Vec::new());
+            };
+            let mut block = json!({ "type": "tool_result", "tool_use_id": id, "content": text });
             if !success {
                 block["is_error"] = true.into();
             }
@@ -234,7 +244,14 @@ mod tests {
             text: "r".into(),
             success,
         };
-        let (first, second) = (blocks(&result("1", true)), blocks(&result("2", false)));
+        let mut ids = CallIds::default();
+        let calls = [ids.begin("1"), ids.begin("2")];
+        let results = [result("1", true), result("2", false)];
+        let (first, second) = (blocks(&results[0], &mut ids), blocks(&results[1], &mut ids));
+        assert_eq!(
+            [&first.1[0]["tool_use_id"], &second.1[0]["tool_use_id"]],
+            calls.each_ref()
+        );
         assert_eq!((first.0, second.0), ("user", "user"));
         assert_eq!(
             (&first.1[0]["is_error"], &second.1[0]["is_error"]),
@@ -244,6 +261,6 @@ mod tests {
             text: " ".into(),
             calls: Vec::new(),
         };
-        assert!(blocks(&blank).1.is_empty());
+        assert!(blocks(&blank, &mut CallIds::default()).1.is_empty());
     }
 }

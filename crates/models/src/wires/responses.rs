@@ -6,12 +6,19 @@ use serde_json::{Value, json};
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::Assembler;
-use crate::conversation::{arguments, event, text, user_text, value};
+use crate::calls::{CallIds, tool_name};
+use crate::conversation::{arguments, event, text, user_text};
 use crate::prompt::instructions;
+use crate::schema;
 
 /// Returns the request's body.
 pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
-    let input: Vec<Value> = request.messages.iter().flat_map(items).collect();
+    let mut ids = CallIds::default();
+    let input: Vec<Value> = request
+        .messages
+        .iter()
+        .flat_map(|said| items(said, &mut ids))
+        .collect();
     let mut body = json!({
         "model": model,
         "instructions": instructions(request.mode),
@@ -19,17 +26,18 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
         "stream": true,
         "store": false,
     });
-    if !request.tools.is_empty() {
+    let (tools, _) = schema::taken(settings.wire, request.tools);
+    if !tools.is_empty() {
         let tool = |tool: &bobbin_core::tool::ToolSpec| {
             json!({
                 "type": "function",
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": value(tool.input_schema.get()),
+                "parameters": schema::of_tool(tool),
                 "strict": false,
             })
         };
-        body["tools"] = request.tools.iter().map(tool).collect();
+        body["tools"] = tools.iter().map(tool).collect();
     }
     if let Some(most) = settings.max_output_tokens {
         body["max_output_tokens"] = most.into();
@@ -37,7 +45,7 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
     body
 }
 
-fn items(message: &Message) -> Vec<Value> {
+fn items<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> Vec<Value> {
     match message {
         Message::User { parts } => vec![json!({ "role": "user", "content": user_text(parts) })],
         Message::Agent { text, calls } => {
@@ -45,15 +53,17 @@ fn items(message: &Message) -> Vec<Value> {
             let calls = calls.iter().map(|call| {
                 json!({
                     "type": "function_call",
-                    "call_id": call.id,
-                    "name": call.tool,
+                    "call_id": ids.begin(&call.id),
+                    "name": tool_name(&call.tool),
                     "arguments": arguments(call),
                 })
             });
             said.into_iter().chain(calls).collect()
         }
         Message::Result { call_id, text, .. } => {
-            vec![json!({ "type": "function_call_output", "call_id": call_id, "output": text })]
+            let id = ids.of_result(call_id).into_iter();
+            id.map(|id| json!({ "type": "function_call_output", "call_id": id, "output": text }))
+                .collect()
         }
     }
 }

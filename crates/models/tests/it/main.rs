@@ -14,3 +14,5 @@ mod lists;
 mod requests;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod taken;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::engine::Answer;
+use bobbin_core::tool::ToolSource;
 use bobbin_core::{Command, Hub, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_engine::{AgentEngine, ToolSet};
 use bobbin_model::state::{NewThread, StartTurn};
@@ -70,9 +71,22 @@ impl Bench {
         models: ModelSet,
         model: Option<&str>,
     ) -> Self {
+        Self::with_source(workspace, models, model, None).await
+    }
+
+    /// The same, with tools of a source beside the built-in ones.
+    pub(crate) async fn with_source(
+        workspace: &TestWorkspace,
+        models: ModelSet,
+        model: Option<&str>,
+        source: Option<Arc<dyn ToolSource>>,
+    ) -> Self {
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/bin:/bin");
-        let tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix);
+        let mut tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix);
+        if let Some(source) = source {
+            tools = tools.with_source(source);
+        }
         let engine = AgentEngine::new(Arc::new(models), tools);
         let hub = workspace.open(Arc::new(engine)).await;
         let (tx, rx) = oneshot::channel();

@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::check;
 use super::http::{self, Request};
 use super::prompt;
 use super::script::{ErrorPart, Reply, Script};
@@ -189,6 +190,12 @@ async fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
         let number = shared.note(&request);
         if let Some(body) = refused(&request, &shared.script) {
             http::answer(&mut writer, 401, none, &body).await?;
+            continue;
+        }
+        if let Err(message) = check::check(wire, &request.body) {
+            let kind = "invalid_request_error".to_owned();
+            let body = wire.error(&ErrorPart { kind, message });
+            http::answer(&mut writer, 400, none, &body).await?;
             continue;
         }
         let replies = &shared.script.replies;
