@@ -2,9 +2,10 @@
 //!
 //! The page has a row for everything the protocol's pages name. What there is, is taken from the code: from the
 //! table of methods, the types of `wire`, and what the server's sources make of them. Every row that claims
-//! something names a test, and that test must be there.
+//! something names a test, and that test must be there. `editors` does the same for `docs/eca-coverage.md`.
 
 mod code;
+mod editors;
 mod page;
 mod shown;
 
@@ -39,6 +40,7 @@ impl Coverage {
         complaints.extend(facts.complaints.iter().cloned());
         complaints.extend(compare(&page, &facts));
         complaints.extend(shown::missing(root, &page)?);
+        complaints.extend(editors::complaints(root)?);
         Ok(Self { page, complaints })
     }
 

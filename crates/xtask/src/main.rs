@@ -41,7 +41,8 @@ enum Chore {
     /// Kills the server and breaks its connections at random moments while a client repeats everything, and checks
     /// that in the end nothing is missing and nothing happened twice. Prints the seed of each round.
     Chaos(chaos::Chaos),
-    /// Says how much of the native protocol is there; fails when `docs/protocol-coverage.md` and the code differ.
+    /// Says how much of the native protocol is there; fails when `docs/protocol-coverage.md` or `docs/eca-coverage.md`
+    /// and the code differ.
     Coverage,
     /// Runs a model provider that follows a script, to try Bobbin without a key. Ends with Ctrl-C.
     ModelServer(model_server::ModelServerArgs),
@@ -86,7 +87,7 @@ fn check_coverage() -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "docs/protocol-coverage.md does not fit the code\n  {}",
+        "docs/protocol-coverage.md or docs/eca-coverage.md does not fit the code\n  {}",
         coverage.complaints().join("\n  ")
     )
 }

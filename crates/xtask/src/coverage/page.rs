@@ -14,10 +14,12 @@ pub(crate) enum Section {
     ServerCapabilities,
     ErrorCodes,
     Hub,
+    Contents,
+    Contexts,
 }
 
 impl Section {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Requests,
         Self::ClientNotifications,
         Self::Notifications,
@@ -27,6 +29,8 @@ impl Section {
         Self::ServerCapabilities,
         Self::ErrorCodes,
         Self::Hub,
+        Self::Contents,
+        Self::Contexts,
     ];
 
     /// Returns the heading.
@@ -41,6 +45,8 @@ impl Section {
             Self::ServerCapabilities => "Server capabilities",
             Self::ErrorCodes => "Error codes",
             Self::Hub => "Hub over HTTP",
+            Self::Contents => "Contents",
+            Self::Contexts => "Contexts",
         }
     }
 }
