@@ -12,6 +12,7 @@ use anyhow::Context;
 use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
+use bobbin_eca::EditorTools;
 use bobbin_engine::{AgentEngine, RulesPolicy, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
@@ -58,6 +59,8 @@ pub(crate) struct Opened {
     pub(crate) tools: ToolSet,
     /// The servers that some of them come from.
     pub(crate) servers: Arc<Servers>,
+    /// What connected editors answer for.
+    pub(crate) editor_tools: Arc<EditorTools>,
     pub(crate) models: ModelSet,
     /// What is wrong with the configuration of models.
     pub(crate) complaints: Vec<String>,
@@ -102,8 +105,10 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
     let sandbox = config.sandbox.sandbox(workspace, home.as_deref(), keys);
-    let tools =
-        ToolSet::sandboxed(children, environment, Shell::Posix, sandbox).with_source(servers.source());
+    let editor_tools: Arc<EditorTools> = Arc::default();
+    let tools = ToolSet::sandboxed(children, environment, Shell::Posix, sandbox)
+        .with_source(servers.source())
+        .with_source(editor_tools.clone());
     let models::Opened { models, complaints } = models::open(&config.models, cli::home().as_deref())?;
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone());
     let mut settings = Settings::new(workspace.root.clone());
@@ -131,6 +136,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         hub,
         tools,
         servers,
+        editor_tools,
         models,
         complaints,
     })

@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bobbin_model::{ApprovalPolicy, Json, Mode, Plan, Scope, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Json, Mode, Plan, Scope, ThreadConfig, ThreadId};
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -171,6 +171,12 @@ pub trait ToolSource: Send + Sync + 'static {
     /// Returns the tools there are now. Asked before each request to a model, so it is cheap, never waits, and
     /// bounds how many there are.
     fn tools(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// Returns the tools there are now for one Thread: by default those of every Thread.
+    fn tools_of(&self, thread: &ThreadId) -> Vec<Arc<dyn Tool>> {
+        let _ = thread;
+        self.tools()
+    }
 
     /// Returns once what is just starting has started or failed, or has had its time: the source bounds this
     /// wait, with which every Turn begins.

@@ -231,7 +231,8 @@ impl Connection {
         if let (Some(process), Tenure::Sole) = (params.process_id, offer.tenure) {
             self.watch(process);
         }
-        if params.capabilities.is_some_and(|known| known.are_current()) || options.chat_agent.is_some() {
+        let capabilities = params.capabilities.unwrap_or_default();
+        if capabilities.are_current() || options.chat_agent.is_some() {
             tracing::debug!("the client speaks the current version");
         }
         let chosen = handshake::chosen(options, &offer);
@@ -240,7 +241,11 @@ impl Connection {
             .map_or_else(|| "eca".to_owned(), |info| info.name);
         let eca = Arc::new(Eca::new(name, chosen, offer.tenure));
         let (session, pump) = Session::start(self.peer.clone(), offer.hub.clone(), eca.clone());
+        let editor = capabilities
+            .has_diagnostics()
+            .then(|| Arc::new(offer.editor_tools.clone().connect(self.peer.clone())));
         let client = Client {
+            editor,
             offer: Arc::new(offer),
             eca,
             session,

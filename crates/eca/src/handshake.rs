@@ -52,7 +52,7 @@ pub(crate) fn chosen(options: InitializationOptions, offer: &Offer) -> Chosen {
 }
 
 /// Returns the path of a `file:` URI; a plain path is taken as it is.
-fn path_of(uri: &str) -> PathBuf {
+pub(crate) fn path_of(uri: &str) -> PathBuf {
     let Some(rest) = uri.strip_prefix("file://") else {
         return PathBuf::from(uri);
     };

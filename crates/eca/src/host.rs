@@ -12,6 +12,8 @@ use bobbin_core::tool_server::ToolServers;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use crate::EditorTools;
+
 /// Opens the core of a workspace.
 pub trait Host: Send + Sync + 'static {
     /// Opens it; called at most once with success on each connection.
@@ -55,6 +57,8 @@ pub struct Offer {
     pub tools: Vec<ToolSpec>,
     /// The servers of other tools, where there is somebody who runs them.
     pub tool_servers: Option<Arc<dyn ToolServers>>,
+    /// What editors answer for, shared by the connections on this core.
+    pub editor_tools: Arc<EditorTools>,
     /// Files the configuration was read from.
     pub config_files: Vec<PathBuf>,
     /// The user's home, for paths that begin with `~`.

@@ -12,6 +12,7 @@ mod chats;
 mod commands;
 mod connection;
 mod context;
+mod diagnostics;
 mod dialect;
 mod errors;
 mod handshake;
@@ -23,6 +24,7 @@ mod view;
 mod wire;
 
 pub use connection::{End, serve};
+pub use diagnostics::EditorTools;
 pub use handshake::wanted_by;
 pub use host::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
 pub use parent::gone;

@@ -34,6 +34,9 @@ pub(crate) async fn show(
     // Followed whatever became of the history: what comes next is not in it.
     with_view(client, handle, |view, _| view.end_replay());
     client.follow(handle.clone(), snapshot.at.next());
+    if let Some(editor) = &client.editor {
+        editor.may_answer_for(handle.id());
+    }
     shown.map(|()| snapshot.state.header.clone())
 }
 

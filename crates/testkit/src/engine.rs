@@ -9,6 +9,7 @@
 //! | `call COMMAND` | the same without approval |
 //! | `reach ADDRESS` | the same with an approval of something beyond this machine |
 //! | `deny COMMAND` | a call that a rule forbids: it is refused and does not run |
+//! | `use TOOL JSON` | a call of a tool that [`ScriptEngine::with_tools`] has for the Thread, or the word that it is not there |
 //! | `plan TITLE` | a plan of one step |
 //! | `usage IN OUT` | tokens |
 //! | `diff PATH` | a file change |
@@ -23,6 +24,7 @@
 use std::sync::Arc;
 
 use bobbin_core::engine::{Ask, Engine, EngineFailure, TurnContext};
+use bobbin_core::tool::{CallContext, OutputSink, ToolSource};
 use bobbin_model::turn::FileChangeStatus;
 use bobbin_model::{
     ApprovalKind, FileChange, ItemBody, ItemStatus, Json, Plan, Scope, Todo, TokenUsage, TurnDiff,
@@ -39,6 +41,7 @@ pub struct ScriptEngine {
     /// Where effects are written besides, to be seen after this process.
     ledger: Option<Arc<std::path::Path>>,
     gate: Arc<Semaphore>,
+    tools: Option<Arc<dyn ToolSource>>,
 }
 
 impl Default for ScriptEngine {
@@ -47,6 +50,7 @@ impl Default for ScriptEngine {
             effects: Arc::default(),
             ledger: None,
             gate: Arc::new(Semaphore::new(0)),
+            tools: None,
         }
     }
 }
@@ -63,6 +67,13 @@ impl ScriptEngine {
             ledger: Some(path.into()),
             ..Self::default()
         }
+    }
+
+    /// Returns the engine with tools that it can `use`.
+    #[must_use]
+    pub fn with_tools(self, source: Arc<dyn ToolSource>) -> Self {
+        let tools = Some(source);
+        Self { tools, ..self }
     }
 
     #[expect(
@@ -122,6 +133,7 @@ impl ScriptEngine {
             "ask" => self.call(turn, n, rest, Some(ApprovalKind::Shell)).await,
             "reach" => self.call(turn, n, rest, Some(ApprovalKind::RemoteResource)).await,
             "call" => self.call(turn, n, rest, None).await,
+            "use" => self.use_tool(turn, n, rest).await,
             "plan" => {
                 let todo = Todo {
                     id: "one".to_owned(),
@@ -197,6 +209,43 @@ impl ScriptEngine {
         }
     }
 
+    async fn use_tool(&self, turn: &TurnContext, n: usize, line: &str) -> Result<(), EngineFailure> {
+        let (name, arguments) = line.split_once(' ').unwrap_or((line, "{}"));
+        let tools = self
+            .tools
+            .iter()
+            .flat_map(|source| source.tools_of(turn.thread()));
+        let Some(tool) = tools.into_iter().find(|tool| &*tool.spec().name == name) else {
+            let text = format!("there is no tool {name}");
+            return prose(turn, ItemBody::AgentMessage { text: String::new() }, vec![text]).await;
+        };
+        let call_id = format!("call_{n}");
+        let arguments = Json::object(arguments).ok_or(EngineFailure::Failed("no object".to_owned()))?;
+        turn.add(ItemBody::ToolCall {
+            tool_name: name.to_owned(),
+            call_id: call_id.clone(),
+            arguments: Some(arguments.clone()),
+            arguments_text: None,
+        })
+        .await?;
+        let prepared = tool.prepare(&arguments, turn.environment());
+        let prepared = prepared.map_err(|refusal| EngineFailure::Failed(refusal.0))?;
+        turn.start_call(&call_id).await?;
+        let context = CallContext {
+            cancel: turn.cancelled().clone(),
+            output: Arc::new(Unheard),
+        };
+        let output = prepared.run(context).await;
+        Ok(turn
+            .add(ItemBody::ToolResult {
+                call_id,
+                result: output.text,
+                success: output.success,
+                refused: output.refused,
+            })
+            .await?)
+    }
+
     async fn call(
         &self,
         turn: &TurnContext,
@@ -270,6 +319,15 @@ impl ScriptEngine {
                 refused: false,
             })
             .await?)
+    }
+}
+
+/// Takes output that nobody looks at.
+struct Unheard;
+
+impl OutputSink for Unheard {
+    fn write(&self, _: String) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
     }
 }
 

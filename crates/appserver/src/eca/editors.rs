@@ -31,6 +31,7 @@ impl Editors {
                 default_model: opened.models.usual().to_owned(),
                 tools: opened.tools.specs(Mode::Agent),
                 tool_servers: Some(opened.servers.clone()),
+                editor_tools: opened.editor_tools.clone(),
                 config_files: config.sources.clone(),
                 home: home(),
                 notices: warnings.map(|text| warning(text)).collect(),

@@ -148,6 +148,7 @@ impl Workplace {
             default_model: opened.models.usual().to_owned(),
             tools: opened.tools.specs(Mode::Agent),
             tool_servers: Some(opened.servers.clone()),
+            editor_tools: opened.editor_tools.clone(),
             config_files: config.sources,
             home: home(),
             notices,

@@ -13,6 +13,7 @@ mod steer;
 use std::path::Path;
 use std::sync::Arc;
 
+use bobbin_core::tool::ToolSpec;
 use bobbin_core::{CoreError, Hub, ListFilter, ThreadHandle, WireMessage};
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadConfig, ThreadId};
@@ -25,6 +26,7 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 use crate::chats::{alias, may_be_made_up, stored_id};
+use crate::diagnostics::{self, Editor};
 use crate::dialect::Eca;
 use crate::errors;
 use crate::host::Offer;
@@ -44,6 +46,8 @@ pub(crate) struct Client {
     pub(crate) offer: Arc<Offer>,
     pub(crate) eca: Arc<Eca>,
     pub(crate) session: Arc<Session>,
+    /// The editor as one that can be asked, if it said so.
+    pub(crate) editor: Option<Arc<Editor>>,
     pub(crate) peer: PeerHandle,
     pub(crate) tasks: TaskTracker,
 }
@@ -105,7 +109,7 @@ pub(crate) async fn greet(client: &Client) {
         wire::message("$/progress", &progress("start")),
         wire::message("config/updated", &config),
         wire::message("$/progress", &progress("finish")),
-        wire::message("tool/serverUpdated", &NativeServer::new(&offer.tools, mode)),
+        wire::message("tool/serverUpdated", &NativeServer::new(client.tools(), mode)),
     ];
     messages.extend(offer.notices.iter().map(|notice| {
         let params = ShowMessage {
@@ -156,6 +160,12 @@ impl Client {
 
     pub(crate) fn root(&self) -> &Path {
         &self.hub().settings().workspace
+    }
+
+    /// Returns the tools that are not those of a server.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &ToolSpec> {
+        let editors = self.editor.iter().map(|_| diagnostics::spec());
+        self.offer.tools.iter().chain(editors)
     }
 
     /// Finds a chat by the id its client uses: one of this connection, a Thread's own id, or a stored one. It

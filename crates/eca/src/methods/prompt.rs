@@ -215,6 +215,13 @@ impl Prompt {
         self.handle.id()
     }
 
+    /// The Turn's engine may ask this editor.
+    fn is_answered_for(&self) {
+        if let Some(editor) = &self.client.editor {
+            editor.answers_for(self.thread());
+        }
+    }
+
     /// What comes before the answer.
     fn beginning(&self, content_id: String) -> Vec<Told> {
         let mut told = Vec::new();
@@ -273,6 +280,7 @@ impl Prompt {
 
     /// The Turn is recorded and not yet shown.
     fn began(self, started: &StartedTurn, responder: Responder) {
+        self.is_answered_for();
         let beginning = self.beginning(content_id(started.turn.id, ItemId(1)));
         if self.client.tell_now(self.thread(), &beginning) {
             let chats = &self.client.eca.chats;
@@ -289,6 +297,7 @@ impl Prompt {
         let handle = self.handle.clone();
         let reply: Reply<Enqueued> = Box::new(move |queued| match queued {
             Ok(queued) => {
+                self.is_answered_for();
                 responder.ok(self.result());
                 self.client.follow(self.handle, queued.seq);
             }

@@ -21,7 +21,7 @@ pub(super) async fn mode(client: &Client, notification: &NotificationContext) ->
         }
         None => client.eca.chosen.lock().mode = Some(mode),
     }
-    let tools = NativeServer::new(&client.offer.tools, mode);
+    let tools = NativeServer::new(client.tools(), mode);
     client.notify("tool/serverUpdated", &tools).await;
     Ok(())
 }

@@ -106,7 +106,7 @@ struct ServerTool<'a> {
 
 impl<'a> NativeServer<'a> {
     /// Returns our tools as a mode leaves them: what it withholds is disabled.
-    pub(crate) fn new(tools: &'a [ToolSpec], mode: Mode) -> Self {
+    pub(crate) fn new(tools: impl Iterator<Item = &'a ToolSpec>, mode: Mode) -> Self {
         let tool = |spec: &'a ToolSpec| ServerTool {
             name: &spec.name,
             description: &spec.description,
@@ -117,7 +117,7 @@ impl<'a> NativeServer<'a> {
             kind: "native",
             name: "ECA",
             status: "running",
-            tools: tools.iter().map(tool).collect(),
+            tools: tools.map(tool).collect(),
         }
     }
 }

@@ -64,6 +64,7 @@ pub(crate) struct CodeAssistant {
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct EditorCapabilities {
+    pub(crate) diagnostics: Option<Value>,
     pub(crate) definition: Option<Value>,
     pub(crate) references: Option<Value>,
 }
@@ -71,7 +72,6 @@ pub(crate) struct EditorCapabilities {
 impl Capabilities {
     /// Whether they name something that came after the first version (20.8).
     pub(crate) fn are_current(&self) -> bool {
-        let yes = |value: &Option<Value>| value.as_ref().is_some_and(|value| *value != Value::Bool(false));
         self.code_assistant.as_ref().is_some_and(|code| {
             yes(&code.rewrite)
                 || yes(&code.chat_capabilities)
@@ -81,6 +81,18 @@ impl Capabilities {
                     .is_some_and(|editor| yes(&editor.definition) || yes(&editor.references))
         })
     }
+}
+
+impl Capabilities {
+    /// Whether the editor can be asked for its diagnostics (section 15).
+    pub(crate) fn has_diagnostics(&self) -> bool {
+        let editor = self.code_assistant.as_ref().and_then(|code| code.editor.as_ref());
+        editor.is_some_and(|editor| yes(&editor.diagnostics))
+    }
+}
+
+fn yes(value: &Option<Value>) -> bool {
+    value.as_ref().is_some_and(|value| *value != Value::Bool(false))
 }
 
 /// Result of `initialize`: everything is optional for clients.

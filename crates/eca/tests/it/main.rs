@@ -4,6 +4,7 @@
 mod bad_input;
 #[cfg(test)]
 mod chats;
+mod diagnostics;
 #[cfg(test)]
 mod edits;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bobbin_core::Hub;
 use bobbin_core::tool::{Effect, ToolSpec};
 use bobbin_core::tool_server::ToolServers;
-use bobbin_eca::{End, Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
+use bobbin_eca::{EditorTools, End, Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::Json;
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
@@ -22,10 +22,11 @@ pub(crate) struct Server {
     pub(crate) engine: ScriptEngine,
     pub(crate) hub: Arc<Hub>,
     pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
+    editor_tools: Arc<EditorTools>,
 }
 
 /// Hands out a core that is open already.
-struct Opened(Arc<Hub>, Tenure, Option<Arc<dyn ToolServers>>);
+struct Opened(Arc<Hub>, Tenure, Option<Arc<dyn ToolServers>>, Arc<EditorTools>);
 
 impl Host for Opened {
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
@@ -41,6 +42,7 @@ impl Host for Opened {
             default_model: "kiln/large".to_owned(),
             tools: vec![tool("look", Effect::Reads), tool("shell", Effect::Writes)],
             tool_servers: self.2.clone(),
+            editor_tools: self.3.clone(),
             config_files: Vec::new(),
             home: None,
             notices: vec![Notice {
@@ -66,7 +68,8 @@ impl Host for Opened {
 
 impl Server {
     pub(crate) async fn start() -> Self {
-        let engine = ScriptEngine::default();
+        let editor_tools: Arc<EditorTools> = Arc::default();
+        let engine = ScriptEngine::default().with_tools(editor_tools.clone());
         let workspace = TestWorkspace::default();
         let hub = workspace.open(Arc::new(engine.clone())).await;
         Self {
@@ -74,6 +77,7 @@ impl Server {
             engine,
             hub,
             tool_servers: None,
+            editor_tools,
         }
     }
 
@@ -98,7 +102,12 @@ impl Server {
         let transport = Transport::content_length(reader, writer, Limits::default());
         let serving = tokio::spawn(bobbin_eca::serve(
             transport,
-            Arc::new(Opened(self.hub.clone(), tenure, self.tool_servers.clone())),
+            Arc::new(Opened(
+                self.hub.clone(),
+                tenure,
+                self.tool_servers.clone(),
+                self.editor_tools.clone(),
+            )),
         ));
         let (reader, writer) = tokio::io::split(far);
         (Client::new(Link::headers(reader, writer)), serving)
@@ -108,6 +117,17 @@ impl Server {
     pub(crate) async fn editor(&self) -> Client {
         let (mut client, _) = self.connect();
         client.call("initialize", hello()).await;
+        client.notify("initialized", json!({})).await;
+        client.until("$/showMessage").await;
+        client
+    }
+
+    /// Connects an editor that can be asked for its diagnostics.
+    pub(crate) async fn editor_with_diagnostics(&self) -> Client {
+        let (mut client, _) = self.connect();
+        let mut hello = hello();
+        hello["capabilities"]["codeAssistant"]["editor"] = json!({ "diagnostics": true });
+        client.call("initialize", hello).await;
         client.notify("initialized", json!({})).await;
         client.until("$/showMessage").await;
         client

@@ -80,7 +80,7 @@ impl TurnRun {
             () = turn.cancelled().cancelled() => return Err(TurnGone.into()),
             () = self.all_tools.settled() => {}
         }
-        self.tools = self.all_tools.now();
+        self.tools = self.all_tools.now_of(self.turn.thread());
         self.settle_after_restart().await?;
         if self.rounds > 0 {
             self.take_guidance().await?;
@@ -140,7 +140,7 @@ impl TurnRun {
     /// Asks the model once; returns the calls it made.
     async fn ask_model(&mut self) -> Result<Vec<Call>, EngineFailure> {
         let turn = self.turn.clone();
-        self.tools = self.all_tools.now();
+        self.tools = self.all_tools.now_of(self.turn.thread());
         let specs = offered(&self.tools, turn.environment());
         let mut listener = Listener::new(&turn, &mut self.call_ids);
         let request = ModelRequest {

@@ -95,6 +95,7 @@ fn say(text: &str) -> Instruction {
 
 #[rstest]
 #[case("call mcp__tea__steep", hosted("mcp__tea__steep", "{}"))]
+#[case("use the tool editor_diagnostics", hosted("editor_diagnostics", "{}"))]
 #[case(
     "Please use the tool `mcp__tea__steep` with {\"minutes\": 3}",
     hosted("mcp__tea__steep", "{\"minutes\":3}")

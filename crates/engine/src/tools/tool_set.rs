@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::tool::{Effect, Tool, ToolSource, ToolSpec};
-use bobbin_model::Mode;
+use bobbin_model::{Mode, ThreadId};
 use futures_util::future::join_all;
 
 use super::blocking::FileWork;
@@ -63,13 +63,17 @@ impl ToolSet {
         Self { sources, ..self }
     }
 
-    /// Returns the set of the tools there are now; it never changes.
+    /// Returns the set of the tools that a Thread has now; it never changes.
     #[must_use]
-    pub fn now(&self) -> Self {
+    pub fn now_of(&self, thread: &ThreadId) -> Self {
         if self.sources.is_empty() {
             return self.clone();
         }
-        let hosted = self.sources.iter().rev().flat_map(|source| source.tools());
+        let hosted = self
+            .sources
+            .iter()
+            .rev()
+            .flat_map(|source| source.tools_of(thread));
         let mut tools = by_name(hosted);
         tools.extend(self.tools.iter().map(|(name, tool)| (name.clone(), tool.clone())));
         Self {
@@ -85,13 +89,13 @@ impl ToolSet {
         }
     }
 
-    /// Returns a tool that is always there, or one of a set as of [`ToolSet::now`].
+    /// Returns a tool that is always there, or one of a set as of [`ToolSet::now_of`].
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name)
     }
 
     /// Returns what a model is told of the tools that a mode leaves it, in order of their names. Those of
-    /// sources are there in a set as of [`ToolSet::now`].
+    /// sources are there in a set as of [`ToolSet::now_of`].
     pub fn specs(&self, mode: Mode) -> Vec<ToolSpec> {
         self.left_by(mode).cloned().collect()
     }

@@ -30,7 +30,10 @@ pub(super) fn complaints(root: &Path) -> anyhow::Result<Vec<String>> {
     let source = sources(&root.join(SOURCES))?;
     let methods = methods(&source);
     complaints.extend(compare(&page, &methods, |section| {
-        !matches!(section, Section::Contents | Section::Contexts | Section::ClientCapabilities)
+        !matches!(
+            section,
+            Section::Contents | Section::Contexts | Section::ClientCapabilities
+        )
     }));
     for (section, head) in [
         (Section::Contents, "pub(crate) enum Content {"),

@@ -1,4 +1,5 @@
-//! ``call mcp__pantry__steep with {"minutes": 3}``: a tool of a tool server, by the name it is offered under.
+//! ``call mcp__pantry__steep with {"minutes": 3}``: a tool of a tool server, by the name it is offered under; any
+//! other tool where it is said that it is one: ``use the tool editor_diagnostics``.
 
 use bobbin_core::tool_name;
 use serde_json::Value;
@@ -7,10 +8,9 @@ use crate::offline::instruction::Instruction;
 use crate::offline::text::{after, after_any, is_noise, quoted, skip};
 
 pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction> {
-    let rest = skip(
-        after_any(line, &["call", "use", "invoke"])?,
-        &["the tool", "tool"],
-    );
+    let begun = after_any(line, &["call", "use", "invoke"])?;
+    let rest = skip(begun, &["the tool", "tool"]);
+    let is_said = rest.len() < begun.len();
     let (tool, rest) = if let Some(named) = quoted(rest) {
         (named.text, named.rest)
     } else {
@@ -19,7 +19,9 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
     };
     let tool = tool.trim_end_matches([':', ',']).to_owned();
     // Any other word after "call" or "use" may mean anything.
-    tool_name::parts(&tool)?;
+    if !is_said || tool.is_empty() {
+        tool_name::parts(&tool)?;
+    }
     let rest = after(rest, "with").unwrap_or(rest);
     let rest = rest.strip_prefix(':').unwrap_or(rest).trim();
     let arguments = match fenced {
