@@ -6,6 +6,7 @@
 //! run again with what was recorded in [`TurnContext::begun`]; an engine decides from that alone where to
 //! go on, so being resumed is no special case.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_model::{
@@ -137,6 +138,11 @@ impl TurnContext {
     /// Returns where and under which rules this Turn's calls run.
     pub fn environment(&self) -> &ToolEnvironment {
         &self.environment
+    }
+
+    /// Returns the server's workspace; a Thread's own folder stands in its environment.
+    pub fn workspace(&self) -> &Path {
+        &self.hub.settings().workspace
     }
 
     /// Returns the token that is cancelled when the Turn is interrupted.

@@ -14,8 +14,8 @@ mod policy;
 mod tools;
 
 pub use agent::{
-    AgentEngine, Call, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink,
-    ModelUsage, Stop,
+    AgentEngine, AgentSettings, Call, Instructions, Message, Model, ModelError, ModelEvent, ModelReply,
+    ModelRequest, ModelSink, ModelUsage, Stop,
 };
 pub use offline::Offline;
 pub use policy::RulesPolicy;

@@ -16,7 +16,6 @@ mod events;
 mod http;
 mod listing;
 mod model_set;
-mod prompt;
 mod provider;
 mod refusal;
 mod retry;

@@ -5,8 +5,8 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use bobbin_core::engine::TurnGone;
-use bobbin_engine::{Message, ModelEvent, Stop};
-use bobbin_model::{InputPart, Mode, TurnId};
+use bobbin_engine::{Instructions, Message, ModelEvent, Stop};
+use bobbin_model::{InputPart, TurnId};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use proptest::prelude::*;
@@ -92,7 +92,7 @@ async fn ask(provider: &Provider, room: usize) -> (Result<ModelReply, ModelError
     let request = ModelRequest {
         turn: TurnId(3),
         model: None,
-        mode: Mode::Agent,
+        instructions: &Instructions::default(),
         messages: &messages,
         tools: &[],
     };

@@ -7,28 +7,47 @@ use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use super::Model;
 use super::turn::TurnRun;
+use super::{AgentSettings, Model};
 use crate::ToolSet;
 
 /// Runs Turns with one model and one set of tools.
 pub struct AgentEngine {
     model: Arc<dyn Model>,
     tools: ToolSet,
+    settings: Arc<AgentSettings>,
 }
 
 impl AgentEngine {
     /// Returns an engine; it holds nothing else.
     pub fn new(model: Arc<dyn Model>, tools: ToolSet) -> Self {
-        Self { model, tools }
+        Self {
+            model,
+            tools,
+            settings: Arc::default(),
+        }
+    }
+
+    /// Gives it other settings.
+    #[must_use]
+    pub fn with_settings(self, settings: AgentSettings) -> Self {
+        Self {
+            settings: Arc::new(settings),
+            ..self
+        }
     }
 }
 
 impl Engine for AgentEngine {
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
-        TurnRun::new(self.model.clone(), self.tools.clone(), turn)
-            .run()
-            .boxed()
+        TurnRun::new(
+            self.model.clone(),
+            self.tools.clone(),
+            self.settings.clone(),
+            turn,
+        )
+        .run()
+        .boxed()
     }
 }
 
@@ -36,6 +55,7 @@ impl fmt::Debug for AgentEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AgentEngine")
             .field("tools", &self.tools)
+            .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
 }

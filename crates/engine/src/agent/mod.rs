@@ -10,11 +10,16 @@ mod call;
 mod conversation;
 mod engine;
 mod execution;
+mod guides;
+mod instructions;
 mod listener;
 mod model;
 mod restart;
+mod settings;
 mod turn;
 
 pub use conversation::{Call, Message};
 pub use engine::AgentEngine;
+pub use instructions::Instructions;
 pub use model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Stop};
+pub use settings::AgentSettings;

@@ -2,10 +2,10 @@
 
 use bobbin_core::engine::TurnGone;
 use bobbin_core::tool::ToolSpec;
-use bobbin_model::{Mode, TokenUsage, TurnId};
+use bobbin_model::{TokenUsage, TurnId};
 use futures_util::future::BoxFuture;
 
-use super::Message;
+use super::{Instructions, Message};
 
 /// Something that answers in a conversation.
 pub trait Model: Send + Sync + 'static {
@@ -44,8 +44,8 @@ pub struct ModelRequest<'a> {
     pub turn: TurnId,
     /// The Thread's choice among several models; none means the usual one.
     pub model: Option<&'a str>,
-    /// What the agent may do at all.
-    pub mode: Mode,
+    /// What it is told before the conversation.
+    pub instructions: &'a Instructions,
     /// The conversation, oldest first; it ends with a user's message or with results of calls.
     pub messages: &'a [Message],
     /// The tools it may call.

@@ -10,8 +10,10 @@ use bobbin_model::{Item, ItemBody, ItemStatus, TokenUsage};
 use tokio::time::Instant;
 
 use super::conversation::{history, messages};
+use super::guides;
+use super::instructions::{Sources, assemble};
 use super::listener::Listener;
-use super::{Call, Message, Model, ModelError, ModelRequest, Stop};
+use super::{AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, Stop};
 use crate::ToolSet;
 use crate::diff::Changes;
 
@@ -28,6 +30,9 @@ pub(super) struct TurnRun {
     /// Those there were when the model was last asked: its calls are made with them in mind.
     pub(super) tools: ToolSet,
     pub(super) turn: TurnContext,
+    settings: Arc<AgentSettings>,
+    /// What the model is told before the conversation; read once a run.
+    instructions: Instructions,
     /// The conversation, this Turn's part at the end.
     pub(super) messages: Vec<Message>,
     call_ids: HashSet<String>,
@@ -39,7 +44,12 @@ pub(super) struct TurnRun {
 }
 
 impl TurnRun {
-    pub(super) fn new(model: Arc<dyn Model>, tools: ToolSet, turn: TurnContext) -> Self {
+    pub(super) fn new(
+        model: Arc<dyn Model>,
+        tools: ToolSet,
+        settings: Arc<AgentSettings>,
+        turn: TurnContext,
+    ) -> Self {
         let begun = turn.begun();
         let call_ids = begun
             .turn
@@ -58,6 +68,8 @@ impl TurnRun {
             rounds: 0,
             unshown: false,
             shown_at: None,
+            settings,
+            instructions: Instructions::default(),
             turn,
         }
     }
@@ -73,6 +85,7 @@ impl TurnRun {
         if is_over(&self.turn.begun().turn.items) {
             return Ok(());
         }
+        self.read_instructions().await;
         self.read_conversation().await?;
         let turn = self.turn.clone();
         tokio::select! {
@@ -111,6 +124,29 @@ impl TurnRun {
         Ok(())
     }
 
+    /// Reads what the project says; a run keeps what it began with.
+    async fn read_instructions(&mut self) {
+        let turn = self.turn.clone();
+        let (workspace, root) = (turn.workspace().to_owned(), turn.environment().root.clone());
+        let policy = turn.environment().policy.clone();
+        let reading = tokio::task::spawn_blocking(move || guides::read(&workspace, &root, &*policy));
+        let guides = reading.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot read the instructions of a project");
+            Vec::new()
+        });
+        let environment = turn.environment();
+        let thread = environment.config.extra.get("agentInstructions");
+        self.instructions = assemble(Sources {
+            guides: &guides,
+            thread: thread.and_then(|text| text.as_str()),
+            workspace: &environment.root.to_string_lossy(),
+            platform: &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            commands: self.settings.commands,
+            mode: environment.mode,
+            began: turn.begun().turn.started_at,
+        });
+    }
+
     async fn read_conversation(&mut self) -> Result<(), EngineFailure> {
         let begun = self.turn.begun();
         let wanted = self
@@ -146,7 +182,7 @@ impl TurnRun {
         let request = ModelRequest {
             turn: turn.turn(),
             model: turn.environment().config.model.as_deref(),
-            mode: turn.environment().mode,
+            instructions: &self.instructions,
             messages: &self.messages,
             tools: &specs,
         };

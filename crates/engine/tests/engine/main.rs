@@ -1,5 +1,6 @@
 //! The engine with a real core and a real store.
 
+mod instructions;
 mod restart;
 #[cfg(test)]
 mod support;

@@ -336,6 +336,7 @@ pub(crate) struct Scripted {
     script: Mutex<VecDeque<Script>>,
     asked: Mutex<Vec<Vec<Message>>>,
     offered: Mutex<Vec<String>>,
+    told: Mutex<Vec<String>>,
 }
 
 impl Scripted {
@@ -344,6 +345,7 @@ impl Scripted {
             script: Mutex::new(script.into_iter().collect()),
             asked: Mutex::default(),
             offered: Mutex::default(),
+            told: Mutex::default(),
         })
     }
 }
@@ -352,6 +354,11 @@ impl Scripted {
     /// Returns the conversation of each request so far.
     pub(crate) fn asked(&self) -> Vec<Vec<Message>> {
         self.asked.lock().unwrap().clone()
+    }
+
+    /// Returns the instructions of each request so far.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.told.lock().unwrap().clone()
     }
 
     /// Returns the tools that the last request offered.
@@ -371,6 +378,7 @@ impl Model for Scripted {
         sink: &'a mut dyn ModelSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         self.asked.lock().unwrap().push(request.messages.to_vec());
+        self.told.lock().unwrap().push(request.instructions.whole());
         let names = request.tools.iter().map(|tool| tool.name.to_string());
         *self.offered.lock().unwrap() = names.collect();
         let next = self

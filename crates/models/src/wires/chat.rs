@@ -11,12 +11,11 @@ use crate::ProviderSettings;
 use crate::assembler::Assembler;
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{arguments, event, text, user_text};
-use crate::prompt::instructions;
 use crate::schema;
 
 /// Returns the request's body.
 pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
-    let mut messages = vec![json!({ "role": "system", "content": instructions(request.mode) })];
+    let mut messages = vec![json!({ "role": "system", "content": request.instructions.whole() })];
     let mut ids = CallIds::default();
     messages.extend(request.messages.iter().filter_map(|said| message(said, &mut ids)));
     let mut body = json!({

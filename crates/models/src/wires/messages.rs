@@ -13,7 +13,6 @@ use crate::ProviderSettings;
 use crate::assembler::Assembler;
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{arguments, event, text, user_text, value};
-use crate::prompt::instructions;
 use crate::schema;
 
 /// Tokens of a reply when the user did not say: the wire wants a number, and every model of today takes this.
@@ -40,11 +39,19 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
         .into_iter()
         .map(|(role, blocks)| json!({ "role": role, "content": blocks }))
         .collect();
-    let mut system = json!({ "type": "text", "text": instructions(request.mode) });
-    cached(&mut system);
+    let told = request.instructions;
+    let parts = [&told.standing, &told.current];
+    let parts = parts.into_iter().filter(|text| !text.trim().is_empty());
+    let mut system: Vec<Value> = parts
+        .map(|text| json!({ "type": "text", "text": text }))
+        .collect();
+    // What stays is kept even when the mode or the day is another.
+    if let Some(standing) = system.first_mut() {
+        cached(standing);
+    }
     let mut body = json!({
         "model": model,
-        "system": [system],
+        "system": system,
         "messages": messages,
         "max_tokens": settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
         "stream": true,

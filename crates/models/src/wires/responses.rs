@@ -8,7 +8,6 @@ use crate::ProviderSettings;
 use crate::assembler::Assembler;
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{arguments, event, text, user_text};
-use crate::prompt::instructions;
 use crate::schema;
 
 /// Returns the request's body.
@@ -21,7 +20,7 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
         .collect();
     let mut body = json!({
         "model": model,
-        "instructions": instructions(request.mode),
+        "instructions": request.instructions.whole(),
         "input": input,
         "stream": true,
         "store": false,

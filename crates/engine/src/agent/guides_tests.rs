@@ -1,0 +1,136 @@
+//! Which files of a project are read as instructions, and which are not.
+
+use std::os::unix::fs::symlink;
+
+use bobbin_core::policy::{AppliedRule, CommandRuling, NoRules, Ruling};
+
+use super::*;
+
+/// A tree: directories end with a slash, others are files with the text behind `=`.
+fn tree(entries: &[&str]) -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    for entry in entries {
+        let (path, text) = entry.split_once('=').unwrap_or((entry, ""));
+        let path_of = place.path().join(path);
+        if path.ends_with('/') {
+            std::fs::create_dir_all(path_of).unwrap();
+        } else {
+            std::fs::create_dir_all(path_of.parent().unwrap()).unwrap();
+            std::fs::write(path_of, text).unwrap();
+        }
+    }
+    place
+}
+
+fn names(workspace: &Path, folder: &Path) -> Vec<(String, String)> {
+    let real = |path: &Path| path.canonicalize().unwrap();
+    let guides = read(&real(workspace), &real(folder), &NoRules);
+    guides.into_iter().map(|guide| (guide.name, guide.text)).collect()
+}
+
+fn pair(name: &str, text: &str) -> (String, String) {
+    (name.to_owned(), text.to_owned())
+}
+
+#[test]
+fn files_are_read_from_the_repository_around_the_workspace_down_to_the_folder() {
+    let place = tree(&[
+        "AGENTS.md=far",
+        "repo/.git/",
+        "repo/AGENTS.md=top",
+        "repo/a/AGENTS.md=a",
+        "repo/a/b/",
+        "repo/a/c/AGENTS.md=other",
+    ]);
+    let repo = place.path().join("repo");
+    let expected = [pair("../../AGENTS.md", "top"), pair("../AGENTS.md", "a")];
+    assert_eq!(names(&repo.join("a/b"), &repo.join("a/b")), expected);
+    assert_eq!(names(&repo, &repo), [pair("AGENTS.md", "top")]);
+}
+
+#[test]
+fn without_a_repository_the_workspace_is_where_reading_begins() {
+    let place = tree(&["AGENTS.md=far", "w/AGENTS.md=w", "w/a/AGENTS.md=a"]);
+    let workspace = place.path().join("w");
+    let expected = [pair("../AGENTS.md", "w"), pair("AGENTS.md", "a")];
+    assert_eq!(names(&workspace, &workspace.join("a")), expected);
+    // A folder of another place has only its own.
+    assert_eq!(names(&workspace.join("a"), &workspace), [pair("AGENTS.md", "w")]);
+}
+
+#[test]
+fn a_link_counts_as_what_it_leads_to() {
+    let place = tree(&[
+        "secret=s",
+        "w/GUIDE.md=g",
+        "w/a/",
+        "w/b/",
+        "w/c/",
+        "w/.craft/AGENTS.md=c",
+    ]);
+    let workspace = place.path().join("w");
+    symlink("../../secret", workspace.join("a/AGENTS.md")).unwrap();
+    symlink("../GUIDE.md", workspace.join("b/AGENTS.md")).unwrap();
+    symlink("../.craft/AGENTS.md", workspace.join("c/AGENTS.md")).unwrap();
+    assert_eq!(names(&workspace, &workspace.join("a")), []);
+    assert_eq!(names(&workspace, &workspace.join("b")), [pair("AGENTS.md", "g")]);
+    assert_eq!(names(&workspace, &workspace.join("c")), []);
+    // The same file by two names is read once.
+    symlink("GUIDE.md", workspace.join("AGENTS.md")).unwrap();
+    assert_eq!(names(&workspace, &workspace.join("b")).len(), 1);
+}
+
+#[test]
+fn pipes_and_blank_files_are_passed_over() {
+    let place = tree(&["w/a/", "w/AGENTS.md= \n"]);
+    let workspace = place.path().join("w");
+    let pipe = workspace.join("a/AGENTS.md");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!(names(&workspace, &workspace.join("a")), []);
+}
+
+#[test]
+fn the_nearest_files_have_the_room_and_what_is_cut_is_marked() {
+    let long = "é".repeat(MAX_FILE_BYTES);
+    let place = tree(&[
+        &format!("AGENTS.md={long}"),
+        &format!("a/AGENTS.md={long}"),
+        "a/b/AGENTS.md=near",
+    ]);
+    let root = place.path().canonicalize().unwrap();
+    let guides = read(&root, &root.join("a/b"), &NoRules);
+    let sizes: Vec<_> = guides.iter().map(|guide| (guide.text.len(), guide.cut)).collect();
+    assert_eq!(
+        sizes,
+        [(MAX_FILE_BYTES - 4, true), (MAX_FILE_BYTES, true), (4, false)]
+    );
+}
+
+#[derive(Debug)]
+struct Denies;
+
+impl Policy for Denies {
+    fn command(&self, command: &str, root: &Path) -> CommandRuling {
+        NoRules.command(command, root)
+    }
+
+    fn path(&self, _: PathAccess, _: &Path, _: &Path) -> Option<Ruling> {
+        Some(Ruling {
+            judgement: Judgement::Deny,
+            reason: "no".to_owned(),
+            rule: None::<AppliedRule>,
+        })
+    }
+
+    fn tool(&self, _: &str) -> Option<Ruling> {
+        None
+    }
+}
+
+#[test]
+fn a_file_that_a_rule_keeps_back_is_not_read() {
+    let place = tree(&["AGENTS.md=x"]);
+    let root = place.path().canonicalize().unwrap();
+    assert_eq!(read(&root, &root, &NoRules).len(), 1);
+    assert_eq!(read(&root, &root, &Denies), []);
+}
