@@ -1,6 +1,10 @@
-//! The signals that end the server.
+//! The signals that end the server, and one that must not.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// SIGXFSZ: a file has reached the limit that is set for it. The write fails as on a full disk, and that is enough.
+#[cfg(target_os = "linux")]
+const FILE_TOO_LARGE: i32 = 25;
 
 /// SIGTERM and SIGINT.
 pub(crate) struct Signals {
@@ -14,6 +18,9 @@ impl Signals {
     /// # Errors
     /// The system does not let us.
     pub(crate) fn listen() -> anyhow::Result<Self> {
+        #[cfg(target_os = "linux")]
+        // Once listened for it ends no process, whether anybody waits for it or not; children begin without this.
+        drop(signal(SignalKind::from_raw(FILE_TOO_LARGE))?);
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,

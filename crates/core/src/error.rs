@@ -14,7 +14,8 @@ pub enum CoreError {
     /// The store failed; nothing of the command is recorded.
     #[error("the change could not be stored")]
     Store(#[source] Arc<StoreError>),
-    /// The same named request is being carried out; its answer is there in a moment.
+    /// The same named request is being carried out, or the Thread is just being loaded anew; repeated in a moment it is
+    /// answered.
     #[error("the same request is being carried out; repeat it in a moment")]
     Busy,
     /// The server is going down.

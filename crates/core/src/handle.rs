@@ -322,7 +322,8 @@ impl ThreadHandle {
         if let Err(unsent) = self.commands.send(command).await {
             unsent.0.refuse(match self.ended() {
                 Some(Ended::Deleted) => Refusal::ThreadNotFound(self.id.clone()).into(),
-                Some(Ended::Failed | Ended::Stopped) | None => CoreError::Stopping,
+                Some(Ended::Failed) => CoreError::Busy,
+                Some(Ended::Stopped) | None => CoreError::Stopping,
             });
         }
     }

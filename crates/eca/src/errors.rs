@@ -1,6 +1,6 @@
 //! The errors of this dialect (section 2.5), and the one place where errors of the core become them.
 
-use bobbin_core::CoreError;
+use bobbin_core::{CoreError, StoreError};
 use bobbin_peer::ErrorObject;
 use serde_json::json;
 
@@ -45,7 +45,24 @@ pub(crate) fn sentence(error: &CoreError) -> String {
         CoreError::Refused(refusal) => refusal.to_string(),
         CoreError::Store(source) => {
             tracing::error!(error = %source, "the store could not do what was asked");
-            "the store could not do what was asked; nothing was changed".to_owned()
+            match **source {
+                StoreError::DiskFull => "the disk is full; nothing was changed",
+                StoreError::Disk(_) => {
+                    "the disk could not be written or read; nothing was changed (look at its limits, quota and health)"
+                }
+                StoreError::Damaged(_) => {
+                    "the database is damaged; nothing was changed (stop the server and run `bobbin doctor`)"
+                }
+                StoreError::CorruptEvent { .. } | StoreError::CorruptThread { .. } => {
+                    "the stored chat is damaged; see the server's log"
+                }
+                StoreError::Open { .. }
+                | StoreError::NetworkFileSystem { .. }
+                | StoreError::Conflict { .. }
+                | StoreError::Closed
+                | StoreError::Database(_) => "the store could not do what was asked; nothing was changed",
+            }
+            .to_owned()
         }
         CoreError::Busy => "the same request is being carried out".to_owned(),
         CoreError::Stopping => "the server is shutting down".to_owned(),

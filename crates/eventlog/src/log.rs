@@ -130,6 +130,20 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
         self.wakers.wake_all();
     }
 
+    /// Forgets everything, shown or not, and goes on with the number `next`, which is above all that was shown.
+    /// Readers that have not got there find what lies between gone.
+    pub fn restart(&self, next: Seq) {
+        {
+            let mut inner = self.inner.lock();
+            let next = next.max(Seq(self.visible.load(Ordering::Relaxed)).next());
+            inner.first = next;
+            inner.entries.clear();
+            inner.bytes = 0;
+            self.visible.store(next.prev().0, Ordering::Release);
+        }
+        self.wakers.wake_all();
+    }
+
     /// Returns the number of the newest entry that readers may see.
     pub fn visible(&self) -> Seq {
         Seq(self.visible.load(Ordering::Acquire))

@@ -1,7 +1,7 @@
 //! The one place where errors of the core become codes of the wire. Exhaustive on purpose.
 
-use bobbin_core::CoreError;
 use bobbin_core::tool_server::ToolServerError;
+use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
 use bobbin_peer::ErrorObject;
 use bobbin_wire::RpcError;
@@ -14,25 +14,44 @@ pub(crate) fn of(error: &CoreError) -> RpcError {
         CoreError::Refused(refusal) => of_refusal(refusal),
         CoreError::Store(source) => {
             tracing::error!(error = %source, "the store could not do what was asked");
-            RpcError::internal_error(match **source {
-                bobbin_core::StoreError::DiskFull => "The disk is full; nothing was changed.",
-                bobbin_core::StoreError::CorruptEvent { .. }
-                | bobbin_core::StoreError::CorruptThread { .. } => {
-                    "The stored thread is damaged; see the server's log."
-                }
-                bobbin_core::StoreError::Open { .. }
-                | bobbin_core::StoreError::NetworkFileSystem { .. }
-                | bobbin_core::StoreError::Conflict { .. }
-                | bobbin_core::StoreError::Closed
-                | bobbin_core::StoreError::Database(_) => {
-                    "The store could not do what was asked; nothing was changed."
-                }
-            })
+            of_store(source)
         }
         CoreError::Busy => RpcError::overloaded(RETRY_AFTER_MS),
         CoreError::Stopping => {
             RpcError::internal_error("The server is shutting down; reconnect in a moment.")
         }
+    }
+}
+
+/// Says what a person can do about it; where a program can, `reason` is a word for it.
+fn of_store(error: &StoreError) -> RpcError {
+    let (text, reason) = match error {
+        StoreError::DiskFull => ("The disk is full; nothing was changed.", Some("diskFull")),
+        StoreError::Disk(_) => (
+            "The disk could not be written or read; nothing was changed. Look at its limits, quota and health.",
+            Some("diskFailed"),
+        ),
+        StoreError::Damaged(_) => (
+            "The database is damaged; nothing was changed. Stop the server and run `bobbin doctor`.",
+            Some("databaseDamaged"),
+        ),
+        StoreError::CorruptEvent { .. } | StoreError::CorruptThread { .. } => (
+            "The stored thread is damaged; see the server's log.",
+            Some("threadDamaged"),
+        ),
+        StoreError::Open { .. }
+        | StoreError::NetworkFileSystem { .. }
+        | StoreError::Conflict { .. }
+        | StoreError::Closed
+        | StoreError::Database(_) => (
+            "The store could not do what was asked; nothing was changed.",
+            None,
+        ),
+    };
+    let error = RpcError::internal_error(text);
+    match reason {
+        Some(reason) => error.with_reason(reason),
+        None => error,
     }
 }
 
@@ -146,11 +165,12 @@ mod tests {
 
     #[test]
     fn what_went_wrong_inside_the_store_is_not_told() {
-        use bobbin_core::StoreError;
         let thread = || ThreadId::new("thread_1");
         let secret = || "/home/mika/.craft secret".to_owned();
         let table = [
             (StoreError::DiskFull, "The disk is full"),
+            (StoreError::Disk(778), "The disk could not be"),
+            (StoreError::Damaged(11), "bobbin doctor"),
             (
                 StoreError::CorruptThread {
                     thread: thread(),

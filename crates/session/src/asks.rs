@@ -6,12 +6,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bobbin_core::engine::Answer;
-use bobbin_core::{Command, ThreadHandle};
+use bobbin_core::{Command, CoreError, ThreadHandle};
 use bobbin_model::{Approval, ApprovalId, ThreadId};
 use bobbin_peer::PeerHandle;
 use parking_lot::Mutex;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,6 +22,10 @@ use crate::Dialect;
 /// Questions about Threads the client has left that it may still answer; the oldest goes first (a guess: more
 /// than a person has dialogs on the screen).
 const MAX_LEFT: usize = 64;
+
+/// How soon a question is put again whose answer could not be stored (a guess: a full disk stays full for longer, and a
+/// client that answers by itself must not do so all the time).
+const ASK_AGAIN: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 pub(crate) struct Asks {
@@ -50,25 +56,31 @@ impl Asks {
         let (dialect, peer, handle, open) =
             (dialect.clone(), peer.clone(), handle.clone(), self.open.clone());
         self.tasks.spawn(async move {
-            let answered = tokio::select! {
-                biased;
-                () = settled.cancelled() => None,
-                decision = dialect.ask(&peer, handle.id(), &approval) => decision,
-            };
-            if let Some(decision) = answered {
-                let client = dialect.client_name();
+            loop {
+                let answered = tokio::select! {
+                    biased;
+                    () = settled.cancelled() => None,
+                    decision = dialect.ask(&peer, handle.id(), &approval) => decision,
+                };
+                let Some(decision) = answered else { break };
                 let answer = Answer {
                     approval: approval.id.clone(),
                     decision,
-                    client,
+                    client: dialect.client_name(),
                 };
-                // Nobody waits for this reply: a late answer is taken without a word.
-                handle
-                    .send(Command::Answer {
-                        answer,
-                        reply: Box::new(|_| {}),
-                    })
-                    .await;
+                let (tell, told) = oneshot::channel();
+                // Nobody but us waits for this reply: a late answer is taken without a word.
+                let reply = Box::new(move |done| drop(tell.send(done)));
+                handle.send(Command::Answer { answer, reply }).await;
+                if !matches!(told.await, Ok(Err(CoreError::Store(_)))) {
+                    break;
+                }
+                // It could not be recorded, so it was not given.
+                tokio::select! {
+                    biased;
+                    () = settled.cancelled() => break,
+                    () = tokio::time::sleep(ASK_AGAIN) => {}
+                }
             }
             // Whoever cancelled it has taken it out, and it may have been put in anew since; what is left behind
             // is dropped when the next is.

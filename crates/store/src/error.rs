@@ -27,6 +27,12 @@ pub enum StoreError {
     /// There is no room on the disk; nothing of the write is stored. Writing works again once there is.
     #[error("the disk is full")]
     DiskFull,
+    /// The disk did not take or give what it should: a limit, a quota, a fault. Nothing of a write is stored.
+    #[error("the disk cannot be read or written (SQLite code {0})")]
+    Disk(i32),
+    /// The file is no sound database. Nothing of a write is stored; what can be read is right as far as SQLite can tell.
+    #[error("the database is damaged (SQLite code {0})")]
+    Damaged(i32),
     /// An event of that number is stored already: two owners, or an owner that lost its place.
     #[error("thread {thread} already has an event {seq}")]
     Conflict {
@@ -61,18 +67,22 @@ pub enum StoreError {
     Database(#[source] Arc<sqlx::Error>),
 }
 
-/// SQLite's primary result code for "no space left".
-const SQLITE_FULL: &str = "13";
+/// SQLite's primary result codes.
+const SQLITE_IOERR: i32 = 10;
+const SQLITE_CORRUPT: i32 = 11;
+const SQLITE_FULL: i32 = 13;
+const SQLITE_NOTADB: i32 = 26;
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        let full = error
+        let code = error
             .as_database_error()
-            .is_some_and(|database| database.code().as_deref() == Some(SQLITE_FULL));
-        if full {
-            Self::DiskFull
-        } else {
-            Self::Database(Arc::new(error))
+            .and_then(|database| database.code()?.parse::<i32>().ok());
+        match (code, code.map(|code| code & 0xff)) {
+            (_, Some(SQLITE_FULL)) => Self::DiskFull,
+            (Some(code), Some(SQLITE_IOERR)) => Self::Disk(code),
+            (Some(code), Some(SQLITE_CORRUPT | SQLITE_NOTADB)) => Self::Damaged(code),
+            _ => Self::Database(Arc::new(error)),
         }
     }
 }

@@ -4,8 +4,11 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, SqlitePool};
+use futures_util::FutureExt;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, Connection, SqlitePool};
 
 use crate::{StepObserver, StoreError};
 
@@ -62,6 +65,7 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .disable_statement_logging();
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
+        .after_release(|connection, _| is_free(connection).boxed())
         // A file on this machine does not go away between two uses; asking costs a trip to its thread.
         .test_before_acquire(false)
         .idle_timeout(None)
@@ -80,11 +84,25 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .map_err(failed)?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
+        .after_release(|connection, _| is_free(connection).boxed())
         .test_before_acquire(false)
         .connect_with(connect.read_only(true))
         .await
         .map_err(failed)?;
     Ok(Pools { writer, readers })
+}
+
+/// Whether a connection that is given back is in no transaction.
+///
+/// Where SQLite runs out of room or cannot read or write, it undoes the whole transaction by itself, and the driver, whose
+/// own undoing then fails, goes on as if there were one: no other would ever begin, and a reader would see one moment for
+/// ever. Such a connection is closed, and the pool opens another.
+async fn is_free(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    if connection.is_in_transaction() {
+        // What was given up is undone behind its user's back; this waits for it.
+        connection.ping().await?;
+    }
+    Ok(!connection.is_in_transaction())
 }
 
 /// Creates the file for its owner only; conversations are nobody else's business.

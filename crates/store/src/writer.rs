@@ -109,18 +109,27 @@ impl Writer {
     }
 
     async fn write(&mut self, batch: &mut Vec<Order>) {
-        if self.failed.is_empty() {
-            let writes: Vec<&Write> = batch.iter().map(|order| &order.0).collect();
-            if self.transaction(&writes).await.is_ok() {
-                for (_, done) in batch.drain(..) {
-                    acknowledge(done, Ok(()));
-                }
-                return;
+        let mut orders = Vec::with_capacity(batch.len());
+        for order in batch.drain(..) {
+            if self.builds_on_nothing(&order.0) {
+                acknowledge(order.1, Err(StoreError::Closed));
+            } else {
+                orders.push(order);
             }
         }
-        for (write, done) in batch.drain(..) {
-            // Writes of one owner build on each other.
-            if self.failed.get(&write.thread) == Some(&write.owner) {
+        let writes: Vec<&Write> = orders.iter().map(|order| &order.0).collect();
+        if writes.is_empty() {
+            return;
+        }
+        if self.transaction(&writes).await.is_ok() {
+            for (write, done) in orders {
+                self.failed.remove(&write.thread);
+                acknowledge(done, Ok(()));
+            }
+            return;
+        }
+        for (write, done) in orders {
+            if self.builds_on_nothing(&write) {
                 acknowledge(done, Err(StoreError::Closed));
                 continue;
             }
@@ -132,6 +141,11 @@ impl Writer {
             }
             acknowledge(done, outcome.map_err(|error| named(error, &write)));
         }
+    }
+
+    /// Whether an earlier write of the same owner has failed: its writes build on each other.
+    fn builds_on_nothing(&self, write: &Write) -> bool {
+        self.failed.get(&write.thread) == Some(&write.owner)
     }
 
     async fn transaction(&self, writes: &[&Write]) -> Result<(), StoreError> {

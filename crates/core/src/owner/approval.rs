@@ -134,6 +134,10 @@ impl Owner {
 
     /// Returns when the next open question runs out of time.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
+        if self.stalled.is_some() {
+            // The store takes nothing; the Turn is taken up first.
+            return None;
+        }
         let first = self.state.approvals().iter().map(|open| open.expires_at).min()?;
         let left = u64::try_from(first.0.saturating_sub(self.now().0)).unwrap_or(0);
         // A wall clock that was set back must not turn into a busy loop, nor one far ahead into an overflow.
@@ -142,6 +146,9 @@ impl Owner {
 
     /// Declines the questions nobody answered in time (`approval_timeout`).
     pub(super) async fn expire_approvals(&mut self) -> Result<(), CoreError> {
+        if self.stalled.is_some() {
+            return Ok(());
+        }
         let now = self.now();
         let late: Vec<ApprovalId> = self
             .state

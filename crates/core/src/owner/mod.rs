@@ -5,9 +5,10 @@
 //! store's writer. At most [`MAX_COMMITS`] commits are in flight; at that bound it takes no commands and no
 //! wishes until one is done, which holds back engines and clients of this Thread and nobody else.
 //!
-//! A commit that fails ends the owner: what it holds is ahead of the disk. Everything unanswered is
-//! answered with the error, and the next access loads the Thread as it is stored.
+//! After a commit that failed, what the owner holds is ahead of the disk. Everything unanswered is answered with
+//! the error, and the owner goes back to what is stored ([`again`]); where that cannot be read it ends.
 
+mod again;
 mod approval;
 mod command;
 mod once;
@@ -22,9 +23,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_model::{
-    ApprovalId, Decision, Event, Outcome, Seq, ThreadState, ThreadStatus, TurnId, UnixMillis,
-};
+use bobbin_model::{ApprovalId, Decision, Event, Seq, ThreadState, TurnId, UnixMillis};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -33,6 +32,7 @@ use crate::handle::{Reply, Shared, Snapshot};
 use crate::hub::Hub;
 use crate::{Command, CoreError, Ended, Frame, Log, Once, ThreadHandle};
 
+use again::{Stalled, Why};
 use record::{After, Commit, Effect, Unstored};
 use run::{Ran, Run};
 
@@ -65,6 +65,8 @@ pub(crate) struct Owner {
     unstored: Unstored,
     /// The engine at work.
     run: Option<Run>,
+    /// The open Turn that no engine works on, because the store did not take what it did.
+    stalled: Option<Stalled>,
     /// Calls that wait for an answer.
     askers: HashMap<ApprovalId, Vec<oneshot::Sender<Decision>>>,
     /// Tells this owner's writes from those of others of the same Thread.
@@ -107,6 +109,7 @@ impl Owner {
             for_everyone: VecDeque::new(),
             unstored: Unstored::default(),
             run: None,
+            stalled: None,
             askers: HashMap::new(),
             number,
             once: None,
@@ -121,12 +124,18 @@ impl Owner {
     pub(crate) async fn run(mut self, started: Option<(Event, Reply<Snapshot>)>) {
         let begun = match started {
             Some((event, reply)) => self.begin(event, reply).await,
-            None => self.take_up().await,
+            None => self.take_up(Why::Restarted).await,
         };
-        let ended = match begun {
+        let mut ended = match begun {
             Ok(()) => self.serve().await,
             Err(error) => Err(error),
         };
+        while let Err(error) = &ended {
+            if !self.start_over(error).await {
+                break;
+            }
+            ended = self.serve().await;
+        }
         let why = match ended {
             Ok(None) => return,
             Ok(Some(why)) => why,
@@ -214,38 +223,6 @@ impl Owner {
         self.commit(staged, Effect::answer(answer)).await
     }
 
-    /// Goes on with the Turn that was open when the last process ended.
-    async fn take_up(&mut self) -> Result<(), CoreError> {
-        let Some(live) = &self.state.live else {
-            return Ok(());
-        };
-        let turn = live.turn.id;
-        let archived = self.state.header.status == ThreadStatus::Archived;
-        let stopped = live
-            .cancelling
-            .clone()
-            .or_else(|| archived.then(|| run::BY_CALLER.to_owned()));
-        if let Some(reason) = stopped {
-            // Somebody was told that it ends: it does not go on.
-            return self.end_turn(Outcome::Cancelled { reason }).await;
-        }
-        let reason = if !live.approvals.is_empty() {
-            "The server restarted; the turn is still waiting for an approval."
-        } else if live
-            .pending_calls()
-            .any(|(call, _)| live.started_calls.contains(call))
-        {
-            "The server restarted while a tool call ran; the call was not repeated."
-        } else {
-            "The server restarted; the turn goes on from its last recorded item."
-        };
-        let staged = self.stage(vec![Event::TurnRecovered {
-            turn,
-            reason: reason.to_owned(),
-        }]);
-        self.commit(staged, Effect::after(After::Run(turn))).await
-    }
-
     fn now(&self) -> UnixMillis {
         self.hub.clock.now()
     }
@@ -255,7 +232,8 @@ impl Owner {
         let settled = self.run.is_none() && self.state.live.is_none() && self.commits.is_empty();
         let idle = settled.then(|| self.idle_since + self.hub.unload_after());
         let abort = self.run.as_ref().and_then(|run| run.abort_at);
-        [self.unstored.due, abort, self.next_expiry(), idle]
+        let again = self.stalled.as_ref().map(|stalled| stalled.again_at);
+        [self.unstored.due, abort, self.next_expiry(), again, idle]
             .into_iter()
             .flatten()
             .min()
@@ -270,6 +248,7 @@ impl Owner {
         }
         self.abort_if_stuck(now);
         self.expire_approvals().await?;
+        self.go_on_if_stalled(now).await?;
         let settled = self.run.is_none() && self.state.live.is_none() && self.commits.is_empty();
         if !settled || self.idle_since + self.hub.unload_after() > now {
             return Ok(false);
@@ -316,7 +295,9 @@ impl Owner {
             let id = self.state.header.id.clone();
             command.refuse(match why {
                 Ended::Deleted => bobbin_model::Refusal::ThreadNotFound(id).into(),
-                Ended::Failed | Ended::Stopped => CoreError::Stopping,
+                // Whoever comes again finds another owner, or hears why there is none.
+                Ended::Failed => CoreError::Busy,
+                Ended::Stopped => CoreError::Stopping,
             });
         }
     }

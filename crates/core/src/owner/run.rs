@@ -62,6 +62,7 @@ impl Owner {
         if self.run.is_some() {
             return;
         }
+        self.stalled = None;
         let cancel = CancellationToken::new();
         let context = TurnContext {
             hub: self.hub.clone(),

@@ -8,3 +8,5 @@ mod invariants;
 mod stopping;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod trouble;

@@ -49,6 +49,30 @@ fn showing_more_than_was_appended_shows_what_there_is() {
 }
 
 #[test]
+fn a_log_that_starts_over_goes_on_above_and_what_lies_between_is_gone() {
+    let log = log(10, 1000);
+    for _ in 0..3 {
+        log.append(|seq| Arc::new(Note(seq.0, 1)));
+    }
+    log.show(Seq(2));
+    log.restart(Seq(8));
+    assert_eq!(
+        (log.visible(), log.appended(), log.depth()),
+        (Seq(7), Seq(7), (0, 0))
+    );
+    for cursor in 1..8 {
+        assert!(matches!(log.read(Seq(cursor), 100), Read::Gone { first: Seq(8) }));
+    }
+    assert_eq!(numbers(log.read(Seq(8), 100)), (vec![], Seq(8)));
+    log.append(|seq| Arc::new(Note(seq.0, 1)));
+    log.show(Seq(8));
+    assert_eq!(numbers(log.read(Seq(8), 100)), (vec![8], Seq(9)));
+    // Never back.
+    log.restart(Seq(3));
+    assert_eq!(log.appended(), Seq(8));
+}
+
+#[test]
 fn a_read_gives_at_least_one_entry_and_at_most_the_bytes_asked_for() {
     let log = log(10, 1000);
     for _ in 0..4 {

@@ -6,3 +6,5 @@ mod search;
 mod story;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod trouble;

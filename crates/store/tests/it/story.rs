@@ -183,6 +183,7 @@ async fn checkpointed_text_is_there_after_a_restart_and_gone_with_the_items_end(
         state,
         seq: writer.seq,
         clock: 50,
+        owner: 1,
     };
     writer
         .write(writer.state.decide_complete_item(item, None, UnixMillis(4)))

@@ -21,6 +21,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) state: ThreadState,
     pub(crate) seq: u64,
     pub(crate) clock: i64,
+    pub(crate) owner: u64,
 }
 
 impl<'a> Writer<'a> {
@@ -42,6 +43,7 @@ impl<'a> Writer<'a> {
             state,
             seq: 0,
             clock: 1,
+            owner: 1,
         };
         writer.write(vec![event]).await.unwrap();
         writer
@@ -71,7 +73,7 @@ impl<'a> Writer<'a> {
         }
         let write = Write {
             thread: self.state.header.id.clone(),
-            owner: 1,
+            owner: self.owner,
             state: Summary::of(&self.state, &stored),
             events: stored,
             head_seq: Seq(self.seq + 10),

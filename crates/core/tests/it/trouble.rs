@@ -1,0 +1,268 @@
+//! A store that does not take what it is given, for a while: nothing is promised meanwhile, everything can be read, and
+//! what was open goes on by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bobbin_core::{Command, CoreError, Hub, RandomIds, Settings, StoreError, ThreadHandle};
+use bobbin_model::{Decision, Event, ItemBody, Scope, Seq, ThreadId, Turn, TurnId, TurnStatus};
+use bobbin_store::{
+    KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, SqliteStore, Store,
+    StoreStats, StoredEvent, ThreadSummary, Write,
+};
+use bobbin_testkit::{ScriptEngine, TestWorkspace};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::oneshot;
+
+use crate::support::{LogReader, answer, decide, kind_of, new_thread, opened, prompt, read, recorded, start};
+
+type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// A store on a disk that can be full.
+struct Moody {
+    inner: SqliteStore,
+    full: Arc<AtomicBool>,
+}
+
+impl Store for Moody {
+    fn submit(&self, write: Write) -> Answer<'_, Receipt> {
+        if self.full.load(Ordering::SeqCst) {
+            let (done, receipt) = oneshot::channel();
+            done.send(Err(StoreError::DiskFull)).unwrap();
+            return async move { Ok(Receipt::new(receipt)) }.boxed();
+        }
+        self.inner.submit(write)
+    }
+    fn load(&self, id: &ThreadId) -> Answer<'_, Option<LoadedThread>> {
+        self.inner.load(id)
+    }
+    fn list(&self, filter: ListFilter) -> Answer<'_, Vec<ThreadSummary>> {
+        self.inner.list(filter)
+    }
+    fn search(&self, filter: SearchFilter) -> Answer<'_, SearchPage> {
+        self.inner.search(filter)
+    }
+    fn turns_before(&self, id: &ThreadId, before: TurnId, limit: u32) -> Answer<'_, Vec<Turn>> {
+        self.inner.turns_before(id, before, limit)
+    }
+    fn turn_back(&self, id: &ThreadId, before: TurnId, count: u32) -> Answer<'_, Option<TurnId>> {
+        self.inner.turn_back(id, before, count)
+    }
+    fn turns_from(&self, id: &ThreadId, first: TurnId) -> Answer<'_, u32> {
+        self.inner.turns_from(id, first)
+    }
+    fn turn(&self, id: &ThreadId, turn: TurnId) -> Answer<'_, Option<Turn>> {
+        self.inner.turn(id, turn)
+    }
+    fn events(&self, id: &ThreadId, after: Seq, up_to: Seq, limit: u32) -> Answer<'_, Vec<StoredEvent>> {
+        self.inner.events(id, after, up_to, limit)
+    }
+    fn recent_events(&self, id: &ThreadId, up_to: Seq, limit: u32) -> Answer<'_, Vec<StoredEvent>> {
+        self.inner.recent_events(id, up_to, limit)
+    }
+    fn threads_with_open_turns(&self) -> Answer<'_, Vec<ThreadId>> {
+        self.inner.threads_with_open_turns()
+    }
+    fn is_remembered(&self, scope: &Scope) -> Answer<'_, bool> {
+        self.inner.is_remembered(scope)
+    }
+    fn request(&self, about: Option<&ThreadId>, id: &str) -> Answer<'_, Option<KnownRequest>> {
+        self.inner.request(about, id)
+    }
+    fn stats(&self) -> StoreStats {
+        self.inner.stats()
+    }
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.inner.close()
+    }
+}
+
+struct Place {
+    hub: Arc<Hub>,
+    engine: ScriptEngine,
+    full: Arc<AtomicBool>,
+    _workspace: TestWorkspace,
+}
+
+impl Place {
+    async fn open() -> Self {
+        let workspace = TestWorkspace::default();
+        let full = Arc::new(AtomicBool::new(false));
+        let inner = SqliteStore::open(&workspace.database(), Options::default())
+            .await
+            .unwrap();
+        let store = Moody {
+            inner,
+            full: full.clone(),
+        };
+        let engine = ScriptEngine::default();
+        let hub = Hub::new(
+            Settings::new(workspace.path().canonicalize().unwrap()),
+            Arc::new(store),
+            Arc::new(engine.clone()),
+            workspace.clock.clone(),
+            Arc::new(RandomIds::default()),
+        );
+        Self {
+            hub,
+            engine,
+            full,
+            _workspace: workspace,
+        }
+    }
+
+    fn fill(&self) {
+        self.full.store(true, Ordering::SeqCst);
+    }
+
+    fn make_room(&self) {
+        self.full.store(false, Ordering::SeqCst);
+    }
+}
+
+async fn rename(thread: &ThreadHandle, name: &str) -> Result<(), CoreError> {
+    answer(thread, |reply| Command::Rename {
+        display_name: name.to_owned(),
+        reply,
+    })
+    .await
+}
+
+fn is_full(error: &CoreError) -> bool {
+    matches!(error, CoreError::Store(source) if matches!(**source, StoreError::DiskFull))
+}
+
+#[tokio::test]
+async fn a_change_that_is_not_stored_is_refused_and_the_same_owner_goes_on() {
+    let place = Place::open().await;
+    let thread = new_thread(&place.hub).await;
+    place.fill();
+    for name in ["one", "two"] {
+        let refused = rename(&thread, name).await.unwrap_err();
+        assert!(is_full(&refused), "{refused}");
+        // Reading works, and shows what is stored.
+        let shown = read(&thread).await;
+        assert_eq!(shown.state.header.display_name.as_deref(), Some("test"));
+    }
+    let wish = prompt("call boil");
+    let refused = answer(&thread, |reply| Command::StartTurn { wish, reply })
+        .await
+        .unwrap_err();
+    assert!(is_full(&refused), "{refused}");
+    assert_eq!(read(&thread).await.state.live, None);
+    place.make_room();
+    rename(&thread, "three").await.unwrap();
+    assert_eq!(thread.ended(), None, "no reader is cut off");
+    assert_eq!(place.engine.effects(), Vec::<String>::new());
+    place.hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_thread_that_could_not_be_stored_was_not_started() {
+    let place = Place::open().await;
+    place.fill();
+    let (tell, told) = oneshot::channel();
+    let wish = bobbin_model::state::NewThread {
+        id: place.hub.fresh_thread_id(),
+        identity: bobbin_model::Identity {
+            channel_name: "test".into(),
+            ..bobbin_model::Identity::default()
+        },
+        config: None,
+        history_mode: bobbin_model::HistoryMode::Server,
+        display_name: None,
+    };
+    let id = wish.id.clone();
+    place
+        .hub
+        .start_thread(wish, Box::new(move |done| drop(tell.send(done))));
+    assert!(is_full(&told.await.unwrap().unwrap_err()));
+    place.make_room();
+    // Its owner is answered for before it is gone.
+    while place.hub.thread(&id).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    place.hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_turn_whose_record_fails_waits_and_goes_on_without_repeating_its_call() {
+    let place = Place::open().await;
+    let thread = new_thread(&place.hub).await;
+    let begun = start(&thread, "call boil\nwait\nsay done").await;
+    let mut reader = LogReader::at(&thread, begun.seq);
+    reader
+        .until(|frame| {
+            matches!(recorded(frame), Some(Event::ItemAdded { item, .. })
+                if matches!(item.body, ItemBody::ToolResult { .. }))
+        })
+        .await;
+    place.fill();
+    place.engine.release();
+    // Until the engine has said something that could not be stored.
+    let seen = thread.log().visible();
+    while thread.log().appended() < Seq(seen.0 + 1000) {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    let shown = read(&thread).await;
+    assert_eq!(
+        shown.state.live_turn(),
+        Some(TurnId(1)),
+        "it is open, and can be read"
+    );
+    place.make_room();
+    reader.next = thread.log().first();
+    // It waits again for what it has waited for.
+    reader.until_event("turnRecovered").await;
+    place.engine.release();
+    reader.until_event("turnEnded").await;
+    let (turns, _) = place
+        .hub
+        .turns_of(&read(&thread).await, None, 9, usize::MAX)
+        .await
+        .unwrap();
+    assert_eq!(turns[0].status, TurnStatus::Completed);
+    assert_eq!(place.engine.effects(), ["boil"]);
+    place.hub.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_stored_was_not_given_and_nothing_runs_on_it() {
+    let place = Place::open().await;
+    let thread = new_thread(&place.hub).await;
+    let begun = start(&thread, "ask boil").await;
+    let mut reader = LogReader::at(&thread, begun.seq);
+    let approval = opened(&reader.until_event("approvalOpened").await);
+    place.fill();
+    let given = bobbin_core::engine::Answer {
+        approval: approval.id.clone(),
+        decision: Decision::Accept,
+        client: "test".into(),
+    };
+    let refused = answer(&thread, |reply| Command::Answer { answer: given, reply })
+        .await
+        .unwrap_err();
+    assert!(is_full(&refused), "{refused}");
+    assert_eq!(read(&thread).await.state.approvals().len(), 1, "it is open still");
+    assert_eq!(place.engine.effects(), Vec::<String>::new());
+    place.make_room();
+    reader.next = thread.log().first();
+    decide(&thread, &approval, Decision::Accept).await;
+    let frames = reader.until_event("turnEnded").await;
+    assert!(frames.iter().any(|frame| kind_of(frame) == "approvalResolved"));
+    assert_eq!(place.engine.effects(), ["boil"]);
+    place.hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_ends_in_time_while_nothing_can_be_stored() {
+    let place = Place::open().await;
+    let thread = new_thread(&place.hub).await;
+    let begun = start(&thread, "hang").await;
+    LogReader::at(&thread, begun.seq).until_event("turnStarted").await;
+    place.fill();
+    rename(&thread, "x").await.unwrap_err();
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(5), place.hub.stop()).await;
+    assert!(ended.is_ok());
+}
