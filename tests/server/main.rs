@@ -7,6 +7,16 @@ mod awkward;
 #[cfg(test)]
 mod chaos;
 #[cfg(test)]
+mod chaos_child;
+#[cfg(test)]
+mod chaos_client;
+#[cfg(test)]
+mod chaos_damage;
+#[cfg(test)]
+mod chaos_disk;
+#[cfg(test)]
+mod chaos_steps;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod doors;

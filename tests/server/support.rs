@@ -7,10 +7,10 @@ use std::time::Duration;
 use bobbin_testkit::{Client, Link};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// How long a process may take to start or to end.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Capabilities of a client that shows everything.
 pub(crate) fn rich() -> Value {
@@ -105,6 +105,67 @@ impl Workspace {
         }
     }
 
+    /// Starts the server by a program that becomes it.
+    #[expect(clippy::disallowed_methods, reason = "the test starts the binary it tests")]
+    pub(crate) fn web_socket_through(&self, program: &[&str]) -> Process {
+        let server = self.bobbin(&["app-server", "--listen", "ws://127.0.0.1:0"]);
+        let server = server.as_std();
+        let mut command = Command::new(program[0]);
+        command
+            .args(&program[1..])
+            .arg(server.get_program())
+            .args(server.get_args())
+            .current_dir(self.path())
+            .env("HOME", self.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        for (name, value) in server.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Process {
+            child: command.spawn().unwrap(),
+            state: self.state_file(),
+        }
+    }
+
+    /// Where it is said at which step a server dies that [`Workspace::web_socket_armed`] starts.
+    pub(crate) fn kill_at(&self) -> PathBuf {
+        self.path().join("kill-at")
+    }
+
+    /// Starts the server so that it can be told at which step to die.
+    pub(crate) fn web_socket_armed(&self) -> Process {
+        let mut command = self.bobbin(&["app-server", "--listen", "ws://127.0.0.1:0"]);
+        command.env("BOBBIN_KILL_AT", self.kill_at());
+        Process {
+            child: command
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+            state: self.state_file(),
+        }
+    }
+
+    /// Starts the server as a child on stdio, so that it can be told at which step to die.
+    pub(crate) fn stdio_armed(&self) -> (Process, ChildStdout, ChildStdin) {
+        let mut command = self.bobbin(&["app-server"]);
+        command.env("BOBBIN_KILL_AT", self.kill_at());
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (reader, writer) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+        let state = self.state_file();
+        (Process { child, state }, reader, writer)
+    }
+
     fn state_file(&self) -> PathBuf {
         self.path().join(".craft/bobbin.json")
     }
@@ -119,10 +180,19 @@ pub(crate) struct Process {
 impl Process {
     /// Returns the address it listens on, once it does.
     pub(crate) async fn address(&self) -> String {
+        self.address_by(&self.state).await
+    }
+
+    /// The same, with its state directory seen from elsewhere.
+    pub(crate) async fn address_in(&self, craft: &Path) -> String {
+        self.address_by(&craft.join("bobbin.json")).await
+    }
+
+    async fn address_by(&self, state: &Path) -> String {
         let pid = self.child.id().unwrap();
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
-            let state = std::fs::read_to_string(&self.state).unwrap_or_default();
+            let state = std::fs::read_to_string(state).unwrap_or_default();
             let state: Value = serde_json::from_str(&state).unwrap_or_default();
             if state["pid"] == pid
                 && let Some(address) = state["address"].as_str()
@@ -135,6 +205,62 @@ impl Process {
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+
+    /// Returns the address it listens on, once it does, or `None` when it ended before.
+    pub(crate) async fn listening(&mut self) -> Option<String> {
+        while self.child.try_wait().unwrap().is_none() {
+            let state = std::fs::read_to_string(&self.state).unwrap_or_default();
+            let state: Value = serde_json::from_str(&state).unwrap_or_default();
+            if state["pid"] == self.child.id().unwrap_or_default()
+                && let Some(address) = state["address"].as_str()
+            {
+                return Some(address.to_owned());
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        None
+    }
+
+    /// Ends it as a crash would, and waits until it is gone.
+    pub(crate) async fn kill_now(&mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    /// Asks it to end, without waiting.
+    pub(crate) fn end_softly(&self) {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.pid()).unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    }
+
+    /// Lets no file of it grow beyond a size, or beyond nothing. Returns whether that was possible.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the machine's own tool makes the trouble"
+    )]
+    pub(crate) fn limit_files(&self, bytes: Option<u64>) -> bool {
+        let Some(pid) = self.child.id() else { return false };
+        let size = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        std::process::Command::new("prlimit")
+            .args([format!("--pid={pid}"), format!("--fsize={size}:unlimited")])
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+
+    /// Returns everything it complains of until it ends; only of one started by another program.
+    pub(crate) async fn complaint(&mut self) -> String {
+        let mut text = String::new();
+        let mut stderr = self.child.stderr.take().unwrap();
+        tokio::io::AsyncReadExt::read_to_string(&mut stderr, &mut text)
+            .await
+            .unwrap();
+        text
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Connects another client.
@@ -157,8 +283,7 @@ impl Process {
 
     /// Ends it as a service manager would, and returns how it ended.
     pub(crate) async fn terminate(mut self) -> ExitStatus {
-        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.pid()).unwrap());
-        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+        self.end_softly();
         self.exit().await
     }
 

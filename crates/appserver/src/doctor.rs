@@ -157,6 +157,10 @@ async fn model(config: &Config, report: &mut Report) {
     }
 }
 
+/// What to do about a database that is not sound.
+const SAVE: &str = "copy .craft/bobbin.db* somewhere safe; then `sqlite3 bobbin.db .recover | sqlite3 new.db` saves what \
+                    can be read, or moving them away starts anew (docs/chaos.md)";
+
 async fn database(workspace: &Workspace, report: &mut Report) {
     if let Some(holder) = workspace.holder() {
         let place = holder.address.unwrap_or_else(|| "stdio only".to_owned());
@@ -188,12 +192,12 @@ async fn database(workspace: &Workspace, report: &mut Report) {
                 Ok(faults) if faults.is_empty() => {
                     report.add("database", Verdict::Good, format!("sound, SQLite {version}"));
                 }
-                Ok(faults) => report.add("database", Verdict::Bad, faults.join("; ")),
+                Ok(faults) => report.add("database", Verdict::Bad, format!("{}; {SAVE}", faults.join("; "))),
                 Err(error) => report.add("database", Verdict::Bad, error.to_string()),
             }
             store.close().await;
         }
-        Err(error) => report.add("database", Verdict::Bad, error.to_string()),
+        Err(error) => report.add("database", Verdict::Bad, format!("{error}; {SAVE}")),
     }
     drop(held);
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bobbin_model::state::NewThread;
 use bobbin_model::{ApprovalPolicy, Refusal, Scope, Seq, ThreadId, Turn, TurnId};
+use bobbin_store::step::{Step, reached};
 use bobbin_store::{ListFilter, SearchFilter, SearchPage, Store, StoreStats, ThreadSummary};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
@@ -131,6 +132,7 @@ impl Hub {
     pub async fn recover(self: &Arc<Self>) -> Result<usize, CoreError> {
         let open = self.store.threads_with_open_turns().await?;
         let count = open.len();
+        reached(Step::Recovering);
         for id in open {
             if let Err(error) = self.thread(&id).await {
                 tracing::error!(thread = %id, %error, "cannot take up an open turn");
@@ -424,6 +426,7 @@ impl Hub {
         self.owners.wait().await;
         self.everyone.close();
         self.ended.cancel();
+        reached(Step::BeforeClose);
         self.store.close().await;
     }
 

@@ -114,10 +114,7 @@ fn store_case(
     threads: usize,
 ) {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options {
-        durability,
-        on_step: None,
-    };
+    let options = Options { durability };
     let store = runtime
         .block_on(SqliteStore::open(&directory.path().join("store.db"), options))
         .unwrap();

@@ -9,6 +9,7 @@ use bobbin_model::{Event, Item, ItemBody, ThreadId};
 use sqlx::{Connection, SqliteConnection};
 
 use crate::script::Script;
+use crate::step::{Step, reached};
 use crate::write::StoredEvent;
 use crate::{StoreError, read};
 
@@ -80,6 +81,7 @@ pub(crate) async fn step(connection: &mut SqliteConnection) -> Result<bool, Stor
             .execute(&mut *transaction)
             .await?;
     }
+    reached(Step::BeforeIndexCommit);
     transaction.commit().await?;
     Ok(true)
 }

@@ -5,12 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use sqlx::migrate::MigrateError;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection, SqlitePool};
 
-use crate::{StepObserver, StoreError};
+use crate::StoreError;
+use crate::step::{Step, reached};
 
 /// How safe a commit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,12 +25,10 @@ pub enum Durability {
 }
 
 /// How a store is opened.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// How safe a commit is.
     pub durability: Durability,
-    /// Told of each durable step; for tests.
-    pub on_step: Option<StepObserver>,
 }
 
 /// Readers at most: more than cores, since some wait for the disk.
@@ -47,10 +47,7 @@ static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreError> {
     refuse_network_file_system(path)?;
     create_private(path)?;
-    let failed = |error: sqlx::Error| StoreError::Open {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+    let failed = |error: sqlx::Error| refused(path, reason(error));
     let connect = SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(SqliteJournalMode::Wal)
@@ -60,6 +57,8 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         })
         .busy_timeout(BUSY_TIMEOUT)
         .foreign_keys(true)
+        // A damaged page is noticed when it is read, before anything is made of it.
+        .pragma("cell_size_check", "ON")
         .optimize_on_close(false, None)
         // A log line per statement costs more than many statements.
         .disable_statement_logging();
@@ -73,10 +72,14 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .connect_with(connect.clone())
         .await
         .map_err(failed)?;
-    MIGRATIONS.run(&writer).await.map_err(|error| StoreError::Open {
-        path: path.to_owned(),
-        reason: format!("{error}; it may have been written by a newer version"),
+    MIGRATIONS.run(&writer).await.map_err(|error| match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => failed(error),
+        error => refused(
+            path,
+            format!("{error}; it may have been written by a newer version"),
+        ),
     })?;
+    reached(Step::Opened);
     // What was accepted "for this session" ends with the process that was asked.
     sqlx::query("UPDATE thread SET grants = '[]' WHERE grants <> '[]'")
         .execute(&writer)
@@ -90,6 +93,28 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .await
         .map_err(failed)?;
     Ok(Pools { writer, readers })
+}
+
+fn refused(path: &Path, reason: String) -> StoreError {
+    StoreError::Open {
+        path: path.to_owned(),
+        reason,
+    }
+}
+
+/// Says why a database cannot be opened, and what to do about it.
+fn reason(error: sqlx::Error) -> String {
+    match StoreError::from(error) {
+        StoreError::Damaged(code) => {
+            format!("it is damaged (SQLite code {code}); `bobbin doctor` says what can be done")
+        }
+        StoreError::Database(source) => format!("{source}; `bobbin doctor` may say more"),
+        StoreError::DiskFull => "the disk is full; make room and start again".to_owned(),
+        StoreError::Disk(code) => format!(
+            "the disk cannot be read or written (SQLite code {code}); look at its limits, quota and health"
+        ),
+        other => other.to_string(),
+    }
 }
 
 /// Whether a connection that is given back is in no transaction.
@@ -112,10 +137,7 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let opened = options.open(path);
-    opened.map(drop).map_err(|error| StoreError::Open {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })
+    opened.map(drop).map_err(|error| refused(path, error.to_string()))
 }
 
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@ use bobbin_model::{Approval, Event, Item, ItemId, LiveTurn, Scope, Seq, ThreadId
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::project::number;
-use crate::row::{EventRow, ThreadRow, TurnRow};
+use crate::row::{EventRow, ItemRow, ThreadRow, TurnRow};
 use crate::write::json;
 use crate::{KnownRequest, ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary};
 
@@ -134,9 +134,10 @@ async fn items(
     first: TurnId,
     last: TurnId,
 ) -> Read<BTreeMap<TurnId, Vec<Item>>> {
-    let rows: Vec<EventRow> = sqlx::query_as(
-        "SELECT e.seq, e.version, e.at, e.payload FROM item i \
-         JOIN event e ON e.thread_id = i.thread_id AND e.seq = i.seq \
+    // Joined from the left: an Item whose event is not found is damage, not one Item fewer.
+    let rows: Vec<ItemRow> = sqlx::query_as(
+        "SELECT i.turn_no, i.item_no, e.seq, e.version, e.at, e.payload FROM item i \
+         LEFT JOIN event e ON e.thread_id = i.thread_id AND e.seq = i.seq \
          WHERE i.thread_id = ? AND i.turn_no BETWEEN ? AND ? ORDER BY i.turn_no, i.item_no",
     )
     .bind(id.as_str().to_owned())
@@ -146,7 +147,7 @@ async fn items(
     .await?;
     let mut turns: BTreeMap<TurnId, Vec<Item>> = BTreeMap::new();
     for row in rows {
-        let stored = row.decode(id)?;
+        let stored = row.into_event(id)?.decode(id)?;
         let (turn, item) = match &*stored.event {
             Event::ItemStarted { turn, item }
             | Event::ItemCompleted { turn, item }

@@ -155,6 +155,35 @@ impl EventRow {
     }
 }
 
+/// An Item's row with its event, if that is found.
+#[derive(Debug, sqlx::FromRow)]
+pub(crate) struct ItemRow {
+    turn_no: u32,
+    item_no: u32,
+    seq: Option<i64>,
+    version: Option<i64>,
+    at: Option<i64>,
+    payload: Option<String>,
+}
+
+impl ItemRow {
+    /// Returns the event.
+    pub(crate) fn into_event(self, thread: &ThreadId) -> Result<EventRow, StoreError> {
+        match (self.seq, self.version, self.at, self.payload) {
+            (Some(seq), Some(version), Some(at), Some(payload)) => Ok(EventRow {
+                seq,
+                version,
+                at,
+                payload,
+            }),
+            _ => Err(StoreError::CorruptThread {
+                thread: thread.clone(),
+                reason: format!("item {} of turn {} has no event", self.item_no, self.turn_no),
+            }),
+        }
+    }
+}
+
 /// A Turn's row.
 #[derive(Debug, sqlx::FromRow)]
 pub(crate) struct TurnRow {

@@ -20,6 +20,8 @@ use crate::{
 
 /// Searches at a time, of the four readers there are.
 const SEARCHES: usize = 2;
+/// Largest file that is checked as it is opened, in bytes (a guess: well under a second of one reader's time).
+const CHECKED: u64 = 64 << 20;
 
 /// One database file. Owns the writer's task; [`Store::close`] joins it.
 pub struct SqliteStore {
@@ -30,6 +32,8 @@ pub struct SqliteStore {
     searches: Semaphore,
     counters: Arc<Counters>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    /// The check that begins with the store.
+    check: Mutex<Option<JoinHandle<Vec<String>>>>,
 }
 
 impl SqliteStore {
@@ -45,10 +49,12 @@ impl SqliteStore {
             pool: pools.writer.clone(),
             orders: waiting,
             counters: counters.clone(),
-            on_step: options.on_step,
             failed: HashMap::new(),
         };
+        let small = std::fs::metadata(path).is_ok_and(|file| file.len() <= CHECKED);
+        let check = small.then(|| tokio::spawn(first_check(pools.readers.clone())));
         Ok(Self {
+            check: Mutex::new(check),
             readers: pools.readers,
             writer_pool: pools.writer,
             orders: Mutex::new(Some(orders)),
@@ -74,15 +80,46 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError::Database`].
     pub async fn check(&self) -> Result<Vec<String>, StoreError> {
-        let rows: Vec<(String,)> = sqlx::query_as("PRAGMA quick_check")
-            .fetch_all(&self.readers)
-            .await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| row.0)
-            .filter(|line| line != "ok")
-            .collect())
+        quick_check(&self.readers).await
     }
+
+    /// Waits for the check of a file of ordinary size that begins with the store. Returns what is wrong, which is in the
+    /// log as well; nothing when it was waited for before.
+    pub async fn first_check(&self) -> Vec<String> {
+        let check = self.check.lock().take();
+        match check {
+            Some(check) => check.await.unwrap_or_default(),
+            None => Vec::new(),
+        }
+    }
+}
+
+/// Looks at the whole file once while the store is already at work: what one page says may be wrong without the page
+/// being so, and then no read notices.
+async fn first_check(readers: SqlitePool) -> Vec<String> {
+    let faults = match quick_check(&readers).await {
+        Ok(faults) => faults,
+        Err(StoreError::Database(error)) if matches!(*error, sqlx::Error::PoolClosed) => return Vec::new(),
+        Err(error) => vec![error.to_string()],
+    };
+    if let Some(first) = faults.first() {
+        let count = faults.len();
+        tracing::error!(
+            count,
+            first,
+            "the database is damaged: what is read may be incomplete; stop the server and run `bobbin doctor`"
+        );
+    }
+    faults
+}
+
+async fn quick_check(readers: &SqlitePool) -> Result<Vec<String>, StoreError> {
+    let rows: Vec<(String,)> = sqlx::query_as("PRAGMA quick_check").fetch_all(readers).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| row.0)
+        .filter(|line| line != "ok")
+        .collect())
 }
 
 impl Store for SqliteStore {
@@ -201,6 +238,11 @@ impl Store for SqliteStore {
                 && let Err(error) = writer.await
             {
                 tracing::error!(%error, "the writer ended badly");
+            }
+            let check = self.check.lock().take();
+            if let Some(check) = check {
+                check.abort();
+                drop(check.await);
             }
             self.readers.close().await;
             self.writer_pool.close().await;

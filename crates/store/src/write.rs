@@ -128,19 +128,3 @@ impl Summary {
 pub(crate) fn json(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }
-
-/// A named durable step of the writer, for tests that stop the process there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Writes were taken from the queue; nothing is on disk.
-    BatchTaken,
-    /// Everything of the batch is in the transaction; nothing is on disk.
-    BeforeCommit,
-    /// The batch is on disk; nobody knows.
-    AfterCommit,
-    /// The writers have been told.
-    Acknowledged,
-}
-
-/// Called by the writer at each step.
-pub type StepObserver = Arc<dyn Fn(Step) + Send + Sync>;

@@ -16,7 +16,8 @@ use tokio::time::timeout;
 
 use crate::index;
 use crate::project;
-use crate::write::{Step, StepObserver, Write};
+use crate::step::{Step, reached};
+use crate::write::Write;
 use crate::{StoreError, StoreStats};
 
 /// Writes that may wait. Each holds at most a few hundred events of one Thread.
@@ -60,7 +61,6 @@ pub(crate) struct Writer {
     pub(crate) pool: SqlitePool,
     pub(crate) orders: mpsc::Receiver<Order>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) on_step: Option<StepObserver>,
     /// The owner of each Thread whose last write failed: what it wrote behind that builds on what is not
     /// there. One entry per Thread in trouble, gone with the next owner's first write.
     pub(crate) failed: HashMap<ThreadId, u64>,
@@ -94,7 +94,7 @@ impl Writer {
                 return;
             }
             quiet = false;
-            self.step(Step::BatchTaken);
+            reached(Step::BatchTaken);
             leftovers |= batch.iter().any(|(write, _)| {
                 write
                     .events
@@ -104,7 +104,7 @@ impl Writer {
             unindexed |= batch.iter().any(|(write, _)| index::concerns(&write.events));
             put_off = if unindexed { put_off + 1 } else { 0 };
             self.write(&mut batch).await;
-            self.step(Step::Acknowledged);
+            reached(Step::Acknowledged);
         }
     }
 
@@ -154,9 +154,9 @@ impl Writer {
         for write in writes {
             project::script(write).run(&mut transaction).await?;
         }
-        self.step(Step::BeforeCommit);
+        reached(Step::BeforeCommit);
         transaction.commit().await?;
-        self.step(Step::AfterCommit);
+        reached(Step::AfterCommit);
         let events = writes.iter().map(|write| write.events.len() as u64).sum();
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         self.counters
@@ -189,12 +189,6 @@ impl Writer {
             false
         })
     }
-
-    fn step(&self, step: Step) {
-        if let Some(observer) = &self.on_step {
-            observer(step);
-        }
-    }
 }
 
 async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
@@ -205,6 +199,7 @@ async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Err
     let Some((thread,)) = found else { return Ok(false) };
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     if index::remove(&mut transaction, &thread, PURGE_TEXTS).await? {
+        reached(Step::BeforePurgeCommit);
         transaction.commit().await?;
         return Ok(true);
     }
@@ -231,6 +226,7 @@ async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Err
                 .await?;
         }
     }
+    reached(Step::BeforePurgeCommit);
     transaction.commit().await?;
     Ok(true)
 }

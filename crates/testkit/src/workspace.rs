@@ -62,25 +62,15 @@ impl TestWorkspace {
     }
 
     /// Opens the core with other settings.
-    pub async fn open_with(&self, engine: Arc<dyn Engine>, change: impl FnOnce(&mut Settings)) -> Arc<Hub> {
-        self.open_observed(engine, change, Options::default()).await
-    }
-
-    /// Opens the core with other settings over a store with other options.
     ///
     /// # Panics
     /// The database cannot be opened.
     #[expect(clippy::expect_used, reason = "a test without a database cannot go on")]
-    pub async fn open_observed(
-        &self,
-        engine: Arc<dyn Engine>,
-        change: impl FnOnce(&mut Settings),
-        options: Options,
-    ) -> Arc<Hub> {
+    pub async fn open_with(&self, engine: Arc<dyn Engine>, change: impl FnOnce(&mut Settings)) -> Arc<Hub> {
         let root = self.path().canonicalize().expect("the directory is there");
         let mut settings = Settings::new(root);
         change(&mut settings);
-        let store = SqliteStore::open(&self.database(), options)
+        let store = SqliteStore::open(&self.database(), Options::default())
             .await
             .expect("the store opens");
         let hub = Hub::new(

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use bobbin_model::{Event, Outcome, ThreadStatus, TurnId};
+use bobbin_store::step::{Step, reached};
 use tokio::time::Instant;
 
 use super::record::{After, Effect, Unstored};
@@ -43,6 +44,7 @@ impl Owner {
         let Some(live) = &self.state.live else {
             return Ok(());
         };
+        reached(Step::TakingUp);
         let turn = live.turn.id;
         let archived = self.state.header.status == ThreadStatus::Archived;
         let stopped = live
@@ -80,13 +82,28 @@ impl Owner {
             return false;
         }
         let id = self.state.header.id.clone();
+        // Who only reads is told how things stand, and not that they cannot change.
+        let readers: Vec<_> = self
+            .commits
+            .iter_mut()
+            .filter_map(|commit| commit.read.take())
+            .collect();
         self.fail(error).await;
         let loaded = match self.hub.store.load(&id).await {
             Ok(Some(loaded)) => loaded,
             // It was just being made: there is nothing to go back to.
-            Ok(None) => return false,
+            Ok(None) => {
+                for (_, reply) in readers {
+                    reply(Err(error.clone()));
+                }
+                return false;
+            }
             Err(unread) => {
                 tracing::error!(thread = %id, error = %unread, "the thread cannot be read back");
+                let unread = CoreError::from(unread);
+                for (_, reply) in readers {
+                    reply(Err(unread.clone()));
+                }
                 return false;
             }
         };
@@ -102,6 +119,9 @@ impl Owner {
         let head = loaded.head_seq.max(self.log.visible());
         self.ceiling = head;
         self.log.restart(head.next());
+        for (_, reply) in readers {
+            reply(Ok(self.snapshot()));
+        }
         // The store takes nothing more of the owner that failed.
         self.number = self.hub.next_owner();
         let now = Instant::now();

@@ -48,9 +48,8 @@ impl Owner {
                 self.commit(staged, answer).await
             }
             Command::Read { reply } => {
-                let snapshot = self.snapshot();
-                let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| snapshot))));
-                self.commit(Staged::default(), answer).await
+                let reading = Effect::read((self.snapshot(), reply));
+                self.commit(Staged::default(), reading).await
             }
             Command::StartTurn { wish, reply } => match self.state.decide_start_turn(wish, now) {
                 Ok(events) => self.start_turn(events, reply).await,
@@ -142,7 +141,7 @@ impl Owner {
             Effect {
                 answer: Some(answer),
                 after: vec![after],
-                remember: None,
+                ..Effect::default()
             },
         )
         .await

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_model::{ApprovalId, Decision, Event, Seq, ThreadState, TurnId, UnixMillis};
+use bobbin_store::step::{Step, reached};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -75,6 +76,8 @@ pub(crate) struct Owner {
     pub(crate) once: Option<Once>,
     /// Who wants the Thread gone, once its Turn has ended.
     delete: Option<Reply<()>>,
+    /// When the last event happened.
+    not_before: UnixMillis,
     /// Since when nothing happens.
     idle_since: Instant,
 }
@@ -114,6 +117,7 @@ impl Owner {
             number,
             once: None,
             delete: None,
+            not_before: UnixMillis(0),
             idle_since: Instant::now(),
         };
         (owner, Arc::new(handle))
@@ -163,6 +167,7 @@ impl Owner {
         loop {
             while let Some(after) = self.todo.pop_front() {
                 self.act(after).await?;
+                reached(Step::AfterEffect);
             }
             if self.run.is_none() && self.state.live.is_none() {
                 if let Some(reply) = self.delete.take() {
@@ -193,6 +198,7 @@ impl Owner {
                 Next::Command(command) => self.command(command).await?,
                 Next::Wishes => {
                     for (turn, wish) in batch.drain(..) {
+                        reached(Step::WishTaken);
                         self.wish(turn, wish).await?;
                     }
                     self.checkpoint_if_large().await?;
@@ -202,7 +208,10 @@ impl Owner {
                         self.deadlines().await?;
                     }
                 }
-                Next::Ran(ran) => self.ran(ran).await?,
+                Next::Ran(ran) => {
+                    reached(Step::EngineEnded);
+                    self.ran(ran).await?;
+                }
                 Next::Stop => {
                     stop_seen = true;
                     self.cancel_turn(run::BY_CALLER, Effect::default()).await?;
@@ -223,8 +232,14 @@ impl Owner {
         self.commit(staged, Effect::answer(answer)).await
     }
 
+    /// Returns the time. Within a Turn it does not go back, whatever the machine's clock does: what follows on something
+    /// did not happen before it. Between Turns the clock is believed again.
     fn now(&self) -> UnixMillis {
-        self.hub.clock.now()
+        let now = self.hub.clock.now();
+        match &self.state.live {
+            Some(live) => now.max(live.turn.started_at).max(self.not_before),
+            None => now,
+        }
     }
 
     /// Returns the next moment at which something must be done without being asked.

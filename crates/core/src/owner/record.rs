@@ -7,14 +7,16 @@ use std::future::pending;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalId, Decision, Delta, DeltaChannel, Event, Item, ItemId, Scope, Seq, Turn, TurnId,
+    ApprovalId, Decision, Delta, DeltaChannel, Event, Item, ItemId, Scope, Seq, Turn, TurnId, UnixMillis,
 };
+use bobbin_store::step::{Step, reached};
 use bobbin_store::{NamedRequest, Receipt, StoredEvent, Summary, TextPart, Write};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Owner;
 use super::weight::weight_of;
+use crate::handle::Reply;
 use crate::{CoreError, Frame, FrameBody, Notice, Snapshot, View};
 
 /// Seqs that Deltas of an open Turn may use before the next write: after a crash the numbering goes on
@@ -47,12 +49,24 @@ pub(super) struct Effect {
     pub(super) after: Vec<After>,
     /// An `acceptAlways` to store in the same transaction.
     pub(super) remember: Option<Scope>,
+    /// Somebody who wants to know how the Thread stood, which holds once the commits before are done.
+    pub(super) read: Option<Reading>,
 }
+
+/// A Thread as it stood when somebody asked, and who did.
+pub(super) type Reading = (Snapshot, Reply<Snapshot>);
 
 impl Effect {
     pub(super) fn answer(answer: Answering) -> Self {
         Self {
             answer: Some(answer),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn read(reading: Reading) -> Self {
+        Self {
+            read: Some(reading),
             ..Self::default()
         }
     }
@@ -98,6 +112,8 @@ pub(super) struct Commit {
     ceiling: Seq,
     receipt: Option<Receipt>,
     answer: Option<Answering>,
+    /// Who only reads can be answered whatever becomes of the commit.
+    pub(super) read: Option<Reading>,
     after: Vec<After>,
     /// Name of the request it carries out.
     request: Option<String>,
@@ -111,6 +127,7 @@ impl Commit {
             ceiling,
             receipt: Some(receipt),
             answer: None,
+            read: None,
             after: vec![],
             request,
         }
@@ -124,6 +141,9 @@ impl Commit {
     pub(super) fn fail(self, error: &CoreError) {
         if let Some(answer) = self.answer {
             answer(Err(error.clone()));
+        }
+        if let Some((_, reply)) = self.read {
+            reply(Err(error.clone()));
         }
     }
 }
@@ -172,6 +192,7 @@ impl Owner {
     /// Applies events and appends their frames, hidden.
     pub(super) fn stage(&mut self, events: Vec<Event>) -> Staged {
         let at = self.now();
+        self.not_before = at;
         let mut staged = Staged::default();
         for event in events {
             let before = self.state.runtime();
@@ -182,11 +203,16 @@ impl Owner {
             let view = self.view_of(&event, ended);
             let event = Arc::new(event);
             let weight = weight_of(&event, &view);
-            let seq = self.append(FrameBody::Recorded(event.clone()), view, weight);
+            let seq = self.append(at, FrameBody::Recorded(event.clone()), view, weight);
             staged.events.push(StoredEvent { seq, at, event });
             let after = self.state.runtime();
             if before != after {
-                self.append(FrameBody::Notice(Notice::RuntimeChanged(after)), View::None, 0);
+                self.append(
+                    at,
+                    FrameBody::Notice(Notice::RuntimeChanged(after)),
+                    View::None,
+                    0,
+                );
             }
         }
         staged
@@ -194,6 +220,7 @@ impl Owner {
 
     /// Sends staged events to the store. Without events, the effect waits for the commits before it.
     pub(super) async fn commit(&mut self, staged: Staged, effect: Effect) -> Result<(), CoreError> {
+        reached(Step::Staged);
         let first = staged.first();
         let request = first.and_then(|_| self.once.as_ref().map(|once| once.id.clone()));
         let receipt = match first {
@@ -205,6 +232,7 @@ impl Owner {
             ceiling: self.next_ceiling(),
             receipt,
             answer: effect.answer,
+            read: effect.read,
             after: effect.after,
             request,
         };
@@ -237,10 +265,16 @@ impl Owner {
     }
 
     fn finish_commit(&mut self, commit: Commit) {
+        reached(Step::BeforeReply);
         if let Some(answer) = commit.answer {
             answer(Ok(()));
         }
+        if let Some((snapshot, reply)) = commit.read {
+            reply(Ok(snapshot));
+        }
+        reached(Step::BeforeShow);
         self.reveal();
+        reached(Step::BeforeEffect);
         self.todo.extend(commit.after);
     }
 
@@ -288,7 +322,8 @@ impl Owner {
             text: text.into(),
             call,
         };
-        self.append(FrameBody::Delta(delta), View::None, text.len());
+        let at = self.now();
+        self.append(at, FrameBody::Delta(delta), View::None, text.len());
     }
 
     pub(super) async fn checkpoint_if_large(&mut self) -> Result<(), CoreError> {
@@ -302,6 +337,7 @@ impl Owner {
     /// Stores the text that is in memory only, and raises the ceiling.
     pub(super) async fn checkpoint(&mut self) -> Result<(), CoreError> {
         let unstored = std::mem::take(&mut self.unstored);
+        reached(Step::Checkpoint);
         let parts = unstored.parts.into_iter();
         let text = parts
             .map(|(turn, item, text)| TextPart {
@@ -360,9 +396,8 @@ impl Owner {
         }
     }
 
-    fn append(&mut self, body: FrameBody, view: View, weight: usize) -> Seq {
+    fn append(&mut self, at: UnixMillis, body: FrameBody, view: View, weight: usize) -> Seq {
         let thread = self.state.header.id.clone();
-        let at = self.now();
         let frame = self
             .log
             .append(|seq| Arc::new(Frame::new(thread, seq, at, body, view, weight)));

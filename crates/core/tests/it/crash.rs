@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bobbin_core::{FrameBody, Hub, ThreadHandle};
 use bobbin_model::{Decision, ItemStatus, ThreadId, TurnStatus};
-use bobbin_store::Options;
+use bobbin_store::step::Step;
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
 
 use crate::support::{LogReader, decide, kind_of, new_thread, opened, read, start};
@@ -32,27 +32,24 @@ async fn child() {
     let deadly: u32 = step.parse().unwrap();
     let place = Path::new(&place).to_owned();
     let count = AtomicU32::new(0);
-    let on_step = Arc::new(move |_| {
-        if count.fetch_add(1, Ordering::SeqCst) + 1 == deadly {
+    let deadly_at = move |step| {
+        let of_the_writer = matches!(
+            step,
+            Step::BatchTaken | Step::BeforeCommit | Step::AfterCommit | Step::Acknowledged
+        );
+        if of_the_writer && count.fetch_add(1, Ordering::SeqCst) + 1 == deadly {
             let own = nix::unistd::getpid();
             nix::sys::signal::kill(own, nix::sys::signal::Signal::SIGKILL).unwrap();
             // The signal is on its way.
             std::thread::sleep(std::time::Duration::from_mins(1));
         }
-    });
+    };
+    bobbin_store::step::observe(deadly_at);
     let workspace = TestWorkspace::at(&place);
     let engine = ScriptEngine::with_ledger(&place.join("effects"));
-    let options = Options {
-        on_step: Some(on_step),
-        ..Options::default()
-    };
     // Small, so that streamed text is checkpointed within the turn.
     let hub = workspace
-        .open_observed(
-            Arc::new(engine),
-            |settings| settings.checkpoint_bytes = 40,
-            options,
-        )
+        .open_with(Arc::new(engine), |settings| settings.checkpoint_bytes = 40)
         .await;
     let mut told = std::fs::File::create(place.join("told")).unwrap();
     let thread = new_thread(&hub).await;

@@ -1,6 +1,8 @@
 //! The core over a real store.
 
 #[cfg(test)]
+mod clock;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod invariants;

@@ -159,6 +159,19 @@ async fn a_change_that_is_not_stored_is_refused_and_the_same_owner_goes_on() {
 }
 
 #[tokio::test]
+async fn who_reads_behind_a_change_that_fails_is_told_how_things_stand() {
+    let place = Place::open().await;
+    let thread = new_thread(&place.hub).await;
+    place.fill();
+    for _ in 0..20 {
+        let (renamed, shown) = tokio::join!(rename(&thread, "lost"), async { read(&thread).await });
+        assert!(is_full(&renamed.unwrap_err()));
+        assert_eq!(shown.state.header.display_name.as_deref(), Some("test"));
+    }
+    place.hub.stop().await;
+}
+
+#[tokio::test]
 async fn a_thread_that_could_not_be_stored_was_not_started() {
     let place = Place::open().await;
     place.fill();

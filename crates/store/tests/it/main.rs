@@ -1,6 +1,8 @@
 //! The store on a real file.
 
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod search;
 #[cfg(test)]
 mod story;
