@@ -7,8 +7,10 @@ use std::collections::HashSet;
 use bobbin_engine::{ModelEvent, ModelReply, ModelUsage, Stop};
 use bobbin_model::{TokenUsage, TurnId};
 
-/// Most calls in one reply (as many as the engine takes, and one: the engine says what is wrong then).
-const MAX_CALLS: usize = 129;
+use crate::wires::Fault;
+
+/// Most calls in one reply: as many as the engine takes, and one. The engine says what is wrong then.
+pub(crate) const MAX_CALLS: usize = 129;
 
 /// A reply while it streams in. Calls are named by `slot`, the wire's own way to tell them apart.
 #[derive(Debug)]
@@ -55,9 +57,12 @@ impl Assembler {
     }
 
     /// Begins a call in a slot; a call that had the slot takes nothing more.
-    pub(crate) fn begin(&mut self, slot: &str, id: &str, tool: &str) {
+    ///
+    /// # Errors
+    /// There are [`MAX_CALLS`] already. Nothing that is said to a call later may take longer with each of them.
+    pub(crate) fn begin(&mut self, slot: &str, id: &str, tool: &str) -> Result<(), Fault> {
         if self.calls.len() >= MAX_CALLS {
-            return;
+            return Err(Fault::too_many_calls());
         }
         let base = if id.is_empty() { &self.nameless } else { id };
         let mut unique = base.to_owned();
@@ -75,6 +80,7 @@ impl Assembler {
             id: unique,
             written: 0,
         });
+        Ok(())
     }
 
     /// Adds to the arguments of the newest call in a slot; returns whether there is one.

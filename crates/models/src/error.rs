@@ -80,15 +80,27 @@ pub enum ProviderError {
         said: String,
     },
     /// Too many requests at once.
-    #[error("The provider of the model {name:?} limits the rate of requests{}. Try again later.", after(*.retry_after))]
+    #[error("The provider of the model {name:?} limits the rate of requests{}{said}. Try again later.", after(*.retry_after))]
     RateLimited {
         /// The model.
         name: String,
         /// When to try again, if it said so.
         retry_after: Option<Duration>,
+        /// What the provider says, as a clause.
+        said: String,
+    },
+    /// One request is more than it takes in a minute: waiting is no help.
+    #[error(
+        "The request is larger than what the provider of the model {name:?} takes in a minute{said}. Start a new thread, or have the limit raised there."
+    )]
+    OverRate {
+        /// The model.
+        name: String,
+        /// What the provider says, as a clause.
+        said: String,
     },
     /// It has a fault of its own, or too much to do.
-    #[error("The provider of the model {name:?} failed (status {status}){said}. Try again later.")]
+    #[error("The provider of the model {name:?} failed (status {status}){said}. Try again {}.", when(*.retry_after))]
     Server {
         /// The model.
         name: String,
@@ -194,7 +206,7 @@ impl ProviderError {
     pub(crate) fn is_the_providers(&self) -> bool {
         let stuck = matches!(
             self,
-            Self::Quota { .. } | Self::Stalled { .. } | Self::Endless { .. }
+            Self::Quota { .. } | Self::OverRate { .. } | Self::Stalled { .. } | Self::Endless { .. }
         );
         stuck || self.is_passing()
     }
@@ -218,4 +230,11 @@ fn after(wait: Option<Duration>) -> String {
     wait.map_or_else(String::new, |wait| {
         format!(" for {} more seconds", wait.as_secs().max(1))
     })
+}
+
+fn when(wait: Option<Duration>) -> String {
+    wait.map_or_else(
+        || "later".to_owned(),
+        |wait| format!("in {} seconds", wait.as_secs().max(1)),
+    )
 }

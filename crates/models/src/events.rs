@@ -2,6 +2,8 @@
 //!
 //! The parser has no bound of its own; the body is counted before it gets there.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt as _};
@@ -10,6 +12,9 @@ use tokio::time::Instant;
 
 use crate::http::Body;
 use crate::{Limits, ProviderError};
+
+/// Longest bound of time: a clock cannot add more than it can show.
+const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// The events of one reply.
 pub(crate) struct Events {
@@ -67,12 +72,12 @@ fn bounded(
     limits: Limits,
 ) -> impl Stream<Item = Result<Bytes, ProviderError>> + Send {
     let counter = Counter::new(&name, &limits);
-    let end = Instant::now() + limits.whole;
+    let end = Instant::now() + limits.whole.min(LONGEST);
     stream::unfold(Some((body, counter)), move |state| {
         let name = name.clone();
         async move {
             let (mut body, mut counter) = state?;
-            let silent = Instant::now() + limits.idle;
+            let silent = Instant::now() + limits.idle.min(LONGEST);
             let piece = match tokio::time::timeout_at(silent.min(end), body.next()).await {
                 Err(_) if silent <= end => Err(ProviderError::Stalled {
                     name,
@@ -151,8 +156,6 @@ impl Counter {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -242,6 +245,19 @@ mod tests {
     async fn silence_has_an_end() {
         let mut events = Events::new(stream::pending().boxed(), "m", &limits());
         assert!(matches!(events.next().await, Err(ProviderError::Stalled { .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bounds_beyond_any_clock_are_taken() {
+        let forever = Limits {
+            idle: Duration::MAX,
+            whole: Duration::from_secs(u64::MAX),
+            ..limits()
+        };
+        assert_eq!(
+            read(&[b"data: a\n\n"], &forever).await,
+            (vec!["a".to_owned()], None)
+        );
     }
 
     #[tokio::test(start_paused = true)]

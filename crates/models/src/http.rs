@@ -149,6 +149,23 @@ impl Http {
         Err(refusal.into_error(name, model, &self.settings))
     }
 
+    /// Returns what an answer means that is no stream, though it says that all is well: some gateways' errors.
+    async fn instead(&self, response: Response, name: String, model: &str, why: String) -> ProviderError {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let is_json = headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().windows(4).any(|part| part == b"json"));
+        if is_json {
+            let text = beginning(response, self.settings.limits.idle).await;
+            let mut refusal = Refusal::of_answer(status, &headers, &text);
+            refusal.said = self.scrub(&refusal.said);
+            if !refusal.said.is_empty() {
+                return refusal.into_error(name, model, &self.settings);
+            }
+        }
+        ProviderError::Malformed { name, why }
+    }
+
     /// Reads the provider's list of models, up to a bound and in time.
     pub(crate) async fn get_models(
         &self,
@@ -236,7 +253,7 @@ impl Exchange for Http {
                 kind.filter(|kind| !kind.starts_with("text/event-stream") && !kind.starts_with("text/plain"))
             {
                 let why = format!("it is {}, no stream of events", refusal::clean(kind));
-                return Err(ProviderError::Malformed { name, why });
+                return Err(self.instead(response, name, model, why).await);
             }
             let pieces = response.bytes_stream();
             Ok(pieces

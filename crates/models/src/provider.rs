@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bobbin_engine::{Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
 use bytes::Bytes;
+use tokio::time::Instant;
 
 use crate::assembler::Assembler;
 use crate::events::Events;
@@ -23,6 +24,9 @@ mod tests;
 
 /// A pause that the user should hear of: shorter ones pass for the model's thinking.
 const WORTH_A_NOTE: Duration = Duration::from_secs(5);
+
+/// How long a reply that is over waits for what follows it: its tokens, the end of its connection.
+const AFTERWARDS: Duration = Duration::from_secs(5);
 
 /// One provider. Cheap to clone.
 #[derive(Clone)]
@@ -164,11 +168,13 @@ impl Provider {
         );
         let mut decoder = settings.wire.decoder();
         let mut reply = Assembler::new(request.turn);
+        let mut over_at: Option<Instant> = None;
         loop {
-            let event = events
-                .next()
-                .await
-                .map_err(|error| Ended::Provider(error, shown))?;
+            let event = match over_at {
+                None => events.next().await,
+                Some(at) => afterwards(&mut events, at).await,
+            };
+            let event = event.map_err(|error| Ended::Provider(error, shown))?;
             // Some servers close behind the last piece and leave the last event out.
             let flow = match &event {
                 None => Ok(Flow::Over),
@@ -179,6 +185,9 @@ impl Provider {
                 sink.event(piece).await.map_err(Ended::Sink)?;
             }
             match flow {
+                Ok(Flow::More) if reply.is_stopped() => {
+                    over_at.get_or_insert_with(|| Instant::now() + AFTERWARDS);
+                }
                 Ok(Flow::More) => {}
                 Ok(Flow::Over) => break,
                 Err(fault) => return Err(Ended::Provider(self.error(fault, model), shown)),
@@ -207,6 +216,18 @@ impl Provider {
                 refusal.into_error(name, model, self.settings())
             }
         }
+    }
+}
+
+/// Returns the next event of a reply whose end is known, if it comes in time: how its connection ends, or whether
+/// it does, means nothing then.
+async fn afterwards(events: &mut Events, until: Instant) -> Result<Option<String>, ProviderError> {
+    match tokio::time::timeout_at(until, events.next()).await {
+        Err(_)
+        | Ok(Err(
+            ProviderError::Stalled { .. } | ProviderError::Truncated { .. } | ProviderError::Endless { .. },
+        )) => Ok(None),
+        Ok(event) => event,
     }
 }
 

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
+use super::*;
+use crate::http::Body;
+use crate::{Key, Limits, Proxies, Wire};
 use bobbin_core::engine::TurnGone;
 use bobbin_engine::{Instructions, Message, ModelEvent, Stop};
 use bobbin_model::{InputPart, TurnId};
@@ -12,11 +15,6 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Map, json};
-use tokio::time::Instant;
-
-use super::*;
-use crate::http::Body;
-use crate::{Key, Limits, Proxies, Wire};
 
 static NETWORK: LazyLock<Network> = LazyLock::new(|| Network::new(&Proxies::default()).unwrap());
 
@@ -108,6 +106,7 @@ fn limited(seconds: Option<u64>) -> ProviderError {
     ProviderError::RateLimited {
         name: "p/m".into(),
         retry_after: seconds.map(Duration::from_secs),
+        said: String::new(),
     }
 }
 
@@ -289,6 +288,85 @@ fn full(wire: Wire) -> String {
             json!({ "type": "response.completed", "response": { "usage": { "input_tokens": 5, "output_tokens": 6 } } }),
         ]),
     }
+}
+
+#[rstest]
+#[case(Wire::ChatCompletions)]
+#[case(Wire::Messages)]
+#[case(Wire::Responses)]
+#[tokio::test]
+async fn more_calls_than_anybody_runs_end_the_reply_on_every_wire(#[case] wire: Wire) {
+    let call = |n: usize| match wire {
+        Wire::ChatCompletions => {
+            let call =
+                json!({ "index": n, "id": format!("c{n}"), "function": { "name": "t", "arguments": "{}" } });
+            json!({ "choices": [{ "delta": { "tool_calls": [call] } }] })
+        }
+        Wire::Messages => {
+            json!({ "type": "content_block_start", "index": n, "content_block": { "type": "tool_use", "id": "c", "name": "t", "input": { "a": 1 } } })
+        }
+        Wire::Responses => {
+            json!({ "type": "response.output_item.done", "output_index": n, "item": { "type": "function_call", "call_id": "c", "name": "t", "arguments": "{}" } })
+        }
+    };
+    let calls: Vec<_> = (0..200).map(call).collect();
+    let (provider, _) = provider(wire, [whole(&events(&calls))]);
+    let (reply, pieces) = ask(&provider, 9999).await;
+    assert!(
+        matches!(&reply, Err(ModelError::Failed(said)) if said.contains("more than 128 calls")),
+        "{reply:?}"
+    );
+    let begun = pieces
+        .iter()
+        .filter(|piece| matches!(piece, ModelEvent::CallBegun { .. }));
+    // One more than the engine takes: the engine says it first.
+    assert_eq!(begun.count(), 129);
+}
+
+/// A body that ends in one of three untidy ways.
+#[derive(Debug, Clone, Copy)]
+enum Untidy {
+    Silent,
+    Comments,
+    Reset,
+}
+
+impl Exchange for Untidy {
+    fn post<'a>(&'a self, _: &'a str, _: Bytes) -> BoxFuture<'a, Result<Body, ProviderError>> {
+        let stop = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] });
+        let usage = json!({ "choices": [], "usage": { "prompt_tokens": 5, "completion_tokens": 6 } });
+        let said = events(&[text("hello"), stop, usage]);
+        let said = stream::iter([Ok(Bytes::from(said))]);
+        let rest = match self {
+            Self::Silent => stream::pending().boxed(),
+            Self::Comments => stream::unfold((), |()| async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Some((Ok(Bytes::from_static(b": still here\n\n")), ()))
+            })
+            .boxed(),
+            Self::Reset => stream::iter([Err(ProviderError::Truncated { name: "p/m".into() })]).boxed(),
+        };
+        async move { Ok(said.chain(rest).boxed()) }.boxed()
+    }
+}
+
+#[rstest]
+#[case(Untidy::Silent, 5)]
+#[case(Untidy::Comments, 5)]
+#[case(Untidy::Reset, 0)]
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_is_over_stays_so_however_its_connection_ends(
+    #[case] untidy: Untidy,
+    #[case] waited: u64,
+) {
+    let (mut provider, _) = provider(Wire::ChatCompletions, []);
+    provider.exchange = Arc::new(untidy);
+    let began = Instant::now();
+    let (reply, pieces) = ask(&provider, 9).await;
+    let reply = reply.unwrap();
+    assert_eq!((reply.stop, pieces), (Stop::Done, said("hello")));
+    assert_eq!(reply.usage.unwrap().tokens.output_tokens, 6);
+    assert_eq!(began.elapsed().as_secs(), waited);
 }
 
 /// Runs a future that needs a clock and no more.

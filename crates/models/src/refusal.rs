@@ -14,9 +14,11 @@ use crate::{ProviderError, ProviderSettings, retry};
 const MAX_SAID: usize = 300;
 /// Status of an overloaded provider that has none of its own: Anthropic's.
 const OVERLOADED: u16 = 529;
+/// Status of an error that says it is none.
+const OK: u16 = 200;
 
 /// Parts of words and codes that mean: the conversation does not fit.
-const TOO_LONG: [&str; 8] = [
+const TOO_LONG: [&str; 12] = [
     "context_length_exceeded",
     "context length",
     "context window",
@@ -25,6 +27,10 @@ const TOO_LONG: [&str; 8] = [
     "prompt is too long",
     "input is too long",
     "too many tokens",
+    "exceed context limit",
+    "context size",
+    "exceed_context_size",
+    "exceeds the maximum number of tokens",
 ];
 /// Parts that mean: nothing is left to spend.
 const SPENT: [&str; 6] = [
@@ -36,10 +42,15 @@ const SPENT: [&str; 6] = [
     "insufficient credits",
 ];
 
+/// Parts that mean, all of them: one request is more than a minute's worth.
+const OVER_RATE: [&str; 2] = ["request too large", "tokens per min"];
+/// Parts that mean, inside a reply: the request is wrong, and will be when it is sent again.
+const INVALID: [&str; 4] = ["invalid_request", "invalid_prompt", "image", "unsupported_"];
+
 /// A provider's no.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Refusal {
-    /// Of the answer; none for an error inside a reply.
+    /// Of the answer; none for an error inside a reply, 200 for one instead of a reply.
     pub(crate) status: Option<u16>,
     /// Codes and types.
     pub(crate) kind: String,
@@ -78,7 +89,11 @@ impl Refusal {
             said if said.is_empty() => String::new(),
             said => format!(": {said}"),
         };
-        let status = self.status.or_else(|| status_of(&everything));
+        let told = self.status.filter(|status| *status != OK);
+        let status = told
+            .or_else(|| number_of(&self.kind))
+            .or_else(|| status_of(&everything, &self.kind.to_lowercase()))
+            .or(self.status);
         match status {
             Some(401) if settings.key.is_none() => ProviderError::NoKey {
                 name,
@@ -92,16 +107,21 @@ impl Refusal {
             Some(402) => ProviderError::Quota { name, said },
             Some(403 | 429) if has(&SPENT) => ProviderError::Quota { name, said },
             Some(403) => ProviderError::Forbidden { name, said },
+            Some(413 | 429) if OVER_RATE.iter().all(|part| has(&[part])) => {
+                ProviderError::OverRate { name, said }
+            }
             Some(413) => ProviderError::ContextExceeded { name, said },
-            Some(400 | 422) if has(&TOO_LONG) => ProviderError::ContextExceeded { name, said },
+            // Some servers count it among their own faults.
+            Some(400 | 422 | 500) if has(&TOO_LONG) => ProviderError::ContextExceeded { name, said },
             Some(400) if has(&SPENT) => ProviderError::Quota { name, said },
             Some(404) => unknown(name, model, said),
             Some(400) if has(&["model_not_found", "model not found"]) => unknown(name, model, said),
             Some(429) => ProviderError::RateLimited {
                 name,
                 retry_after: self.retry_after,
+                said,
             },
-            Some(status) if status == 408 || status >= 500 => ProviderError::Server {
+            Some(status) if matches!(status, 408 | 409) || status >= 500 => ProviderError::Server {
                 name,
                 status,
                 said,
@@ -122,7 +142,7 @@ fn unknown(name: String, model: &str, said: String) -> ProviderError {
 }
 
 /// Returns the status that an error inside a reply would have had, for those that mean something to us.
-fn status_of(everything: &str) -> Option<u16> {
+fn status_of(everything: &str, kind: &str) -> Option<u16> {
     let has = |parts: &[&str]| parts.iter().any(|part| everything.contains(part));
     if has(&TOO_LONG) {
         Some(413)
@@ -136,9 +156,19 @@ fn status_of(everything: &str) -> Option<u16> {
         Some(429)
     } else if has(&["overloaded"]) {
         Some(OVERLOADED)
+    } else if has(&["not_found_error", "model_not_found"]) {
+        Some(404)
+    } else if INVALID.iter().any(|part| kind.contains(part)) {
+        Some(400)
     } else {
         None
     }
+}
+
+/// Returns a status that stands among an error's codes: gateways pass on what they were told.
+fn number_of(kind: &str) -> Option<u16> {
+    let numbers = kind.split_whitespace().filter_map(|word| word.parse().ok());
+    numbers.into_iter().find(|status| (400..600).contains(status))
 }
 
 /// Reads the codes and the words of an error's body, whatever its form.
@@ -151,8 +181,13 @@ fn words(body: &str) -> (String, String) {
             if is_page { String::new() } else { body.to_owned() },
         );
     };
+    words_of(&value)
+}
+
+/// Reads the codes and the words of an error, which may be a member of the value.
+pub(crate) fn words_of(value: &Value) -> (String, String) {
     // Some gateways put the error into a list.
-    let value = value.get(0).unwrap_or(&value);
+    let value = value.get(0).unwrap_or(value);
     let error = value
         .get("error")
         .filter(|error| !error.is_null())
@@ -166,7 +201,18 @@ fn words(body: &str) -> (String, String) {
         .iter()
         .find_map(|name| error[name].as_str());
     let said = error.as_str().or(said).unwrap_or_default();
-    (kinds.join(" ").trim().to_owned(), said.to_owned())
+    // What a gateway was told by the provider behind it.
+    let behind = error.pointer("/metadata/raw").and_then(Value::as_str);
+    let said = match behind {
+        Some(behind) if !behind.is_empty() => format!("{said}: {behind}"),
+        _ => said.to_owned(),
+    };
+    let kinds: Vec<String> = kinds
+        .into_iter()
+        // The name of the event, which says nothing.
+        .filter(|kind| !kind.is_empty() && kind != "error")
+        .collect();
+    (kinds.join(" "), said)
 }
 
 /// Returns a provider's text as a clause: one line of bounded length.

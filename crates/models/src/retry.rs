@@ -55,6 +55,7 @@ mod tests {
         ProviderError::RateLimited {
             name: "m".into(),
             retry_after: retry_after.map(Duration::from_secs),
+            said: String::new(),
         }
     }
 

@@ -197,7 +197,8 @@ impl TurnRun {
         }
         if reply.stop == Stop::Length {
             return Err(EngineFailure::Failed(
-                "The model's reply was cut at its limit of tokens.".to_owned(),
+                "The model's reply was cut at its limit of tokens; MaxOutputTokens of its provider moves it."
+                    .to_owned(),
             ));
         }
         if text.is_empty() && calls.is_empty() {

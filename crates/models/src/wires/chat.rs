@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
-use crate::assembler::Assembler;
+use crate::assembler::{Assembler, MAX_CALLS};
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{arguments, event, text, user_text};
 use crate::schema;
@@ -37,9 +37,27 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
         body["tools"] = tools.iter().map(tool).collect();
     }
     if let Some(most) = settings.max_output_tokens {
-        body["max_completion_tokens"] = most.into();
+        body[length_member(&settings.base_url, model)] = most.into();
     }
     body
+}
+
+/// Returns the member that bounds a reply's tokens. `OpenAI` has a name of its own for it, and refuses the older one
+/// for models that think; most others know the older one alone, and some refuse what they do not know.
+fn length_member(base_url: &str, model: &str) -> &'static str {
+    let host = base_url.split('/').nth(2).unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let model = model.rsplit('/').next().unwrap_or(model);
+    let theirs = host == "api.openai.com" || host.ends_with(".azure.com");
+    if theirs
+        || ["gpt-5", "o1", "o3", "o4"]
+            .iter()
+            .any(|start| model.starts_with(start))
+    {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
+    }
 }
 
 fn message<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> Option<Value> {
@@ -89,11 +107,11 @@ impl Decoder for Chat {
             return Ok(Flow::Over);
         }
         let chunk = event(data).map_err(Fault::Malformed)?;
-        if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-            return Err(Fault::Provider {
-                kind: [text(error, "/code"), text(error, "/type")].join(" "),
-                said: error.as_str().unwrap_or(text(error, "/message")).to_owned(),
-            });
+        // Some gateways put it into the choice.
+        for place in [&chunk, &chunk["choices"][0]] {
+            if place.get("error").is_some_and(|error| !error.is_null()) {
+                return Err(Fault::of(place));
+            }
         }
         if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
             reply.usage(
@@ -120,6 +138,7 @@ impl Decoder for Chat {
             "" => {}
             "length" => reply.stop(Stop::Length),
             "content_filter" => return Err(Fault::Filtered),
+            "error" => return Err(Fault::of(&Value::Null)),
             _ => {
                 if self.calls.iter().any(|call| !call.begun) {
                     return Err(Fault::Malformed("a call has no name".to_owned()));
@@ -141,7 +160,7 @@ impl Chat {
         }
         if !call.begun && !name.is_empty() {
             call.begun = true;
-            reply.begin(&call.slot, &call.id, name);
+            reply.begin(&call.slot, &call.id, name)?;
             reply.arguments(&call.slot, &std::mem::take(&mut call.early));
         }
         let piece = match &delta["function"]["arguments"] {
@@ -173,6 +192,9 @@ impl Chat {
         }
         if id.is_empty() && name.is_empty() && index.is_none() {
             return Err(Fault::Malformed("a piece of a call belongs to none".to_owned()));
+        }
+        if self.calls.len() >= MAX_CALLS {
+            return Err(Fault::too_many_calls());
         }
         self.calls.push(Known {
             slot: self.calls.len().to_string(),
@@ -217,6 +239,29 @@ mod tests {
 
     fn stop() -> Value {
         json!({ "choices": [{ "delta": {}, "finish_reason": "tool_calls" }] })
+    }
+
+    #[test]
+    fn a_replys_length_has_the_name_that_its_server_knows() {
+        for (base_url, model, member) in [
+            ("https://api.openai.com/v1", "gpt-4o", "max_completion_tokens"),
+            (
+                "https://x.openai.azure.com/openai/v1?api-version=1",
+                "mine",
+                "max_completion_tokens",
+            ),
+            (
+                "https://openrouter.ai/api/v1",
+                "openai/gpt-5.2",
+                "max_completion_tokens",
+            ),
+            ("http://127.0.0.1:11434/v1", "gpt-oss:20b", "max_tokens"),
+            ("https://api.mistral.ai/v1", "mistral-medium", "max_tokens"),
+            ("https://api.openai.com.example/v1", "m", "max_tokens"),
+            ("", "", "max_tokens"),
+        ] {
+            assert_eq!(length_member(base_url, model), member, "{base_url} {model}");
+        }
     }
 
     #[test]
@@ -287,6 +332,18 @@ mod tests {
     }
 
     #[test]
+    fn calls_without_end_are_refused_whether_they_have_names_or_not() {
+        // As many as one event has room for.
+        let many = |function: Value| -> Value {
+            let call = |n: u32| json!({ "index": n, "id": format!("c{n}"), "function": function });
+            calls(&(0..60_000).map(call).collect())
+        };
+        let too_many = Err(Fault::Malformed("it has more than 128 calls".to_owned()));
+        assert_eq!(read(&[many(json!({ "arguments": "" }))]), too_many);
+        assert_eq!(read(&[many(json!({ "name": "x" }))]), too_many);
+    }
+
+    #[test]
     fn unknown_members_and_empty_choices_mean_nothing() {
         let pieces = read(&[
             json!({ "object": "x", "choices": [] , "usage": null}),
@@ -304,10 +361,26 @@ mod tests {
         assert_eq!(
             fault,
             Fault::Provider {
-                kind: " server_error".into(),
+                kind: "server_error".into(),
                 said: "no".into()
             }
         );
+        let raw = json!({ "raw": "slow down" });
+        let error = json!({ "message": "Provider returned error", "code": 429, "metadata": raw });
+        for event in [
+            json!({ "error": error, "choices": [{ "delta": {}, "finish_reason": "error" }] }),
+            json!({ "choices": [{ "error": error, "delta": {}, "finish_reason": "error" }] }),
+        ] {
+            assert_eq!(
+                read(&[event]).unwrap_err(),
+                Fault::Provider {
+                    kind: "429".into(),
+                    said: "Provider returned error: slow down".into()
+                }
+            );
+        }
+        let bare = json!({ "choices": [{ "delta": {}, "finish_reason": "error" }] });
+        assert!(matches!(read(&[bare]), Err(Fault::Provider { .. })));
         let filtered = json!({ "choices": [{ "delta": {}, "finish_reason": "content_filter" }] });
         assert_eq!(read(&[filtered]).unwrap_err(), Fault::Filtered);
     }

@@ -15,8 +15,12 @@ use crate::calls::{CallIds, tool_name};
 use crate::conversation::{arguments, event, text, user_text, value};
 use crate::schema;
 
-/// Tokens of a reply when the user did not say: the wire wants a number, and every model of today takes this.
+/// Tokens of a reply when the user did not say, of a model that is not known: the wire wants a number.
 const MAX_OUTPUT_TOKENS: u64 = 8192;
+/// The same for a model of Anthropic since 3.7: all of them can write this much.
+const MAX_OUTPUT_TOKENS_NOW: u64 = 32_000;
+/// The same for the first models of the third generation, which can write no more.
+const MAX_OUTPUT_TOKENS_THEN: u64 = 4096;
 
 /// Returns the request's body.
 pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
@@ -53,7 +57,7 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
         "model": model,
         "system": system,
         "messages": messages,
-        "max_tokens": settings.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS),
+        "max_tokens": settings.max_output_tokens.unwrap_or_else(|| max_output_tokens(model)),
         "stream": true,
     });
     let (tools, _) = schema::taken(settings.wire, request.tools);
@@ -68,6 +72,23 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
         body["tools"] = tools.iter().map(tool).collect();
     }
     body
+}
+
+/// Returns the tokens of a reply when the user did not say: a model refuses a number that is too large for it, and
+/// a file that is written whole is longer than most numbers that are small enough for all.
+fn max_output_tokens(model: &str) -> u64 {
+    let model = model.to_ascii_lowercase().replace('.', "-");
+    let Some((_, version)) = model.split_once("claude-") else {
+        return MAX_OUTPUT_TOKENS;
+    };
+    let is = |starts: &[&str]| starts.iter().any(|start| version.starts_with(start));
+    if is(&["3-5", "2", "instant"]) {
+        MAX_OUTPUT_TOKENS
+    } else if is(&["3-opus", "3-sonnet", "3-haiku"]) {
+        MAX_OUTPUT_TOKENS_THEN
+    } else {
+        MAX_OUTPUT_TOKENS_NOW
+    }
 }
 
 /// Marks the end of what the next request of the same Turn begins with: its provider need not read it again.
@@ -117,7 +138,7 @@ impl Decoder for Messages {
         let index = event["index"].as_u64().unwrap_or_default();
         match text(&event, "/type") {
             "message_start" => usage(&event["message"]["usage"], reply),
-            "content_block_start" => self.start(index, &event["content_block"], reply),
+            "content_block_start" => self.start(index, &event["content_block"], reply)?,
             "content_block_delta" => delta(index, &event["delta"], reply)?,
             "content_block_stop" => {
                 if let Some(whole) = self.whole.remove(&index) {
@@ -142,10 +163,7 @@ impl Decoder for Messages {
             "message_stop" if reply.is_stopped() => return Ok(Flow::Over),
             "message_stop" => return Err(Fault::Malformed("it ended without a stop_reason".to_owned())),
             "error" => {
-                return Err(Fault::Provider {
-                    kind: text(&event, "/error/type").to_owned(),
-                    said: text(&event, "/error/message").to_owned(),
-                });
+                return Err(Fault::of(&event));
             }
             "" => return Err(Fault::Malformed("an event has no type".to_owned())),
             // `ping`, and what was added since.
@@ -156,18 +174,19 @@ impl Decoder for Messages {
 }
 
 impl Messages {
-    fn start(&mut self, index: u64, block: &Value, reply: &mut Assembler) {
+    fn start(&mut self, index: u64, block: &Value, reply: &mut Assembler) -> Result<(), Fault> {
         match text(block, "/type") {
             "text" => reply.text(text(block, "/text")),
             "thinking" => reply.reasoning(text(block, "/thinking")),
             "tool_use" => {
-                reply.begin(&index.to_string(), text(block, "/id"), text(block, "/name"));
+                reply.begin(&index.to_string(), text(block, "/id"), text(block, "/name"))?;
                 if block["input"].as_object().is_some_and(|input| !input.is_empty()) {
                     self.whole.insert(index, block["input"].to_string());
                 }
             }
             _ => {}
         }
+        Ok(())
     }
 }
 
@@ -242,6 +261,20 @@ mod tests {
         );
         let tokens = end.usage.unwrap().tokens;
         assert_eq!((tokens.input_tokens, tokens.output_tokens), (7, 9));
+    }
+
+    #[test]
+    fn a_model_is_asked_for_as_much_as_it_can_write() {
+        for (model, tokens) in [
+            ("claude-sonnet-4-5", 32_000),
+            ("claude-opus-4-1-20250805", 32_000),
+            ("anthropic/claude-3.7-sonnet", 32_000),
+            ("claude-3-5-haiku-latest", 8192),
+            ("claude-3-haiku-20240307", 4096),
+            ("deepseek-chat", 8192),
+        ] {
+            assert_eq!(max_output_tokens(model), tokens, "{model}");
+        }
     }
 
     #[test]

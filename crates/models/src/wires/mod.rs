@@ -7,8 +7,8 @@ mod responses;
 use bobbin_engine::ModelRequest;
 use serde_json::Value;
 
-use crate::assembler::Assembler;
-use crate::{ProviderSettings, Wire};
+use crate::assembler::{Assembler, MAX_CALLS};
+use crate::{ProviderSettings, Wire, refusal};
 
 /// Reads the events of one reply.
 pub(crate) trait Decoder: Send {
@@ -32,6 +32,19 @@ pub(crate) enum Fault {
     Provider { kind: String, said: String },
     /// The provider filtered the reply.
     Filtered,
+}
+
+impl Fault {
+    /// Reads a provider's error, which may be a member of the value.
+    fn of(value: &Value) -> Self {
+        let (kind, said) = refusal::words_of(value);
+        Self::Provider { kind, said }
+    }
+
+    /// A reply has more calls than anybody runs.
+    pub(crate) fn too_many_calls() -> Self {
+        Self::Malformed(format!("it has more than {} calls", MAX_CALLS - 1))
+    }
 }
 
 impl Wire {
@@ -86,7 +99,7 @@ impl Wire {
         match self {
             Self::ChatCompletions => Box::new(chat::Chat::default()),
             Self::Messages => Box::new(messages::Messages::default()),
-            Self::Responses => Box::new(responses::Responses),
+            Self::Responses => Box::new(responses::Responses::default()),
         }
     }
 }

@@ -68,8 +68,47 @@ fn items<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> Vec<Value> {
 }
 
 /// Reads a reply. A call's slot is its place in the output.
-#[derive(Debug)]
-pub(super) struct Responses;
+#[derive(Debug, Default)]
+pub(super) struct Responses {
+    /// What the last piece was of, and its place in the output; none behind a call.
+    last: Option<(Prose, Place)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prose {
+    Text,
+    Reasoning,
+}
+
+/// Number of the output item, and of the part in it.
+type Place = (Option<u64>, Option<u64>);
+
+impl Responses {
+    /// Takes a piece. Another message or part begins a paragraph, where nothing else stands between the two.
+    fn prose(&mut self, prose: Prose, event: &Value, reply: &mut Assembler) {
+        let piece = text(event, "/delta");
+        if piece.is_empty() {
+            return;
+        }
+        let part = event["summary_index"]
+            .as_u64()
+            .or(event["content_index"].as_u64());
+        let place = (event["output_index"].as_u64(), part);
+        let begins = matches!(self.last, Some((last, at)) if last == prose && at != place);
+        self.last = Some((prose, place));
+        let paragraph = if begins { "\n\n" } else { "" };
+        let piece = format!("{paragraph}{piece}");
+        match prose {
+            Prose::Text => reply.text(&piece),
+            Prose::Reasoning => reply.reasoning(&piece),
+        }
+    }
+
+    fn begin(&mut self, slot: &str, item: &Value, reply: &mut Assembler) -> Result<(), Fault> {
+        self.last = None;
+        reply.begin(slot, text(item, "/call_id"), text(item, "/name"))
+    }
+}
 
 impl Decoder for Responses {
     fn event(&mut self, data: &str, reply: &mut Assembler) -> Result<Flow, Fault> {
@@ -83,12 +122,14 @@ impl Decoder for Responses {
         let event = event(data).map_err(Fault::Malformed)?;
         let slot = event["output_index"].to_string();
         match text(&event, "/type") {
-            "response.output_text.delta" | "response.refusal.delta" => reply.text(text(&event, "/delta")),
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.prose(Prose::Text, &event, reply);
+            }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                reply.reasoning(text(&event, "/delta"));
+                self.prose(Prose::Reasoning, &event, reply);
             }
             "response.output_item.added" if text(&event, "/item/type") == "function_call" => {
-                reply.begin(&slot, text(&event, "/item/call_id"), text(&event, "/item/name"));
+                self.begin(&slot, &event["item"], reply)?;
             }
             "response.function_call_arguments.delta" => {
                 let known = reply.arguments(&slot, text(&event, "/delta"));
@@ -102,7 +143,7 @@ impl Decoder for Responses {
             "response.output_item.done" if text(&event, "/item/type") == "function_call" => {
                 let whole = text(&event, "/item/arguments");
                 if !reply.all_arguments(&slot, whole) {
-                    reply.begin(&slot, text(&event, "/item/call_id"), text(&event, "/item/name"));
+                    self.begin(&slot, &event["item"], reply)?;
                     reply.arguments(&slot, whole);
                 }
             }
@@ -119,22 +160,12 @@ impl Decoder for Responses {
                 reply.stop(Stop::Length);
                 return Ok(Flow::Over);
             }
-            "response.failed" => return Err(fault(&event, "/response/error")),
-            "error" if event.get("error").is_some_and(Value::is_object) => {
-                return Err(fault(&event, "/error"));
-            }
-            "error" => return Err(fault(&event, "")),
+            "response.failed" => return Err(Fault::of(&event["response"])),
+            "error" => return Err(Fault::of(&event)),
             "" => return Err(Fault::Malformed("an event has no type".to_owned())),
             _ => {}
         }
         Ok(Flow::More)
-    }
-}
-
-fn fault(event: &Value, place: &str) -> Fault {
-    Fault::Provider {
-        kind: text(event, &format!("{place}/code")).to_owned(),
-        said: text(event, &format!("{place}/message")).to_owned(),
     }
 }
 
@@ -161,10 +192,16 @@ mod tests {
             json!({ "type": "response.something.new" }),
         ];
         for event in events {
-            assert_eq!(Responses.event(&event.to_string(), &mut reply), Ok(Flow::More));
+            assert_eq!(
+                Responses::default().event(&event.to_string(), &mut reply),
+                Ok(Flow::More)
+            );
         }
         let end = json!({ "type": "response.incomplete", "response": { "incomplete_details": { "reason": "max_output_tokens" } } });
-        assert_eq!(Responses.event(&end.to_string(), &mut reply), Ok(Flow::Over));
+        assert_eq!(
+            Responses::default().event(&end.to_string(), &mut reply),
+            Ok(Flow::Over)
+        );
         let (pieces, end) = reply.end().unwrap();
         assert_eq!(pieces.len(), 3);
         assert_eq!(
@@ -175,6 +212,46 @@ mod tests {
             }
         );
         assert_eq!(end.stop, Stop::Length);
+    }
+
+    #[test]
+    fn messages_and_parts_of_a_summary_are_paragraphs() {
+        let said = |kind: &str, item: u64, part: u64, delta: &str| {
+            let part_is = if kind == "output_text" {
+                "content_index"
+            } else {
+                "summary_index"
+            };
+            json!({ "type": format!("response.{kind}.delta"), "output_index": item, part_is: part, "delta": delta })
+        };
+        let summary = "reasoning_summary_text";
+        let call = json!({ "type": "function_call", "call_id": "a", "name": "x" });
+        let events = [
+            said(summary, 0, 0, "**One**"),
+            said(summary, 0, 0, " so"),
+            said(summary, 0, 1, "**Two**"),
+            said("output_text", 1, 0, "I lo"),
+            said("output_text", 1, 0, "ok."),
+            said("output_text", 2, 0, "Now."),
+            json!({ "type": "response.output_item.added", "output_index": 3, "item": call }),
+            said("output_text", 4, 0, "And?"),
+        ];
+        let (mut wire, mut reply) = (Responses::default(), Assembler::new(TurnId(7)));
+        for event in events {
+            assert_eq!(wire.event(&event.to_string(), &mut reply), Ok(Flow::More));
+        }
+        let pieces = reply.take();
+        let texts: Vec<&str> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                ModelEvent::Text(text) | ModelEvent::Reasoning(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            texts,
+            ["**One**", " so", "\n\n**Two**", "I lo", "ok.", "\n\nNow.", "And?"]
+        );
     }
 
     #[test]
@@ -190,7 +267,7 @@ mod tests {
             json!({ "type": "response.failed", "response": { "error": error } }),
         ] {
             assert_eq!(
-                Responses.event(&event.to_string(), &mut Assembler::new(TurnId(7))),
+                Responses::default().event(&event.to_string(), &mut Assembler::new(TurnId(7))),
                 expected
             );
         }

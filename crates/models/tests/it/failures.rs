@@ -52,6 +52,28 @@ fn with_header(reply: Reply, name: &str, value: &str) -> Reply {
 #[case::limited(with_header(Reply::error(429, "rate_limit_error", "slow"), "retry-after", "0"), &["limits the rate", "Try again later"], 2)]
 #[case::limited_for_long(with_header(Reply::error(429, "rate_limit_error", "slow"), "retry-after", "3600"),
     &["for 3600 more seconds"], 1)]
+#[case::limited_in_words(with_header(Reply::error(429, "rate_limit_error", "Number of input tokens"), "retry-after", "0"),
+    &["limits the rate", "Number of input tokens", "Try again later"], 2)]
+#[case::larger_than_a_minute(Reply::error(429, "tokens", "Request too large for m on tokens per min (TPM): Limit 30000, Requested 35000."),
+    &["takes in a minute", "Requested 35000", "Start a new thread"], 1)]
+#[case::down_for_long(with_header(Reply::error(503, "server_error", "down"), "retry-after", "3600"),
+    &["status 503): down. Try again in 3600 seconds"], 1)]
+#[case::conflict(Reply::error(409, "conflict", "busy"), &["status 409", "busy"], 2)]
+#[case::too_long_for_messages(Reply::error(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 9 + 8 > 10"),
+    &["longer than the window", "9 + 8 > 10"], 1)]
+#[case::too_long_for_a_small_server(Reply::error(400, "exceed_context_size_error", "the request exceeds the available context size"),
+    &["longer than the window"], 1)]
+#[case::too_long_for_another(Reply::error(400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum number of tokens allowed (8)."),
+    &["longer than the window", "(9)"], 1)]
+#[case::error_as_success(Reply { body: Some(r#"{"error":{"message":"Insufficient credits","code":402}}"#.into()), ..Reply::default() },
+    &["quota is used up", "Insufficient credits"], 1)]
+#[case::other_error_as_success(Reply { body: Some(r#"{"error":{"message":"no such region"}}"#.into()), ..Reply::default() },
+    &["refuses the request", "no such region"], 1)]
+#[case::number_in_the_stream(Reply::of([Part::Error(error("401", "No auth credentials found"))]),
+    &["does not accept the key"], 1)]
+#[case::wrong_in_the_stream(Reply::of([Part::Error(error("invalid_request_error", "bad tool"))]),
+    &["refuses the request (status 400): bad tool"], 1)]
+#[case::prompt_refused_in_the_stream(Reply::of([Part::Error(error("invalid_prompt", "no"))]), &["refuses the request"], 1)]
 #[case::server_fault(Reply::error(500, "server_error", "oops"), &["status 500", "oops", "Try again later"], 2)]
 #[case::overloaded(Reply::error(529, "overloaded_error", "Overloaded"), &["status 529", "Overloaded"], 2)]
 #[case::gateway(page(502), &["status 502). Try again later"], 2)]
@@ -72,7 +94,7 @@ fn with_header(reply: Reply, name: &str, value: &str) -> Reply {
     &["broke off its reply", "[key] exploded", "Try again"], 1)]
 #[case::no_stream(Reply { body: Some("{\"object\":\"chat.completion\"}".into()), ..Reply::default() },
     &["application/json, no stream of events"], 1)]
-#[case::at_its_limit(Reply { length: true, ..Reply::of([Part::Text("Half of".into())]) }, &["cut at its limit of tokens"], 1)]
+#[case::at_its_limit(Reply { length: true, ..Reply::of([Part::Text("Half of".into())]) }, &["cut at its limit of tokens", "MaxOutputTokens"], 1)]
 #[case::empty(Reply::of([]), &["an empty reply"], 1)]
 #[tokio::test]
 async fn a_failure_has_its_words_its_record_and_its_attempts(
