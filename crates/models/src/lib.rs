@@ -5,7 +5,8 @@
 //! built and replies are decoded by pure code, one module a wire ([`Wire`]); the HTTP around them is shared.
 //!
 //! Nothing here knows Items, clients, files or the environment: the binary hands over [`ProviderSettings`], the
-//! key included. No state outlives a reply but a provider's last list of models. What bounds it: [`Limits`].
+//! key included. No state outlives a reply but a provider's last list of models, and what its
+//! models want back of their replies. What bounds it: [`Limits`].
 
 mod address;
 mod assembler;
@@ -15,6 +16,7 @@ mod error;
 mod events;
 mod http;
 mod listing;
+mod memory;
 mod model_set;
 mod provider;
 mod refusal;

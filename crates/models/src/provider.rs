@@ -1,6 +1,6 @@
 //! One provider: a request out, its reply into the sink, again after a passing failure.
 //!
-//! Holds no state between replies. Attempts are made only while nothing was handed over: what the user has seen
+//! Holds no state between replies but what its models want back ([`Memory`]). Attempts are made only while nothing was handed over: what the user has seen
 //! is not said twice.
 
 use std::fmt;
@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::assembler::Assembler;
 use crate::events::Events;
 use crate::http::{Exchange, Http, Network};
+use crate::memory::{Kept, Memory};
 use crate::refusal::Refusal;
 use crate::wires::{Fault, Flow};
 use crate::{ProviderError, ProviderSettings, retry, schema};
@@ -33,6 +34,7 @@ const AFTERWARDS: Duration = Duration::from_secs(5);
 pub struct Provider {
     http: Arc<Http>,
     exchange: Arc<dyn Exchange>,
+    memory: Arc<Memory>,
 }
 
 /// Why there is no whole reply.
@@ -69,6 +71,7 @@ impl Provider {
         Ok(Self {
             exchange: http.clone(),
             http,
+            memory: Arc::default(),
         })
     }
 
@@ -115,7 +118,8 @@ impl Provider {
         sink: &mut dyn ModelSink,
     ) -> Result<ModelReply, Ended> {
         let settings = self.settings();
-        let body = settings.wire.body(settings, model, &request);
+        let recalled = self.memory.recall(model, request.messages);
+        let body = settings.wire.body(settings, model, &request, &recalled);
         let body = Bytes::from(body.to_string());
         let (_, left_out) = schema::taken(settings.wire, request.tools);
         // Said once a Turn: each round of calls has the same tools, nearly always.
@@ -131,7 +135,13 @@ impl Provider {
         loop {
             let error = match self.attempt(model, body.clone(), &request, sink).await {
                 Err(Ended::Provider(error, Shown::Nothing)) => error,
-                ended => return ended,
+                Err(ended) => return Err(ended),
+                Ok((reply, kept)) => {
+                    if let Some(kept) = kept {
+                        self.memory.keep(model, recalled.next, kept);
+                    }
+                    return Ok(reply);
+                }
             };
             let Some(pause) = retry::pause(&error, attempt, &settings.limits, retry::jitter()) else {
                 return Err(Ended::Provider(error, Shown::Nothing));
@@ -156,7 +166,7 @@ impl Provider {
         body: Bytes,
         request: &ModelRequest<'_>,
         sink: &mut dyn ModelSink,
-    ) -> Result<ModelReply, Ended> {
+    ) -> Result<(ModelReply, Option<Kept>), Ended> {
         let settings = self.settings();
         let name = self.http.shown(model);
         let mut shown = Shown::Nothing;
@@ -199,7 +209,7 @@ impl Provider {
         for piece in last {
             sink.event(piece).await.map_err(Ended::Sink)?;
         }
-        Ok(end)
+        Ok((end, decoder.kept()))
     }
 
     fn error(&self, fault: Fault, model: &str) -> ProviderError {

@@ -59,6 +59,7 @@ fn provider(wire: Wire, answers: impl IntoIterator<Item = Answer>) -> (Provider,
         Provider {
             http,
             exchange: answers.clone(),
+            memory: Arc::default(),
         },
         answers,
     )

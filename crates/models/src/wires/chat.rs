@@ -4,20 +4,36 @@
 //! its `index`; some servers give every call the index 0 and tell them apart by `id`, some leave the index out.
 
 use bobbin_engine::{Message, ModelRequest, Stop};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::back::{self, Back};
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::{Assembler, MAX_CALLS};
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{arguments, event, text, user_text};
+use crate::memory::{Kept, Recalled};
 use crate::schema;
 
 /// Returns the request's body.
-pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
+pub(super) fn body(
+    settings: &ProviderSettings,
+    model: &str,
+    request: &ModelRequest<'_>,
+    recalled: &Recalled,
+) -> Value {
     let mut messages = vec![json!({ "role": "system", "content": request.instructions.whole() })];
     let mut ids = CallIds::default();
-    messages.extend(request.messages.iter().filter_map(|said| message(said, &mut ids)));
+    let back = Back::of(&settings.base_url, model, recalled.thinks);
+    for (said, kept) in request.messages.iter().zip(&recalled.kept) {
+        let is_agents = matches!(said, Message::Agent { .. });
+        messages.extend(message(said, &mut ids).map(|mut written| {
+            if is_agents {
+                back.write(&mut written, kept.as_deref());
+            }
+            written
+        }));
+    }
     let mut body = json!({
         "model": model,
         "messages": messages,
@@ -45,8 +61,7 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
 /// Returns the member that bounds a reply's tokens. `OpenAI` has a name of its own for it, and refuses the older one
 /// for models that think; most others know the older one alone, and some refuse what they do not know.
 fn length_member(base_url: &str, model: &str) -> &'static str {
-    let host = base_url.split('/').nth(2).unwrap_or_default();
-    let host = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let host = back::host(base_url);
     let model = model.rsplit('/').next().unwrap_or(model);
     let theirs = host == "api.openai.com" || host.ends_with(".azure.com");
     if theirs
@@ -86,6 +101,10 @@ fn message<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> Option<Value> {
 pub(super) struct Chat {
     /// Slot, id and name so far of each call; a call begins once its name is known.
     calls: Vec<Known>,
+    /// Reasoning as `reasoning_content`: servers that send it so take it back so, some only with it.
+    reasoning: String,
+    /// Reasoning as a gateway has it from the provider behind it, in pieces; signatures are in there.
+    details: Vec<Value>,
 }
 
 #[derive(Debug)]
@@ -96,6 +115,8 @@ struct Known {
     begun: bool,
     /// Arguments that came before the name.
     early: String,
+    /// What the provider wants back with it.
+    extra: Option<Value>,
 }
 
 impl Decoder for Chat {
@@ -124,6 +145,10 @@ impl Decoder for Chat {
         };
         let delta = &choice["delta"];
         let thought = text(delta, "/reasoning_content");
+        self.reasoning.push_str(thought);
+        for piece in delta["reasoning_details"].as_array().into_iter().flatten() {
+            back::add_detail(&mut self.details, piece);
+        }
         reply.reasoning(if thought.is_empty() {
             text(delta, "/reasoning")
         } else {
@@ -148,6 +173,30 @@ impl Decoder for Chat {
         }
         Ok(Flow::More)
     }
+
+    fn kept(&mut self) -> Option<Kept> {
+        let mut members = Map::new();
+        if !self.details.is_empty() {
+            members.insert(
+                "reasoning_details".to_owned(),
+                std::mem::take(&mut self.details).into(),
+            );
+        } else if !self.reasoning.is_empty() {
+            let reasoning = std::mem::take(&mut self.reasoning);
+            members.insert("reasoning_content".to_owned(), reasoning.into());
+        }
+        let extra = |call: &mut Known| {
+            let extra = call.extra.take().into_iter();
+            extra.map(|extra| ("extra_content".to_owned(), extra)).collect()
+        };
+        let calls: Vec<Map<_, _>> = self.calls.iter_mut().map(extra).collect();
+        let wanted = !members.is_empty() || calls.iter().any(|call| !call.is_empty());
+        (wanted && !calls.is_empty()).then(|| Kept {
+            members,
+            calls,
+            ..Kept::default()
+        })
+    }
 }
 
 impl Chat {
@@ -157,6 +206,9 @@ impl Chat {
         let call = &mut self.calls[position];
         if call.id.is_empty() {
             id.clone_into(&mut call.id);
+        }
+        if let Some(extra) = delta.get("extra_content").filter(|extra| extra.is_object()) {
+            call.extra = Some(extra.clone());
         }
         if !call.begun && !name.is_empty() {
             call.begun = true;
@@ -202,6 +254,7 @@ impl Chat {
             id: id.to_owned(),
             begun: false,
             early: String::new(),
+            extra: None,
         });
         Ok(self.calls.len() - 1)
     }

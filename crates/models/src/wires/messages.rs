@@ -1,18 +1,20 @@
 //! Anthropic Messages.
 //!
 //! Roles alternate there: results of calls, and what the user says next, are one message. Thinking is shown
-//! when it comes, but not asked for: a reply's thinking must be sent back signed, and the record holds none.
+//! when it comes, but not asked for. A reply's thinking must be sent back with its calls, signed: it is while it is
+//! remembered, and a model that has begun a Turn with thoughts nobody remembers goes on without.
 
 use std::collections::HashMap;
 
 use bobbin_engine::{Message, ModelRequest, Stop};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::Assembler;
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{arguments, event, text, user_text, value};
+use crate::memory::{Kept, Recalled};
 use crate::schema;
 
 /// Tokens of a reply when the user did not say, of a model that is not known: the wire wants a number.
@@ -23,11 +25,16 @@ const MAX_OUTPUT_TOKENS_NOW: u64 = 32_000;
 const MAX_OUTPUT_TOKENS_THEN: u64 = 4096;
 
 /// Returns the request's body.
-pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
+pub(super) fn body(
+    settings: &ProviderSettings,
+    model: &str,
+    request: &ModelRequest<'_>,
+    recalled: &Recalled,
+) -> Value {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut ids = CallIds::default();
-    for message in request.messages {
-        let (role, blocks) = blocks(message, &mut ids);
+    for (message, kept) in request.messages.iter().zip(&recalled.kept) {
+        let (role, blocks) = blocks(message, kept.as_deref(), &mut ids);
         if blocks.is_empty() {
             continue;
         }
@@ -97,16 +104,35 @@ fn cached(block: &mut Value) {
 }
 
 /// Returns a message's role and blocks. Blocks of blank text are refused there.
-fn blocks<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> (&'static str, Vec<Value>) {
+fn blocks<'a>(
+    message: &'a Message,
+    kept: Option<&Kept>,
+    ids: &mut CallIds<'a>,
+) -> (&'static str, Vec<Value>) {
     let said = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
     match message {
         Message::User { parts } => ("user", said(&user_text(parts)).into_iter().collect()),
         Message::Agent { text, calls } => {
-            let calls = calls.iter().map(|call| {
+            let mut calls = calls.iter().map(|call| {
                 let (id, name) = (ids.begin(&call.id), tool_name(&call.tool));
                 json!({ "type": "tool_use", "id": id, "name": name, "input": value(arguments(call)) })
             });
-            ("assistant", said(text).into_iter().chain(calls).collect())
+            let blocks = match kept.filter(|kept| !kept.blocks.is_empty()) {
+                // The order is part of what is signed.
+                Some(kept) => kept
+                    .blocks
+                    .iter()
+                    .filter_map(|block| {
+                        if is_call(block) {
+                            calls.next()
+                        } else {
+                            Some(block.clone())
+                        }
+                    })
+                    .collect(),
+                None => said(text).into_iter().chain(calls).collect(),
+            };
+            ("assistant", blocks)
         }
         Message::Result {
             call_id,
@@ -125,9 +151,37 @@ fn blocks<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> (&'static str, Vec
     }
 }
 
+/// Takes the wish for thoughts back where a round of calls goes on whose thoughts are not remembered: it would be
+/// refused.
+pub(super) fn think_only_where_possible(body: &mut Value) {
+    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    let [.., before, last] = messages else { return };
+    let goes_on = last["content"][0]["type"] == "tool_result";
+    let thought = is_thought(&before["content"][0]);
+    if body["thinking"]["type"] == "enabled"
+        && goes_on
+        && !thought
+        && let Some(body) = body.as_object_mut()
+    {
+        body.remove("thinking");
+    }
+}
+
+fn is_call(block: &Value) -> bool {
+    block["type"] == "tool_use"
+}
+
+fn is_thought(block: &Value) -> bool {
+    matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))
+}
+
 /// Reads a reply.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
+    /// The blocks so far, with their numbers, as they would be sent back.
+    blocks: Vec<(u64, Value)>,
+    /// They came in another order than can be followed.
+    astray: bool,
     /// Inputs that came whole with the start of a call, by block.
     whole: HashMap<u64, String>,
 }
@@ -139,7 +193,10 @@ impl Decoder for Messages {
         match text(&event, "/type") {
             "message_start" => usage(&event["message"]["usage"], reply),
             "content_block_start" => self.start(index, &event["content_block"], reply)?,
-            "content_block_delta" => delta(index, &event["delta"], reply)?,
+            "content_block_delta" => {
+                delta(index, &event["delta"], reply)?;
+                self.follow(index, &event["delta"]);
+            }
             "content_block_stop" => {
                 if let Some(whole) = self.whole.remove(&index) {
                     reply.all_arguments(&index.to_string(), &whole);
@@ -171,10 +228,50 @@ impl Decoder for Messages {
         }
         Ok(Flow::More)
     }
+
+    fn kept(&mut self) -> Option<Kept> {
+        let blocks = std::mem::take(&mut self.blocks)
+            .into_iter()
+            .map(|(_, block)| block);
+        // Blocks of blank text come, but are not taken.
+        let is_blank = |block: &Value| block["type"] == "text" && text(block, "/text").trim().is_empty();
+        let blocks: Vec<Value> = blocks.filter(|block| !is_blank(block)).collect();
+        let calls = blocks.iter().filter(|block| is_call(block)).count();
+        let wanted = !self.astray && calls > 0 && blocks.iter().any(is_thought);
+        wanted.then(|| Kept {
+            calls: vec![Map::new(); calls],
+            blocks,
+            ..Kept::default()
+        })
+    }
 }
 
 impl Messages {
+    /// Adds to the block that a piece belongs to: the last one, for blocks come one behind the other.
+    fn follow(&mut self, index: u64, delta: &Value) {
+        let name = match text(delta, "/type") {
+            "text_delta" => "text",
+            "thinking_delta" => "thinking",
+            "signature_delta" => "signature",
+            _ => return,
+        };
+        let last = self.blocks.last_mut().filter(|(at, _)| *at == index);
+        let Some((_, block)) = last else {
+            self.astray = true;
+            return;
+        };
+        match &mut block[name] {
+            Value::String(known) => known.push_str(text(delta, &format!("/{name}"))),
+            new => *new = delta[name].clone(),
+        }
+    }
+
     fn start(&mut self, index: u64, block: &Value, reply: &mut Assembler) -> Result<(), Fault> {
+        match text(block, "/type") {
+            "tool_use" => self.blocks.push((index, json!({ "type": "tool_use" }))),
+            "text" | "thinking" | "redacted_thinking" => self.blocks.push((index, block.clone())),
+            _ => {}
+        }
         match text(block, "/type") {
             "text" => reply.text(text(block, "/text")),
             "thinking" => reply.reasoning(text(block, "/thinking")),
@@ -287,7 +384,7 @@ mod tests {
         let mut ids = CallIds::default();
         let calls = [ids.begin("1"), ids.begin("2")];
         let results = [result("1", true), result("2", false)];
-        let (first, second) = (blocks(&results[0], &mut ids), blocks(&results[1], &mut ids));
+        let [first, second] = results.each_ref().map(|result| blocks(result, None, &mut ids));
         assert_eq!(
             [&first.1[0]["tool_use_id"], &second.1[0]["tool_use_id"]],
             calls.each_ref()
@@ -301,6 +398,6 @@ mod tests {
             text: " ".into(),
             calls: Vec::new(),
         };
-        assert!(blocks(&blank, &mut CallIds::default()).1.is_empty());
+        assert!(blocks(&blank, None, &mut CallIds::default()).1.is_empty());
     }
 }

@@ -1,5 +1,6 @@
 //! One module a wire: how a request is written and how a reply is read. Pure, no HTTP.
 
+mod back;
 mod chat;
 mod messages;
 mod responses;
@@ -8,12 +9,18 @@ use bobbin_engine::ModelRequest;
 use serde_json::Value;
 
 use crate::assembler::{Assembler, MAX_CALLS};
+use crate::memory::{Kept, Recalled};
 use crate::{ProviderSettings, Wire, refusal};
 
 /// Reads the events of one reply.
 pub(crate) trait Decoder: Send {
     /// Takes one event's data and fills the assembler.
     fn event(&mut self, data: &str, reply: &mut Assembler) -> Result<Flow, Fault>;
+
+    /// Returns what the model wants back with the calls of the reply that has ended, if it wants anything.
+    fn kept(&mut self) -> Option<Kept> {
+        None
+    }
 }
 
 /// Whether more events belong to the reply.
@@ -82,14 +89,23 @@ impl Wire {
     }
 
     /// Returns a request's body.
-    pub(crate) fn body(self, settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
+    pub(crate) fn body(
+        self,
+        settings: &ProviderSettings,
+        model: &str,
+        request: &ModelRequest<'_>,
+        recalled: &Recalled,
+    ) -> Value {
         let mut body = match self {
-            Self::ChatCompletions => chat::body(settings, model, request),
-            Self::Messages => messages::body(settings, model, request),
+            Self::ChatCompletions => chat::body(settings, model, request, recalled),
+            Self::Messages => messages::body(settings, model, request, recalled),
             Self::Responses => responses::body(settings, model, request),
         };
         for (name, value) in &settings.body {
             body[name] = value.clone();
+        }
+        if self == Self::Messages {
+            messages::think_only_where_possible(&mut body);
         }
         body
     }

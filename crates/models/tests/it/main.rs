@@ -16,3 +16,5 @@ mod requests;
 mod support;
 #[cfg(test)]
 mod taken;
+#[cfg(test)]
+mod thoughts;
