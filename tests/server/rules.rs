@@ -76,3 +76,52 @@ async fn a_rule_that_cannot_be_used_keeps_the_server_from_starting() {
         assert!(told.contains("Pth is not part of a rule"), "{told}");
     }
 }
+
+#[tokio::test]
+async fn what_cannot_be_judged_is_not_run_where_nobody_is_asked() {
+    let workspace = configured(&json!([
+        { "Action": "deny", "Command": "rm *" },
+        { "Action": "deny", "Path": "secrets/key" },
+        { "Action": "deny", "Path": "secrets/out", "Operation": "write" },
+    ]));
+    std::fs::create_dir(workspace.path().join("secrets")).unwrap();
+    let server = workspace.web_socket();
+    let mut client = server.client("me").await;
+    let thread = client.start_thread().await;
+    let config = json!({ "threadId": thread, "config": { "approvalPolicy": "autoApprove" } });
+    client.call("thread/config/update", config).await;
+    let lines = [
+        format!("{} rm x", ":;".repeat(257)),
+        format!(": {}; rm x", "a ".repeat(4_100)),
+        format!("cat {} secrets/key", "sub/a ".repeat(260)),
+        format!("cat {} secrets/key", "sub/a ".repeat(1_100)),
+        "ls 'a".to_owned(),
+        "cat /proc/self/fd/9".to_owned(),
+        "cd secrets && echo x > out".to_owned(),
+        "cd -- secrets && cat key".to_owned(),
+    ];
+    for line in lines {
+        let explained = client
+            .call("policy/explain", json!({ "command": line, "threadId": thread }))
+            .await;
+        assert_eq!(explained["outcome"], "refused", "{line}: {explained}");
+    }
+    client.start_turn(&thread, "run `touch done; ls 'a`").await;
+    let seen = client.until("turn/completed").await;
+    let results = results(&seen);
+    assert!(
+        results[0].contains("cannot be held against the rules"),
+        "{results:?}"
+    );
+    assert!(!workspace.path().join("done").exists());
+    assert!(!workspace.path().join("secrets/out").exists());
+    let config = json!({ "threadId": thread, "config": { "approvalPolicy": "default" } });
+    client.call("thread/config/update", config).await;
+    let explained = client
+        .call(
+            "policy/explain",
+            json!({ "command": "ls 'a", "threadId": thread }),
+        )
+        .await;
+    assert_eq!(explained["outcome"], "asks", "{explained}");
+}

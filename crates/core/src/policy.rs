@@ -59,6 +59,9 @@ pub struct CommandRuling {
     pub commands: Vec<(String, Ruling)>,
     /// What keeps the line as a whole from being allowed; half sentences.
     pub concerns: Vec<String>,
+    /// Why it must not run where nobody is asked, as half a sentence: there are rules that refuse, and a part of the
+    /// line could not be held against them.
+    pub unseen: Option<String>,
 }
 
 /// Says what may be done.
@@ -87,6 +90,7 @@ impl Policy for NoRules {
             },
             commands: Vec::new(),
             concerns: Vec::new(),
+            unseen: None,
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use bobbin_core::policy::{AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling};
 use bobbin_rules::{Because, PathUse, Place, Places, RuleSet};
 
-use crate::tools::{Standing, resolve, standing};
+use crate::tools::{Reserved, Standing, trace};
 
 /// A [`Policy`] made of rules. Without any rule, commands that can do no more than the reading tools are allowed,
 /// and all others asked about.
@@ -58,9 +58,13 @@ impl RulesPolicy {
 
 impl Policy for RulesPolicy {
     fn command(&self, command: &str, root: &Path) -> CommandRuling {
-        let verdict = self.rules.command(command, &Disk(root));
+        let verdict = self.rules.command(command, &Disk::of(root));
         let commands = verdict.parts.iter();
+        let missed = !verdict.is_whole() && self.rules.refuses();
         CommandRuling {
+            unseen: missed.then(|| {
+                "a part of it cannot be held against the rules, some of which refuse, and this thread asks nobody".to_owned()
+            }),
             ruling: self.ruling(verdict.judgement, &verdict.because),
             commands: commands
                 .map(|part| (part.text.clone(), self.ruling(part.judgement, &part.because)))
@@ -85,21 +89,38 @@ impl Policy for RulesPolicy {
 }
 
 /// Where paths of a workspace lead on this disk.
-struct Disk<'a>(&'a Path);
+struct Disk<'a> {
+    root: &'a Path,
+    reserved: Reserved,
+}
+
+impl<'a> Disk<'a> {
+    fn of(root: &'a Path) -> Self {
+        Self {
+            root,
+            reserved: Reserved::of(root),
+        }
+    }
+}
 
 impl Places for Disk<'_> {
     fn root(&self) -> &Path {
-        self.0
+        self.root
     }
 
     fn find(&self, directory: &Path, text: &str) -> Option<Place> {
-        let path = resolve(directory, text).ok()?;
-        let standing = match standing(self.0, &path) {
+        let trace = trace(directory, text, Some(directory)).ok()?;
+        let standing = match self.reserved.standing(&trace) {
+            // Resolved for this process, and used by another.
+            _ if trace.through_processes => bobbin_rules::Standing::Unknown,
             Standing::Inside => bobbin_rules::Standing::Inside,
             Standing::Reserved => bobbin_rules::Standing::Reserved,
             Standing::Outside => bobbin_rules::Standing::Outside,
         };
-        Some(Place { path, standing })
+        Some(Place {
+            path: trace.path,
+            standing,
+        })
     }
 }
 
@@ -132,7 +153,15 @@ mod tests {
         for (line, judgement) in [
             ("cat src/lib.rs", Judgement::Allow),
             ("cat alias/lib.rs", Judgement::Allow),
-            ("cd alias && cat lib.rs", Judgement::Allow),
+            // What stands behind `cd` through a link is not followed.
+            ("cd alias && cat lib.rs", Judgement::Ask),
+            ("cd src && cat lib.rs", Judgement::Allow),
+            ("cd alias/../.. && cat outside.txt", Judgement::Ask),
+            ("cd alias/.. && cat ../outside.txt", Judgement::Ask),
+            ("cd alias/.. && cat .craft/config.json", Judgement::Ask),
+            ("cat /proc/self/cwd/src/lib.rs", Judgement::Ask),
+            ("cat /dev/fd/0", Judgement::Ask),
+            ("cat < /dev/stdin", Judgement::Ask),
             ("cat leak/secret", Judgement::Ask),
             ("ls leak", Judgement::Ask),
             ("cd leak && ls", Judgement::Ask),
@@ -145,6 +174,40 @@ mod tests {
                 "{line}"
             );
         }
+    }
+
+    #[test]
+    fn a_refused_path_is_refused_through_links_and_processes() {
+        let workspace = Workspace::new();
+        for path in ["sub/deep/er/x", "secrets/key"] {
+            workspace.write(path, "x");
+        }
+        symlink("sub/deep/er", workspace.root().join("alias")).unwrap();
+        let rule = RuleText {
+            action: "deny".to_owned(),
+            path: Some("secrets/key".to_owned()),
+            ..RuleText::default()
+        };
+        let policy = RulesPolicy::new(RuleSet::new([rule, command("allow", "cd *")], None).unwrap());
+        for line in [
+            "cd alias && cd .. && cd secrets && cat key",
+            "cd secrets && cat /proc/self/cwd/key",
+            "cd secrets && cat /proc/thread-self/cwd/key",
+            "cat /proc/self/root/proc/self/cwd/secrets/key",
+            "cd secrets && cat < key",
+            "cd alias/../secrets; cat key",
+        ] {
+            let ruling = policy.command(line, workspace.root()).ruling;
+            assert_eq!(ruling.judgement, Judgement::Deny, "{line}: {}", ruling.reason);
+        }
+        let ruling = policy.command("cat /proc/self/fd/9", workspace.root());
+        assert!(ruling.unseen.is_some(), "{ruling:?}");
+        assert!(
+            RulesPolicy::default()
+                .command("cat /proc/self/fd/9", workspace.root())
+                .unseen
+                .is_none()
+        );
     }
 
     #[test]

@@ -33,6 +33,10 @@ pub enum Concern {
     Disagreement,
     /// What is run is known only when it runs.
     DynamicName,
+    /// The shell goes to another directory in a way that is not followed.
+    Whereabouts,
+    /// A path in it leads to another place for each process.
+    Place,
     /// The command changes how the shell understands what follows, or runs a text; its name.
     ShellState(String),
     /// A shell takes its commands from elsewhere.
@@ -69,6 +73,8 @@ impl fmt::Display for Concern {
             }
             Self::Disagreement => "it can be read in more than one way",
             Self::DynamicName => "what it runs is known only when it runs",
+            Self::Whereabouts => "it is not known which directory the shell stands in after it",
+            Self::Place => "where a path in it leads is known only when it runs",
             Self::ShellState(name) => {
                 return write!(
                     f,

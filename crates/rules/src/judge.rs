@@ -1,22 +1,23 @@
 //! The judgement of a line: everything that was found in it, held against the rules.
 
+mod paths;
+
 use std::path::PathBuf;
 
 use crate::pattern::Reach;
 use crate::reads::{Spot, is_plain_read};
 use crate::rule::Kind;
-use crate::shell::{Link, Reading, Step, Word, guesses, read, steps};
-use crate::wrapper::{carried, changes_the_shell, hazard, name, without_git_options};
-use crate::{Because, Concern, Judgement, Part, PathUse, Places, RuleSet, Verdict};
+use crate::shell::{Link, Reading, Redirect, Step, Word, guesses, read, steps};
+use crate::stands::{Move, chosen, everywhere, is_lost, moved};
+use crate::wrapper::{carried, changes_the_shell, hazard, without_git_options};
+use crate::{Because, Concern, Judgement, Part, Places, RuleSet, Verdict};
 
 /// Most texts within texts that are read.
 const MAX_NESTED: usize = 4;
 /// Most commands that are judged, all texts together.
 const MAX_PARTS: usize = 256;
-/// Most directories a command may be standing in.
-const MAX_DIRECTORIES: usize = 8;
-/// Most words of a command whose paths are looked up; each is a look at the disk.
-const MAX_PATHS: usize = 256;
+/// Most words of what may be a command, from wherever it may begin: each beginning is tried.
+const MAX_GUESSED: usize = 256;
 /// Characters of a command that are shown.
 const SHOWN: usize = 200;
 
@@ -27,7 +28,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         places,
         parts: Vec::new(),
         concerns: Vec::new(),
-        looked_up: 0,
+        looks: 0,
         reads_commands: false,
     };
     let judgement = judge.text(line, &[places.root().to_owned()], false, 0);
@@ -39,7 +40,7 @@ struct Judge<'a> {
     places: &'a dyn Places,
     parts: Vec<Part>,
     concerns: Vec<Concern>,
-    looked_up: usize,
+    looks: usize,
     /// Whether something in the text at hand may take commands from its input.
     reads_commands: bool,
 }
@@ -66,19 +67,10 @@ impl Judge<'_> {
             None
         };
         let plain = plain.filter(|steps| agree(steps, &reading));
-        let mut judgement = match plain {
+        match plain {
             Some(steps) => self.plain(&steps, directories, has_input, nested),
             None => self.rough(text, &reading, directories, nested),
-        };
-        for redirect in &reading.redirects {
-            let used = if redirect.writes {
-                PathUse::Write
-            } else {
-                PathUse::Read
-            };
-            judgement = judgement.max(self.path(&redirect.target, used, directories));
         }
-        judgement
     }
 
     /// Judges a line that both readers understand.
@@ -90,11 +82,21 @@ impl Judge<'_> {
         nested: usize,
     ) -> Judgement {
         let mut judgement = Judgement::Allow;
-        let mut standing = directories.to_vec();
+        let all: Vec<Vec<Word>> = steps
+            .iter()
+            .map(|step| step.words.iter().map(Word::exact).collect())
+            .collect();
+        let (everywhere, whole) = everywhere(&all, directories, self.places);
+        if !whole {
+            judgement = judgement.max(self.worry(Concern::TooMuch));
+        }
+        // Where one step is not known, none behind it is.
+        let lost = !whole || all.iter().any(|words| is_lost(words, &everywhere, self.places));
+        let mut standing = if lost { everywhere } else { directories.to_vec() };
         let straight = steps
             .iter()
             .all(|step| matches!(step.link, Link::First | Link::And));
-        for step in steps {
+        for (step, words) in steps.iter().zip(&all) {
             let spot = Spot {
                 places: self.places,
                 directories: &standing,
@@ -104,7 +106,9 @@ impl Judge<'_> {
             if !reads_inside {
                 judgement = judgement.max(self.worry(Concern::Redirection));
             }
-            let words: Vec<Word> = step.words.iter().map(Word::exact).collect();
+            for path in &step.reads {
+                judgement = judgement.max(self.redirect(&Redirect::reading(path), &standing));
+            }
             let found = Found {
                 directories: &standing,
                 has_input: step.link == Link::Pipe
@@ -113,14 +117,9 @@ impl Judge<'_> {
                 plain: true,
                 nested,
             };
-            judgement = judgement.max(self.command(&words, &found));
-            let moved = self.moved(&words, &standing);
-            if !moved.is_empty() {
+            judgement = judgement.max(self.command(words, &found));
+            if !lost && let Move::To(moved) = moved(words, &standing, self.places) {
                 standing = if straight { moved } else { joined(standing, moved) };
-            }
-            if standing.len() > MAX_DIRECTORIES {
-                standing.truncate(MAX_DIRECTORIES);
-                judgement = judgement.max(self.worry(Concern::TooMuch));
             }
         }
         judgement
@@ -135,7 +134,21 @@ impl Judge<'_> {
         if reading.concerns.is_empty() {
             self.worry(Concern::Disagreement);
         }
-        let mut standing = directories.to_vec();
+        let guessed = if reading
+            .concerns
+            .iter()
+            .any(|concern| matches!(concern, Concern::Unreadable | Concern::TooMuch))
+        {
+            guesses(text)
+        } else {
+            Vec::new()
+        };
+        // What runs in which order, and what moves the shell for what, is not told apart.
+        let (standing, whole) = everywhere(&reading.commands, directories, self.places);
+        let (standing, more) = everywhere(&guessed, &standing, self.places);
+        if !whole || !more {
+            self.worry(Concern::TooMuch);
+        }
         let outer = std::mem::take(&mut self.reads_commands);
         for words in &reading.commands {
             let found = Found {
@@ -145,20 +158,12 @@ impl Judge<'_> {
                 nested,
             };
             judgement = judgement.max(self.command(words, &found));
-            standing = joined(std::mem::take(&mut standing), self.moved(words, directories));
-            standing.truncate(MAX_DIRECTORIES);
         }
-        if reading
-            .concerns
-            .iter()
-            .any(|concern| matches!(concern, Concern::Unreadable | Concern::TooMuch))
-        {
-            for words in guesses(text) {
-                judgement = judgement.max(self.guess(&words, &standing));
-                let moved = self.moved(&words, directories);
-                standing = joined(std::mem::take(&mut standing), moved);
-                standing.truncate(MAX_DIRECTORIES);
-            }
+        for words in &guessed {
+            judgement = judgement.max(self.guess(words, &standing));
+        }
+        for redirect in &reading.redirects {
+            judgement = judgement.max(self.redirect(redirect, &standing));
         }
         if std::mem::replace(&mut self.reads_commands, outer) {
             for input in &reading.inputs {
@@ -171,7 +176,10 @@ impl Judge<'_> {
     /// Judges what may be a command: only what refuses it is kept.
     fn guess(&mut self, words: &[Word], directories: &[PathBuf]) -> Judgement {
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        let refused = (0..texts.len()).find_map(|at| self.first(Judgement::Deny, &[&texts[at..]]));
+        let refused = (0..texts.len()).find_map(|at| {
+            let end = texts.len().min(at + MAX_GUESSED);
+            self.first(Judgement::Deny, &[&texts[at..end]])
+        });
         let paths = self
             .paths_of(words, directories)
             .filter(|(judgement, _)| *judgement == Judgement::Deny);
@@ -218,7 +226,16 @@ impl Judge<'_> {
                 highest = (judgement, because);
             }
         };
-        if let Some((judgement, rule)) = self.paths_of(words, found.directories) {
+        let chosen = if self.has_path_rules() {
+            chosen(words, found.directories, self.places)
+        } else {
+            found.directories.to_vec()
+        };
+        let inside = Found {
+            directories: &chosen,
+            ..*found
+        };
+        if let Some((judgement, rule)) = self.paths_of(words, &chosen) {
             raise(judgement, Because::Rule(rule));
         }
         let carries = carried(words);
@@ -228,11 +245,11 @@ impl Judge<'_> {
                 Some(Concern::ShellInput(_) | Concern::WrapperArguments(_))
             );
             for command in &carried.commands {
-                let judgement = self.command(command, found);
+                let judgement = self.command(command, &inside);
                 raise(judgement, self.last_reason(judgement));
             }
             for text in &carried.texts {
-                let judgement = self.text(&text.text, found.directories, found.has_input, found.nested + 1);
+                let judgement = self.text(&text.text, &chosen, found.has_input, found.nested + 1);
                 raise(judgement, self.last_reason(judgement));
                 if !text.exact {
                     raise(Judgement::Ask, Because::Concern(Concern::DynamicName));
@@ -255,7 +272,10 @@ impl Judge<'_> {
         if !words[0].exact || words[0].text.is_empty() {
             raise(Judgement::Ask, Because::Concern(Concern::DynamicName));
         }
-        if changes_the_shell(&name(&words[0])) {
+        if is_lost(words, found.directories, self.places) {
+            raise(Judgement::Ask, Because::Concern(Concern::Whereabouts));
+        }
+        if changes_the_shell(words) {
             raise(
                 Judgement::Ask,
                 Because::Concern(Concern::ShellState(texts[0].to_owned())),
@@ -336,82 +356,6 @@ impl Judge<'_> {
     fn first(&self, judgement: Judgement, views: &[&[&str]]) -> Option<usize> {
         let mut views = views.iter().filter(|view| !view.is_empty());
         views.find_map(|view| self.rules.command_rule(judgement, view, Reach::Wide))
-    }
-
-    /// Holds every word of a command that may be a path against the rules for paths.
-    fn paths_of(&mut self, words: &[Word], directories: &[PathBuf]) -> Option<(Judgement, usize)> {
-        let has_rules = self
-            .rules
-            .rules()
-            .iter()
-            .any(|rule| matches!(rule.subject.0, Kind::Path(..)) && rule.judgement > Judgement::Allow);
-        if !has_rules {
-            return None;
-        }
-        let mut highest: Option<(Judgement, usize)> = None;
-        for word in &words[1..] {
-            // `--file=path`, `if=path`
-            let value = word.text.split_once('=').map(|(_, value)| value);
-            for text in [Some(word.text.as_str()), value].into_iter().flatten() {
-                self.looked_up += 1;
-                if self.looked_up > MAX_PATHS {
-                    self.worry(Concern::TooMuch);
-                    return highest;
-                }
-                for directory in directories {
-                    let Some(place) = self.places.find(directory, text) else {
-                        continue;
-                    };
-                    let read = self.rules.path(PathUse::Read, &place.path, self.places.root());
-                    // Nobody knows whether it would write.
-                    let write = self.rules.path(PathUse::Write, &place.path, self.places.root());
-                    let write = write.map(|(judgement, rule)| (judgement.min(Judgement::Ask), rule));
-                    for one in [read, write].into_iter().flatten() {
-                        if one.0 > highest.map_or(Judgement::Allow, |(judgement, _)| judgement) {
-                            highest = Some(one);
-                        }
-                    }
-                }
-            }
-        }
-        highest
-    }
-
-    /// Judges the file of a redirection.
-    fn path(&mut self, target: &Word, used: PathUse, directories: &[PathBuf]) -> Judgement {
-        let mut judgement = if used == PathUse::Write {
-            Judgement::Ask
-        } else {
-            Judgement::Allow
-        };
-        for directory in directories {
-            let Some(place) = self.places.find(directory, &target.text) else {
-                continue;
-            };
-            if let Some((said, rule)) = self.rules.path(used, &place.path, self.places.root())
-                && said > Judgement::Allow
-            {
-                judgement = judgement.max(said);
-                self.parts.push(Part {
-                    text: shown(std::slice::from_ref(target)),
-                    judgement: said,
-                    because: Because::Rule(rule),
-                });
-            }
-        }
-        judgement
-    }
-
-    /// Returns where `cd` leads from these directories; none for another command.
-    fn moved(&self, words: &[Word], directories: &[PathBuf]) -> Vec<PathBuf> {
-        let [cd, path] = words else { return Vec::new() };
-        if cd.text != "cd" {
-            return Vec::new();
-        }
-        let places = directories
-            .iter()
-            .filter_map(|directory| self.places.find(directory, &path.text));
-        places.map(|place| place.path).collect()
     }
 
     fn worry(&mut self, concern: Concern) -> Judgement {

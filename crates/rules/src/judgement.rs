@@ -61,3 +61,13 @@ pub struct Verdict {
     /// What keeps the line as a whole from being allowed.
     pub concerns: Vec<Concern>,
 }
+
+impl Verdict {
+    /// Whether every part of the line was held against the rules. Where it was not, a rule that refuses may have been
+    /// passed by.
+    pub fn is_whole(&self) -> bool {
+        let missed =
+            |concern: &Concern| matches!(concern, Concern::TooMuch | Concern::Unreadable | Concern::Place);
+        !self.concerns.iter().any(missed)
+    }
+}

@@ -17,6 +17,7 @@ mod reads;
 mod rule;
 mod set;
 mod shell;
+mod stands;
 mod wrapper;
 
 pub use concern::Concern;

@@ -20,12 +20,14 @@ pub enum Standing {
     Reserved,
     /// Elsewhere.
     Outside,
+    /// Nobody can say: the path passes through a place that is another one for each process, such as `/proc/self`.
+    Unknown,
 }
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Absolute, every symbolic link followed.
+    /// Absolute, every symbolic link followed; the best guess where the standing is unknown.
     pub path: PathBuf,
     /// Where that is.
     pub standing: Standing,
@@ -36,6 +38,6 @@ pub trait Places {
     /// Returns the workspace, absolute and free of symbolic links. Commands start in it.
     fn root(&self) -> &Path;
 
-    /// Returns where a path leads when it is used in `directory`; `None` when that cannot be said.
+    /// Returns where a path leads when it is used in `directory`; `None` when it can lead nowhere.
     fn find(&self, directory: &Path, text: &str) -> Option<Place>;
 }

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use crate::shell::Word;
+use crate::stands::is_lost;
 use crate::{Places, Standing};
 
 /// What a program that only reads may be given.
@@ -83,7 +85,9 @@ pub(crate) fn is_plain_read(words: &[&str], spot: &Spot<'_>) -> bool {
     };
     // To stand in another directory is no more than to look at it; what follows is judged from there.
     if *name == "cd" {
-        return matches!(rest, [path] if !path.starts_with('-') && spot.is_inside(path));
+        let words: Vec<Word> = words.iter().copied().map(Word::exact).collect();
+        let stays_known = !is_lost(&words, spot.directories, spot.places);
+        return matches!(rest, [path] if stays_known && spot.is_inside(path));
     }
     let Some(program) = PROGRAMS.iter().find(|known| known.name == *name) else {
         return false;

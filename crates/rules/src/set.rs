@@ -37,6 +37,12 @@ impl RuleSet {
         &self.rules
     }
 
+    /// Whether there is a rule that refuses commands or paths.
+    pub fn refuses(&self) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| rule.judgement == Judgement::Deny && !matches!(rule.subject.0, Kind::Tool(_)))
+    }
+
     /// Judges a command line that a shell would run in the workspace.
     pub fn command(&self, line: &str, places: &dyn Places) -> Verdict {
         judge::line(self, line, places)

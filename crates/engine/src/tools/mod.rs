@@ -14,6 +14,7 @@ mod list_files;
 mod paths;
 mod read_file;
 mod replace_file;
+mod reserved;
 mod sandbox;
 mod search;
 mod search_report;
@@ -23,7 +24,8 @@ mod walk;
 mod write_file;
 
 pub(crate) use cut::{head, head_and_tail};
-pub(crate) use paths::{Standing, resolve, shown, standing};
+pub(crate) use paths::{Standing, shown, trace};
+pub(crate) use reserved::Reserved;
 pub use sandbox::{Sandbox, WhenMissing};
 pub(crate) use shell::split_status;
 pub use tool_set::ToolSet;

@@ -19,6 +19,8 @@ use bobbin_core::policy::{Judgement, PathAccess};
 use bobbin_core::tool::{OutsideWorkspace, Permission, ToolEnvironment, ToolRefusal};
 use bobbin_model::{ApprovalKind, Scope};
 
+use super::reserved::{Reserved, is_reserved};
+
 /// Longest path text, bytes (Linux' `PATH_MAX`).
 const MAX_PATH_BYTES: usize = 4096;
 
@@ -62,7 +64,7 @@ impl Access {
 pub(crate) enum Standing {
     /// In the workspace.
     Inside,
-    /// In the workspace's `.git` or `.craft`: hooks run programs, and the server keeps its state and keys there.
+    /// In a `.git` or `.craft` of the workspace: hooks run programs, and the server keeps its state and keys there.
     Reserved,
     /// Elsewhere.
     Outside,
@@ -118,7 +120,9 @@ pub(crate) fn locate(
     access: Access,
 ) -> Result<(Target, Permission), ToolRefusal> {
     let root = &environment.root;
-    let path = resolve(root, text)?;
+    let trace = trace(root, text, None)?;
+    let standing = Reserved::of(root).standing(&trace);
+    let path = trace.path;
     let ask = |place: &str| Permission::Ask {
         scope: Scope {
             kind: ApprovalKind::File,
@@ -137,7 +141,7 @@ pub(crate) fn locate(
     if let Some(ruling) = ruling.filter(|ruling| ruling.judgement == Judgement::Deny) {
         return Err(ToolRefusal(format!("refused: {}", ruling.reason)));
     }
-    let permission = match standing(root, &path) {
+    let permission = match standing {
         Standing::Inside if said == Some(Judgement::Ask) => ask("a file that a rule speaks of"),
         Standing::Inside => Permission::Free,
         Standing::Reserved if access.changes() => {
@@ -165,39 +169,46 @@ pub(crate) fn locate(
     Ok((target, permission))
 }
 
-/// Returns which part of the machine a resolved path lies in.
-pub(crate) fn standing(root: &Path, path: &Path) -> Standing {
-    let Ok(inside) = path.strip_prefix(root) else {
-        return Standing::Outside;
-    };
-    // Without regard to case: some file systems have none.
-    let is = |part: &std::ffi::OsStr, name: &str| part.eq_ignore_ascii_case(name);
-    let server = inside.iter().next().is_some_and(|first| is(first, ".craft"));
-    if server || inside.iter().any(|part| is(part, ".git")) {
-        Standing::Reserved
-    } else {
-        Standing::Inside
-    }
-}
-
 /// Resolves a path against an absolute root that is free of symbolic links.
 ///
 /// # Errors
 /// The path is empty, too long, runs through a file, a loop or a directory that may not be read.
 pub(crate) fn resolve(root: &Path, text: &str) -> Result<PathBuf, ToolRefusal> {
+    trace(root, text, None).map(|trace| trace.path)
+}
+
+/// Resolves a path as [`resolve`] does, and says what it passed. With `stands`, the directory a process works in, for
+/// that process: where `/proc` says "its directory", that one is meant.
+///
+/// # Errors
+/// As [`resolve`].
+pub(crate) fn trace(root: &Path, text: &str, stands: Option<&Path>) -> Result<Trace, ToolRefusal> {
     if text.is_empty() || text.len() > MAX_PATH_BYTES || text.contains('\0') {
         return Err(ToolRefusal(format!(
             "a path has 1 to {MAX_PATH_BYTES} bytes and no zero byte"
         )));
     }
-    real_path(&root.join(text)).map_err(|error| ToolRefusal(format!("cannot resolve {text}: {error}")))
+    real_path(&root.join(text), stands)
+        .map_err(|error| ToolRefusal(format!("cannot resolve {text}: {error}")))
 }
 
-fn real_path(path: &Path) -> io::Result<PathBuf> {
+/// A resolved path, and what was passed on the way to it.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    /// Absolute, every link followed.
+    pub(crate) path: PathBuf,
+    /// Whether a link named `.git` or `.craft` was followed.
+    pub(crate) through_reserved: bool,
+    /// Whether it passed through `/proc` or `/dev/fd`, which are others for each process.
+    pub(crate) through_processes: bool,
+}
+
+pub(super) fn real_path(path: &Path, stands: Option<&Path>) -> io::Result<Trace> {
     let parts = |path: &Path| -> Vec<OsString> { path.iter().map(ToOwned::to_owned).collect() };
     let mut rest: VecDeque<OsString> = parts(path).into();
     let mut real = PathBuf::from("/");
     let mut links = 0;
+    let (mut through_reserved, mut through_processes) = (false, false);
     while let Some(part) = rest.pop_front() {
         match part.to_str() {
             Some("/") => real = PathBuf::from("/"),
@@ -213,7 +224,12 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
                         if links > MAX_LINKS {
                             return Err(io::Error::other("too many symbolic links"));
                         }
-                        for part in parts(&std::fs::read_link(&next)?).into_iter().rev() {
+                        through_reserved |= is_reserved(&part);
+                        let to = match stands {
+                            Some(stands) if part == "cwd" && real.starts_with("/proc") => stands.to_owned(),
+                            _ => std::fs::read_link(&next)?,
+                        };
+                        for part in parts(&to).into_iter().rev() {
                             rest.push_front(part);
                         }
                     }
@@ -223,8 +239,13 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
                 }
             }
         }
+        through_processes |= real.starts_with("/proc") || real.starts_with("/dev/fd");
     }
-    Ok(real)
+    Ok(Trace {
+        path: real,
+        through_reserved,
+        through_processes,
+    })
 }
 
 #[cfg(test)]

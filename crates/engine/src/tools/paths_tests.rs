@@ -53,16 +53,15 @@ fn workspace() -> Workspace {
 #[case(".craft/bobbin.db", Standing::Reserved)]
 #[case("src/../.craft", Standing::Reserved)]
 #[case(".gitignore", Standing::Inside)]
-#[case("src/.craft/notes", Standing::Inside)]
+#[case("src/.craft/notes", Standing::Reserved)]
+#[case("home/.craft/config.json", Standing::Reserved)]
+#[case("home/.Craft/config.json", Standing::Reserved)]
+#[case(".craftwork", Standing::Inside)]
 fn a_path_is_judged_by_where_it_really_leads(#[case] text: &str, #[case] expected: Standing) {
     let workspace = workspace();
-    let path = resolve(workspace.root(), text).unwrap();
-    assert_eq!(
-        standing(workspace.root(), &path),
-        expected,
-        "{text} -> {}",
-        path.display()
-    );
+    let trace = trace(workspace.root(), text, None).unwrap();
+    let standing = Reserved::of(workspace.root()).standing(&trace);
+    assert_eq!(standing, expected, "{text} -> {}", trace.path.display());
 }
 
 #[rstest]
@@ -123,4 +122,50 @@ fn a_target_that_was_swapped_for_a_link_is_not_confirmed() {
     )
     .unwrap();
     assert!(target.confirm().is_err());
+}
+
+#[test]
+fn where_git_keeps_its_own_is_reserved_however_it_is_reached() {
+    let workspace = Workspace::new();
+    let root = workspace.root();
+    std::fs::create_dir_all(root.join("gd/hooks")).unwrap();
+    std::fs::create_dir_all(root.join("sub/gd")).unwrap();
+    symlink("gd", root.join(".git")).unwrap();
+    symlink("gd", root.join("sub/.git")).unwrap();
+    symlink("sub/.git", root.join("way")).unwrap();
+    let refused = [
+        ".git/hooks/pre-commit",
+        "gd/hooks/pre-commit",
+        "sub/.git/hooks/x",
+        "way/config",
+    ];
+    let refuses = |text: &str| locate(&workspace.environment(), text, Access::Write).is_err();
+    for text in refused {
+        assert!(refuses(text), "{text}");
+    }
+    // `git init --separate-git-dir=gd`, and a work tree of it.
+    for (kept, common) in [("gd", None), ("gd/worktrees/x", Some("../.."))] {
+        std::fs::remove_file(root.join(".git")).unwrap();
+        std::fs::create_dir_all(root.join(kept)).unwrap();
+        std::fs::write(
+            root.join(".git"),
+            format!("gitdir: {}\n", root.join(kept).display()),
+        )
+        .unwrap();
+        if let Some(common) = common {
+            std::fs::write(root.join(kept).join("commondir"), format!("{common}\n")).unwrap();
+        }
+        for text in [".git", "gd/hooks/pre-commit", "gd/worktrees/x/config"] {
+            assert!(refuses(text), "{text} in {kept}");
+        }
+        assert!(!refuses("src/new"));
+    }
+}
+
+#[test]
+fn a_link_of_gits_name_to_the_workspace_itself_takes_nothing_away() {
+    let workspace = Workspace::new();
+    symlink(".", workspace.root().join(".git")).unwrap();
+    assert!(locate(&workspace.environment(), "src/new", Access::Write).is_ok());
+    assert!(locate(&workspace.environment(), ".git/src/new", Access::Write).is_err());
 }

@@ -117,9 +117,15 @@ impl Tool for ShellTool {
                 "a command has 1 to {MAX_COMMAND_BYTES} bytes and no zero byte"
             )));
         }
-        let ruling = environment.policy.command(command, &environment.root).ruling;
+        let ruled = environment.policy.command(command, &environment.root);
+        let ruling = ruled.ruling;
         if ruling.judgement == Judgement::Deny {
             return Err(ToolRefusal(format!("refused: {}; it was not run", ruling.reason)));
+        }
+        if environment.approvals == ApprovalPolicy::AutoApprove
+            && let Some(why) = ruled.unseen
+        {
+            return Err(ToolRefusal(format!("refused: {why}; it was not run")));
         }
         let hold = self.sandbox.hold(&environment.root);
         let hold = match hold {

@@ -62,12 +62,19 @@ async fn answer(
     // It parses, and looks where paths lead.
     let ruled = tokio::task::spawn_blocking(move || policy.command(&command, &root)).await;
     let ruled = ruled.map_err(|_| CoreError::Stopping)?;
+    let mut reason = ruled.ruling.reason.clone();
     let outcome = match ruled.ruling.judgement {
         _ if mode == Mode::Plan => wire::PolicyOutcome::Withheld,
         Judgement::Allow => wire::PolicyOutcome::Runs,
         Judgement::Deny => wire::PolicyOutcome::Refused,
         Judgement::Ask => match settings.approval_policy_of(config) {
-            ApprovalPolicy::AutoApprove => wire::PolicyOutcome::AutoApproved,
+            ApprovalPolicy::AutoApprove => match ruled.unseen {
+                Some(why) => {
+                    reason = why;
+                    wire::PolicyOutcome::Refused
+                }
+                None => wire::PolicyOutcome::AutoApproved,
+            },
             _ if client
                 .hub
                 .is_answered(snapshot.map(|snapshot| &*snapshot.state), &scope)
@@ -83,7 +90,7 @@ async fn answer(
     Ok(wire::PolicyExplainResult {
         judgement: judgement(&ruled.ruling),
         outcome,
-        reason: ruled.ruling.reason,
+        reason,
         rule: ruled.ruling.rule.map(rule),
         commands: commands
             .map(|(command, ruling)| wire::PolicyCommand {

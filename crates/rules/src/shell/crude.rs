@@ -1,9 +1,10 @@
 //! The third reader, for lines that the parser cannot make sense of: where it drops what it does not understand,
 //! this one looks at every word.
 //!
-//! Its guesses count only for rules that refuse or ask. It reads the first 64 KiB.
+//! Its guesses count only for rules that refuse or ask. It reads the first 64 KiB, and counts neither words nor
+//! commands: it is there for lines with too many of them.
 
-use super::{MAX_COMMANDS, MAX_LINE_BYTES, MAX_WORDS, Word};
+use super::{MAX_LINE_BYTES, Word};
 
 /// Words that can stand before a command.
 const BEFORE: &[&str] = &[
@@ -21,7 +22,6 @@ pub(crate) fn guesses(line: &str) -> Vec<Vec<Word>> {
         )
     };
     let mut commands = Vec::new();
-    let mut room = MAX_WORDS;
     for piece in line.split(separates) {
         let words = piece.split(|c: char| c.is_whitespace() || c.is_control());
         let words = words
@@ -29,15 +29,10 @@ pub(crate) fn guesses(line: &str) -> Vec<Vec<Word>> {
             .filter(|word| !word.is_empty());
         let words: Vec<Word> = words
             .skip_while(|word| BEFORE.contains(&word.as_str()) || word.contains('='))
-            .take(room)
             .map(|text| Word { text, exact: false })
             .collect();
-        room -= words.len();
         if !words.is_empty() {
             commands.push(words);
-        }
-        if commands.len() == MAX_COMMANDS || room == 0 {
-            break;
         }
     }
     commands

@@ -42,8 +42,21 @@ impl Word {
 pub(crate) struct Redirect {
     /// The file.
     pub(crate) target: Word,
+    /// Whether it may be read.
+    pub(crate) reads: bool,
     /// Whether it may be written.
     pub(crate) writes: bool,
+}
+
+impl Redirect {
+    /// Returns one that reads a file which is known.
+    pub(crate) fn reading(path: &str) -> Self {
+        Self {
+            target: Word::exact(path),
+            reads: true,
+            writes: false,
+        }
+    }
 }
 
 /// What was found in a line.

@@ -237,7 +237,11 @@ impl<'a> Walk<'a> {
                 self.reading.worry(Concern::Redirection);
             }
             self.words += 1;
-            self.reading.redirects.push(Redirect { target, writes });
+            self.reading.redirects.push(Redirect {
+                target,
+                reads: matches!(operator, "<" | "<>"),
+                writes,
+            });
         }
     }
 

@@ -58,8 +58,15 @@ const STATE: &[&str] = &[
 ];
 
 /// Whether a command is a part of the shell that changes how it goes on.
-pub(crate) fn changes_the_shell(name: &str) -> bool {
-    STATE.contains(&name)
+pub(crate) fn changes_the_shell(words: &[Word]) -> bool {
+    let Some(first) = words.first() else {
+        return false;
+    };
+    let name = super::name(first);
+    // `printf -v PATH %s x`
+    let sets = matches!(name.as_str(), "printf" | "print")
+        && words[1..].iter().any(|word| word.text.starts_with("-v"));
+    sets || STATE.contains(&name.as_str())
 }
 
 /// Returns what a shell, or a part of one, runs.

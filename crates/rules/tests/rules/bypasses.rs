@@ -232,6 +232,147 @@ fn what_is_not_known_is_asked_about(#[case] line: &str) {
     assert_eq!(verdict.judgement, Judgement::Ask, "{verdict:#?}");
 }
 
+// Where the shell stands: `alias` leads to `sub/deep/er`, `sub/leak` to `/etc/passwd`.
+#[rstest]
+#[case("cd alias/../.. && cat outside.txt")]
+#[case("cd alias/.. && cat ../outside.txt")]
+#[case("cd alias/.. && cat .craft/config.json")]
+#[case("cd alias && cd .. && cd secrets && cat key")]
+#[case("cd alias && cat x")]
+#[case("cd alias/../sub && cat leak")]
+#[case("command cd sub && cat leak")]
+#[case("command command cd sub && cat leak")]
+#[case("builtin cd sub && cat leak")]
+#[case("exec cd sub && cat leak")]
+#[case("sh -c 'command cd secrets && cat key'")]
+#[case("cd -- sub && cat leak")]
+#[case("cd -P sub && cat leak")]
+#[case("cd -L sub && cat leak")]
+#[case("cd sub extra && cat leak")]
+#[case("cd && cat leak")]
+#[case("cd - && cat leak")]
+#[case("cd +0 && cat leak")]
+#[case("cd sub && cd - && cat leak")]
+#[case("cd ~ && cat leak")]
+#[case("cd ~/sub && cat leak")]
+#[case("cd \"$(echo sub)\" && cat leak")]
+#[case("cd $X && cat leak")]
+#[case("cd s*b && cat leak")]
+#[case("CDPATH=/etc cd sub && cat leak")]
+#[case("export CDPATH=/etc; cd sub && cat leak")]
+#[case("chdir sub && cat leak")]
+#[case("pushd sub && cat leak")]
+#[case("pushd sub; popd; cat leak")]
+#[case("cd sub && cat leak")]
+#[case("cd sub; cat leak")]
+#[case("cd sub || cd src && cat leak")]
+#[case("cd src || cd sub; cat leak")]
+#[case("(cd sub; cat leak)")]
+#[case("{ cd sub; }; cat leak")]
+#[case("if cd sub; then cat leak; fi")]
+#[case("f() { cd sub; }; f; cat leak")]
+#[case("time cd sub && cat leak")]
+#[case("eval cd sub && cat leak")]
+#[case("eval 'cd sub'; cat leak")]
+#[case("env -C sub cat leak")]
+#[case("env --chdir=sub cat leak")]
+#[case("env --chdir sub cat leak")]
+#[case("sudo -D sub cat leak")]
+#[case("find sub -execdir cat leak ;")]
+#[case("find sub -execdir cat leak \\;")]
+#[case("cd sub && cat < leak")]
+#[case("cd sub && cat /proc/self/cwd/leak")]
+#[case("cd sub && cat < /proc/self/cwd/leak")]
+#[case("cat /proc/self/cwd/src/lib.rs")]
+#[case("cat /dev/fd/3/x")]
+#[case("cd /proc/self/cwd && cat src/lib.rs")]
+#[case("cd alias && sh -c 'cd .. && cat outside.txt'")]
+#[case("sh -c 'cd alias/.. && cat ../outside.txt'")]
+fn where_the_shell_stands_is_never_guessed(#[case] line: &str) {
+    for known in [
+        rules(&[]),
+        rules(&["allow cd *", "allow pushd *", "allow popd *", "allow chdir *"]),
+    ] {
+        let verdict = verdict(&known, line);
+        assert_eq!(verdict.judgement, Judgement::Ask, "{verdict:#?}");
+    }
+}
+
+#[rstest]
+#[case("cd alias && cd .. && cd secrets && cat key")]
+#[case("command cd secrets && cat key")]
+#[case("command command cd secrets && cat key")]
+#[case("sh -c 'command cd secrets && cat key'")]
+#[case("cd -- secrets && cat key")]
+#[case("cd -P secrets && cat key")]
+#[case("cd secrets && cat < key")]
+#[case("cd secrets && cat /proc/self/cwd/key")]
+#[case("cat /proc/self/cwd/secrets/key")]
+#[case("cat < /proc/self/cwd/secrets/key")]
+#[case("cd secrets; cat key")]
+#[case("cd sub; cd ../secrets; cat key")]
+#[case("cd sub && cd - && cd secrets && cat key")]
+#[case("cd sub && cd - && cat secrets/key")]
+#[case("(cd sub; cd ..; cd secrets; cat key)")]
+#[case("cd missing || cd secrets; cat key")]
+#[case("f() { cat key; }; cd secrets; f")]
+#[case("for a in b; do cat key; cd secrets; done")]
+#[case("if cd secrets; then cat key; fi")]
+#[case("eval 'cd secrets' && cat key")]
+#[case("eval cd secrets; cat key")]
+#[case("time cd secrets && cat key")]
+#[case("A=b cd secrets && cat key")]
+#[case("pushd secrets && cat key")]
+#[case("chdir secrets && cat key")]
+#[case("builtin cd secrets && cat key")]
+#[case("cd secrets && sh -c 'cat key'")]
+#[case("cd secrets && nice cat key")]
+#[case("cd secrets && cat key > x")]
+#[case("cd secrets && { cat < key; }")]
+#[case("cd secrets && sh <<E\ncat key\nE")]
+#[case("env -C secrets cat key")]
+#[case("env --chdir=secrets cat key")]
+#[case("sudo -D secrets cat key")]
+#[case("git -C secrets show key")]
+#[case("git -Csecrets show key")]
+#[case("tar -c -C secrets key")]
+#[case("tar --directory secrets -c key")]
+#[case("make -C secrets key")]
+#[case("find secrets -execdir cat key +")]
+#[case("cd secrets 'a\ncat key")]
+#[case("cd secrets && echo x > out")]
+#[case("cd secrets; echo x >> out")]
+#[case("{ cd secrets; } && echo x > out")]
+#[case("cat <> secrets/read")]
+fn a_refused_path_is_refused_wherever_the_shell_stands(#[case] line: &str) {
+    let rules = rules(&[
+        "deny path secrets/key",
+        "deny writing secrets/out",
+        "deny reading secrets/read",
+        "allow cd *",
+        "allow git *",
+        "allow tar *",
+        "allow make *",
+    ]);
+    let verdict = verdict(&rules, line);
+    assert_eq!(verdict.judgement, Judgement::Deny, "{verdict:#?}");
+}
+
+#[test]
+fn what_passes_through_processes_is_asked_about_where_there_are_rules_for_paths() {
+    let with = rules(&["deny path secrets/key", "allow show *"]);
+    let without = rules(&["allow show *"]);
+    for line in [
+        "show /proc/self/fd/3",
+        "show --file=/dev/fd/3",
+        "show /proc/1/root/w/x",
+    ] {
+        assert_eq!(judged(&with, line), Judgement::Ask, "{line}");
+        assert_eq!(judged(&without, line), Judgement::Allow, "{line}");
+    }
+    assert!(verdict(&with, "echo x > /dev/stderr").is_whole());
+}
+
 #[test]
 fn what_only_speaks_of_a_refused_command_is_not_refused() {
     let rules = rules(RULES);
@@ -259,5 +400,37 @@ fn lines_beyond_the_bounds_are_asked_about() {
         format!("{}ls", "nice ".repeat(1_000)),
     ] {
         assert_eq!(judged(&rules, &line), Judgement::Ask, "{}", &line[..20]);
+    }
+}
+
+#[test]
+fn a_refusal_holds_beyond_the_bounds() {
+    let rules = rules(&["deny rm *", "deny path secrets/key"]);
+    for line in [
+        format!("{} rm x", ":;".repeat(257)),
+        format!(": {}; rm x", "a ".repeat(4_100)),
+        format!("cat {} secrets/key", "sub/a ".repeat(260)),
+        format!("cat {} secrets/key", "sub/a ".repeat(5_000)),
+        format!("sh -c '{} rm x'", ":;".repeat(257)),
+        format!("{}rm x", "nice ".repeat(300)),
+        format!("{} cd secrets; cat key", ":;".repeat(257)),
+        "(cd a); (cd b); (cd c); (cd d); (cd e); (cd f); (cd secrets); cat key".to_owned(),
+        format!("{}rm x{}", "(".repeat(300), ")".repeat(300)),
+        format!("x {}", "<<E ".repeat(70)),
+        "ls 'a".to_owned(),
+    ] {
+        let verdict = verdict(&rules, &line);
+        let refused = verdict.judgement == Judgement::Deny;
+        assert!(
+            refused || (verdict.judgement == Judgement::Ask && !verdict.is_whole()),
+            "{verdict:#?}"
+        );
+    }
+    for line in [
+        format!("{} rm x", ":;".repeat(257)),
+        format!(": {}; rm x", "a ".repeat(4_100)),
+        format!("cat {} secrets/key", "sub/a ".repeat(260)),
+    ] {
+        assert_eq!(judged(&rules, &line), Judgement::Deny, "{}", &line[..20]);
     }
 }

@@ -4,8 +4,15 @@ use std::path::{Component, Path, PathBuf};
 
 use bobbin_rules::{Judgement, Place, Places, RuleSet, RuleText, Standing, Verdict};
 
-/// `/w`, without symbolic links.
+/// `/w`, with two symbolic links: one into the workspace and one out of it.
 pub(crate) struct Mind;
+
+/// Each link and where it leads.
+const LINKS: &[(&str, &str)] = &[
+    ("/w/alias", "/w/sub/deep/er"),
+    ("/w/sub/leak", "/etc/passwd"),
+    ("/dev/fd", "/proc/self/fd"),
+];
 
 impl Places for Mind {
     fn root(&self) -> &Path {
@@ -17,16 +24,25 @@ impl Places for Mind {
             return None;
         }
         let mut path = PathBuf::new();
+        let mut through_processes = false;
         for part in directory.join(text).components() {
             match part {
                 Component::ParentDir => {
                     path.pop();
                 }
                 Component::CurDir => {}
+                Component::Normal(part) if part == "cwd" && path.starts_with("/proc") => {
+                    path = directory.to_owned();
+                }
                 other => path.push(other),
             }
+            if let Some((_, to)) = LINKS.iter().find(|(from, _)| path == Path::new(from)) {
+                path = PathBuf::from(to);
+            }
+            through_processes |= path.starts_with("/proc");
         }
         let standing = match path.strip_prefix("/w") {
+            _ if through_processes => Standing::Unknown,
             Err(_) => Standing::Outside,
             Ok(inside) if inside.starts_with(".git") || inside.starts_with(".craft") => Standing::Reserved,
             Ok(_) => Standing::Inside,

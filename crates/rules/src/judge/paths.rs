@@ -1,0 +1,101 @@
+//! Paths in a line, held against rules for paths from wherever the command may be standing.
+
+use std::path::PathBuf;
+
+use super::{Judge, shown};
+use crate::rule::Kind;
+use crate::shell::{Redirect, Word};
+use crate::{Because, Concern, Judgement, Part, PathUse, Standing};
+
+/// Most looks at the disk for one line: a word, from one directory.
+const MAX_LOOKS: usize = 1024;
+/// Writing to these is writing to where the command writes anyway.
+const OUTPUTS: &[&str] = &["/dev/stdout", "/dev/stderr"];
+
+impl Judge<'_> {
+    /// Whether a rule speaks against the use of paths.
+    pub(super) fn has_path_rules(&self) -> bool {
+        let mut rules = self.rules.rules().iter();
+        rules.any(|rule| matches!(rule.subject.0, Kind::Path(..)) && rule.judgement > Judgement::Allow)
+    }
+
+    /// Holds every word of a command that may be a path against the rules for paths.
+    pub(super) fn paths_of(&mut self, words: &[Word], directories: &[PathBuf]) -> Option<(Judgement, usize)> {
+        if !self.has_path_rules() {
+            return None;
+        }
+        let mut highest: Option<(Judgement, usize)> = None;
+        for word in &words[1..] {
+            // `--file=path`, `if=path`
+            let value = word.text.split_once('=').map(|(_, value)| value);
+            for text in [Some(word.text.as_str()), value].into_iter().flatten() {
+                for directory in directories {
+                    if self.looks == MAX_LOOKS {
+                        self.worry(Concern::TooMuch);
+                        return highest;
+                    }
+                    self.looks += 1;
+                    let Some(place) = self.places.find(directory, text) else {
+                        continue;
+                    };
+                    if place.standing == Standing::Unknown {
+                        self.worry(Concern::Place);
+                    }
+                    let read = self.rules.path(PathUse::Read, &place.path, self.places.root());
+                    // Nobody knows whether it would write.
+                    let write = self.rules.path(PathUse::Write, &place.path, self.places.root());
+                    let write = write.map(|(judgement, rule)| (judgement.min(Judgement::Ask), rule));
+                    for one in [read, write].into_iter().flatten() {
+                        if one.0 > highest.map_or(Judgement::Allow, |(judgement, _)| judgement) {
+                            highest = Some(one);
+                        }
+                    }
+                }
+            }
+        }
+        highest
+    }
+
+    /// Judges the file of a redirection.
+    pub(super) fn redirect(&mut self, redirect: &Redirect, directories: &[PathBuf]) -> Judgement {
+        let target = &redirect.target;
+        let mut judgement = if redirect.writes {
+            Judgement::Ask
+        } else {
+            Judgement::Allow
+        };
+        if !self.has_path_rules() {
+            return judgement;
+        }
+        let uses = [
+            redirect.writes.then_some(PathUse::Write),
+            redirect.reads.then_some(PathUse::Read),
+        ];
+        for directory in directories {
+            if self.looks == MAX_LOOKS {
+                return judgement.max(self.worry(Concern::TooMuch));
+            }
+            self.looks += 1;
+            let Some(place) = self.places.find(directory, &target.text) else {
+                continue;
+            };
+            let is_output = !redirect.reads && OUTPUTS.contains(&target.text.as_str());
+            if place.standing == Standing::Unknown && !is_output {
+                judgement = judgement.max(self.worry(Concern::Place));
+            }
+            for used in uses.into_iter().flatten() {
+                if let Some((said, rule)) = self.rules.path(used, &place.path, self.places.root())
+                    && said > Judgement::Allow
+                {
+                    judgement = judgement.max(said);
+                    self.parts.push(Part {
+                        text: shown(std::slice::from_ref(target)),
+                        judgement: said,
+                        because: Because::Rule(rule),
+                    });
+                }
+            }
+        }
+        judgement
+    }
+}
