@@ -1,6 +1,9 @@
 //! Options that make a program do what nobody expects of it: run another one, or write.
 //!
-//! They matter only to rules that allow. A rule that is meant to allow one names it.
+//! They matter only to rules that allow. A rule that is meant to allow one names it. These are the cases that are
+//! known: a program that is not here, or an option that was added to one, is let through by a rule that ends with `*`.
+
+use super::{git, scripts};
 
 /// A program's options of this kind.
 struct Hazards {
@@ -32,7 +35,7 @@ const HAZARDS: &[Hazards] = &[
     },
     Hazards {
         name: "rg",
-        letters: "",
+        letters: "z",
         early: "",
         words: &[],
         long: &["pre", "hostname-bin", "search-zip"],
@@ -71,15 +74,44 @@ const HAZARDS: &[Hazards] = &[
         long: &["output", "compress-program", "temporary-directory", "files0-from"],
     },
     Hazards {
-        name: "sed",
-        letters: "i",
+        name: "tree",
+        letters: "oR",
         early: "",
         words: &[],
-        long: &["in-place"],
+        long: &[],
+    },
+    Hazards {
+        name: "go",
+        letters: "",
+        early: "C",
+        words: &[
+            "-exec",
+            "-toolexec",
+            "-vettool",
+            "-overlay",
+            "-modfile",
+            "-ldflags",
+            "-o",
+        ],
+        long: &["exec", "toolexec", "vettool", "overlay", "modfile", "ldflags"],
+    },
+    Hazards {
+        name: "less",
+        letters: "oOkK",
+        early: "",
+        words: &[],
+        long: &["log-file", "LOG-FILE", "lesskey"],
+    },
+    Hazards {
+        name: "zip",
+        letters: "T",
+        early: "",
+        words: &["-TT"],
+        long: &["unzip-command", "test"],
     },
     Hazards {
         name: "tar",
-        letters: "IFP",
+        letters: TAR,
         early: "",
         words: &[],
         long: &[
@@ -91,18 +123,22 @@ const HAZARDS: &[Hazards] = &[
             "info-script",
             "new-volume-script",
             "absolute-names",
+            "directory",
+            "files-from",
+            "listed-incremental",
+            "index-file",
         ],
     },
     Hazards {
         name: "rsync",
-        letters: "e",
+        letters: "eM",
         early: "",
         words: &[],
-        long: &["rsh", "rsync-path", "write-batch", "log-file"],
+        long: &["rsh", "rsync-path", "remote-option", "write-batch", "log-file"],
     },
     Hazards {
         name: "curl",
-        letters: "oOKTD",
+        letters: "oOJKTDc",
         early: "",
         words: &[],
         long: &[
@@ -115,11 +151,17 @@ const HAZARDS: &[Hazards] = &[
             "trace",
             "output-dir",
             "stderr",
+            "libcurl",
+            "etag-save",
+            "hsts",
+            "alt-svc",
+            // `--expand-output`
+            "expand",
         ],
     },
     Hazards {
         name: "wget",
-        letters: "OPoai",
+        letters: "OPoaie",
         early: "",
         words: &[],
         long: &[
@@ -131,6 +173,10 @@ const HAZARDS: &[Hazards] = &[
             "execute",
             "input-file",
             "config",
+            "save-cookies",
+            "hsts-file",
+            "warc-file",
+            "rejected-log",
         ],
     },
     Hazards {
@@ -149,7 +195,7 @@ const HAZARDS: &[Hazards] = &[
     },
     Hazards {
         name: "make",
-        letters: "fCI",
+        letters: "fCIE",
         early: "",
         words: &[],
         long: &["file", "makefile", "directory", "eval", "include-dir"],
@@ -176,28 +222,66 @@ const HAZARDS: &[Hazards] = &[
     },
 ];
 
+/// Letters of `tar`'s options of this kind.
+const TAR: &str = "IFPCTg";
+/// Other names of programs that are listed.
+const ALIASES: &[(&str, &str)] = &[
+    ("gsed", "sed"),
+    ("gtar", "tar"),
+    ("bsdtar", "tar"),
+    ("gmake", "make"),
+    ("bmake", "make"),
+    ("gfind", "find"),
+    ("gsort", "sort"),
+    ("ripgrep", "rg"),
+    ("pnpm", "npm"),
+];
+
 /// Returns an option of this kind, unless the rule names it.
 pub(crate) fn hazard<'a>(words: &[&'a str], named: impl Fn(&str) -> bool) -> Option<&'a str> {
     let (name, rest) = words.split_first()?;
     let name = name.rsplit('/').next().unwrap_or(name);
-    let hazards = HAZARDS.iter().find(|known| known.name == name)?;
+    let name = ALIASES
+        .iter()
+        .find(|(alias, _)| *alias == name)
+        .map_or(name, |(_, name)| name);
     let early = rest.iter().take_while(|word| word.starts_with('-')).count();
-    let is_hazard =
-        |at: usize, word: &str| hazards.has(word) || (at < early && is_among(word, hazards.early));
-    let mut words = rest.iter().copied().enumerate();
-    words
-        .find(|(at, word)| is_hazard(*at, word) && !named(word))
-        .map(|(_, word)| word)
+    let mut found = Vec::new();
+    if let Some(hazards) = HAZARDS.iter().find(|known| known.name == name) {
+        let is_hazard =
+            |at: usize, word: &str| hazards.has(word) || (at < early && is_among(word, hazards.early));
+        let words = rest.iter().copied().enumerate();
+        found.extend(
+            words
+                .filter(|(at, word)| is_hazard(*at, word))
+                .map(|(_, word)| word),
+        );
+    }
+    found.extend(match name {
+        "git" => git::hazards(rest),
+        "sed" => scripts::sed(rest),
+        "tar" => scripts::tar(rest, TAR),
+        "make" | "configure" => scripts::assignments(rest),
+        "uniq" => scripts::second_file(rest, "fsw"),
+        "xxd" => scripts::second_file(rest, "cglnos"),
+        _ => Vec::new(),
+    });
+    found.into_iter().find(|word| !named(word))
 }
 
 impl Hazards {
     fn has(&self, word: &str) -> bool {
-        if self.words.contains(&word) {
+        let option = word.split('=').next().unwrap_or(word);
+        if self.words.contains(&option) {
             return true;
         }
-        if let Some(long) = word.strip_prefix("--") {
-            let name = long.split('=').next().unwrap_or(long);
-            return !name.is_empty() && self.long.iter().any(|known| known.starts_with(name));
+        if let Some(name) = option.strip_prefix("--") {
+            // Shortened, or one of a family: `--trace-ascii` for `trace`.
+            let is_of = |known: &&str| {
+                let more = name.strip_prefix(known);
+                known.starts_with(name) || more.is_some_and(|more| more.starts_with('-'))
+            };
+            return !name.is_empty() && self.long.iter().any(is_of);
         }
         is_among(word, self.letters)
     }
@@ -205,7 +289,7 @@ impl Hazards {
 
 /// Whether one of these letters stands after one dash; also inside of a value that stands in the same word: a
 /// question too many, not one too few.
-fn is_among(word: &str, letters: &str) -> bool {
+pub(super) fn is_among(word: &str, letters: &str) -> bool {
     let given = word.strip_prefix('-').filter(|given| !given.starts_with('-'));
     given.is_some_and(|given| given.chars().any(|letter| letters.contains(letter)))
 }
@@ -227,6 +311,16 @@ mod tests {
             "tar --checkpoint-action=exec=x",
             "tar -xIx",
             "/usr/bin/git -C / log",
+            "git config core.fsmonitor ./x",
+            "git submodule foreach ./x",
+            "go test -exec ./x",
+            "go test -exec=./x",
+            "gmake SHELL=./x",
+            "tar -xTx",
+            "sed --expr=1e",
+            "sed -f x",
+            "sed -nf x",
+            "sed p -e 1e",
         ] {
             let words: Vec<&str> = line.split(' ').collect();
             assert!(hazard(&words, |_| false).is_some(), "{line}");
@@ -238,6 +332,13 @@ mod tests {
             "git log --oneline",
             "git log -p",
             "git push -u a b",
+            "git commit -c HEAD",
+            "git config --get user.name",
+            "sed -n 1,5p f",
+            "tar xf a",
+            "make test",
+            "uniq -f 1 a",
+            "rg --pretty a",
             "sort -n x",
             "ls -o",
         ] {

@@ -1,7 +1,9 @@
 //! Commands that run other commands: what is run, as far as their arguments say.
 
+mod git;
 mod grammar;
 mod hazards;
+mod scripts;
 mod shells;
 mod table;
 

@@ -434,3 +434,70 @@ fn a_refusal_holds_beyond_the_bounds() {
         assert_eq!(judged(&rules, &line), Judgement::Deny, "{}", &line[..20]);
     }
 }
+
+#[rstest]
+#[case("git clone *", "git clone -u './evil.sh' . d")]
+#[case("git clone *", "git clone -c core.hooksPath=./h . d")]
+#[case("git clone *", "git clone --upload-pack=./evil.sh . d")]
+#[case("git *", "git clone -qu ./evil.sh . d")]
+#[case("git rebase *", "git rebase -x./evil.sh main")]
+#[case("git rebase *", "git rebase -ix ./evil.sh main")]
+#[case("git difftool *", "git difftool -x./evil.sh")]
+#[case("git *", "git bisect run ./evil.sh")]
+#[case("git *", "git submodule foreach ./evil.sh")]
+#[case("git *", "git config core.pager ./evil.sh")]
+#[case("sed -n *", "sed -n '1e ./evil.sh' f")]
+#[case("sed -n *", "sed -n 's/x/y/w out' f")]
+#[case("sed *", "sed -ne '1e ./evil.sh' f")]
+#[case("sed *", "sed --expression='1e ./evil.sh' f")]
+#[case("sed *", "sed --expression '1e ./evil.sh' f")]
+#[case("sed *", "sed p -e '1e ./evil.sh'")]
+#[case("sed *", "sed -f script f")]
+#[case("sed *", "sed -ni p f")]
+#[case("tar x* *", "tar xIf ./evil.sh a.tar")]
+#[case("tar *", "tar xf a.tar --to-comm=./evil.sh")]
+#[case("tar *", "tar -cf a -T list")]
+#[case("wget *", "wget -e use_askpass=./evil http://h")]
+#[case("wget *", "wget -qe use_askpass=./evil http://h")]
+#[case("curl *", "curl -c out http://h")]
+#[case("curl *", "curl --trace-ascii out http://h")]
+#[case("curl *", "curl --trace-asc out http://h")]
+#[case("curl *", "curl --libcurl out http://h")]
+#[case("rg *", "rg -z a")]
+#[case("rg *", "rg -nz a")]
+#[case("uniq *", "uniq a b")]
+#[case("uniq *", "uniq -c a b")]
+#[case("uniq *", "uniq -- a -b")]
+#[case("tree *", "tree -o out")]
+#[case("printf *", "printf -v PATH %s /x")]
+#[case("printf *", "printf -vPATH %s /x")]
+#[case("make *", "make SHELL=./evil test")]
+#[case("make *", "make test SHELL=./evil")]
+#[case("./configure *", "./configure CC=./evil")]
+fn a_rule_to_the_letter_keeps_out_what_runs_or_writes(#[case] rule: &str, #[case] line: &str) {
+    let verdict = verdict(&rules(&[&format!("allow {rule}")]), line);
+    assert_eq!(verdict.judgement, Judgement::Ask, "{verdict:#?}");
+}
+
+#[rstest]
+#[case("git *", "git clone . d")]
+#[case("git *", "git push -u origin main")]
+#[case("git *", "git commit -c HEAD")]
+#[case("git rebase *", "git rebase main")]
+#[case("git rebase -x./check *", "git rebase -x./check main")]
+#[case("sed -n *", "sed -n '1,5p' f")]
+#[case("sed *", "sed 's/a/b/g' f")]
+#[case("sed *", "sed -n -e 1p -e '$p' f")]
+#[case("tar x* *", "tar xzf a.tar")]
+#[case("wget *", "wget -q http://h")]
+#[case("curl *", "curl -sL http://h")]
+#[case("rg *", "rg --pretty a")]
+#[case("uniq *", "uniq -c a")]
+#[case("tree *", "tree -L 2")]
+#[case("printf *", "printf %s x")]
+#[case("make *", "make -j4 test")]
+#[case("make SHELL=./sh *", "make SHELL=./sh test")]
+fn a_rule_lets_the_ordinary_uses_through(#[case] rule: &str, #[case] line: &str) {
+    let verdict = verdict(&rules(&[&format!("allow {rule}")]), line);
+    assert_eq!(verdict.judgement, Judgement::Allow, "{verdict:#?}");
+}
