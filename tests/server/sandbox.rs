@@ -14,7 +14,7 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::sandbox_attempts::{ATTEMPT, NAME, OBJECT};
+use crate::sandbox_attempts::{ATTEMPT, NAME, OBJECT, raw};
 use crate::support::Workspace;
 
 const STRICT: Profile = Profile {
@@ -206,6 +206,113 @@ fn other_processes_are_out_of_reach(#[case] attempt: &str) {
         let plan = place.plan(Profile { network, ..STRICT });
         assert!(place.is_held(&plan, attempt, &this), "{network:?}");
     }
+}
+
+#[test]
+fn with_all_files_other_processes_are_still_out_of_reach() {
+    let Some(place) = Place::new() else { return };
+    let this = std::process::id().to_string();
+    let full = place.plan(Profile {
+        files: Files::Full,
+        network: Network::Off,
+    });
+    for attempt in [
+        "trace",
+        "read memory",
+        "read its environment",
+        "open its memory",
+        "enter its root",
+    ] {
+        assert!(place.is_held(&full, attempt, &this), "{attempt}");
+    }
+    assert_eq!(place.is_held(&full, "signal", &this), place.support.landlock >= 6);
+    let file = place.file.to_str().unwrap();
+    for attempt in ["write", "read", "make directory", "move it here"] {
+        assert!(!place.is_held(&full, attempt, file), "{attempt}");
+    }
+    assert!(place.work.join("moved").exists());
+    // Without Landlock a part of it is held, and that is said.
+    let without = Plan { landlock: 0, ..full };
+    assert!(place.is_held(&without, "trace", &this));
+    let gaps = Support {
+        landlock: 0,
+        ..place.support
+    }
+    .gaps(without.profile);
+    assert!(gaps.iter().any(|gap| gap.contains("signals")), "{gaps:?}");
+}
+
+/// A terminal as those of other programs: its name, and what keeps it open.
+fn terminal() -> (String, std::fs::File) {
+    use std::os::fd::AsRawFd as _;
+    let open = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/ptmx");
+    let side = open.unwrap();
+    let (mut number, unlocked) = (0_u32, 0_i32);
+    #[expect(
+        unsafe_code,
+        reason = "the library's form needs a feature that nothing else does"
+    )]
+    // SAFETY: each call reads or writes one number of the size it is given, which lives through the call.
+    let done = unsafe {
+        libc::ioctl(side.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked)
+            + libc::ioctl(side.as_raw_fd(), libc::TIOCGPTN, &raw mut number)
+    };
+    assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+    (format!("/dev/pts/{number}"), side)
+}
+
+#[test]
+fn what_is_typed_on_other_terminals_is_neither_read_nor_written() {
+    use std::io::Write as _;
+    let Some(place) = Place::new() else { return };
+    let (name, mut side) = terminal();
+    side.write_all(b"typed\n").unwrap();
+    for profile in [
+        STRICT,
+        Profile {
+            files: Files::ReadOnly,
+            ..STRICT
+        },
+        Profile {
+            network: Network::On,
+            ..STRICT
+        },
+    ] {
+        let plan = place.plan(profile);
+        for attempt in ["read", "append"] {
+            assert!(place.is_held(&plan, attempt, &name), "{attempt} {profile:?}");
+        }
+        for other in ["/dev/tty", "/dev/ptmx", "/dev/console"] {
+            assert!(place.is_held(&plan, "append", other), "{other}");
+        }
+        for device in ["/dev/null", "/dev/zero"] {
+            assert!(!place.is_held(&plan, "append", device), "{device}");
+            assert!(!place.is_held(&plan, "read", "/dev/urandom"));
+        }
+    }
+    // Nothing else took it.
+    let mut line = [0; 6];
+    std::io::Read::read_exact(&mut std::fs::File::open(&name).unwrap(), &mut line).unwrap();
+    assert_eq!(&line, b"typed\n");
+}
+
+#[test]
+fn memory_and_queues_are_not_shared_with_programs_outside() {
+    let Some(place) = Place::new() else { return };
+    let made = raw(libc::SYS_shmget, [0, 4096, i64::from(libc::IPC_CREAT | 0o600)]).unwrap();
+    let number = made.to_string();
+    let held = |attempt: &str| place.is_held(&place.plan(STRICT), attempt, &number);
+    let all = ["attach shared memory", "make shared memory", "make a queue"].map(held);
+    let open = place.plan(Profile {
+        network: Network::On,
+        ..STRICT
+    });
+    let with_network = place.is_held(&open, "attach shared memory", &number);
+    raw(libc::SYS_shmctl, [made, i64::from(libc::IPC_RMID), 0]).unwrap();
+    assert_eq!((all, with_network), ([true; 3], false));
 }
 
 #[rstest]

@@ -108,17 +108,45 @@ fn try_it(attempt: &str, object: &Path) -> std::io::Result<()> {
         )
         .map(drop)
         .map_err(Into::into),
+        "attach shared memory" => attach(pid().as_raw()),
+        "make shared memory" => {
+            let made = raw(libc::SYS_shmget, [0, 4096, i64::from(libc::IPC_CREAT | 0o600)])?;
+            raw(libc::SYS_shmctl, [made, i64::from(libc::IPC_RMID), 0]).map(drop)
+        }
+        "make a queue" => {
+            let made = raw(libc::SYS_msgget, [0, i64::from(libc::IPC_CREAT | 0o600), 0])?;
+            raw(libc::SYS_msgctl, [made, i64::from(libc::IPC_RMID), 0]).map(drop)
+        }
         "ring" => call(libc::SYS_io_uring_setup),
         "other arrangement" => call(libc::SYS_socket | 0x4000_0000),
         other => panic!("{other} is no attempt"),
     }
 }
 
-#[expect(unsafe_code, reason = "calls that no library makes; all arguments are zero")]
 fn call(number: i64) -> std::io::Result<()> {
-    // SAFETY: none of these calls touches memory when its arguments are zero.
-    let done = unsafe { libc::syscall(number, 0, 0, 0, 0, 0, 0) };
+    raw(number, [0; 3]).map(drop)
+}
+
+#[expect(
+    unsafe_code,
+    reason = "calls that no library makes; all arguments are numbers"
+)]
+pub(crate) fn raw(number: i64, arguments: [i64; 3]) -> std::io::Result<i64> {
+    let [a, b, c] = arguments;
+    // SAFETY: none of these calls touches memory of this process with arguments that are small numbers.
+    let done = unsafe { libc::syscall(number, a, b, c, 0, 0, 0) };
     if done < 0 {
+        Err(std::io::Error::last_os_error())
+    } else {
+        Ok(done)
+    }
+}
+
+#[expect(unsafe_code, reason = "memory that is shared by a number has no safe form")]
+fn attach(number: i32) -> std::io::Result<()> {
+    // SAFETY: the kernel chooses the place; nothing is read or written there.
+    let place = unsafe { libc::shmat(number, std::ptr::null(), libc::SHM_RDONLY) };
+    if place.addr() == usize::MAX {
         Err(std::io::Error::last_os_error())
     } else {
         Ok(())

@@ -67,6 +67,23 @@ const RINGS: &[i64] = &[
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
 ];
+/// Memory, queues and locks that programs share by a number or a name; no file stands for them, so Landlock does not
+/// see them. The kernel may have been built without them, and programs take another way then.
+const SHARED: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
 /// The ways to a socket; pairs within the process stay.
 const SOCKETS: &[i64] = &[
     libc::SYS_socket,
@@ -91,7 +108,10 @@ const OTHER_ARRANGEMENT: u32 = 0x4000_0000;
 /// Refuses calls to this process, which must have one thread, for good.
 pub(crate) fn restrict(network: Network) -> Result<(), SandboxError> {
     let failed = |error: String| SandboxError::Kernel(format!("seccomp: {error}"));
-    for (calls, error) in [(refused(network), libc::EPERM), (Ok(unknown()), libc::ENOSYS)] {
+    for (calls, error) in [
+        (refused(network), libc::EPERM),
+        (Ok(unknown(network)), libc::ENOSYS),
+    ] {
         let program = program(calls.map_err(|error| failed(error.to_string()))?, error);
         let program = program.map_err(|error| failed(error.to_string()))?;
         seccompiler::apply_filter(&program).map_err(|error| failed(error.to_string()))?;
@@ -132,8 +152,12 @@ fn refused(network: Network) -> Result<Calls, seccompiler::BackendError> {
 }
 
 /// Calls that the kernel seems not to have: programs then take another way, whose arguments can be seen.
-fn unknown() -> Calls {
-    let calls = RINGS.iter().chain(&[libc::SYS_clone3]);
+fn unknown(network: Network) -> Calls {
+    let shared = match network {
+        Network::Off => SHARED,
+        Network::On => &[],
+    };
+    let calls = RINGS.iter().chain(&[libc::SYS_clone3]).chain(shared);
     calls.map(|call| (*call, Vec::new())).collect()
 }
 
@@ -192,10 +216,12 @@ mod tests {
         for network in [Network::Off, Network::On] {
             let calls = refused(network).unwrap();
             assert_eq!(calls.contains_key(&libc::SYS_connect), network == Network::Off);
-            let program = program(calls, libc::EPERM).unwrap();
+            let program = super::program(calls, libc::EPERM).unwrap();
             // The kernel takes 4,096 instructions.
             assert!(program.len() < 1000, "{}", program.len());
+            let calls = unknown(network);
+            assert_eq!(calls.contains_key(&libc::SYS_shmat), network == Network::Off);
+            assert!(super::program(calls, libc::ENOSYS).is_ok());
         }
-        assert!(program(unknown(), libc::ENOSYS).is_ok());
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Landlock knows no exceptions: what is granted for a directory is granted for all that is in it. So a hidden
 //! place is kept hidden by granting its neighbours one by one, those of each directory above it. What comes into
-//! being there later cannot be read either. Names in directories can always be listed.
+//! being there later cannot be read either. Names in directories can always be listed. Terminals are hidden always:
+//! what a person types on one is not for commands.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,10 +26,9 @@ const DEVICES: &[&str] = &[
     "/dev/full",
     "/dev/random",
     "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
 ];
+/// Beginnings of the names of terminals in `/dev`.
+const TERMINALS: &[&str] = &["pts", "ptmx", "tty", "vcs", "console", "hvc"];
 
 fn version(number: u8) -> Option<ABI> {
     Some(match number {
@@ -77,15 +77,34 @@ pub(crate) fn restrict(plan: &Plan) -> Result<(), SandboxError> {
     let mut rules = handled(plan.landlock, plan.profile.network).map_err(failed)?;
 
     let all = AccessFs::from_all(version);
-    let read = AccessFs::from_read(version);
-    let readable = readable(&plan.hide)?;
-    for path in &readable {
+    if plan.profile.files == Files::Full {
+        // Every file by one rule: what is held beside files are signals, other processes and abstract sockets.
+        rules = grant(rules, Path::new("/"), all)?;
+    } else {
+        rules = grant_files(rules, plan, all, AccessFs::from_read(version))?;
+    }
+    let status = rules.restrict_self().map_err(failed)?;
+    if status.ruleset != RulesetStatus::FullyEnforced || !status.no_new_privs {
+        return Err(SandboxError::Kernel(format!(
+            "Landlock {} holds only in part",
+            plan.landlock
+        )));
+    }
+    Ok(())
+}
+
+fn grant_files(
+    mut rules: RulesetCreated,
+    plan: &Plan,
+    all: BitFlags<AccessFs>,
+    read: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, SandboxError> {
+    let hide: Vec<PathBuf> = plan.hide.iter().cloned().chain(terminals()).collect();
+    for path in &readable(&hide)? {
         rules = grant(rules, path, read)?;
     }
-    if !plan.hide.is_empty() {
-        rules = grant(rules, Path::new("/"), AccessFs::ReadDir.into())?;
-    }
-    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::ReadDir;
+    rules = grant(rules, Path::new("/"), AccessFs::ReadDir.into())?;
+    let device = AccessFs::ReadFile | AccessFs::WriteFile;
     let device = if plan.landlock >= 5 {
         device | AccessFs::IoctlDev
     } else {
@@ -99,14 +118,20 @@ pub(crate) fn restrict(plan: &Plan) -> Result<(), SandboxError> {
             rules = grant(rules, path, all & !(AccessFs::MakeBlock | AccessFs::MakeChar))?;
         }
     }
-    let status = rules.restrict_self().map_err(failed)?;
-    if status.ruleset != RulesetStatus::FullyEnforced || !status.no_new_privs {
-        return Err(SandboxError::Kernel(format!(
-            "Landlock {} holds only in part",
-            plan.landlock
-        )));
-    }
-    Ok(())
+    Ok(rules)
+}
+
+/// Returns the terminals of this machine, those of other programs and of the server among them.
+fn terminals() -> Vec<PathBuf> {
+    let is_terminal = |name: &std::ffi::OsStr| {
+        let name = name.as_encoded_bytes();
+        TERMINALS.iter().any(|start| name.starts_with(start.as_bytes()))
+    };
+    let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+    entries
+        .filter(|entry| is_terminal(&entry.file_name()))
+        .map(|entry| entry.path())
+        .collect()
 }
 
 /// Grants rights on what is there; what is not needs none.

@@ -65,17 +65,24 @@ impl Support {
         }
         if profile.files == Files::Full {
             gaps.push("files are not held");
+            if self.landlock == 0 {
+                gaps.push("environment and memory of processes outside can be read through /proc");
+            }
         } else {
             gaps.push("owners, modes and times of the user's files can be changed");
-            if self.landlock < 6 {
-                gaps.push("processes outside can be sent signals");
-            }
+        }
+        if self.landlock < 6 {
+            gaps.push("processes outside can be sent signals");
         }
         if profile.files == Files::WorkspaceWrite {
-            gaps.push("the workspace's own .git and .craft can be written");
+            gaps.push(
+                "the workspace's own .git and .craft can be written, conversations and settings included",
+            );
         }
         if profile.network == Network::On {
-            gaps.push("local services can be spoken to");
+            gaps.push(
+                "local services can be spoken to, this server and shared memory of other programs included",
+            );
         }
         gaps
     }
@@ -119,6 +126,10 @@ mod tests {
         let strict = profile(Files::ReadOnly, Network::Off);
         assert_eq!(old.gaps(strict).len(), new.gaps(strict).len() + 1);
         assert!(new.gaps(Profile::OPEN).is_empty());
+        let full = profile(Files::Full, Network::Off);
+        assert_eq!(old.gaps(full).len(), new.gaps(full).len() + 1);
+        let without = Support { landlock: 0, ..new };
+        assert_eq!(without.gaps(full).len(), old.gaps(full).len() + 1);
         assert!(
             new.gaps(profile(Files::Full, Network::Off))
                 .contains(&"files are not held")
