@@ -106,6 +106,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
     let sandbox = config.sandbox.sandbox(workspace, home.as_deref(), keys);
+    let guarded = sandbox.hide.clone();
     let agent = AgentSettings::default().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
     let tools = ToolSet::sandboxed(children, environment, Shell::Posix, sandbox)
@@ -115,9 +116,8 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone()).with_settings(agent);
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
-    settings.policy = Arc::new(RulesPolicy::new(
-        config.permissions.compile(cli::home().as_deref())?,
-    ));
+    let rules = config.permissions.compile(cli::home().as_deref())?;
+    settings.policy = Arc::new(RulesPolicy::new(rules).guarding(guarded));
     if let Some(wait) = config.approval_max_wait {
         settings.approval_max_wait = wait;
     }

@@ -11,6 +11,8 @@ mod agent;
 mod diff;
 mod offline;
 mod policy;
+#[cfg(test)]
+mod policy_shells;
 mod tools;
 
 pub use agent::{

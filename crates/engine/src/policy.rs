@@ -3,7 +3,7 @@
 //! `bobbin-rules` judges texts and asks where paths lead; this answers with the file tools' own resolution, so that a
 //! path means the same to a command and to a tool, and puts the verdicts into the core's words.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bobbin_core::policy::{AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling};
 use bobbin_rules::{Because, PathUse, Place, Places, RuleSet};
@@ -15,12 +15,29 @@ use crate::tools::{Reserved, Standing, trace};
 #[derive(Debug, Default)]
 pub struct RulesPolicy {
     rules: RuleSet,
+    guarded: Vec<PathBuf>,
 }
 
 impl RulesPolicy {
     /// Returns the policy of these rules.
     pub fn new(rules: RuleSet) -> Self {
-        Self { rules }
+        Self {
+            rules,
+            guarded: Vec::new(),
+        }
+    }
+
+    /// Adds places, absolute, that no tool or plain read goes to without a question although they may lie in the
+    /// workspace: where keys are kept. A rule for paths has the last word.
+    #[must_use]
+    pub fn guarding(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        // What is not there yet counts, too.
+        let real = |place: PathBuf| match place.to_str().map(|text| trace(Path::new("/"), text, None)) {
+            Some(Ok(trace)) => trace.path,
+            _ => place,
+        };
+        self.guarded.extend(places.into_iter().map(real));
+        self
     }
 
     fn ruling(&self, judgement: bobbin_rules::Judgement, because: &Because) -> Ruling {
@@ -58,7 +75,7 @@ impl RulesPolicy {
 
 impl Policy for RulesPolicy {
     fn command(&self, command: &str, root: &Path) -> CommandRuling {
-        let verdict = self.rules.command(command, &Disk::of(root));
+        let verdict = self.rules.command(command, &Disk::of(root, &self.guarded));
         let commands = verdict.parts.iter();
         let missed = !verdict.is_whole() && self.rules.refuses();
         CommandRuling {
@@ -78,8 +95,15 @@ impl Policy for RulesPolicy {
             PathAccess::Read => PathUse::Read,
             PathAccess::Write => PathUse::Write,
         };
-        let (judgement, rule) = self.rules.path(used, path, root)?;
-        Some(self.ruling(judgement, &Because::Rule(rule)))
+        if let Some((judgement, rule)) = self.rules.path(used, path, root) {
+            return Some(self.ruling(judgement, &Because::Rule(rule)));
+        }
+        let is_guarded = self.guarded.iter().any(|place| path.starts_with(place));
+        is_guarded.then(|| Ruling {
+            judgement: Judgement::Ask,
+            reason: "keys are kept there".to_owned(),
+            rule: None,
+        })
     }
 
     fn tool(&self, name: &str) -> Option<Ruling> {
@@ -92,12 +116,14 @@ impl Policy for RulesPolicy {
 struct Disk<'a> {
     root: &'a Path,
     reserved: Reserved,
+    guarded: &'a [PathBuf],
 }
 
 impl<'a> Disk<'a> {
-    fn of(root: &'a Path) -> Self {
+    fn of(root: &'a Path, guarded: &'a [PathBuf]) -> Self {
         Self {
             root,
+            guarded,
             reserved: Reserved::of(root),
         }
     }
@@ -113,6 +139,9 @@ impl Places for Disk<'_> {
         let standing = match self.reserved.standing(&trace) {
             // Resolved for this process, and used by another.
             _ if trace.through_processes => bobbin_rules::Standing::Unknown,
+            Standing::Inside if self.guarded.iter().any(|place| trace.path.starts_with(place)) => {
+                bobbin_rules::Standing::Reserved
+            }
             Standing::Inside => bobbin_rules::Standing::Inside,
             Standing::Reserved => bobbin_rules::Standing::Reserved,
             Standing::Outside => bobbin_rules::Standing::Outside,
@@ -220,6 +249,45 @@ mod tests {
         );
         assert_eq!(ruling.commands.len(), 2);
         assert_eq!(ruling.commands[1].1, ruling.ruling);
+    }
+
+    #[test]
+    fn where_keys_are_kept_is_asked_about_in_a_workspace_too() {
+        let workspace = Workspace::new();
+        for path in ["home/.ssh/id", "home/kept/config.json", "home/src/a"] {
+            workspace.write(path, "x");
+        }
+        let home = workspace.root().join("home");
+        // The home's own settings, under another name.
+        symlink("kept", home.join(".craft")).unwrap();
+        let rule = RuleText {
+            action: "allow".to_owned(),
+            path: Some("home/.ssh/known".to_owned()),
+            ..RuleText::default()
+        };
+        let policy = RulesPolicy::new(RuleSet::new([rule], None).unwrap());
+        let policy = policy.guarding([".ssh", ".craft", ".aws"].map(|name| home.join(name)));
+        for (line, judgement) in [
+            ("cat home/.ssh/id", Judgement::Ask),
+            ("cd home/.ssh && cat id", Judgement::Ask),
+            ("cat home/kept/config.json", Judgement::Ask),
+            ("cat home/.aws/credentials", Judgement::Ask),
+            ("cat home/src/a", Judgement::Allow),
+        ] {
+            assert_eq!(
+                policy.command(line, workspace.root()).ruling.judgement,
+                judgement,
+                "{line}"
+            );
+        }
+        let path = |path: &str| {
+            let ruling = policy.path(PathAccess::Write, &home.join(path), workspace.root());
+            ruling.map(|ruling| ruling.judgement)
+        };
+        assert_eq!(path(".ssh/authorized_keys"), Some(Judgement::Ask));
+        assert_eq!(path("kept/config.json"), Some(Judgement::Ask));
+        assert_eq!(path(".ssh/known"), Some(Judgement::Allow));
+        assert_eq!(path("src/a"), None);
     }
 
     #[tokio::test]

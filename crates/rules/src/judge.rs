@@ -8,7 +8,7 @@ use crate::pattern::Reach;
 use crate::reads::{Spot, is_plain_read};
 use crate::rule::Kind;
 use crate::shell::{Link, Reading, Redirect, Step, Word, guesses, read, steps};
-use crate::stands::{Move, chosen, everywhere, is_lost, moved};
+use crate::stands::{Ground, Move, chosen, everywhere, is_lost, moved};
 use crate::wrapper::{carried, changes_the_shell, hazard, without_git_options};
 use crate::{Because, Concern, Judgement, Part, Places, RuleSet, Verdict};
 
@@ -55,6 +55,13 @@ struct Found<'a> {
 }
 
 impl Judge<'_> {
+    fn ground(&self) -> Ground<'_> {
+        Ground {
+            places: self.places,
+            home: self.rules.home(),
+        }
+    }
+
     /// Judges a text for a shell.
     fn text(&mut self, text: &str, directories: &[PathBuf], has_input: bool, nested: usize) -> Judgement {
         if nested > MAX_NESTED {
@@ -86,12 +93,12 @@ impl Judge<'_> {
             .iter()
             .map(|step| step.words.iter().map(Word::exact).collect())
             .collect();
-        let (everywhere, whole) = everywhere(&all, directories, self.places);
+        let (everywhere, whole) = everywhere(&all, directories, self.ground());
         if !whole {
             judgement = judgement.max(self.worry(Concern::TooMuch));
         }
         // Where one step is not known, none behind it is.
-        let lost = !whole || all.iter().any(|words| is_lost(words, &everywhere, self.places));
+        let lost = !whole || all.iter().any(|words| is_lost(words, &everywhere, self.ground()));
         let mut standing = if lost { everywhere } else { directories.to_vec() };
         let straight = steps
             .iter()
@@ -118,7 +125,7 @@ impl Judge<'_> {
                 nested,
             };
             judgement = judgement.max(self.command(words, &found));
-            if !lost && let Move::To(moved) = moved(words, &standing, self.places) {
+            if !lost && let Move::To(moved) = moved(words, &standing, self.ground()) {
                 standing = if straight { moved } else { joined(standing, moved) };
             }
         }
@@ -144,8 +151,8 @@ impl Judge<'_> {
             Vec::new()
         };
         // What runs in which order, and what moves the shell for what, is not told apart.
-        let (standing, whole) = everywhere(&reading.commands, directories, self.places);
-        let (standing, more) = everywhere(&guessed, &standing, self.places);
+        let (standing, whole) = everywhere(&reading.commands, directories, self.ground());
+        let (standing, more) = everywhere(&guessed, &standing, self.ground());
         if !whole || !more {
             self.worry(Concern::TooMuch);
         }
@@ -227,7 +234,7 @@ impl Judge<'_> {
             }
         };
         let chosen = if self.has_path_rules() {
-            chosen(words, found.directories, self.places)
+            chosen(words, found.directories, self.ground())
         } else {
             found.directories.to_vec()
         };
@@ -272,7 +279,7 @@ impl Judge<'_> {
         if !words[0].exact || words[0].text.is_empty() {
             raise(Judgement::Ask, Because::Concern(Concern::DynamicName));
         }
-        if is_lost(words, found.directories, self.places) {
+        if is_lost(words, found.directories, self.ground()) {
             raise(Judgement::Ask, Because::Concern(Concern::Whereabouts));
         }
         if changes_the_shell(words) {

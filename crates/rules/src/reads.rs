@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use crate::shell::Word;
-use crate::stands::is_lost;
+use crate::stands::{Ground, is_lost};
 use crate::{Places, Standing};
 
 /// What a program that only reads may be given.
@@ -86,7 +86,11 @@ pub(crate) fn is_plain_read(words: &[&str], spot: &Spot<'_>) -> bool {
     // To stand in another directory is no more than to look at it; what follows is judged from there.
     if *name == "cd" {
         let words: Vec<Word> = words.iter().copied().map(Word::exact).collect();
-        let stays_known = !is_lost(&words, spot.directories, spot.places);
+        let ground = Ground {
+            places: spot.places,
+            home: None,
+        };
+        let stays_known = !is_lost(&words, spot.directories, ground);
         return matches!(rest, [path] if stays_known && spot.is_inside(path));
     }
     let Some(program) = PROGRAMS.iter().find(|known| known.name == *name) else {

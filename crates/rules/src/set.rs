@@ -1,6 +1,6 @@
 //! All rules of a workspace. Deny beats ask beats allow, whatever their order.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::pattern::Reach;
 use crate::rule::Kind;
@@ -13,6 +13,7 @@ const MAX_RULES: usize = 1000;
 #[derive(Debug, Default)]
 pub struct RuleSet {
     rules: Vec<Rule>,
+    home: Option<PathBuf>,
 }
 
 impl RuleSet {
@@ -29,12 +30,20 @@ impl RuleSet {
             }
             read.push(Rule::new(rule, home)?);
         }
-        Ok(Self { rules: read })
+        Ok(Self {
+            rules: read,
+            home: home.map(Path::to_owned),
+        })
     }
 
     /// Returns all rules; [`Because::Rule`](crate::Because::Rule) counts in them.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// Returns where `~/` begins.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// Whether there is a rule that refuses commands or paths.

@@ -18,6 +18,8 @@ const MAX_NESTED: usize = 4;
 const MOVERS: &[&str] = &["cd", "chdir", "pushd", "popd"];
 /// What runs a part of the shell in the shell itself.
 const IN_THE_SHELL: &[&str] = &["command", "builtin", "exec", "time", "noglob", "nocorrect", "-"];
+/// Beginnings of words that stand for the directory the shell is in, or was in.
+const HERE: &[&str] = &["$PWD", "${PWD}", "~+", "$OLDPWD", "${OLDPWD}", "~-"];
 /// Options by which a program goes elsewhere before it does anything, when the directory is the next word.
 const GOES_TO: &[&str] = &[
     "-C",
@@ -25,6 +27,10 @@ const GOES_TO: &[&str] = &[
     "--chdir",
     "--directory",
     "--cwd",
+    "--dir",
+    "--wd",
+    "--working-directory",
+    "--base-directory",
     "--work-tree",
     "--prefix",
 ];
@@ -40,8 +46,39 @@ pub(crate) enum Move {
     Perhaps(Vec<PathBuf>),
 }
 
+/// What is known of the machine.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    /// Tells where paths lead.
+    pub(crate) places: &'a dyn Places,
+    /// Where `~` is; `None` where nobody asks.
+    pub(crate) home: Option<&'a Path>,
+}
+
+/// Returns the path that a word says: where it is not known as it stands, what its first part stands for most often.
+pub(crate) fn said(word: &Word, text: &str, home: Option<&Path>) -> String {
+    if word.exact {
+        return text.to_owned();
+    }
+    let behind = |start: &str| {
+        let rest = text.strip_prefix(start)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
+    };
+    if let Some(rest) = ["~", "$HOME", "${HOME}"].into_iter().find_map(behind)
+        && let Some(home) = home
+    {
+        return home.join(rest).to_string_lossy().into_owned();
+    }
+    match HERE.iter().find_map(|start| behind(start)) {
+        Some("") => ".".to_owned(),
+        Some(rest) => rest.to_owned(),
+        None => text.to_owned(),
+    }
+}
+
 /// Returns what a command does to a shell that stands in one of these.
-pub(crate) fn moved(words: &[Word], from: &[PathBuf], places: &dyn Places) -> Move {
+pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Move {
+    let Ground { places, home } = ground;
     let Some(targets) = targets(words, 0) else {
         return Move::No;
     };
@@ -59,19 +96,23 @@ pub(crate) fn moved(words: &[Word], from: &[PathBuf], places: &dyn Places) -> Mo
         }
     }
     let mut perhaps = Vec::new();
+    if targets.is_empty() {
+        perhaps.extend(home.map(Path::to_owned));
+    }
     for target in &targets {
+        let target = said(target, &target.text, home);
         for directory in from {
-            let place = places.find(directory, &target.text);
+            let place = places.find(directory, &target);
             perhaps.extend(place.map(|place| place.path));
-            perhaps.push(by_name(directory, &target.text));
+            perhaps.push(by_name(directory, &target));
         }
     }
     Move::Perhaps(perhaps)
 }
 
 /// Whether a command moves the shell, and nobody knows where to.
-pub(crate) fn is_lost(words: &[Word], from: &[PathBuf], places: &dyn Places) -> bool {
-    matches!(moved(words, from, places), Move::Perhaps(_))
+pub(crate) fn is_lost(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> bool {
+    matches!(moved(words, from, ground), Move::Perhaps(_))
 }
 
 /// Returns every directory that any of these commands may be standing in, whatever runs in which order, and whether
@@ -79,11 +120,11 @@ pub(crate) fn is_lost(words: &[Word], from: &[PathBuf], places: &dyn Places) -> 
 pub(crate) fn everywhere(
     commands: &[Vec<Word>],
     from: &[PathBuf],
-    places: &dyn Places,
+    ground: Ground<'_>,
 ) -> (Vec<PathBuf>, bool) {
     let mut all = from.to_vec();
     for words in commands {
-        let (Move::To(more) | Move::Perhaps(more)) = moved(words, &all, places) else {
+        let (Move::To(more) | Move::Perhaps(more)) = moved(words, &all, ground) else {
             continue;
         };
         for directory in more {
@@ -100,25 +141,26 @@ pub(crate) fn everywhere(
 }
 
 /// Returns the directories that a command's own options take it to, beside those it is started in.
-pub(crate) fn chosen(words: &[Word], from: &[PathBuf], places: &dyn Places) -> Vec<PathBuf> {
-    let mut texts = Vec::new();
+pub(crate) fn chosen(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Vec<PathBuf> {
+    let mut named = Vec::new();
     for (at, word) in words.iter().enumerate().skip(1) {
         let text = word.text.as_str();
         if GOES_TO.contains(&text) {
-            texts.extend(words.get(at + 1).map(|word| word.text.as_str()));
+            named.extend(words.get(at + 1).map(|word| (word, word.text.as_str())));
         } else if let Some((option, value)) = text.split_once('=') {
-            texts.extend(GOES_TO.contains(&option).then_some(value));
+            named.extend(GOES_TO.contains(&option).then_some((word, value)));
         } else if let Some(value) = text.strip_prefix("-C") {
-            texts.push(value);
+            named.push((word, value));
         } else if text == "-execdir" || text == "-okdir" {
             let starts = words[1..at].iter().take_while(|word| !word.text.starts_with('-'));
-            texts.extend(starts.map(|word| word.text.as_str()));
+            named.extend(starts.map(|word| (word, word.text.as_str())));
         }
     }
     let mut all = from.to_vec();
-    for text in texts {
+    for (word, text) in named {
+        let text = said(word, text, ground.home);
         for directory in from {
-            if let Some(place) = places.find(directory, text)
+            if let Some(place) = ground.places.find(directory, &text)
                 && all.len() < MAX_DIRECTORIES
                 && !all.contains(&place.path)
             {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{Judge, shown};
 use crate::rule::Kind;
 use crate::shell::{Redirect, Word};
+use crate::stands::said;
 use crate::{Because, Concern, Judgement, Part, PathUse, Standing};
 
 /// Most looks at the disk for one line: a word, from one directory.
@@ -29,13 +30,14 @@ impl Judge<'_> {
             // `--file=path`, `if=path`
             let value = word.text.split_once('=').map(|(_, value)| value);
             for text in [Some(word.text.as_str()), value].into_iter().flatten() {
+                let text = said(word, text, self.rules.home());
                 for directory in directories {
                     if self.looks == MAX_LOOKS {
                         self.worry(Concern::TooMuch);
                         return highest;
                     }
                     self.looks += 1;
-                    let Some(place) = self.places.find(directory, text) else {
+                    let Some(place) = self.places.find(directory, &text) else {
                         continue;
                     };
                     if place.standing == Standing::Unknown {
@@ -71,12 +73,13 @@ impl Judge<'_> {
             redirect.writes.then_some(PathUse::Write),
             redirect.reads.then_some(PathUse::Read),
         ];
+        let text = said(target, &target.text, self.rules.home());
         for directory in directories {
             if self.looks == MAX_LOOKS {
                 return judgement.max(self.worry(Concern::TooMuch));
             }
             self.looks += 1;
-            let Some(place) = self.places.find(directory, &target.text) else {
+            let Some(place) = self.places.find(directory, &text) else {
                 continue;
             };
             let is_output = !redirect.reads && OUTPUTS.contains(&target.text.as_str());

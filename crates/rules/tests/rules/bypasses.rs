@@ -344,11 +344,27 @@ fn where_the_shell_stands_is_never_guessed(#[case] line: &str) {
 #[case("cd secrets; echo x >> out")]
 #[case("{ cd secrets; } && echo x > out")]
 #[case("cat <> secrets/read")]
+#[case("cat ~/keys")]
+#[case("cat < ~/keys")]
+#[case("cat $HOME/keys")]
+#[case("cat \"$HOME/keys\"")]
+#[case("cat \"${HOME}\"/keys")]
+#[case("grep --file=$HOME/keys x")]
+#[case("cd && cat keys")]
+#[case("cd; cat keys")]
+#[case("cd ~ && cat keys")]
+#[case("cd $HOME && cat keys")]
+#[case("cat $PWD/secrets/key")]
+#[case("cat \"$PWD\"/secrets/key")]
+#[case("cd secrets; cat ~+/key")]
+#[case("cd secrets; cd ..; cat $OLDPWD/key")]
+#[case("env -C ~ cat keys")]
 fn a_refused_path_is_refused_wherever_the_shell_stands(#[case] line: &str) {
     let rules = rules(&[
         "deny path secrets/key",
         "deny writing secrets/out",
         "deny reading secrets/read",
+        "deny path ~/keys",
         "allow cd *",
         "allow git *",
         "allow tar *",
