@@ -265,7 +265,7 @@ fn terminal() -> (String, std::fs::File) {
 }
 
 #[test]
-fn what_is_typed_on_other_terminals_is_neither_read_nor_written() {
+fn terminals_and_other_devices_are_neither_read_nor_written() {
     use std::io::Write as _;
     let Some(place) = Place::new() else { return };
     let (name, mut side) = terminal();
@@ -287,6 +287,11 @@ fn what_is_typed_on_other_terminals_is_neither_read_nor_written() {
         }
         for other in ["/dev/tty", "/dev/ptmx", "/dev/console"] {
             assert!(place.is_held(&plan, "append", other), "{other}");
+        }
+        // As root, the log of the kernel and whole disks could be read.
+        for other in ["/dev/kmsg", "/dev/vda", "/dev/sda", "/dev/nvme0n1"] {
+            let readable = std::fs::File::open(other).is_ok();
+            assert!(!readable || place.is_held(&plan, "read", other), "{other}");
         }
         for device in ["/dev/null", "/dev/zero"] {
             assert!(!place.is_held(&plan, "append", device), "{device}");

@@ -2,8 +2,8 @@
 //!
 //! Landlock knows no exceptions: what is granted for a directory is granted for all that is in it. So a hidden
 //! place is kept hidden by granting its neighbours one by one, those of each directory above it. What comes into
-//! being there later cannot be read either. Names in directories can always be listed. Terminals are hidden always:
-//! what a person types on one is not for commands.
+//! being there later cannot be read either. Names in directories can always be listed. Devices are hidden always,
+//! but for a few.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,11 @@ const DEVICES: &[&str] = &[
     "/dev/random",
     "/dev/urandom",
 ];
-/// Beginnings of the names of terminals in `/dev`.
-const TERMINALS: &[&str] = &["pts", "ptmx", "tty", "vcs", "console", "hvc"];
+/// Where devices are. All others are hidden: on a terminal a person types, a disk has every file, and a keyboard is one
+/// for all.
+const ALL_DEVICES: &str = "/dev";
+/// Among them, what is no device: memory that is shared as files.
+const SHARED_FILES: &str = "/dev/shm";
 
 fn version(number: u8) -> Option<ABI> {
     Some(match number {
@@ -99,10 +102,11 @@ fn grant_files(
     all: BitFlags<AccessFs>,
     read: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, SandboxError> {
-    let hide: Vec<PathBuf> = plan.hide.iter().cloned().chain(terminals()).collect();
+    let hide: Vec<PathBuf> = plan.hide.iter().cloned().chain([ALL_DEVICES.into()]).collect();
     for path in &readable(&hide)? {
         rules = grant(rules, path, read)?;
     }
+    rules = grant(rules, Path::new(SHARED_FILES), read)?;
     rules = grant(rules, Path::new("/"), AccessFs::ReadDir.into())?;
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
     let device = if plan.landlock >= 5 {
@@ -119,19 +123,6 @@ fn grant_files(
         }
     }
     Ok(rules)
-}
-
-/// Returns the terminals of this machine, those of other programs and of the server among them.
-fn terminals() -> Vec<PathBuf> {
-    let is_terminal = |name: &std::ffi::OsStr| {
-        let name = name.as_encoded_bytes();
-        TERMINALS.iter().any(|start| name.starts_with(start.as_bytes()))
-    };
-    let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
-    entries
-        .filter(|entry| is_terminal(&entry.file_name()))
-        .map(|entry| entry.path())
-        .collect()
 }
 
 /// Grants rights on what is there; what is not needs none.
