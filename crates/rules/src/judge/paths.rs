@@ -9,7 +9,9 @@ use crate::stands::said;
 use crate::{Because, Concern, Judgement, Part, PathUse, Standing};
 
 /// Most looks at the disk for one line: a word, from one directory.
-const MAX_LOOKS: usize = 1024;
+const MAX_LOOKS: usize = 2048;
+/// Most parts of a word that are looked up beside all of it.
+const MAX_PARTS_OF_A_WORD: usize = 16;
 /// Writing to these is writing to where the command writes anyway.
 const OUTPUTS: &[&str] = &["/dev/stdout", "/dev/stderr"];
 
@@ -27,9 +29,7 @@ impl Judge<'_> {
         }
         let mut highest: Option<(Judgement, usize)> = None;
         for word in &words[1..] {
-            // `--file=path`, `if=path`
-            let value = word.text.split_once('=').map(|(_, value)| value);
-            for text in [Some(word.text.as_str()), value].into_iter().flatten() {
+            for text in named_by(&word.text) {
                 let text = said(word, text, self.rules.home());
                 for directory in directories {
                     if self.looks == MAX_LOOKS {
@@ -101,4 +101,20 @@ impl Judge<'_> {
         }
         judgement
     }
+}
+
+/// Returns the texts in a word that may be paths: all of it, and what stands in it as in `--file=path`, `@path`,
+/// `HEAD:path`, `-fpath` or `{path,path}`.
+fn named_by(word: &str) -> impl Iterator<Item = &str> {
+    let parts = word
+        .split(['=', ':', '@', ',', '{', '}'])
+        .filter(move |part| !part.is_empty() && part.len() < word.len())
+        .take(MAX_PARTS_OF_A_WORD);
+    let short = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let mut letters = short.unwrap_or_default().chars();
+    let value = letters
+        .next()
+        .map(|_| letters.as_str())
+        .filter(|value| !value.is_empty());
+    std::iter::once(word).chain(parts).chain(value)
 }
