@@ -16,8 +16,8 @@ use serde_json::{Map, Value};
 use crate::models::{ModelSettings, variable};
 
 use crate::permissions::{Author, Permissions};
-use crate::sandbox;
 use crate::tool_servers::{self, Declared};
+use crate::{agent, sandbox};
 
 const POLICY: &str = "Permissions.DefaultApprovalPolicy";
 const MODE: &str = "AppServer.Mode";
@@ -39,6 +39,8 @@ pub(crate) struct Config {
     pub(crate) tool_servers: Vec<Declared>,
     pub(crate) permissions: Permissions,
     pub(crate) sandbox: sandbox::Settings,
+    /// What bounds a Turn, and when conversations are summed up.
+    pub(crate) agent: agent::Settings,
     /// Models and their providers.
     pub(crate) models: ModelSettings,
     /// Names nobody reads, with what may have been meant.
@@ -59,7 +61,7 @@ pub(crate) enum Mode {
 /// Port when none is said (01 §3).
 pub(crate) const DEFAULT_PORT: u16 = 9100;
 
-const SECTIONS: [(&str, &[&str]); 5] = [
+const SECTIONS: [(&str, &[&str]); 7] = [
     ("AppServer", &["Mode", "WebSocket"]),
     ("AppServer.WebSocket", &["Host", "Port", "Token"]),
     (
@@ -67,6 +69,8 @@ const SECTIONS: [(&str, &[&str]); 5] = [
         &["DefaultApprovalPolicy", "Rules", "TrustWorkspaceRules"],
     ),
     ("Approvals", &["MaxWaitSeconds"]),
+    ("Limits", agent::LIMITS),
+    ("Compaction", agent::COMPACTION),
     (
         "Sandbox",
         &["Profile", "Network", "Writable", "Hidden", "WhenMissing"],
@@ -84,6 +88,7 @@ impl Config {
         let (mut servers, mut server_warnings) = (Vec::new(), Vec::new());
         let mut permissions = Permissions::default();
         let mut sandbox = sandbox::Settings::default();
+        let mut agent = agent::Settings::default();
         let mut loosened = Vec::new();
         let mut trusts_workspace = false;
         let (mut user, mut project) = (None, None);
@@ -123,6 +128,7 @@ impl Config {
             }
             permissions.add(author, &path, &value, trusts_workspace)?;
             loosened.extend(sandbox.add(author, &path, &value, trusts_workspace)?);
+            loosened.extend(agent.add(author, &path, &value)?);
             merge(&mut merged, value.clone());
             if own {
                 user = Some((path.clone(), value));
@@ -144,6 +150,7 @@ impl Config {
         config.warnings.append(&mut permissions.warnings);
         config.permissions = permissions;
         config.sandbox = sandbox;
+        config.agent = agent;
         config.warnings.append(&mut loosened);
         Ok(config)
     }
@@ -207,6 +214,7 @@ impl Config {
             tool_servers: Vec::new(),
             permissions: Permissions::default(),
             sandbox: sandbox::Settings::default(),
+            agent: agent::Settings::default(),
             models: ModelSettings::read(None, None, false)?,
             warnings: unknown(value),
             sources: Vec::new(),

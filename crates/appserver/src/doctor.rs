@@ -112,7 +112,11 @@ fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
 /// Says what answers, and asks its provider for a list of models: that shows address, key and name.
 async fn model(config: &Config, report: &mut Report) {
     const WHAT: &str = "model";
-    let opened = match models::open(&config.models, cli::home().as_deref()) {
+    let opened = match models::open(
+        &config.models,
+        cli::home().as_deref(),
+        config.agent.compact_percent,
+    ) {
         Ok(opened) => opened,
         Err(error) => return report.add(WHAT, Verdict::Bad, format!("{error:#}")),
     };

@@ -2,6 +2,7 @@
 //!
 //! The only room that reads the environment and sees every other.
 
+mod agent;
 mod cli;
 mod config;
 mod console;

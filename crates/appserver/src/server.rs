@@ -13,7 +13,7 @@ use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_eca::EditorTools;
-use bobbin_engine::{AgentEngine, AgentSettings, RulesPolicy, ToolSet};
+use bobbin_engine::{AgentEngine, RulesPolicy, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
@@ -107,12 +107,13 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let keys = config.models.key_files(home.as_deref());
     let sandbox = config.sandbox.sandbox(workspace, home.as_deref(), keys);
     let guarded = sandbox.hide.clone();
-    let agent = AgentSettings::default().with_sandbox(&sandbox);
+    let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
     let tools = ToolSet::sandboxed(children, environment, Shell::Posix, sandbox)
         .with_source(servers.source())
         .with_source(editor_tools.clone());
-    let models::Opened { models, complaints } = models::open(&config.models, cli::home().as_deref())?;
+    let models::Opened { models, complaints } =
+        models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone()).with_settings(agent);
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;

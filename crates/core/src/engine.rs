@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalId, Decision, Item, ItemBody, ItemId, LiveTurn, Plan, Scope, ThreadId, TokenUsage, Turn,
-    TurnDiff, TurnId,
+    ApprovalId, Compaction, ContextNote, ContextUsage, ContextWindow, Decision, Item, ItemBody, ItemId,
+    LiveTurn, Plan, Scope, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
 };
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
@@ -33,6 +33,14 @@ pub enum EngineFailure {
     /// It cannot go on; the text is for the user.
     #[error("{0}")]
     Failed(String),
+    /// It was stopped at a bound; `code` names the bound for machines.
+    #[error("{text}")]
+    Stopped {
+        /// Short name of the bound.
+        code: &'static str,
+        /// Why, and what to do, for the user.
+        text: String,
+    },
     /// The Turn was ended from outside.
     #[error(transparent)]
     Gone(#[from] TurnGone),
@@ -82,9 +90,18 @@ pub(crate) enum EngineWish {
     Diff {
         diff: TurnDiff,
     },
-    Usage {
-        usage: TokenUsage,
-        context_tokens: u64,
+    Usage(Billed),
+    /// Something happened to the window.
+    Note(WindowNote),
+    /// A compaction, and the model call that it took.
+    Compacted {
+        body: Compaction,
+        billed: Option<Billed>,
+        window: ContextWindow,
+    },
+    /// Answered with the Turn's Items, once everything wished before is recorded.
+    Items {
+        reply: oneshot::Sender<Vec<Item>>,
     },
     /// Answered with the guidance that has come, once that is recorded.
     Guidance {
@@ -94,6 +111,32 @@ pub(crate) enum EngineWish {
     Commit {
         reply: oneshot::Sender<()>,
     },
+}
+
+/// A model call that is over, in figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Billed {
+    /// Its tokens.
+    pub usage: TokenUsage,
+    /// Occupancy of the window after it.
+    pub context_tokens: u64,
+    /// The window, where the model has one that matters.
+    pub window: Option<ContextWindow>,
+    /// What it cost, in millionths of the currency of the prices; 0 where no price is known.
+    pub cost_micros: u64,
+}
+
+/// Something that happened to the model's window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowNote {
+    /// What.
+    pub note: ContextNote,
+    /// Tokens in the window now.
+    pub tokens: u64,
+    /// The window.
+    pub window: ContextWindow,
+    /// In words, for the user.
+    pub message: String,
 }
 
 /// A question to a person.
@@ -113,6 +156,7 @@ pub struct TurnContext {
     pub(crate) hub: Arc<Hub>,
     pub(crate) thread: ThreadId,
     pub(crate) begun: Arc<LiveTurn>,
+    pub(crate) context: ContextUsage,
     pub(crate) environment: Arc<ToolEnvironment>,
     pub(crate) cancel: CancellationToken,
     pub(crate) wishes: mpsc::Sender<(TurnId, EngineWish)>,
@@ -133,6 +177,11 @@ impl TurnContext {
     /// everything that was recorded of it.
     pub fn begun(&self) -> &LiveTurn {
         &self.begun
+    }
+
+    /// Returns the occupancy of the model's window when this run began.
+    pub fn context(&self) -> ContextUsage {
+        self.context
     }
 
     /// Returns where and under which rules this Turn's calls run.
@@ -253,16 +302,44 @@ impl TurnContext {
         self.wish(EngineWish::Diff { diff }).await
     }
 
-    /// Adds one model call's tokens; `context_tokens` is the occupancy of the window after it.
+    /// Adds one model call's figures.
     ///
     /// # Errors
     /// [`TurnGone`].
-    pub async fn usage(&self, usage: TokenUsage, context_tokens: u64) -> Result<(), TurnGone> {
-        self.wish(EngineWish::Usage {
-            usage,
-            context_tokens,
-        })
-        .await
+    pub async fn usage(&self, billed: Billed) -> Result<(), TurnGone> {
+        self.wish(EngineWish::Usage(billed)).await
+    }
+
+    /// Tells clients what happened to the window.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn note_window(&self, note: WindowNote) -> Result<(), TurnGone> {
+        self.wish(EngineWish::Note(note)).await
+    }
+
+    /// Records that the conversation was summed up, in one commit with the model call that it took. What the
+    /// summary covers stays in the record.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn compacted(
+        &self,
+        body: Compaction,
+        billed: Option<Billed>,
+        window: ContextWindow,
+    ) -> Result<(), TurnGone> {
+        self.wish(EngineWish::Compacted { body, billed, window }).await
+    }
+
+    /// Returns the Turn's Items as they are recorded, everything wished for before among them.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn items(&self) -> Result<Vec<Item>, TurnGone> {
+        let (reply, items) = oneshot::channel();
+        self.wish(EngineWish::Items { reply }).await?;
+        items.await.map_err(|_| TurnGone)
     }
 
     async fn wish(&self, wish: EngineWish) -> Result<(), TurnGone> {

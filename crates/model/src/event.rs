@@ -9,8 +9,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Approval, ApprovalId, DecidedBy, Decision, Item, ItemId, Outcome, Plan, QueuedInput, QueuedInputId,
-    ThreadConfig, ThreadHeader, ThreadStatus, TokenUsage, TurnDiff, TurnFeatures, TurnId, UnixMillis,
+    Approval, ApprovalId, ContextNote, ContextWindow, DecidedBy, Decision, Item, ItemId, Outcome, Plan,
+    QueuedInput, QueuedInputId, ThreadConfig, ThreadHeader, ThreadStatus, TokenUsage, TurnDiff, TurnFeatures,
+    TurnId, UnixMillis,
 };
 
 /// Version of the payload format that this code writes.
@@ -147,9 +148,28 @@ pub enum Event {
         usage: TokenUsage,
         /// Tokens in the window now.
         context_tokens: u64,
+        /// The window they are in; events of earlier versions have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_window: Option<ContextWindow>,
+        /// What the call cost, in millionths of the currency of the prices; 0 where no price is known.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        cost_micros: u64,
         /// Tokens that the model has written in this Turn, these included; events of earlier versions have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn_output_tokens: Option<u64>,
+    },
+    /// Something happened to the model's window.
+    ContextNoted {
+        /// The Turn.
+        turn: TurnId,
+        /// What.
+        note: ContextNote,
+        /// Tokens in the window now.
+        tokens: u64,
+        /// The window.
+        window: ContextWindow,
+        /// In words, for the user.
+        message: String,
     },
     /// The Turn's file changes so far.
     DiffUpdated {
@@ -203,6 +223,7 @@ impl Event {
             Self::ApprovalOpened { .. } => "approvalOpened",
             Self::ApprovalResolved { .. } => "approvalResolved",
             Self::UsageAdded { .. } => "usageAdded",
+            Self::ContextNoted { .. } => "contextNoted",
             Self::DiffUpdated { .. } => "diffUpdated",
             Self::TurnsRolledBack { .. } => "turnsRolledBack",
             Self::TurnEnded { .. } => "turnEnded",
@@ -221,6 +242,7 @@ impl Event {
             | Self::CallStarted { turn, .. }
             | Self::ApprovalResolved { turn, .. }
             | Self::UsageAdded { turn, .. }
+            | Self::ContextNoted { turn, .. }
             | Self::DiffUpdated { turn, .. }
             | Self::TurnEnded { turn, .. } => Some(*turn),
             Self::ApprovalOpened { approval, .. } => Some(approval.turn),
@@ -247,6 +269,11 @@ impl Event {
                 | Self::PlanUpdated { .. }
         )
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Which stream of an Item a Delta belongs to.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalId, ApprovalKind, Decision, InputPart, ItemId, Json, Sender, UnixMillis};
+use crate::{ApprovalId, ApprovalKind, Decision, InputPart, ItemId, Json, Sender, TurnId, UnixMillis};
 
 /// How far an Item is. A completed Item never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +142,38 @@ pub enum ExecutionStatus {
     Cancelled,
 }
 
+/// What made the server compact a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionTrigger {
+    /// A threshold.
+    Auto,
+    /// A model refused a conversation as too long.
+    Reactive,
+}
+
+/// A conversation was summed up: from here on a model is given the summary in place of what it covers.
+///
+/// The Items it covers stay as they are. A Turn that is taken out of the conversation takes its summaries with it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compaction {
+    /// What made the server do it.
+    pub trigger: CompactionTrigger,
+    /// Tokens in the window before; an estimate where no provider said.
+    pub tokens_before: u64,
+    /// Tokens in it after, an estimate.
+    pub tokens_after: u64,
+    /// Free share of the window after, from 0 to 1.
+    pub left_after: f64,
+    /// Results of calls that the model is not given any more.
+    pub cleared_results: u64,
+    /// The summary.
+    pub summary: String,
+    /// The first Item that a model is still given as it is. Everything before it is in the summary.
+    pub kept_from: (TurnId, ItemId),
+}
+
 /// What an Item is, with what belongs to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -231,6 +263,8 @@ pub enum ItemBody {
         /// The answer itself.
         decision: Decision,
     },
+    /// The conversation before was summed up.
+    Compaction(Box<Compaction>),
     /// Something went wrong inside the Turn.
     Error {
         /// For the user.

@@ -9,6 +9,7 @@
 
 pub mod approval;
 pub mod config;
+pub mod context;
 pub mod event;
 pub mod id;
 pub mod input;
@@ -23,14 +24,15 @@ pub mod turn;
 
 pub use approval::{Approval, ApprovalKind, ApprovalPolicy, DecidedBy, Decision, Scope};
 pub use config::{Mode, ThreadConfig};
+pub use context::{ContextNote, ContextUsage, ContextWindow};
 pub use event::{Delta, DeltaChannel, Event};
 pub use id::{ApprovalId, ItemId, QueuedInputId, Seq, ThreadId, TurnId, UnixMillis};
 pub use input::{InputPart, QueueStatus, QueuedInput, Sender};
-pub use item::{CommandStatus, DeliveryMode, Item, ItemBody, ItemStatus};
+pub use item::{CommandStatus, Compaction, CompactionTrigger, DeliveryMode, Item, ItemBody, ItemStatus};
 pub use json::Json;
 pub use plan::{Plan, Todo};
 pub use refusal::Refusal;
 pub use state::{LiveTurn, ThreadState};
-pub use thread::{ContextUsage, HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus};
+pub use thread::{HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus};
 pub use tool_server::{OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
 pub use turn::{FileChange, Outcome, TokenUsage, Turn, TurnDiff, TurnFeatures, TurnStatus};

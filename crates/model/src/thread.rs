@@ -118,24 +118,6 @@ pub struct Runtime {
     pub waiting_on_plan_confirmation: bool,
 }
 
-/// Occupancy of the model's window (AppServer protocol 02 §2.7). Only `tokens` is stored; the thresholds
-/// follow from the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContextUsage {
-    /// Tokens in the window now.
-    pub tokens: u64,
-}
-
-/// Effective window in tokens: 200,000 less the 20,000 kept for a summary (02 §2.7 defaults).
-pub const CONTEXT_WINDOW: u64 = 180_000;
-/// Tokens at which the conversation is compacted by itself.
-pub const AUTO_COMPACT_THRESHOLD: u64 = 167_000;
-/// Tokens from which a warning is shown.
-pub const WARNING_THRESHOLD: u64 = 147_000;
-/// Tokens from which an error is shown.
-pub const ERROR_THRESHOLD: u64 = 157_000;
-
 /// Longest title made from a first message, characters, before `...` (02 §3).
 const TITLE_CHARS: usize = 50;
 

@@ -142,6 +142,7 @@ impl Assembler {
             .map(|tokens| ModelUsage {
                 tokens,
                 context_tokens: tokens.input_tokens.saturating_add(tokens.output_tokens),
+                cost_micros: None,
             });
         Some((ready, ModelReply { stop, usage }))
     }

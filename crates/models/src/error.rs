@@ -222,7 +222,11 @@ impl ProviderError {
 
 impl From<ProviderError> for ModelError {
     fn from(error: ProviderError) -> Self {
-        Self::Failed(error.to_string())
+        let text = error.to_string();
+        match error {
+            ProviderError::ContextExceeded { .. } => Self::ContextExceeded(text),
+            _ => Self::Failed(text),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod calls;
 mod conversation;
 mod error;
 mod events;
+mod facts;
 mod http;
 mod listing;
 mod memory;
@@ -27,6 +28,7 @@ mod wires;
 
 pub use address::{host, is_proxy};
 pub use error::ProviderError;
+pub use facts::{ModelFacts, Price};
 pub use http::Network;
 pub use listing::Listed;
 pub use model_set::{Chosen, ModelSet, NoSuchModel, OFFLINE};

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use bobbin_engine::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Offline};
+use bobbin_model::ContextWindow;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 
@@ -49,6 +50,8 @@ pub struct ModelSet {
     usual: Option<String>,
     /// Names of the models to go on with when a provider fails.
     fallbacks: Arc<[String]>,
+    /// At which share of a window conversations are compacted, in percent; none means the usual point.
+    compact_percent: Option<u64>,
 }
 
 impl ModelSet {
@@ -60,6 +63,7 @@ impl ModelSet {
             providers: providers.into_iter().map(Catalogue::new).collect(),
             usual,
             fallbacks: Arc::default(),
+            compact_percent: None,
         }
     }
 
@@ -68,6 +72,13 @@ impl ModelSet {
     #[must_use]
     pub fn with_fallbacks(mut self, names: Vec<String>) -> Self {
         self.fallbacks = names.into();
+        self
+    }
+
+    /// Sets the share of a window at which conversations are compacted, in percent.
+    #[must_use]
+    pub fn compacted_at(mut self, percent: Option<u64>) -> Self {
+        self.compact_percent = percent;
         self
     }
 
@@ -252,6 +263,16 @@ impl Model for ModelSet {
         match self.choose(model) {
             Ok(Chosen::Provided { .. }) => HISTORY_TURNS,
             Ok(Chosen::Offline) | Err(_) => Offline.history_turns(model),
+        }
+    }
+
+    fn window(&self, model: Option<&str>) -> Option<ContextWindow> {
+        match self.choose(model) {
+            Ok(Chosen::Provided { provider, model }) => {
+                let window = provider.settings().facts_of(&model).window();
+                Some(ContextWindow::of(window, self.compact_percent))
+            }
+            Ok(Chosen::Offline) | Err(_) => None,
         }
     }
 

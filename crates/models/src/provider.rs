@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_engine::{Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
+use bobbin_engine::{Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage};
 use bytes::Bytes;
 use tokio::time::Instant;
 
@@ -209,7 +209,12 @@ impl Provider {
         for piece in last {
             sink.event(piece).await.map_err(Ended::Sink)?;
         }
-        Ok((end, decoder.kept()))
+        let price = settings.facts_of(model).price;
+        let usage = end.usage.map(|usage| ModelUsage {
+            cost_micros: price.map(|price| price.of(usage.tokens)),
+            ..usage
+        });
+        Ok((ModelReply { usage, ..end }, decoder.kept()))
     }
 
     fn error(&self, fault: Fault, model: &str) -> ProviderError {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::http::Body;
-use crate::{Key, Limits, Proxies, Wire};
+use crate::{Key, Limits, ModelFacts, Proxies, Wire};
 use bobbin_core::engine::TurnGone;
 use bobbin_engine::{Instructions, Message, ModelEvent, Stop};
 use bobbin_model::{InputPart, TurnId};
@@ -48,6 +48,8 @@ fn provider(wire: Wire, answers: impl IntoIterator<Item = Answer>) -> (Provider,
         headers: Vec::new(),
         max_output_tokens: None,
         body: Map::new(),
+        facts: ModelFacts::default(),
+        model_facts: std::collections::BTreeMap::new(),
         limits: Limits::default(),
     };
     let answers = Arc::new(Answers {

@@ -1,10 +1,13 @@
 //! What a provider is reached with. Read by the binary; checked when a [`crate::Provider`] is made.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
+
+use crate::ModelFacts;
 
 /// The language a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +79,10 @@ pub struct ProviderSettings {
     pub max_output_tokens: Option<u64>,
     /// More members of the request's body; they win over ours.
     pub body: Map<String, Value>,
+    /// What is known of all its models.
+    pub facts: ModelFacts,
+    /// What is known of some of them, by the provider's own names.
+    pub model_facts: BTreeMap<String, ModelFacts>,
     /// Bounds.
     pub limits: Limits,
 }
@@ -155,6 +162,8 @@ mod tests {
             headers: vec![("x-team".into(), "sesame".into())],
             max_output_tokens: None,
             body: Map::new(),
+            facts: ModelFacts::default(),
+            model_facts: BTreeMap::new(),
             limits: Limits::default(),
         };
         let shown = format!("{settings:?}");

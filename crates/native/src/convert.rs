@@ -4,7 +4,6 @@ pub(crate) mod mcp;
 
 use bobbin_core::ThreadSummary;
 use bobbin_model as model;
-use bobbin_model::thread::{AUTO_COMPACT_THRESHOLD, CONTEXT_WINDOW, ERROR_THRESHOLD, WARNING_THRESHOLD};
 use bobbin_model::{ThreadId, TurnId, UnixMillis};
 use bobbin_wire as wire;
 use bobbin_wire::Timestamp;
@@ -90,18 +89,25 @@ pub(crate) fn runtime(runtime: model::Runtime) -> wire::ThreadRuntime {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a share of a window, shown with a few digits"
-)]
 pub(crate) fn context(usage: model::ContextUsage) -> wire::ContextUsage {
     wire::ContextUsage {
         tokens: usage.tokens,
-        context_window: CONTEXT_WINDOW,
-        auto_compact_threshold: AUTO_COMPACT_THRESHOLD,
-        warning_threshold: WARNING_THRESHOLD,
-        error_threshold: ERROR_THRESHOLD,
-        percent_left: (1.0 - usage.tokens as f64 / CONTEXT_WINDOW as f64).max(0.0),
+        context_window: usage.window.tokens,
+        auto_compact_threshold: usage.window.compact_at,
+        warning_threshold: usage.window.warning(),
+        error_threshold: usage.window.error(),
+        percent_left: usage.window.left(usage.tokens),
+    }
+}
+
+pub(crate) fn context_note(note: model::ContextNote) -> wire::SystemEventKind {
+    match note {
+        model::ContextNote::Warning => wire::SystemEventKind::CompactWarning,
+        model::ContextNote::Error => wire::SystemEventKind::CompactError,
+        model::ContextNote::Compacting => wire::SystemEventKind::Compacting,
+        model::ContextNote::Compacted => wire::SystemEventKind::Compacted,
+        model::ContextNote::CompactSkipped => wire::SystemEventKind::CompactSkipped,
+        model::ContextNote::CompactFailed => wire::SystemEventKind::CompactFailed,
     }
 }
 
@@ -337,6 +343,18 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             request_id: request_id.to_string(),
             approved,
             decision: decision(given),
+        }),
+        Body::Compaction(done) => wire::ItemPayload::SystemNotice(wire::SystemNoticePayload {
+            kind: wire::SystemNoticeKind::Compacted,
+            trigger: match done.trigger {
+                model::CompactionTrigger::Auto => wire::NoticeTrigger::Auto,
+                model::CompactionTrigger::Reactive => wire::NoticeTrigger::Reactive,
+            },
+            mode: Some(wire::CompactionMode::Partial),
+            tokens_before: Some(done.tokens_before),
+            tokens_after: Some(done.tokens_after),
+            percent_left_after: Some(done.left_after),
+            cleared_tool_results: Some(done.cleared_results),
         }),
         Body::Error { message, code, fatal } => {
             wire::ItemPayload::Error(wire::ErrorPayload { message, code, fatal })

@@ -213,8 +213,9 @@ fn of_item(item: &Item) -> Option<(&'static str, Cow<'_, str>)> {
             ("toolCall", Cow::Owned(text))
         }
         ItemBody::ToolResult { result, .. } => ("toolResult", Cow::Borrowed(beginning(result, CALL_BYTES))),
-        // The views of the same call, and what was asked about it.
-        ItemBody::CommandExecution(_)
+        // The views of the same call, and what was asked about it; and what stands elsewhere in full.
+        ItemBody::Compaction(_)
+        | ItemBody::CommandExecution(_)
         | ItemBody::ToolExecution { .. }
         | ItemBody::ApprovalRequest { .. }
         | ItemBody::ApprovalResponse { .. } => return None,

@@ -3,7 +3,8 @@
 //! Pure: a write becomes one [`Script`], which the writer carries out in one trip to the database.
 
 use bobbin_model::{
-    ApprovalId, Decision, Event, Item, Outcome, Seq, ThreadHeader, TokenUsage, TurnFeatures, TurnId,
+    ApprovalId, ContextNote, Decision, Event, Item, Outcome, Seq, ThreadHeader, TokenUsage, TurnFeatures,
+    TurnId,
 };
 
 use crate::index;
@@ -149,7 +150,13 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
             put_item(script, thread, *turn, item, seq);
             settle(script, thread, *turn, approval, *decision);
         }
-        Event::UsageAdded { turn, usage, .. } => add_usage(script, thread, *turn, *usage),
+        Event::UsageAdded {
+            turn,
+            usage,
+            cost_micros,
+            ..
+        } => add_usage(script, thread, *turn, *usage, *cost_micros),
+        Event::ContextNoted { turn, note, .. } => set_compacting(script, thread, *turn, *note),
         Event::DiffUpdated { turn, .. } => {
             script
                 .then("UPDATE turn SET diff_seq = ? WHERE thread_id = ? AND turn_no = ?")
@@ -218,14 +225,28 @@ fn insert_turn(
         .bind(json(&features));
 }
 
-fn add_usage(script: &mut Script, thread: &str, turn: TurnId, usage: TokenUsage) {
+fn set_compacting(script: &mut Script, thread: &str, turn: TurnId, note: ContextNote) {
+    let compacting = match note {
+        ContextNote::Warning | ContextNote::Error => return,
+        ContextNote::Compacting => true,
+        ContextNote::Compacted | ContextNote::CompactSkipped | ContextNote::CompactFailed => false,
+    };
+    script
+        .then("UPDATE turn SET compacting = ? WHERE thread_id = ? AND turn_no = ?")
+        .bind(compacting)
+        .bind(thread.to_owned())
+        .bind(turn.0);
+}
+
+fn add_usage(script: &mut Script, thread: &str, turn: TurnId, usage: TokenUsage, cost_micros: u64) {
     script
         .then(
-            "UPDATE turn SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ? \
-         WHERE thread_id = ? AND turn_no = ?",
+            "UPDATE turn SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, \
+         cost_micros = cost_micros + ? WHERE thread_id = ? AND turn_no = ?",
         )
         .bind(signed(usage.input_tokens))
         .bind(signed(usage.output_tokens))
+        .bind(signed(cost_micros))
         .bind(thread.to_owned())
         .bind(turn.0);
 }
@@ -302,6 +323,7 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
     script.then(
         "UPDATE thread SET display_name = ?, status = ?, last_active_at = ?, last_turn = ?, turn_count = ?, \
          running = ?, waiting_approval = ?, plan_pending = ?, context_tokens = ?, \
+         context_window = ?, compact_at = ?, \
          config = coalesce(?, config), queue = coalesce(?, queue), plan = coalesce(?, plan), \
          grants = coalesce(?, grants), head_seq = max(head_seq, ?) WHERE thread_id = ?",
     )
@@ -314,6 +336,8 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
     .bind(row.waiting_approval)
     .bind(row.plan_pending)
     .bind(signed(row.context_tokens))
+    .bind(signed(row.context_window.tokens))
+    .bind(signed(row.context_window.compact_at))
     .bind(row.config.clone())
     .bind(row.queue.clone())
     .bind(row.plan.clone())

@@ -39,6 +39,7 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
         reason: format!("features of turn {}: {error}", row.turn_no),
     })?;
     let (diff_seq, cancelling) = (row.diff_seq, row.cancelling.clone());
+    let (cost, compacting) = (row.cost_micros, row.compacting);
     let mut turn = row.into_turn(id)?;
     turn.items = items(connection, id, turn.id, turn.id)
         .await?
@@ -47,6 +48,8 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
     let mut live = LiveTurn::new(turn.id, turn.started_at, turn.origin_channel.clone(), features);
     live.turn = turn;
     live.cancelling = cancelling;
+    live.cost_micros = u64::try_from(cost).unwrap_or(0);
+    live.compacting = compacting;
     add_text(connection, id, &mut live).await?;
     add_approvals(connection, id, &mut live).await?;
     let started: Vec<(String,)> =
@@ -284,7 +287,7 @@ pub(crate) async fn recent_events(
 /// Columns a list needs, with the rest of a row as constants: configuration and queue are not read.
 const SUMMARY: &str = "SELECT thread_id, workspace_path, user_id, origin_channel, channel_context, source, \
     history_mode, created_at, metadata, display_name, status, last_active_at, last_turn, turn_count, running, \
-    waiting_approval, plan_pending, context_tokens, NULL AS config, '[]' AS queue, NULL AS plan, '[]' AS grants, \
+    waiting_approval, plan_pending, context_tokens, context_window, compact_at, NULL AS config, '[]' AS queue, NULL AS plan, '[]' AS grants, \
     head_seq FROM thread WHERE deleted_at IS NULL AND workspace_path = ";
 
 pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<ThreadSummary>> {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ContextUsage, Event, Runtime, Seq, ThreadHeader, ThreadId, ThreadState, ThreadStatus, TokenUsage, Turn,
-    TurnId, TurnStatus, UnixMillis,
+    ContextUsage, ContextWindow, Event, Runtime, Seq, ThreadHeader, ThreadId, ThreadState, ThreadStatus,
+    TokenUsage, Turn, TurnId, TurnStatus, UnixMillis,
 };
 use serde::de::DeserializeOwned;
 
@@ -32,6 +32,8 @@ pub(crate) struct ThreadRow {
     waiting_approval: bool,
     plan_pending: bool,
     context_tokens: i64,
+    context_window: Option<i64>,
+    compact_at: Option<i64>,
     config: Option<String>,
     queue: String,
     plan: Option<String>,
@@ -67,6 +69,11 @@ impl ThreadRow {
         let grants: BTreeSet<String> = self.json("grants", &self.grants)?;
         let (last_turn, turn_count) = (TurnId(self.last_turn), self.turn_count);
         let tokens = u64::try_from(self.context_tokens).unwrap_or(0);
+        let known = |figure: Option<i64>| figure.and_then(|figure| u64::try_from(figure).ok());
+        let window = match (known(self.context_window), known(self.compact_at)) {
+            (Some(tokens), Some(compact_at)) => ContextWindow { tokens, compact_at },
+            _ => ContextWindow::default(),
+        };
         let plan_pending = self.plan_pending;
         let state = ThreadState {
             header: self.header(true)?,
@@ -74,7 +81,7 @@ impl ThreadRow {
             turn_count,
             queue,
             plan,
-            context: ContextUsage { tokens },
+            context: ContextUsage { tokens, window },
             plan_pending,
             grants,
             live: None,
@@ -198,6 +205,8 @@ pub(crate) struct TurnRow {
     pub(crate) features: String,
     pub(crate) diff_seq: Option<i64>,
     pub(crate) cancelling: Option<String>,
+    pub(crate) cost_micros: i64,
+    pub(crate) compacting: bool,
 }
 
 impl TurnRow {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_model::{Event, ItemId, Scope, Seq, ThreadId, ThreadState, TurnId, UnixMillis};
+use bobbin_model::{ContextWindow, Event, ItemId, Scope, Seq, ThreadId, ThreadState, TurnId, UnixMillis};
 use serde::Serialize;
 
 /// An event with its number.
@@ -83,6 +83,7 @@ pub struct Summary {
     pub(crate) waiting_approval: bool,
     pub(crate) plan_pending: bool,
     pub(crate) context_tokens: u64,
+    pub(crate) context_window: ContextWindow,
     /// JSON of what rarely changes; `None`: as it was.
     pub(crate) config: Option<String>,
     pub(crate) queue: Option<String>,
@@ -105,6 +106,7 @@ impl Summary {
             waiting_approval: runtime.waiting_on_approval,
             plan_pending: state.plan_pending,
             context_tokens: state.context.tokens,
+            context_window: state.context.window,
             config: state
                 .header
                 .config

@@ -23,7 +23,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::engine::{Ask, Engine, EngineFailure, TurnContext};
+use bobbin_core::engine::{Ask, Billed, Engine, EngineFailure, TurnContext};
 use bobbin_core::tool::{CallContext, OutputSink, ToolSource};
 use bobbin_model::turn::FileChangeStatus;
 use bobbin_model::{
@@ -154,13 +154,15 @@ impl ScriptEngine {
                 let input_tokens = numbers.next().unwrap_or(0);
                 let output_tokens = numbers.next().unwrap_or(0);
                 Ok(turn
-                    .usage(
-                        TokenUsage {
+                    .usage(Billed {
+                        usage: TokenUsage {
                             input_tokens,
                             output_tokens,
                         },
-                        input_tokens,
-                    )
+                        context_tokens: input_tokens,
+                        window: None,
+                        cost_micros: 0,
+                    })
                     .await?)
             }
             "diff" => {

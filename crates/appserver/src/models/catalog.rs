@@ -63,6 +63,7 @@ fn code(error: &ProviderError) -> Code {
         ProviderError::ContextExceeded { .. }
         | ProviderError::Quota { .. }
         | ProviderError::RateLimited { .. }
+        | ProviderError::OverRate { .. }
         | ProviderError::Server { .. }
         | ProviderError::Refused { .. }
         | ProviderError::BrokenOff { .. }

@@ -5,6 +5,7 @@
 //! conversation sent to an address of its choosing would be gone. Keys are in memory only.
 
 mod catalog;
+mod facts;
 mod keys;
 mod settings;
 
@@ -28,9 +29,15 @@ pub(crate) struct Opened {
 
 /// Makes the set of models; connects nowhere. What cannot be used is left out and complained of.
 ///
+/// `compact_percent` is the share of a window at which conversations are compacted.
+///
 /// # Errors
 /// There is no TLS on this machine.
-pub(crate) fn open(settings: &ModelSettings, home: Option<&Path>) -> anyhow::Result<Opened> {
+pub(crate) fn open(
+    settings: &ModelSettings,
+    home: Option<&Path>,
+    compact_percent: Option<u64>,
+) -> anyhow::Result<Opened> {
     let (proxies, mut complaints) = proxies();
     let network = Network::new(&proxies)?;
     let mut providers = Vec::new();
@@ -40,7 +47,9 @@ pub(crate) fn open(settings: &ModelSettings, home: Option<&Path>) -> anyhow::Res
             Err(error) => complaints.push(error.to_string()),
         }
     }
-    let models = ModelSet::new(providers, settings.model.clone()).with_fallbacks(settings.fallbacks.clone());
+    let models = ModelSet::new(providers, settings.model.clone())
+        .with_fallbacks(settings.fallbacks.clone())
+        .compacted_at(compact_percent);
     let names = settings.fallbacks.iter().map(|name| Some(name.as_str()));
     for name in names.chain([None]) {
         if let Err(unknown) = models.choose(name) {
@@ -66,6 +75,8 @@ fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
         max_output_tokens: entry.max_output_tokens,
         body: entry.body.clone(),
         limits: entry.limits,
+        facts: entry.facts,
+        model_facts: entry.model_facts.clone(),
     }
 }
 

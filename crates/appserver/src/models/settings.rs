@@ -10,21 +10,23 @@
 //! `Model`, `EndPoint` and `ApiKey` alone are the form that the protocol's clients write; they are a provider named
 //! `endpoint`.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use bobbin_models::{Key, Limits, OFFLINE, Wire};
+use bobbin_models::{Key, Limits, ModelFacts, OFFLINE, Price, Wire};
 use serde_json::{Map, Value};
 
+use super::facts;
 use super::keys::{KeyPlace, below};
 use crate::config::{at, strangers};
 
 /// Name of the provider that `EndPoint` is.
 const ENDPOINT: &str = "endpoint";
 /// What a provider's object may have.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 16] = [
     "Wire",
     "BaseUrl",
     "ApiKey",
@@ -37,6 +39,10 @@ const NAMES: [&str; 12] = [
     "IdleSeconds",
     "ReplySeconds",
     "Attempts",
+    "ContextWindow",
+    "Images",
+    "Price",
+    "ModelFacts",
 ];
 /// Providers that need no setting up: name, wire, address, variable of the key.
 const BUILT_IN: [(&str, Wire, &str, Option<&str>); 4] = [
@@ -60,6 +66,8 @@ const BUILT_IN: [(&str, Wire, &str, Option<&str>); 4] = [
     ),
     ("ollama", Wire::ChatCompletions, "http://127.0.0.1:11434/v1", None),
 ];
+/// Window of a model that a server on this machine runs, when nobody says.
+const OLLAMA_WINDOW: u64 = 32_768;
 /// Most fallbacks; each may take its time.
 const MAX_FALLBACKS: usize = 8;
 /// Most providers in a file; far more than anybody has.
@@ -92,6 +100,8 @@ pub(super) struct ProviderEntry {
     pub(super) max_output_tokens: Option<u64>,
     pub(super) body: Map<String, Value>,
     pub(super) limits: Limits,
+    pub(super) facts: ModelFacts,
+    pub(super) model_facts: BTreeMap<String, ModelFacts>,
     /// Who speaks of it.
     pub(super) origin: Origin,
 }
@@ -304,7 +314,7 @@ impl ModelSettings {
                 return Ok(());
             }
         };
-        let (entry, warning) = entry(name, object, base, author)?;
+        let (entry, warnings) = entry(name, object, base, author)?;
         if matches!(author, Author::Project { trusted: false }) && !is_on_this_machine(&entry.base_url) {
             self.warnings.push(format!(
                 "{place} of the workspace's .craft/config.json is not used: a workspace may name addresses of \
@@ -312,7 +322,7 @@ impl ModelSettings {
             ));
             return Ok(());
         }
-        self.warnings.extend(warning);
+        self.warnings.extend(warnings);
         self.providers.push(entry);
         Ok(())
     }
@@ -329,6 +339,13 @@ fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) 
         max_output_tokens: None,
         body: Map::new(),
         limits: Limits::default(),
+        // What a server on one's own machine has is what it was started with; this is what it has as a rule.
+        facts: ModelFacts {
+            context_window: (name == "ollama").then_some(OLLAMA_WINDOW),
+            price: (name == "ollama").then(Price::default),
+            ..ModelFacts::default()
+        },
+        model_facts: BTreeMap::new(),
         origin: Origin::BuiltIn,
     }
 }
@@ -351,7 +368,7 @@ fn entry(
     object: &Map<String, Value>,
     base: Option<ProviderEntry>,
     author: &Author<'_>,
-) -> anyhow::Result<(ProviderEntry, Option<String>)> {
+) -> anyhow::Result<(ProviderEntry, Vec<String>)> {
     let value = Value::Object(object.clone());
     let said = |member: &str| text(&value, member);
     let mut entry = match base {
@@ -410,7 +427,14 @@ fn entry(
     if let Some(attempts) = number(&value, "Attempts")? {
         entry.limits.attempts = u32::try_from(attempts).unwrap_or(u32::MAX).min(10);
     }
-    Ok((entry, warning))
+    entry.facts = facts::read(&value, entry.facts)?;
+    let mut warnings: Vec<String> = warning.into_iter().collect();
+    if let Some(models) = at(&value, "ModelFacts") {
+        let models = models.as_object().context("ModelFacts is not an object")?;
+        let place = format!("Providers.{name}");
+        warnings.extend(facts::read_models(&place, models, &mut entry.model_facts)?);
+    }
+    Ok((entry, warnings))
 }
 
 /// Returns where the key is to come from, if this object says so.

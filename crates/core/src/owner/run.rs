@@ -68,6 +68,7 @@ impl Owner {
             hub: self.hub.clone(),
             thread: self.state.header.id.clone(),
             begun: Arc::new(live.clone()),
+            context: self.state.context,
             environment: Arc::new(
                 self.hub
                     .settings
@@ -139,9 +140,14 @@ impl Owner {
         if let Some(reason) = self.cancelling() {
             return self.end_turn(Outcome::Cancelled { reason }).await;
         }
+        let mut code = "agent_error";
         let error = match ran {
             Ran::Finished(Ok(())) => return self.end_turn(Outcome::Completed).await,
             Ran::Finished(Err(EngineFailure::Failed(error))) => error,
+            Ran::Finished(Err(EngineFailure::Stopped { code: bound, text })) => {
+                code = bound;
+                text
+            }
             Ran::Finished(Err(EngineFailure::Gone(_))) | Ran::Aborted => {
                 "The engine stopped early.".to_owned()
             }
@@ -150,18 +156,23 @@ impl Owner {
                 "The engine failed; this is a bug in the server. The conversation so far is kept.".to_owned()
             }
         };
-        self.end_turn(Outcome::Failed { error }).await
+        self.end_turn_with(Outcome::Failed { error }, code).await
     }
 
     /// Records the Turn's end and, after a good one, the beginning of the next queued one with it, so that
     /// no crash can come between.
     pub(super) async fn end_turn(&mut self, outcome: Outcome) -> Result<(), CoreError> {
+        self.end_turn_with(outcome, "agent_error").await
+    }
+
+    /// The same; `code` is that of the error Item of a failure.
+    async fn end_turn_with(&mut self, outcome: Outcome, code: &str) -> Result<(), CoreError> {
         let now = self.now();
         let mut events: Vec<Event> = Vec::new();
         if let Outcome::Failed { error } = &outcome {
             let body = ItemBody::Error {
                 message: error.clone(),
-                code: "agent_error".to_owned(),
+                code: code.to_owned(),
                 fatal: true,
             };
             events.extend(

@@ -1,11 +1,11 @@
 //! What engines want to happen, and what committed events cause.
 
-use bobbin_model::{DeltaChannel, Event, ItemBody, ItemId, TurnId};
+use bobbin_model::{ContextNote, DeltaChannel, Event, ItemBody, ItemId, TurnId};
 
 use super::Owner;
 use super::record::{After, Effect};
 use crate::CoreError;
-use crate::engine::EngineWish;
+use crate::engine::{Billed, EngineWish, WindowNote};
 
 impl Owner {
     /// Grants one wish, or drops it when its Turn is over; a dropped reply tells the engine so.
@@ -55,18 +55,32 @@ impl Owner {
             }
             EngineWish::Plan { plan } => self.record(vec![Event::PlanUpdated { plan }]).await,
             EngineWish::Diff { diff } => self.record(vec![Event::DiffUpdated { turn, diff }]).await,
-            EngineWish::Usage {
-                usage,
-                context_tokens,
-            } => {
-                let before = self.state.live.as_ref().map(|live| live.turn.usage.output_tokens);
-                self.record(vec![Event::UsageAdded {
-                    turn,
-                    usage,
-                    context_tokens,
-                    turn_output_tokens: before.map(|before| before + usage.output_tokens),
-                }])
-                .await
+            EngineWish::Usage(billed) => self.record(vec![self.usage(turn, billed)]).await,
+            EngineWish::Note(note) => self.record(vec![noted(turn, note)]).await,
+            EngineWish::Compacted { body, billed, window } => {
+                let note = WindowNote {
+                    note: ContextNote::Compacted,
+                    tokens: body.tokens_after,
+                    window,
+                    message: "The conversation so far was summed up to make room.".to_owned(),
+                };
+                let body = ItemBody::Compaction(Box::new(body));
+                let Some((_, added)) = self.state.decide_add_item(body, now) else {
+                    return Ok(());
+                };
+                let mut events: Vec<Event> = billed
+                    .map(|billed| self.usage(turn, billed))
+                    .into_iter()
+                    .collect();
+                events.extend(added);
+                events.push(noted(turn, note));
+                self.record(events).await
+            }
+            EngineWish::Items { reply } => {
+                let live = self.state.live.as_ref();
+                let items = live.map(|live| live.turn.items.clone()).unwrap_or_default();
+                let after = Effect::after(After::Guided(reply, items));
+                self.commit(super::record::Staged::default(), after).await
             }
             EngineWish::Guidance { reply } => {
                 let staged = self.stage(self.state.decide_guide(now));
@@ -82,6 +96,18 @@ impl Owner {
                 )
                 .await
             }
+        }
+    }
+
+    fn usage(&self, turn: TurnId, billed: Billed) -> Event {
+        let before = self.state.live.as_ref().map(|live| live.turn.usage.output_tokens);
+        Event::UsageAdded {
+            turn,
+            usage: billed.usage,
+            context_tokens: billed.context_tokens,
+            context_window: billed.window,
+            cost_micros: billed.cost_micros,
+            turn_output_tokens: before.map(|before| before + billed.usage.output_tokens),
         }
     }
 
@@ -130,11 +156,23 @@ impl Owner {
     }
 }
 
+fn noted(turn: TurnId, note: WindowNote) -> Event {
+    Event::ContextNoted {
+        turn,
+        note: note.note,
+        tokens: note.tokens,
+        window: note.window,
+        message: note.message,
+    }
+}
+
 /// Whether a wish starts something new, which an interrupted Turn does not take.
 fn begins_something(wish: &EngineWish) -> bool {
     match wish {
         EngineWish::Open { .. }
         | EngineWish::CallStarted { .. }
+        | EngineWish::Compacted { .. }
+        | EngineWish::Items { .. }
         | EngineWish::Guidance { .. }
         | EngineWish::Ask { .. } => true,
         EngineWish::Text { .. }
@@ -143,7 +181,8 @@ fn begins_something(wish: &EngineWish) -> bool {
         | EngineWish::Add { .. }
         | EngineWish::Plan { .. }
         | EngineWish::Diff { .. }
-        | EngineWish::Usage { .. }
+        | EngineWish::Usage(_)
+        | EngineWish::Note(_)
         | EngineWish::Commit { .. } => false,
     }
 }

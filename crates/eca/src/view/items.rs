@@ -104,6 +104,9 @@ impl View {
                     call.approval = Some(request_id.clone());
                 }
             }
+            ItemBody::Compaction(_) => out.push(Told::system(
+                "\n\nThe conversation so far was summed up to make room.\n".to_owned(),
+            )),
             // A fatal one is told with the end of its Turn.
             ItemBody::Error { message, fatal, .. } if !fatal => {
                 out.push(Told::system(format!("\n\n{message}\n")));

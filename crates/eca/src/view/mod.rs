@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use bobbin_core::{Frame, FrameBody};
 use bobbin_model::item::UserMessage;
 use bobbin_model::{
-    ApprovalId, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, Seq, TurnId, UnixMillis,
+    ApprovalId, ContextNote, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, Seq, TurnId, UnixMillis,
 };
 
 use crate::wire::content::{Content, Reason, Status, Told};
@@ -23,6 +23,8 @@ pub(crate) use call::wire_id;
 /// Words for the status line that clients have always seen (7.2).
 pub(crate) const WAITING: &str = "Waiting model";
 const GENERATING: &str = "Generating";
+/// What is shown while a conversation is summed up.
+const COMPACTING: &str = "Summing up the conversation";
 const ASKING: &str = "Waiting for tool call approval";
 const CALLING: &str = "Calling tool";
 
@@ -142,6 +144,14 @@ impl View {
                 self.usage(out);
             }
             Event::TurnEnded { turn, outcome, .. } => self.ended(*turn, outcome, out),
+            Event::ContextNoted { note, message, .. } => match note {
+                ContextNote::Compacting => self.progress(COMPACTING, out),
+                ContextNote::CompactFailed => out.push(Told::system(format!("\n\n{message}\n"))),
+                ContextNote::Compacted
+                | ContextNote::CompactSkipped
+                | ContextNote::Warning
+                | ContextNote::Error => {}
+            },
             Event::TurnsRolledBack { count, .. } => {
                 let turns = if *count == 1 { "turn was" } else { "turns were" };
                 out.push(Told::system(format!(

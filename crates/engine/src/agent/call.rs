@@ -19,7 +19,7 @@ pub(super) const DECLINED: &str = "refused: this call was not approved; it was n
 impl TurnRun {
     /// Runs one call, or finds out why it cannot be run, and adds its result.
     pub(super) async fn call(&mut self, call: &Call) -> Result<(), TurnGone> {
-        if self.turn.cancelled().is_cancelled() {
+        if self.stop.is_cancelled() {
             return Err(TurnGone);
         }
         let mut output = match self.prepare(call) {
@@ -29,7 +29,7 @@ impl TurnRun {
         let changed = std::mem::take(&mut output.changed);
         self.add_result(&call.id, output).await?;
         self.note_changes(changed).await?;
-        if self.turn.cancelled().is_cancelled() {
+        if self.stop.is_cancelled() {
             // What was done is on record; the Turn ends with it.
             return Err(TurnGone);
         }
@@ -64,7 +64,7 @@ impl TurnRun {
     }
 
     /// Prepares a call, or gives the result that says why it cannot be run.
-    fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
+    pub(super) fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
         let environment = self.turn.environment();
         let Some(tool) = self.tools.get(&call.tool) else {
             let names = self.tools.names(environment.mode);
@@ -111,9 +111,10 @@ impl TurnRun {
                 scope,
                 reason,
             };
+            let _held = self.watch.pause();
             let decision = tokio::select! {
                 biased;
-                () = self.turn.cancelled().cancelled() => return Err(TurnGone),
+                () = self.stop.cancelled() => return Err(TurnGone),
                 decision = self.turn.ask(ask) => decision?,
             };
             if !decision.approves() {
@@ -121,7 +122,7 @@ impl TurnRun {
             }
         }
         self.turn.start_call(&call.id).await?;
-        let execution = Execution::open(&self.turn, call, prepared.command()).await?;
+        let execution = Execution::open(&self.turn, call, prepared.command(), &self.stop).await?;
         execution.run(prepared).await
     }
 }
@@ -144,7 +145,7 @@ fn refused(why: impl Into<String>) -> ToolOutput {
 
 /// Returns what a call needs when a rule speaks of its tool. A rule that allows a tool takes back only the question
 /// about the tool itself: commands and paths have rules of their own.
-fn with_rule(permission: Permission, said: Option<Ruling>, tool: &str) -> Permission {
+pub(super) fn with_rule(permission: Permission, said: Option<Ruling>, tool: &str) -> Permission {
     let about_the_tool =
         matches!(&permission, Permission::Ask { scope, .. } if scope.kind == ApprovalKind::RemoteResource);
     match said {

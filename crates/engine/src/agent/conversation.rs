@@ -5,14 +5,13 @@
 
 use std::collections::HashSet;
 
-use bobbin_model::{InputPart, Item, ItemBody, Json, Turn};
-
-/// Most bytes of earlier Turns given to a model; the oldest Turns are left out first (guess: about what the
-/// smaller windows of today hold beside the Turn at hand).
-pub(super) const MAX_HISTORY_BYTES: usize = 256 << 10;
+use bobbin_model::{Compaction, InputPart, Item, ItemBody, ItemId, ItemStatus, Json, Turn, TurnId};
 
 /// What a call without a result says in a later Turn's conversation.
 const NO_RESULT: &str = "no result: the turn ended before this call did";
+/// What stands in front of a summary.
+const SUMMARY: &str =
+    "The conversation up to here was summed up to make room. The summary stands in its place:";
 
 /// One step of a conversation.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,61 +72,168 @@ impl Message {
     }
 }
 
+/// A message, and where the record has its beginning.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Placed {
+    pub(super) at: (TurnId, ItemId),
+    pub(super) message: Message,
+}
+
+/// Returns a part as a model reads it.
+pub(super) fn told(part: &InputPart) -> String {
+    match part {
+        InputPart::Context { label, text } => format!("{label}\n{text}"),
+        other => other.display(),
+    }
+}
+
+/// Returns the conversation at a point of a Turn: what the last compaction left of it, or all of it. `newest` is a
+/// compaction that is not recorded yet. Every call of an earlier Turn has a result.
+pub(super) fn placed(
+    earlier: &[Turn],
+    turn: TurnId,
+    own: &[Item],
+    newest: Option<&Compaction>,
+) -> Vec<Placed> {
+    let mut all: Vec<Placed> = Vec::new();
+    for turn in earlier {
+        all.extend(with_all_results(steps(turn.id, &turn.items)));
+    }
+    let complete = own.iter().filter(|item| {
+        // A message that was cut off is said again.
+        item.status == ItemStatus::Completed || !item.body.is_prose()
+    });
+    all.extend(steps(turn, complete));
+    let recorded = || {
+        let items = earlier.iter().flat_map(|turn| &turn.items).chain(own);
+        newest_compaction(items)
+    };
+    match newest.or_else(recorded) {
+        Some(done) => behind(done, all),
+        None => all,
+    }
+}
+
+/// Returns what an Item says of a compaction.
+fn compaction(item: &Item) -> Option<&Compaction> {
+    match &item.body {
+        ItemBody::Compaction(done) => Some(done),
+        _ => None,
+    }
+}
+
+/// Returns the last compaction among Items.
+pub(super) fn newest_compaction<'a>(
+    items: impl DoubleEndedIterator<Item = &'a Item>,
+) -> Option<&'a Compaction> {
+    items.rev().find_map(compaction)
+}
+
+/// Returns the summary and what is kept as it is. The summary stands in front of a message of the user; where the
+/// rest begins in the middle of a Turn, that is the message the Turn began with, once more.
+fn behind(done: &Compaction, all: Vec<Placed>) -> Vec<Placed> {
+    let summary = InputPart::Text {
+        text: format!("{SUMMARY}\n<summary>\n{}\n</summary>\n", done.summary),
+    };
+    let (old, mut kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|placed| placed.at < done.kept_from);
+    if let Some(Placed {
+        message: Message::User { parts },
+        ..
+    }) = kept.first_mut()
+    {
+        parts.insert(0, summary);
+        return kept;
+    }
+    let turn = kept.first().map_or(done.kept_from.0, |first| first.at.0);
+    let request = old.into_iter().find_map(|placed| match placed.message {
+        Message::User { parts } if placed.at.0 == turn => Some(parts),
+        _ => None,
+    });
+    let parts = std::iter::once(summary).chain(request.into_iter().flatten());
+    let message = Message::User {
+        parts: parts.collect(),
+    };
+    let at = (turn, ItemId(0));
+    kept.insert(0, Placed { at, message });
+    kept
+}
+
 /// Returns the messages of a Turn's Items, without results for calls that have none.
 pub(super) fn messages<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Message> {
-    let mut messages = Vec::new();
+    let steps = steps(TurnId(0), items).into_iter();
+    steps.map(|placed| placed.message).collect()
+}
+
+fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Placed> {
+    let mut steps = Vec::new();
     let mut reply = Reply::default();
     for item in items {
+        let at = (turn, item.id);
         match &item.body {
             ItemBody::UserMessage(said) => {
-                reply.end(&mut messages);
+                reply.end(turn, &mut steps);
                 let parts = said.native.iter().map(InputPart::materialized).collect();
-                messages.push(Message::User { parts });
+                let message = Message::User { parts };
+                steps.push(Placed { at, message });
             }
-            ItemBody::AgentMessage { text } => reply.say(text),
+            ItemBody::AgentMessage { text } => {
+                reply.begin(item.id);
+                reply.say(text);
+            }
             ItemBody::ToolCall {
                 tool_name,
                 call_id,
                 arguments,
                 ..
-            } => reply.calls.push(Call {
-                id: call_id.clone(),
-                tool: tool_name.clone(),
-                arguments: arguments.clone(),
-            }),
+            } => {
+                reply.begin(item.id);
+                reply.calls.push(Call {
+                    id: call_id.clone(),
+                    tool: tool_name.clone(),
+                    arguments: arguments.clone(),
+                });
+            }
             ItemBody::ToolResult {
                 call_id,
                 result,
                 success,
                 ..
             } => {
-                reply.end(&mut messages);
-                messages.push(Message::Result {
+                reply.end(turn, &mut steps);
+                let message = Message::Result {
                     call_id: call_id.clone(),
                     text: result.clone(),
                     success: *success,
-                });
+                };
+                steps.push(Placed { at, message });
             }
             ItemBody::Reasoning { .. }
             | ItemBody::CommandExecution(_)
             | ItemBody::ToolExecution { .. }
             | ItemBody::ApprovalRequest { .. }
             | ItemBody::ApprovalResponse { .. }
+            | ItemBody::Compaction(_)
             | ItemBody::Error { .. } => {}
         }
     }
-    reply.end(&mut messages);
-    messages
+    reply.end(turn, &mut steps);
+    steps
 }
 
 /// The parts of one reply, collected from its Items.
 #[derive(Default)]
 struct Reply {
+    /// Its first Item.
+    first: Option<ItemId>,
     text: String,
     calls: Vec<Call>,
 }
 
 impl Reply {
+    fn begin(&mut self, item: ItemId) {
+        self.first.get_or_insert(item);
+    }
+
     fn say(&mut self, text: &str) {
         if !self.text.is_empty() && !text.is_empty() {
             self.text.push('\n');
@@ -136,51 +242,42 @@ impl Reply {
     }
 
     /// Puts the reply into the conversation, if there was one.
-    fn end(&mut self, messages: &mut Vec<Message>) {
-        let Self { text, calls } = std::mem::take(self);
-        if !text.is_empty() || !calls.is_empty() {
-            messages.push(Message::Agent { text, calls });
+    fn end(&mut self, turn: TurnId, steps: &mut Vec<Placed>) {
+        let Self { first, text, calls } = std::mem::take(self);
+        if let Some(first) = first.filter(|_| !text.is_empty() || !calls.is_empty()) {
+            let message = Message::Agent { text, calls };
+            let at = (turn, first);
+            steps.push(Placed { at, message });
         }
     }
 }
 
-/// Returns the messages of earlier Turns, as many of the newest as fit. Every call in them has a result.
-pub(super) fn history(turns: &[Turn]) -> Vec<Message> {
-    let mut kept: Vec<Vec<Message>> = Vec::new();
-    let mut bytes = 0;
-    for turn in turns.iter().rev() {
-        let turn = with_all_results(messages(&turn.items));
-        bytes += turn.iter().map(Message::bytes).sum::<usize>();
-        if bytes > MAX_HISTORY_BYTES {
-            break;
-        }
-        kept.push(turn);
-    }
-    kept.into_iter().rev().flatten().collect()
-}
-
-fn with_all_results(turn: Vec<Message>) -> Vec<Message> {
+fn with_all_results(turn: Vec<Placed>) -> Vec<Placed> {
     let results: HashSet<String> = turn
         .iter()
-        .filter_map(|message| match message {
+        .filter_map(|placed| match &placed.message {
             Message::Result { call_id, .. } => Some(call_id.clone()),
             _ => None,
         })
         .collect();
     let mut whole = Vec::with_capacity(turn.len());
-    for message in turn {
-        let missing = match &message {
+    for placed in turn {
+        let missing = match &placed.message {
             Message::Agent { calls, .. } => {
                 let ids = calls.iter().map(|call| &call.id);
                 ids.filter(|id| !results.contains(*id)).cloned().collect()
             }
             _ => Vec::new(),
         };
-        whole.push(message);
-        whole.extend(missing.into_iter().map(|call_id| Message::Result {
-            call_id,
-            text: NO_RESULT.to_owned(),
-            success: false,
+        let at = placed.at;
+        whole.push(placed);
+        whole.extend(missing.into_iter().map(|call_id| Placed {
+            at,
+            message: Message::Result {
+                call_id,
+                text: NO_RESULT.to_owned(),
+                success: false,
+            },
         }));
     }
     whole
@@ -283,23 +380,74 @@ mod tests {
         );
     }
 
+    fn whole(turns: &[Turn]) -> Vec<Message> {
+        let placed = placed(turns, TurnId(9), &[], None).into_iter();
+        placed.map(|placed| placed.message).collect()
+    }
+
     #[test]
     fn calls_of_earlier_turns_always_have_results() {
-        let history = history(&[turn(vec![user("u"), call("1"), call("2"), result("1")])]);
+        let history = whole(&[turn(vec![user("u"), call("1"), call("2"), result("1")])]);
         assert_eq!(
             shape(&history),
             ["user", "agent  [1 2]", "result 2 false", "result 1 true"]
         );
     }
 
+    fn compacted(kept_from: (u32, u32)) -> ItemBody {
+        ItemBody::Compaction(Box::new(Compaction {
+            trigger: bobbin_model::CompactionTrigger::Auto,
+            tokens_before: 9,
+            tokens_after: 1,
+            left_after: 1.0,
+            cleared_results: 0,
+            summary: "short".to_owned(),
+            kept_from: (TurnId(kept_from.0), ItemId(kept_from.1)),
+        }))
+    }
+
+    fn texts(message: &Message) -> Vec<String> {
+        match message {
+            Message::User { parts } => parts.iter().map(told).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     #[test]
-    fn the_oldest_turns_are_left_out_first() {
-        let long = "x".repeat(MAX_HISTORY_BYTES / 2 + 1);
-        let history = history(&[
-            turn(vec![user(&long)]),
-            turn(vec![user(&long)]),
-            turn(vec![user("c")]),
-        ]);
-        assert_eq!(history.len(), 2);
+    fn a_summary_stands_for_what_came_before_and_the_turn_begins_with_its_request() {
+        let inside = [turn(vec![
+            user("first"),
+            agent("a"),
+            call("1"),
+            result("1"),
+            call("2"),
+            result("2"),
+            compacted((1, 5)),
+            agent("b"),
+        ])];
+        let messages = whole(&inside);
+        assert_eq!(
+            shape(&messages),
+            ["user", "agent  [2]", "result 2 true", "agent b []"]
+        );
+        let said = texts(&messages[0]);
+        assert!(said[0].contains("<summary>\nshort\n</summary>"), "{said:?}");
+        assert_eq!(said[1], "first");
+        let mut later = turn(vec![user("second"), compacted((2, 1)), agent("c")]);
+        later.id = TurnId(2);
+        let messages = whole(&[inside[0].clone(), later]);
+        assert_eq!(shape(&messages), ["user", "agent c []"]);
+        assert_eq!(texts(&messages[0])[1], "second");
+    }
+
+    #[test]
+    fn a_turn_taken_out_takes_its_summary_with_it() {
+        let first = turn(vec![user("first"), agent("a")]);
+        let mut second = turn(vec![user("second"), compacted((2, 1)), agent("b")]);
+        second.id = TurnId(2);
+        let both = [first.clone(), second];
+        assert_eq!(shape(&whole(&both)), ["user", "agent b []"]);
+        assert_eq!(shape(&whole(&both[..1])), ["user", "agent a []"]);
+        assert_eq!(texts(&whole(&both[..1])[0]), ["first"]);
     }
 }

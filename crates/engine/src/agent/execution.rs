@@ -12,6 +12,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::Call;
 
@@ -24,11 +25,12 @@ const PREVIEW_CHARS: usize = 4096;
 
 /// One running call.
 pub(super) struct Execution<'a> {
-    turn: &'a TurnContext,
     call: &'a Call,
     lifecycle: Option<OpenItem>,
     terminal: Option<(CommandLine, OpenItem)>,
     streamed: usize,
+    /// Ends the call.
+    stop: CancellationToken,
 }
 
 impl<'a> Execution<'a> {
@@ -37,6 +39,7 @@ impl<'a> Execution<'a> {
         turn: &'a TurnContext,
         call: &'a Call,
         command: Option<CommandLine>,
+        stop: &CancellationToken,
     ) -> Result<Self, TurnGone> {
         let features = turn.begun().features;
         let lifecycle = if features.tool_execution {
@@ -57,11 +60,11 @@ impl<'a> Execution<'a> {
             None => None,
         };
         Ok(Self {
-            turn,
             call,
             lifecycle,
             terminal,
             streamed: 0,
+            stop: stop.clone(),
         })
     }
 
@@ -70,7 +73,7 @@ impl<'a> Execution<'a> {
         let began = Instant::now();
         let (pieces, mut queue) = mpsc::channel(OUTPUT_QUEUE);
         let context = CallContext {
-            cancel: self.turn.cancelled().clone(),
+            cancel: self.stop.clone(),
             output: Arc::new(Queue(pieces)),
         };
         let mut running = prepared.run(context);
@@ -100,7 +103,7 @@ impl<'a> Execution<'a> {
     }
 
     async fn complete(self, output: &ToolOutput, began: Instant) -> Result<(), TurnGone> {
-        let cancelled = self.turn.cancelled().is_cancelled();
+        let cancelled = self.stop.is_cancelled();
         if let Some((line, item)) = self.terminal {
             let body = ended(&line, &self.call.id, output.command.as_ref());
             item.complete(Some(ItemBody::CommandExecution(body))).await?;

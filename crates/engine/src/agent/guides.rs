@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use bobbin_core::policy::{Judgement, PathAccess, Policy};
 
-use crate::tools::{Standing, standing};
+use crate::tools::{Reserved, Standing, trace};
 
 /// Name of such a file.
 const NAME: &str = "AGENTS.md";
@@ -100,13 +100,15 @@ fn have_one_owner(_: &Path, _: &Path) -> bool {
 
 /// Returns where a path really leads, if that may be read.
 fn candidate(path: &Path, top: &Path, policy: &dyn Policy) -> Option<PathBuf> {
-    let path = std::fs::canonicalize(path).ok()?;
+    let traced = trace(top, path.to_str()?, None).ok()?;
+    let inside = Reserved::of(top).standing(&traced) == Standing::Inside;
+    let path = traced.path;
     // Opening a pipe could wait for ever.
-    let is_file = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
+    let is_file = std::fs::metadata(&path).ok()?.is_file();
     let allowed = policy
         .path(PathAccess::Read, &path, top)
         .is_none_or(|ruling| ruling.judgement == Judgement::Allow);
-    let fits = is_file && allowed && standing(top, &path) == Standing::Inside;
+    let fits = is_file && allowed && inside;
     if !fits {
         tracing::warn!(path = %path.display(), "not read as instructions: it lies elsewhere, or a rule speaks of it");
     }

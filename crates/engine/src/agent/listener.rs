@@ -60,6 +60,11 @@ impl<'a> Listener<'a> {
         }
     }
 
+    /// Whether nothing of the reply has come.
+    pub(super) fn heard_nothing(&self) -> bool {
+        self.bytes == 0 && self.calls.is_empty()
+    }
+
     /// Completes what is still open and returns what was said, and the calls in order.
     pub(super) async fn finish(mut self) -> Result<(String, Vec<Call>), TurnGone> {
         self.complete_prose().await?;

@@ -3,23 +3,29 @@
 //!
 //! Everything here follows from what is recorded of the Turn, so that a Turn found open after a crash just
 //! goes on ([`restart`]). One [`turn::TurnRun`] owns one run of one Turn; it holds the conversation, bounded by
-//! [`conversation::MAX_HISTORY_BYTES`] of earlier Turns and [`turn::MAX_ROUNDS`] rounds of this one. It knows
+//! [`history::MAX_HISTORY_BYTES`] and more of earlier Turns and [`limits::TurnLimits`]. It knows
 //! no model's wire and no tool's work.
 
 mod call;
+mod compaction;
 mod conversation;
 mod engine;
 mod execution;
 mod guides;
+mod history;
 mod instructions;
+mod limits;
 mod listener;
 mod model;
 mod restart;
 mod settings;
+mod together;
+mod tokens;
 mod turn;
 
 pub use conversation::{Call, Message};
 pub use engine::AgentEngine;
 pub use instructions::Instructions;
+pub use limits::TurnLimits;
 pub use model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Stop};
 pub use settings::AgentSettings;

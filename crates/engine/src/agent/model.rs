@@ -2,7 +2,7 @@
 
 use bobbin_core::engine::TurnGone;
 use bobbin_core::tool::ToolSpec;
-use bobbin_model::{TokenUsage, TurnId};
+use bobbin_model::{ContextWindow, TokenUsage, TurnId};
 use futures_util::future::BoxFuture;
 
 use super::{Instructions, Message};
@@ -11,6 +11,12 @@ use super::{Instructions, Message};
 pub trait Model: Send + Sync + 'static {
     /// Returns how many finished Turns it wants to see before the one at hand. `model` is the Thread's choice.
     fn history_turns(&self, model: Option<&str>) -> u32;
+
+    /// Returns the window that conversations with it are measured against; `None` where length does not matter.
+    fn window(&self, model: Option<&str>) -> Option<ContextWindow> {
+        let _ = model;
+        None
+    }
 
     /// Answers, handing over each piece as it comes. Calls that it makes are run afterwards, and it is asked
     /// again with their results.
@@ -112,6 +118,8 @@ pub struct ModelUsage {
     pub tokens: TokenUsage,
     /// Occupancy of the window after the reply.
     pub context_tokens: u64,
+    /// What the reply cost, in millionths of the currency of the prices, where a price is known.
+    pub cost_micros: Option<u64>,
 }
 
 /// Why a reply did not come to its end.
@@ -120,6 +128,9 @@ pub enum ModelError {
     /// The model cannot answer; the text is for the user.
     #[error("{0}")]
     Failed(String),
+    /// The conversation is longer than the model takes; the text is for the user.
+    #[error("{0}")]
+    ContextExceeded(String),
     /// The Turn takes nothing more.
     #[error(transparent)]
     Gone(#[from] TurnGone),

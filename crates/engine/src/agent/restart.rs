@@ -4,9 +4,9 @@
 //! the model decides. A call that was complete but had not begun is run now; the question it may have asked,
 //! or the answer it got, is found by the core.
 
-use bobbin_core::engine::{OpenItem, TurnGone};
+use bobbin_core::engine::{OpenItem, TurnGone, WindowNote};
 use bobbin_model::item::ExecutionStatus;
-use bobbin_model::{CommandStatus, Item, ItemBody, ItemStatus};
+use bobbin_model::{CommandStatus, ContextNote, Item, ItemBody, ItemStatus};
 
 use super::Call;
 use super::call::not_run;
@@ -25,6 +25,17 @@ impl TurnRun {
         let turn = self.turn.clone();
         let begun = turn.begun();
         // A command's view was opened after its lifecycle Item and closes before it.
+        if begun.compacting {
+            let message = "The server restarted while the conversation was summed up; it is as it was.";
+            let context = turn.context();
+            turn.note_window(WindowNote {
+                note: ContextNote::CompactFailed,
+                tokens: context.tokens,
+                window: context.window,
+                message: message.to_owned(),
+            })
+            .await?;
+        }
         let open: Vec<&Item> = begun.open_items().collect();
         if open.iter().any(|item| item.body.is_prose()) {
             // Half an answer must not look like a whole one, should the server stop again before the next.

@@ -2,19 +2,25 @@
 
 use crate::Sandbox;
 
-use super::instructions;
+use super::{TurnLimits, instructions};
 
 /// Settings of an [`AgentEngine`](super::AgentEngine).
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
     /// What holds commands, as a sentence for the model.
     pub commands: &'static str,
+    /// What bounds a Turn.
+    pub limits: TurnLimits,
+    /// Whether conversations that are getting too long are summed up.
+    pub compaction: bool,
 }
 
 impl Default for AgentSettings {
     fn default() -> Self {
         Self {
             commands: instructions::held(&Sandbox::default()),
+            limits: TurnLimits::default(),
+            compaction: true,
         }
     }
 }

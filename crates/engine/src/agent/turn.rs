@@ -4,21 +4,24 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::engine::{EngineFailure, TurnContext, TurnGone};
+use bobbin_core::engine::{Billed, EngineFailure, TurnContext, TurnGone};
 use bobbin_core::tool::{ChangedFile, ToolEnvironment, ToolSpec};
-use bobbin_model::{Item, ItemBody, ItemStatus, TokenUsage};
+use bobbin_model::{CompactionTrigger, Item, ItemBody, ItemStatus, TokenUsage};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use super::conversation::{history, messages};
+use super::compaction::{Compacted, Fullness};
+use super::conversation::messages;
 use super::guides;
 use super::instructions::{Sources, assemble};
+use super::limits::{Spent, Stopwatch};
 use super::listener::Listener;
-use super::{AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, Stop};
+use super::{AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Stop};
 use crate::ToolSet;
 use crate::diff::Changes;
 
-/// Most replies with calls in one Turn (guess: beyond that a model goes in circles).
-pub(super) const MAX_ROUNDS: usize = 50;
+/// How long what runs may take to end when the time of a Turn is over.
+const GRACE: Duration = Duration::from_secs(2);
 /// Shortest time between two shown diffs while calls of one reply run (03 §9).
 const DIFF_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -30,13 +33,22 @@ pub(super) struct TurnRun {
     /// Those there were when the model was last asked: its calls are made with them in mind.
     pub(super) tools: ToolSet,
     pub(super) turn: TurnContext,
-    settings: Arc<AgentSettings>,
+    pub(super) settings: Arc<AgentSettings>,
+    /// How full the model's window is.
+    pub(super) full: Fullness,
+    /// Ends what this run waits for; cancelled with the Turn.
+    pub(super) stop: CancellationToken,
     /// What the model is told before the conversation; read once a run.
-    instructions: Instructions,
+    pub(super) instructions: Instructions,
     /// The conversation, this Turn's part at the end.
     pub(super) messages: Vec<Message>,
     call_ids: HashSet<String>,
-    rounds: usize,
+    /// What the Turn has used.
+    pub(super) spent: Spent,
+    /// Counts the time it is at work.
+    pub(super) watch: Stopwatch,
+    /// It was said that no price is known.
+    priceless: bool,
     changes: Changes,
     /// Changes were noted that no shown diff has.
     unshown: bool,
@@ -60,14 +72,22 @@ impl TurnRun {
             .collect();
         Self {
             changes: Changes::new(&turn.environment().root, begun.diff.as_ref()),
-            model,
             tools: ToolSet::default(),
             all_tools: tools,
             call_ids,
             messages: Vec::new(),
-            rounds: 0,
+            spent: Spent {
+                rounds: 0,
+                usage: begun.turn.usage,
+                cost_micros: begun.cost_micros,
+            },
+            watch: Stopwatch::start(settings.limits.time),
+            priceless: false,
             unshown: false,
             shown_at: None,
+            full: Fullness::of(model.window(turn.environment().config.model.as_deref())),
+            stop: turn.cancelled().child_token(),
+            model,
             settings,
             instructions: Instructions::default(),
             turn,
@@ -75,7 +95,21 @@ impl TurnRun {
     }
 
     pub(super) async fn run(mut self) -> Result<(), EngineFailure> {
-        let result = self.rounds().await;
+        let (watch, stop, limits) = (self.watch.clone(), self.stop.clone(), self.settings.limits);
+        let result = {
+            let rounds = self.rounds();
+            tokio::pin!(rounds);
+            tokio::select! {
+                biased;
+                result = &mut rounds => result,
+                () = watch.over() => {
+                    // What runs ends as by an interrupt, with its results on record.
+                    stop.cancel();
+                    drop(tokio::time::timeout(GRACE, rounds).await);
+                    Err(limits.over_time())
+                }
+            }
+        };
         // However it ended, what the files are like now is the last thing said of them.
         self.show_changes().await?;
         result
@@ -87,32 +121,25 @@ impl TurnRun {
         }
         self.read_instructions().await;
         self.read_conversation().await?;
-        let turn = self.turn.clone();
         tokio::select! {
             biased;
-            () = turn.cancelled().cancelled() => return Err(TurnGone.into()),
+            () = self.stop.cancelled() => return Err(TurnGone.into()),
             () = self.all_tools.settled() => {}
         }
         self.tools = self.all_tools.now_of(self.turn.thread());
         self.settle_after_restart().await?;
-        if self.rounds > 0 {
+        if self.spent.rounds > 0 {
             self.take_guidance().await?;
         }
         loop {
             self.show_changes().await?;
-            if self.rounds == MAX_ROUNDS {
-                return Err(EngineFailure::Failed(format!(
-                    "The model made calls in {MAX_ROUNDS} replies without coming to an end."
-                )));
-            }
+            self.settings.limits.check(self.spent)?;
             let calls = self.ask_model().await?;
             if calls.is_empty() {
                 return Ok(());
             }
-            self.rounds += 1;
-            for call in &calls {
-                self.call(call).await?;
-            }
+            self.spent.rounds += 1;
+            self.calls(&calls).await?;
             self.take_guidance().await?;
         }
     }
@@ -147,37 +174,28 @@ impl TurnRun {
         });
     }
 
-    async fn read_conversation(&mut self) -> Result<(), EngineFailure> {
-        let begun = self.turn.begun();
-        let wanted = self
-            .model
-            .history_turns(self.turn.environment().config.model.as_deref());
-        let earlier = if wanted == 0 {
-            Vec::new()
-        } else {
-            self.turn.history(begun.turn.id, wanted).await.map_err(|error| {
-                tracing::error!(thread = %self.turn.thread(), %error, "cannot read a thread's history");
-                EngineFailure::Failed("The conversation so far could not be read.".to_owned())
-            })?
+    /// Asks the model, with room made in its window where that is needed; returns the calls it made.
+    async fn ask_model(&mut self) -> Result<Vec<Call>, EngineFailure> {
+        self.make_room().await?;
+        let too_long = match self.ask_once().await {
+            Err(Refused::TooLong(why)) => why,
+            answered => return answered.map_err(Refused::into_failure),
         };
-        let complete = begun.turn.items.iter().filter(|item| {
-            // A message that was cut off is said again.
-            item.status == ItemStatus::Completed || !item.body.is_prose()
-        });
-        let own = messages(complete);
-        let is_round =
-            |message: &&Message| matches!(message, Message::Agent { calls, .. } if !calls.is_empty());
-        self.rounds = own.iter().filter(is_round).count();
-        self.messages = history(&earlier);
-        self.messages.extend(own);
-        Ok(())
+        if !self.settings.compaction || std::mem::replace(&mut self.full.reacted, true) {
+            return Err(EngineFailure::Failed(too_long));
+        }
+        let window = self.full.window.unwrap_or_default();
+        match self.compact(CompactionTrigger::Reactive, window).await? {
+            Compacted::Done => self.ask_once().await.map_err(Refused::into_failure),
+            Compacted::Not => Err(EngineFailure::Failed(too_long)),
+        }
     }
 
-    /// Asks the model once; returns the calls it made.
-    async fn ask_model(&mut self) -> Result<Vec<Call>, EngineFailure> {
+    /// Asks the model once.
+    async fn ask_once(&mut self) -> Result<Vec<Call>, Refused> {
         let turn = self.turn.clone();
         self.tools = self.all_tools.now_of(self.turn.thread());
-        let specs = offered(&self.tools, turn.environment());
+        let specs = self.specs();
         let mut listener = Listener::new(&turn, &mut self.call_ids);
         let request = ModelRequest {
             turn: turn.turn(),
@@ -188,27 +206,80 @@ impl TurnRun {
         };
         let reply = tokio::select! {
             biased;
-            () = turn.cancelled().cancelled() => return Err(TurnGone.into()),
-            reply = self.model.respond(request, &mut listener) => reply.map_err(failure)?,
+            () = self.stop.cancelled() => return Err(TurnGone.into()),
+            reply = self.model.respond(request, &mut listener) => reply,
+        };
+        let reply = match reply {
+            Ok(reply) => reply,
+            // What was shown is not said twice.
+            Err(ModelError::ContextExceeded(why)) if listener.heard_nothing() => {
+                return Err(Refused::TooLong(why));
+            }
+            Err(error) => return Err(failure(error).into()),
         };
         let (text, calls) = listener.finish().await?;
-        if let Some(usage) = reply.usage.filter(|usage| usage.tokens != TokenUsage::default()) {
-            turn.usage(usage.tokens, usage.context_tokens).await?;
+        let usage = reply.usage.filter(|usage| usage.tokens != TokenUsage::default());
+        if let Some(usage) = usage {
+            let billed = self.billed(usage);
+            self.spend(billed);
+            turn.usage(billed).await?;
+            self.note_missing_price(usage).await?;
         }
         if reply.stop == Stop::Length {
-            return Err(EngineFailure::Failed(
-                "The model's reply was cut at its limit of tokens; MaxOutputTokens of its provider moves it."
-                    .to_owned(),
-            ));
+            let why =
+                "The model's reply was cut at its limit of tokens; MaxOutputTokens of its provider moves it.";
+            return Err(EngineFailure::Failed(why.to_owned()).into());
         }
         if text.is_empty() && calls.is_empty() {
-            return Err(EngineFailure::Failed("The model gave an empty reply.".to_owned()));
+            return Err(EngineFailure::Failed("The model gave an empty reply.".to_owned()).into());
         }
         self.messages.push(Message::Agent {
             text,
             calls: calls.clone(),
         });
+        if let Some(usage) = usage {
+            self.full.counted = Some((usage.context_tokens, self.messages.len()));
+            self.full.stuck = false;
+            self.warn_of_window().await?;
+        }
         Ok(calls)
+    }
+
+    /// Returns a reply's figures for the record.
+    pub(super) fn billed(&self, usage: ModelUsage) -> Billed {
+        Billed {
+            usage: usage.tokens,
+            context_tokens: usage.context_tokens,
+            window: self.full.window,
+            cost_micros: usage.cost_micros.unwrap_or(0),
+        }
+    }
+
+    /// Counts them against what the Turn may use.
+    pub(super) fn spend(&mut self, billed: Billed) {
+        self.spent.usage.add(billed.usage);
+        self.spent.cost_micros = self.spent.cost_micros.saturating_add(billed.cost_micros);
+    }
+
+    /// Says once that a limit of money cannot be held.
+    async fn note_missing_price(&mut self, usage: ModelUsage) -> Result<(), TurnGone> {
+        let held = self.settings.limits.cost_micros.is_none() || usage.cost_micros.is_some();
+        if held || std::mem::replace(&mut self.priceless, true) {
+            return Ok(());
+        }
+        let message = "Limits.Cost cannot be held: no price of this model is known. Set Price of its provider in \
+                       ~/.craft/config.json.";
+        let note = ItemBody::Error {
+            message: message.to_owned(),
+            code: "price_unknown".to_owned(),
+            fatal: false,
+        };
+        self.turn.add(note).await
+    }
+
+    /// Returns the tools that the model is offered.
+    pub(super) fn specs(&self) -> Vec<ToolSpec> {
+        offered(&self.tools, self.turn.environment())
     }
 
     /// Follows files that a call has changed, and shows the diff unless one was shown a moment ago.
@@ -250,9 +321,31 @@ fn offered(tools: &ToolSet, environment: &ToolEnvironment) -> Vec<ToolSpec> {
     specs
 }
 
+/// Why a model was asked in vain.
+enum Refused {
+    /// The conversation does not fit; the words are for the user.
+    TooLong(String),
+    Failure(EngineFailure),
+}
+
+impl Refused {
+    fn into_failure(self) -> EngineFailure {
+        match self {
+            Self::TooLong(why) => EngineFailure::Failed(why),
+            Self::Failure(failure) => failure,
+        }
+    }
+}
+
+impl<E: Into<EngineFailure>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self::Failure(error.into())
+    }
+}
+
 fn failure(error: ModelError) -> EngineFailure {
     match error {
-        ModelError::Failed(text) => EngineFailure::Failed(text),
+        ModelError::Failed(text) | ModelError::ContextExceeded(text) => EngineFailure::Failed(text),
         ModelError::Gone(gone) => gone.into(),
     }
 }

@@ -96,5 +96,6 @@ fn usage(messages: &[Message], written: usize) -> ModelUsage {
     ModelUsage {
         tokens,
         context_tokens: tokens.total(),
+        cost_micros: Some(0),
     }
 }

@@ -1,7 +1,15 @@
 //! The engine with a real core and a real store.
 
+#[cfg(test)]
+mod compaction;
+#[cfg(test)]
+mod crash;
 mod instructions;
+#[cfg(test)]
+mod limits;
 mod restart;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod together;
 mod turns;

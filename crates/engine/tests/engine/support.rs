@@ -11,17 +11,17 @@ use bobbin_core::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
 use bobbin_core::{
-    Command, Enqueued, Frame, FrameBody, Hub, Read, Reply, Settings, Snapshot, StartedTurn, Steered,
+    Command, Enqueued, Frame, FrameBody, Hub, Newest, Read, Reply, Settings, Snapshot, StartedTurn, Steered,
     ThreadHandle,
 };
 use bobbin_engine::{
-    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, RulesPolicy,
-    Stop, ToolSet,
+    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage,
+    RulesPolicy, Stop, ToolSet,
 };
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
-    Approval, Decision, Event, HistoryMode, Identity, InputPart, Item, ItemBody, Json, Mode, Seq,
-    ThreadConfig, Turn, TurnFeatures,
+    Approval, ContextWindow, Decision, Event, HistoryMode, Identity, InputPart, Item, ItemBody, Json, Mode,
+    Seq, ThreadConfig, TokenUsage, Turn, TurnFeatures,
 };
 use bobbin_testkit::TestWorkspace;
 use futures_util::FutureExt as _;
@@ -66,9 +66,16 @@ impl Bench {
         tools: ToolSet,
         config: ThreadConfig,
     ) -> Self {
-        let hub = workspace
-            .open_with(Arc::new(AgentEngine::new(model, tools)), with_rules)
-            .await;
+        Self::open_engine(workspace, AgentEngine::new(model, tools), config).await
+    }
+
+    /// Opens a Thread with an engine.
+    pub(crate) async fn open_engine(
+        workspace: &TestWorkspace,
+        engine: AgentEngine,
+        config: ThreadConfig,
+    ) -> Self {
+        let hub = workspace.open_with(Arc::new(engine), with_rules).await;
         let (tx, rx) = oneshot::channel();
         let wish = NewThread {
             id: hub.fresh_thread_id(),
@@ -100,9 +107,13 @@ impl Bench {
         model: Arc<dyn Model>,
         tools: ToolSet,
     ) -> Self {
-        let hub = workspace
-            .open_with(Arc::new(AgentEngine::new(model, tools)), with_rules)
-            .await;
+        self.reopen_engine(workspace, AgentEngine::new(model, tools))
+            .await
+    }
+
+    /// The same with an engine.
+    pub(crate) async fn reopen_engine(&self, workspace: &TestWorkspace, engine: AgentEngine) -> Self {
+        let hub = workspace.open_with(Arc::new(engine), with_rules).await;
         let thread = hub.thread(self.thread.id()).await.unwrap();
         Self {
             hub,
@@ -173,6 +184,19 @@ impl Bench {
             reply,
         })
         .await;
+    }
+
+    /// Takes the newest Turns out of the conversation.
+    pub(crate) async fn roll_back(&self, count: u32) {
+        let which = Newest::Count(count);
+        drop(
+            answer(&self.thread, |reply| Command::RollBack {
+                which,
+                max_bytes: 0,
+                reply,
+            })
+            .await,
+        );
     }
 
     pub(crate) async fn snapshot(&self) -> Snapshot {
@@ -296,6 +320,7 @@ fn kind(item: &Item) -> &'static str {
         ItemBody::ToolExecution { .. } => "execution",
         ItemBody::ApprovalRequest { .. } => "request",
         ItemBody::ApprovalResponse { .. } => "response",
+        ItemBody::Compaction(_) => "compaction",
         ItemBody::Error { .. } => "error",
     }
 }
@@ -328,6 +353,10 @@ pub(crate) enum Script {
     Fail(&'static str),
     /// Reach the limit of tokens.
     Cut(&'static str),
+    /// Hand over these and end, with figures.
+    Counted(Vec<ModelEvent>, ModelUsage),
+    /// Refuse the conversation as too long.
+    TooLong,
 }
 
 /// A model that follows a script, one entry a request, and remembers what it was asked.
@@ -337,11 +366,20 @@ pub(crate) struct Scripted {
     asked: Mutex<Vec<Vec<Message>>>,
     offered: Mutex<Vec<String>>,
     told: Mutex<Vec<String>>,
+    window: Option<ContextWindow>,
 }
 
 impl Scripted {
     pub(crate) fn new(script: impl IntoIterator<Item = Script>) -> Arc<Self> {
+        Self::with_window(script, None)
+    }
+
+    pub(crate) fn with_window(
+        script: impl IntoIterator<Item = Script>,
+        window: Option<ContextWindow>,
+    ) -> Arc<Self> {
         Arc::new(Self {
+            window,
             script: Mutex::new(script.into_iter().collect()),
             asked: Mutex::default(),
             offered: Mutex::default(),
@@ -372,6 +410,10 @@ impl Model for Scripted {
         8
     }
 
+    fn window(&self, _: Option<&str>) -> Option<ContextWindow> {
+        self.window
+    }
+
     fn respond<'a>(
         &'a self,
         request: ModelRequest<'a>,
@@ -398,6 +440,14 @@ impl Model for Scripted {
                     hand_over(sink, events).await?;
                     std::future::pending().await
                 }
+                Script::Counted(events, usage) => {
+                    hand_over(sink, events).await?;
+                    Ok(ModelReply {
+                        stop: Stop::Done,
+                        usage: Some(usage),
+                    })
+                }
+                Script::TooLong => Err(ModelError::ContextExceeded("It is too long.".to_owned())),
                 Script::Fail(why) => Err(ModelError::Failed(why.to_owned())),
                 Script::Cut(text) => {
                     hand_over(sink, vec![ModelEvent::Text(text.to_owned())]).await?;
@@ -422,6 +472,18 @@ pub(crate) fn text(text: &str) -> ModelEvent {
 
 pub(crate) fn say(said: &str) -> Script {
     Script::Reply(vec![text(said)])
+}
+
+/// Returns figures of a reply.
+pub(crate) fn figures(input: u64, output: u64, context_tokens: u64, cost_micros: Option<u64>) -> ModelUsage {
+    ModelUsage {
+        tokens: TokenUsage {
+            input_tokens: input,
+            output_tokens: output,
+        },
+        context_tokens,
+        cost_micros,
+    }
 }
 
 /// Returns the events of one whole call.

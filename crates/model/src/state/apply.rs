@@ -2,7 +2,7 @@
 
 use super::{LiveTurn, ThreadState};
 use crate::{
-    ApprovalId, ContextUsage, Decision, DeltaChannel, Event, Item, ItemId, ItemStatus, Outcome,
+    ApprovalId, ContextNote, ContextUsage, Decision, DeltaChannel, Event, Item, ItemId, ItemStatus, Outcome,
     QueuedInputId, Turn, TurnStatus, UnixMillis,
 };
 
@@ -62,18 +62,7 @@ impl ThreadState {
                 self.put_item(item);
                 self.close_approval(approval, *decision);
             }
-            Event::UsageAdded {
-                usage,
-                context_tokens,
-                ..
-            } => {
-                self.context = ContextUsage {
-                    tokens: *context_tokens,
-                };
-                if let Some(live) = &mut self.live {
-                    live.turn.usage.add(*usage);
-                }
-            }
+            Event::UsageAdded { .. } | Event::ContextNoted { .. } => self.apply_to_window(event),
             Event::DiffUpdated { diff, .. } => {
                 if let Some(live) = &mut self.live {
                     live.diff = Some(diff.clone());
@@ -83,7 +72,7 @@ impl ThreadState {
                 self.turn_count = self.turn_count.saturating_sub(*count);
                 self.plan_pending = false;
                 // Known again after the next model call.
-                self.context = ContextUsage::default();
+                self.context.tokens = 0;
             }
             Event::TurnEnded {
                 outcome,
@@ -105,6 +94,46 @@ impl ThreadState {
             }
         }
         None
+    }
+
+    /// Applies what concerns the model's window and what its calls cost.
+    fn apply_to_window(&mut self, event: &Event) {
+        match event {
+            Event::UsageAdded {
+                usage,
+                context_tokens,
+                context_window,
+                cost_micros,
+                ..
+            } => {
+                self.context.tokens = *context_tokens;
+                self.context.window = context_window.unwrap_or(self.context.window);
+                if let Some(live) = &mut self.live {
+                    live.turn.usage.add(*usage);
+                    live.cost_micros = live.cost_micros.saturating_add(*cost_micros);
+                }
+            }
+            Event::ContextNoted {
+                note, tokens, window, ..
+            } => {
+                if *note == ContextNote::Compacted {
+                    self.context = ContextUsage {
+                        tokens: *tokens,
+                        window: *window,
+                    };
+                }
+                if let Some(live) = &mut self.live {
+                    live.compacting = match note {
+                        ContextNote::Compacting => true,
+                        ContextNote::Warning | ContextNote::Error => live.compacting,
+                        ContextNote::Compacted | ContextNote::CompactSkipped | ContextNote::CompactFailed => {
+                            false
+                        }
+                    };
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Adds streamed text to an open Item and returns the bytes that stood there before, or `None` when

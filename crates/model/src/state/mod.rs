@@ -67,6 +67,10 @@ pub struct LiveTurn {
     pub diff: Option<TurnDiff>,
     /// Why it is being stopped.
     pub cancelling: Option<String>,
+    /// What it has cost so far, in millionths of the currency of the prices.
+    pub cost_micros: u64,
+    /// Whether its conversation is being compacted.
+    pub compacting: bool,
 }
 
 impl ThreadState {
@@ -126,6 +130,8 @@ impl LiveTurn {
             arguments: BTreeMap::new(),
             diff: None,
             cancelling: None,
+            cost_micros: 0,
+            compacting: false,
         }
     }
 

@@ -4,8 +4,8 @@ use super::{LiveTurn, ThreadState};
 use crate::item::{CommandStatus, ExecutionStatus};
 use crate::plan::CREATE_PLAN;
 use crate::{
-    Approval, ApprovalId, DecidedBy, Decision, Event, Item, ItemBody, ItemId, ItemStatus, Json, Mode,
-    Outcome, Refusal, TurnId, UnixMillis,
+    Approval, ApprovalId, ContextNote, DecidedBy, Decision, Event, Item, ItemBody, ItemId, ItemStatus, Json,
+    Mode, Outcome, Refusal, TurnId, UnixMillis,
 };
 
 impl ThreadState {
@@ -127,6 +127,16 @@ impl ThreadState {
             live.open_items()
                 .map(|item| live.completed(item, stopped_body(item, &outcome), now)),
         );
+        if live.compacting {
+            // Who was told of the beginning is told of the end.
+            events.push(Event::ContextNoted {
+                turn: live.turn.id,
+                note: ContextNote::CompactFailed,
+                tokens: self.context.tokens,
+                window: self.context.window,
+                message: "The turn ended before the conversation was summed up.".to_owned(),
+            });
+        }
         let plan_pending = outcome == Outcome::Completed
             && self
                 .header

@@ -10,7 +10,7 @@ use bobbin_core::{Command, Hub, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_engine::{AgentEngine, ToolSet};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{Approval, Decision, HistoryMode, Identity, InputPart, ThreadConfig, Turn, TurnFeatures};
-use bobbin_models::{Key, Limits, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
+use bobbin_models::{Key, Limits, ModelFacts, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
 use bobbin_testkit::{ModelServer, TestWorkspace};
 use serde_json::Map;
 use tokio::sync::oneshot;
@@ -33,6 +33,8 @@ pub(crate) fn settings(wire: Wire, base_url: &str) -> ProviderSettings {
         headers: Vec::new(),
         max_output_tokens: None,
         body: Map::new(),
+        facts: ModelFacts::default(),
+        model_facts: std::collections::BTreeMap::new(),
         limits: Limits {
             attempts: 2,
             pause: Duration::from_millis(1),

@@ -8,10 +8,11 @@ use bobbin_model::item::{CommandExecution, ExecutionStatus, UserMessage};
 use bobbin_model::plan::{TodoPriority, TodoStatus};
 use bobbin_model::turn::FileChangeStatus;
 use bobbin_model::{
-    Approval, ApprovalId, ApprovalKind, CommandStatus, DecidedBy, Decision, DeliveryMode, Delta, Event,
-    FileChange, HistoryMode, InputPart, Item, ItemBody, ItemId, ItemStatus, Json, Outcome, Plan, QueueStatus,
-    QueuedInput, QueuedInputId, Runtime, Scope, Sender, Seq, ThreadHeader, ThreadId, ThreadSource,
-    ThreadState, ThreadStatus, Todo, TokenUsage, Turn, TurnDiff, TurnFeatures, TurnId, UnixMillis,
+    Approval, ApprovalId, ApprovalKind, CommandStatus, Compaction, CompactionTrigger, ContextNote,
+    ContextWindow, DecidedBy, Decision, DeliveryMode, Delta, Event, FileChange, HistoryMode, InputPart, Item,
+    ItemBody, ItemId, ItemStatus, Json, Outcome, Plan, QueueStatus, QueuedInput, QueuedInputId, Runtime,
+    Scope, Sender, Seq, ThreadHeader, ThreadId, ThreadSource, ThreadState, ThreadStatus, Todo, TokenUsage,
+    Turn, TurnDiff, TurnFeatures, TurnId, UnixMillis,
 };
 use serde_json::Value;
 
@@ -254,7 +255,19 @@ fn of_turns() -> Vec<(&'static str, Frame)> {
                 turn: TURN,
                 usage,
                 context_tokens: 45_000,
+                context_window: None,
+                cost_micros: 0,
                 turn_output_tokens: Some(60),
+            }),
+        ),
+        (
+            "contextNoted compacted",
+            plainly(Event::ContextNoted {
+                turn: TURN,
+                note: ContextNote::Compacted,
+                tokens: 45_000,
+                window: ContextWindow::default(),
+                message: "It was summed up.".into(),
             }),
         ),
         ("diffUpdated", plainly(Event::DiffUpdated { turn: TURN, diff })),
@@ -321,6 +334,15 @@ fn of_items() -> Vec<(&'static str, Frame)> {
         success: true,
         refused: false,
     };
+    let compacted = ItemBody::Compaction(Box::new(Compaction {
+        trigger: CompactionTrigger::Auto,
+        tokens_before: 170_000,
+        tokens_after: 45_000,
+        left_after: 0.75,
+        cleared_results: 12,
+        summary: "no business of clients".into(),
+        kept_from: (TURN, ItemId(3)),
+    }));
     let error = ItemBody::Error {
         message: "Nobody answered.".into(),
         code: "approval_timeout".into(),
@@ -357,6 +379,7 @@ fn of_items() -> Vec<(&'static str, Frame)> {
         ),
         ("itemAdded toolResult", added(item(7, result))),
         ("itemAdded error", added(item(8, error))),
+        ("itemAdded systemNotice", added(item(9, compacted))),
     ]
 }
 

@@ -40,19 +40,9 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             };
             out.push(message(method::TURN_STARTED, &params));
         }
-        Event::TurnRecovered { turn, reason } => out.push(message(
-            method::SYSTEM_EVENT,
-            &wire::SystemEventNotification {
-                thread_id: Some(thread.to_string()),
-                turn_id: Some(turn.to_string()),
-                kind: wire::SystemEventKind::TurnResumed,
-                message: Some(reason.clone()),
-                percent_left: None,
-                token_count: None,
-                channel_name: None,
-                seq,
-            },
-        )),
+        Event::TurnRecovered { .. } | Event::ContextNoted { .. } => {
+            out.extend(of_system(thread, event, seq));
+        }
         Event::ItemStarted { turn, item } if kind.tool_executions.shows(item) => {
             out.push(of_item(seq, method::ITEM_STARTED, thread, *turn, item));
         }
@@ -87,6 +77,8 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             usage,
             context_tokens,
             turn_output_tokens,
+            context_window,
+            ..
         } => out.push(message(
             method::ITEM_USAGE_DELTA,
             &wire::UsageDeltaNotification {
@@ -98,6 +90,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 total_output_tokens: *turn_output_tokens,
                 context_usage: Some(convert::context(ContextUsage {
                     tokens: *context_tokens,
+                    window: context_window.unwrap_or_default(),
                 })),
                 seq,
             },
@@ -106,6 +99,36 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
         Event::TurnEnded { outcome, .. } => out.extend(of_end(frame, outcome, kind)),
         _ => {}
     }
+}
+
+/// Encodes what the server did by itself.
+fn of_system(thread: &ThreadId, event: &Event, seq: Option<u64>) -> Option<WireMessage> {
+    let base = |turn: &TurnId, kind, words: &String| wire::SystemEventNotification {
+        thread_id: Some(thread.to_string()),
+        turn_id: Some(turn.to_string()),
+        kind,
+        message: Some(words.clone()),
+        percent_left: None,
+        token_count: None,
+        channel_name: None,
+        seq,
+    };
+    let params = match event {
+        Event::TurnRecovered { turn, reason } => base(turn, wire::SystemEventKind::TurnResumed, reason),
+        Event::ContextNoted {
+            turn,
+            note,
+            tokens,
+            window,
+            message,
+        } => wire::SystemEventNotification {
+            percent_left: Some(window.left(*tokens)),
+            token_count: Some(*tokens),
+            ..base(turn, convert::context_note(*note), message)
+        },
+        _ => return None,
+    };
+    Some(message(method::SYSTEM_EVENT, &params))
 }
 
 /// Encodes a piece of streamed text.

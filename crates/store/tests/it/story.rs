@@ -98,6 +98,8 @@ async fn an_open_turn_is_loaded_as_it_was_applied() {
                 turn,
                 usage,
                 context_tokens: 7,
+                context_window: None,
+                cost_micros: 0,
                 turn_output_tokens: None,
             },
             Event::DiffUpdated { turn, diff },

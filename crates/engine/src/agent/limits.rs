@@ -1,0 +1,265 @@
+//! How much one Turn may use: rounds, tokens, time and money.
+//!
+//! Rounds, tokens and money are held between two requests to the model, so that every call made has its result; a
+//! request that is under way may pass them. Time is held at any moment: what runs is ended as by an interrupt. Time that
+//! people take to answer does not count, and after a restart it begins anew; the rest is kept with the Turn.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bobbin_core::engine::EngineFailure;
+use bobbin_model::TokenUsage;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Most replies with calls in one Turn when nobody says (guess: beyond that a model goes in circles).
+const ROUNDS: usize = 50;
+
+/// Bounds of one Turn; `None` is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// Most replies with calls.
+    pub rounds: Option<usize>,
+    /// Most tokens, read and written, of all its requests to models.
+    pub tokens: Option<u64>,
+    /// Longest time at work.
+    pub time: Option<Duration>,
+    /// Most money, in millionths of the currency of the prices.
+    pub cost_micros: Option<u64>,
+}
+
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self {
+            rounds: Some(ROUNDS),
+            tokens: None,
+            time: None,
+            cost_micros: None,
+        }
+    }
+}
+
+/// What a Turn has used so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Spent {
+    pub(super) rounds: usize,
+    pub(super) usage: TokenUsage,
+    pub(super) cost_micros: u64,
+}
+
+impl TurnLimits {
+    /// Whether the model may be asked once more.
+    ///
+    /// # Errors
+    /// [`EngineFailure::Stopped`] with the bound that was reached.
+    pub(super) fn check(self, spent: Spent) -> Result<(), EngineFailure> {
+        if let Some(most) = self.rounds.filter(|most| spent.rounds >= *most) {
+            return Err(stopped(
+                "limit_rounds",
+                &format!("The model made calls in {most} replies without coming to an end."),
+                "Rounds",
+            ));
+        }
+        let used = spent.usage.total();
+        if let Some(most) = self.tokens.filter(|most| used >= *most) {
+            return Err(stopped(
+                "limit_tokens",
+                &format!("The turn has used {used} tokens, and may use {most}."),
+                "Tokens",
+            ));
+        }
+        if let Some(most) = self.cost_micros.filter(|most| spent.cost_micros >= *most) {
+            return Err(stopped(
+                "limit_cost",
+                &format!(
+                    "The turn has cost {}, and may cost {}.",
+                    Money(spent.cost_micros),
+                    Money(most)
+                ),
+                "Cost",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns what a Turn ends with when its time is over.
+    pub(super) fn over_time(self) -> EngineFailure {
+        let seconds = self.time.unwrap_or_default().as_secs();
+        stopped(
+            "timeout",
+            &format!("The turn was at work for {seconds} seconds, which is as long as it may be."),
+            "Seconds",
+        )
+    }
+}
+
+fn stopped(code: &'static str, what: &str, name: &str) -> EngineFailure {
+    EngineFailure::Stopped {
+        code,
+        text: format!(
+            "{what} What was done is kept: ask it to go on, or set Limits.{name} in ~/.craft/config.json."
+        ),
+    }
+}
+
+/// An amount in millionths, with as many digits as it takes.
+struct Money(u64);
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, part) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        let part = format!("{part:06}");
+        match part.trim_end_matches('0') {
+            "" => write!(f, "{whole}"),
+            part => write!(f, "{whole}.{part:0<2}"),
+        }
+    }
+}
+
+/// Counts the time at work.
+#[derive(Debug, Clone)]
+pub(super) struct Stopwatch {
+    limit: Option<Duration>,
+    state: Arc<Mutex<Running>>,
+    resumed: Arc<Notify>,
+}
+
+#[derive(Debug)]
+struct Running {
+    /// Time at work before `since`.
+    before: Duration,
+    /// `None` while a person is asked.
+    since: Option<Instant>,
+}
+
+/// Holds a watch still while it lives.
+pub(super) struct Pause(Stopwatch);
+
+impl Stopwatch {
+    /// Starts a watch.
+    pub(super) fn start(limit: Option<Duration>) -> Self {
+        Self {
+            limit,
+            state: Arc::new(Mutex::new(Running {
+                before: Duration::ZERO,
+                since: Some(Instant::now()),
+            })),
+            resumed: Arc::default(),
+        }
+    }
+
+    /// Holds it still; not to be called while it is held.
+    pub(super) fn pause(&self) -> Pause {
+        self.with(|running| {
+            running.before += running
+                .since
+                .take()
+                .map_or(Duration::ZERO, |since| since.elapsed());
+        });
+        Pause(self.clone())
+    }
+
+    /// Returns once the time is over; never without a limit.
+    ///
+    /// # Cancel safety
+    /// Holds nothing.
+    pub(super) async fn over(&self) {
+        let Some(limit) = self.limit else {
+            return std::future::pending().await;
+        };
+        loop {
+            let resumed = self.resumed.notified();
+            match self.with(|running| running.since.map(|since| running.before + since.elapsed())) {
+                Some(worked) if worked >= limit => return,
+                Some(worked) => tokio::time::sleep(limit.saturating_sub(worked)).await,
+                None => resumed.await,
+            }
+        }
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Running) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        self.0.with(|running| running.since = Some(Instant::now()));
+        self.0.resumed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_bound_has_its_words_and_its_name() {
+        let limits = TurnLimits {
+            rounds: Some(3),
+            tokens: Some(100),
+            time: None,
+            cost_micros: Some(1_500_000),
+        };
+        let spent = |rounds, tokens, cost_micros| Spent {
+            rounds,
+            usage: TokenUsage {
+                input_tokens: tokens,
+                output_tokens: 0,
+            },
+            cost_micros,
+        };
+        assert_eq!(limits.check(spent(2, 99, 1_499_999)), Ok(()));
+        for (spent, name, words) in [
+            (spent(3, 0, 0), "limit_rounds", "in 3 replies"),
+            (
+                spent(0, 120, 0),
+                "limit_tokens",
+                "used 120 tokens, and may use 100",
+            ),
+            (
+                spent(0, 0, 1_510_000),
+                "limit_cost",
+                "cost 1.51, and may cost 1.50",
+            ),
+        ] {
+            let Err(EngineFailure::Stopped { code, text }) = limits.check(spent) else {
+                panic!("{name} is not held");
+            };
+            assert!(code == name && text.contains(words), "{code}: {text}");
+        }
+        let none = TurnLimits {
+            rounds: None,
+            ..TurnLimits::default()
+        };
+        assert_eq!(none.check(spent(10_000, u64::MAX, u64::MAX)), Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_that_people_take_does_not_count() {
+        let began = Instant::now();
+        let watch = Stopwatch::start(Some(Duration::from_secs(10)));
+        let asking = async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            let pause = watch.pause();
+            tokio::time::sleep(Duration::from_hours(5)).await;
+            drop(pause);
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = watch.over() => {}
+            () = asking => {}
+        }
+        assert_eq!(began.elapsed(), Duration::from_hours(5) + Duration::from_secs(10));
+    }
+
+    #[test]
+    fn money_is_shown_as_people_write_it() {
+        let shown = |micros| Money(micros).to_string();
+        assert_eq!(
+            [0, 1_500_000, 20_000, 1, 3_000_000].map(shown),
+            ["0", "1.50", "0.02", "0.000001", "3"]
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! What is known of a model besides its name: its window, whether it sees pictures, what it costs. Pure.
+//!
+//! What settings say of the model counts first, then what they say of its provider, then [`known`], then the usual.
+//! Prices come from settings only: they change, and a wrong one is worse than none.
+
+use bobbin_model::TokenUsage;
+use bobbin_model::context::USUAL_WINDOW;
+
+use crate::ProviderSettings;
+
+/// Facts about a model, or about all models of a provider; what nobody said is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ModelFacts {
+    /// Tokens of its window.
+    pub context_window: Option<u64>,
+    /// Whether it sees pictures.
+    pub images: Option<bool>,
+    /// What it costs.
+    pub price: Option<Price>,
+}
+
+/// A price list, in millionths of a currency for a million tokens: which currency is the user's business, as long as it
+/// is the same everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Price {
+    /// Of tokens that the model reads. Nothing is taken off for those that a provider has kept.
+    pub input: u64,
+    /// Of tokens that it writes.
+    pub output: u64,
+}
+
+impl Price {
+    /// Returns the price of a reply, in millionths, rounded up.
+    pub fn of(self, usage: TokenUsage) -> u64 {
+        let micros = u128::from(usage.input_tokens) * u128::from(self.input)
+            + u128::from(usage.output_tokens) * u128::from(self.output);
+        u64::try_from(micros.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    }
+}
+
+impl ModelFacts {
+    fn or(self, other: Self) -> Self {
+        Self {
+            context_window: self.context_window.or(other.context_window),
+            images: self.images.or(other.images),
+            price: self.price.or(other.price),
+        }
+    }
+
+    /// Returns the window.
+    pub fn window(self) -> u64 {
+        self.context_window.unwrap_or(USUAL_WINDOW)
+    }
+
+    /// Whether it is sent pictures.
+    pub fn sees_images(self) -> bool {
+        self.images.unwrap_or(false)
+    }
+}
+
+impl ProviderSettings {
+    /// Returns what is known of one of its models.
+    pub fn facts_of(&self, model: &str) -> ModelFacts {
+        let said = self.model_facts.get(model).copied().unwrap_or_default();
+        said.or(self.facts).or(known(model))
+    }
+}
+
+/// Beginnings of models' names, with their window; all of them see pictures. As of November 2026, from the providers'
+/// own pages; the first that fits counts.
+const KNOWN: [(&str, u64); 10] = [
+    ("claude-", 200_000),
+    // The part of the window that may be read.
+    ("gpt-5", 272_000),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-4o", 128_000),
+    ("gpt-4-turbo", 128_000),
+    ("o1", 200_000),
+    ("o3", 200_000),
+    ("o4-", 200_000),
+    ("gemini-", 1_048_576),
+    ("llama-4", 128_000),
+];
+
+fn known(model: &str) -> ModelFacts {
+    // Gateways put the maker in front.
+    let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+    let found = KNOWN.iter().find(|(start, _)| name.starts_with(start));
+    found.map_or_else(ModelFacts::default, |(_, window)| ModelFacts {
+        context_window: Some(*window),
+        images: Some(true),
+        price: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_counts_both_ways_and_never_overflows() {
+        let price = Price {
+            input: 3_000_000,
+            output: 15_000_000,
+        };
+        let usage = |input_tokens, output_tokens| TokenUsage {
+            input_tokens,
+            output_tokens,
+        };
+        assert_eq!(price.of(usage(0, 0)), 0);
+        assert_eq!(price.of(usage(1_000_000, 0)), 3_000_000);
+        assert_eq!(price.of(usage(1000, 100)), 4_500);
+        assert_eq!(Price { input: 1, output: 0 }.of(usage(1, 0)), 1);
+        assert_eq!(price.of(usage(u64::MAX, u64::MAX)), u64::MAX);
+    }
+
+    #[test]
+    fn a_name_may_have_its_maker_in_front() {
+        assert_eq!(known("anthropic/claude-sonnet-4.5").window(), 200_000);
+        assert_eq!(known("GPT-5-mini").window(), 272_000);
+        assert!(known("gpt-4o").sees_images());
+        assert_eq!(known("qwen"), ModelFacts::default());
+        assert_eq!(known("qwen").window(), USUAL_WINDOW);
+    }
+}
