@@ -17,7 +17,7 @@ mod tools;
 
 pub use agent::{
     AgentEngine, AgentSettings, Call, Instructions, Message, Model, ModelError, ModelEvent, ModelReply,
-    ModelRequest, ModelSink, ModelUsage, Stop, TurnLimits,
+    ModelRequest, ModelSink, ModelUsage, Picture, Pictures, Stop, TurnLimits,
 };
 pub use offline::Offline;
 pub use policy::RulesPolicy;

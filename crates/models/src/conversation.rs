@@ -1,11 +1,20 @@
 //! The parts of a conversation that all wires write alike.
 
-use bobbin_engine::Call;
+use bobbin_engine::{Call, Picture, Pictures};
 use bobbin_model::InputPart;
 use serde_json::Value;
 
-/// Returns what a user said as one text; what was attached stands in a frame of its own.
-pub(crate) fn user_text(parts: &[InputPart]) -> String {
+/// A piece of what a user said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Said<'a> {
+    Text(String),
+    Picture(&'a Picture),
+}
+
+/// Returns what a user said: texts, and pictures between them where there are any. What was attached stands in a frame
+/// of its own; a picture stands behind its name.
+pub(crate) fn said<'a>(parts: &[InputPart], pictures: &'a Pictures) -> Vec<Said<'a>> {
+    let mut said = Vec::new();
     let mut text = String::new();
     for part in parts {
         match part {
@@ -23,8 +32,20 @@ pub(crate) fn user_text(parts: &[InputPart]) -> String {
             }
             other => text.push_str(&other.display()),
         }
+        if let Some(picture) = pictures.of(part) {
+            said.push(Said::Text(std::mem::take(&mut text)));
+            said.push(Said::Picture(picture));
+        }
     }
-    text
+    if !text.is_empty() || said.is_empty() {
+        said.push(Said::Text(text));
+    }
+    said
+}
+
+/// Returns a picture as an address that holds it.
+pub(crate) fn data_url(picture: &Picture) -> String {
+    format!("data:{};base64,{}", picture.media_type, picture.base64)
 }
 
 /// Returns a call's arguments as JSON text, always an object.

@@ -276,6 +276,13 @@ impl Model for ModelSet {
         }
     }
 
+    fn sees_pictures(&self, model: Option<&str>) -> bool {
+        match self.choose(model) {
+            Ok(Chosen::Provided { provider, model }) => provider.settings().facts_of(&model).sees_images(),
+            Ok(Chosen::Offline) | Err(_) => false,
+        }
+    }
+
     fn respond<'a>(
         &'a self,
         request: ModelRequest<'a>,

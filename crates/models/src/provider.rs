@@ -7,7 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_engine::{Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage};
+use bobbin_engine::{
+    Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Pictures,
+};
 use bytes::Bytes;
 use tokio::time::Instant;
 
@@ -118,6 +120,16 @@ impl Provider {
         sink: &mut dyn ModelSink,
     ) -> Result<ModelReply, Ended> {
         let settings = self.settings();
+        let unseen = Pictures::default();
+        let request = ModelRequest {
+            // Another model may answer than the one they were read for.
+            pictures: if settings.facts_of(model).sees_images() {
+                request.pictures
+            } else {
+                &unseen
+            },
+            ..request
+        };
         let recalled = self.memory.recall(model, request.messages);
         let body = settings.wire.body(settings, model, &request, &recalled);
         let body = Bytes::from(body.to_string());

@@ -8,7 +8,7 @@ use super::*;
 use crate::http::Body;
 use crate::{Key, Limits, ModelFacts, Proxies, Wire};
 use bobbin_core::engine::TurnGone;
-use bobbin_engine::{Instructions, Message, ModelEvent, Stop};
+use bobbin_engine::{Instructions, Message, ModelEvent, Pictures, Stop};
 use bobbin_model::{InputPart, TurnId};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
@@ -95,6 +95,7 @@ async fn ask(provider: &Provider, room: usize) -> (Result<ModelReply, ModelError
         model: None,
         instructions: &Instructions::default(),
         messages: &messages,
+        pictures: &Pictures::default(),
         tools: &[],
     };
     let mut sink = Sink {

@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 
 use super::conversation::{Placed, placed, told};
 use super::turn::TurnRun;
-use super::{Instructions, Message, ModelError, ModelEvent, ModelRequest, ModelSink, tokens};
+use super::{Instructions, Message, ModelError, ModelEvent, ModelRequest, ModelSink, Pictures, tokens};
 use crate::tools::head_and_tail;
 
 /// Longest part of a conversation that is kept as it is, in tokens; a fifth of the window if that is less.
@@ -222,6 +222,7 @@ impl TurnRun {
             model: self.turn.environment().config.model.as_deref(),
             instructions: &instructions,
             messages: asked,
+            pictures: &Pictures::default(),
             tools: &[],
         };
         let mut sink = Collector(String::new());

@@ -100,11 +100,13 @@ fn have_one_owner(_: &Path, _: &Path) -> bool {
 
 /// Returns where a path really leads, if that may be read.
 fn candidate(path: &Path, top: &Path, policy: &dyn Policy) -> Option<PathBuf> {
-    let traced = trace(top, path.to_str()?, None).ok()?;
-    let inside = Reserved::of(top).standing(&traced) == Standing::Inside;
-    let path = traced.path;
+    // Nothing is there, as in most folders.
+    path.symlink_metadata().ok()?;
+    let trace = trace(top, path.to_str()?, None).ok()?;
+    let inside = Reserved::of(top).standing(&trace) == Standing::Inside;
+    let path = trace.path;
     // Opening a pipe could wait for ever.
-    let is_file = std::fs::metadata(&path).ok()?.is_file();
+    let is_file = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
     let allowed = policy
         .path(PathAccess::Read, &path, top)
         .is_none_or(|ruling| ruling.judgement == Judgement::Allow);

@@ -5,7 +5,7 @@ use bobbin_core::tool::ToolSpec;
 use bobbin_model::{ContextWindow, TokenUsage, TurnId};
 use futures_util::future::BoxFuture;
 
-use super::{Instructions, Message};
+use super::{Instructions, Message, Pictures};
 
 /// Something that answers in a conversation.
 pub trait Model: Send + Sync + 'static {
@@ -16,6 +16,12 @@ pub trait Model: Send + Sync + 'static {
     fn window(&self, model: Option<&str>) -> Option<ContextWindow> {
         let _ = model;
         None
+    }
+
+    /// Whether it is shown pictures.
+    fn sees_pictures(&self, model: Option<&str>) -> bool {
+        let _ = model;
+        false
     }
 
     /// Answers, handing over each piece as it comes. Calls that it makes are run afterwards, and it is asked
@@ -54,6 +60,8 @@ pub struct ModelRequest<'a> {
     pub instructions: &'a Instructions,
     /// The conversation, oldest first; it ends with a user's message or with results of calls.
     pub messages: &'a [Message],
+    /// The pictures that its messages name, as far as they are there and the usual model sees pictures.
+    pub pictures: &'a Pictures,
     /// The tools it may call.
     pub tools: &'a [ToolSpec],
 }

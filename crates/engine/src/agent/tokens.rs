@@ -4,6 +4,7 @@
 //! and runs without a space, which tokenizers cut into small pieces).
 
 use bobbin_core::tool::ToolSpec;
+use bobbin_model::InputPart;
 
 use super::Message;
 use super::conversation::told;
@@ -14,6 +15,8 @@ const BYTES: usize = 4;
 const DENSE_BYTES: usize = 2;
 /// Longest run without a space that counts as ordinary.
 const WORD: usize = 64;
+/// What a picture costs at most, as providers scale it.
+const PICTURE: u64 = 1600;
 /// What a message costs beside its text.
 const MESSAGE: u64 = 4;
 
@@ -39,7 +42,7 @@ pub(super) fn of_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -
 /// Returns about how many tokens one message is.
 pub(super) fn of_message(message: &Message) -> u64 {
     let text = match message {
-        Message::User { parts } => parts.iter().map(|part| of_text(&told(part))).sum(),
+        Message::User { parts } => parts.iter().map(of_part).sum(),
         Message::Agent { text, calls } => {
             let calls = calls.iter().map(|call| {
                 let arguments = call.arguments.as_ref().map_or(0, |json| of_text(json.get()));
@@ -50,6 +53,14 @@ pub(super) fn of_message(message: &Message) -> u64 {
         Message::Result { text, .. } => of_text(text),
     };
     MESSAGE + text
+}
+
+fn of_part(part: &InputPart) -> u64 {
+    let picture = match part {
+        InputPart::LocalImage { .. } => PICTURE,
+        _ => 0,
+    };
+    picture + of_text(&told(part))
 }
 
 /// Returns about how many tokens the descriptions of tools are.

@@ -16,7 +16,10 @@ use super::guides;
 use super::instructions::{Sources, assemble};
 use super::limits::{Spent, Stopwatch};
 use super::listener::Listener;
-use super::{AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Stop};
+use super::pictures::Tell;
+use super::{
+    AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
+};
 use crate::ToolSet;
 use crate::diff::Changes;
 
@@ -43,6 +46,8 @@ pub(super) struct TurnRun {
     /// The conversation, this Turn's part at the end.
     pub(super) messages: Vec<Message>,
     call_ids: HashSet<String>,
+    /// Pictures that the conversation names.
+    pub(super) pictures: Pictures,
     /// What the Turn has used.
     pub(super) spent: Spent,
     /// Counts the time it is at work.
@@ -76,6 +81,7 @@ impl TurnRun {
             all_tools: tools,
             call_ids,
             messages: Vec::new(),
+            pictures: Pictures::default(),
             spent: Spent {
                 rounds: 0,
                 usage: begun.turn.usage,
@@ -121,6 +127,10 @@ impl TurnRun {
         }
         self.read_instructions().await;
         self.read_conversation().await?;
+        // Of a Turn that is taken up again it was told.
+        let is_new = self.turn.begun().turn.items.len() == 1;
+        self.read_pictures(if is_new { Tell::Yes } else { Tell::No })
+            .await?;
         tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(TurnGone.into()),
@@ -148,7 +158,7 @@ impl TurnRun {
     async fn take_guidance(&mut self) -> Result<(), TurnGone> {
         let said = self.turn.guidance().await?;
         self.messages.extend(messages(&said));
-        Ok(())
+        self.read_pictures(Tell::Yes).await
     }
 
     /// Reads what the project says; a run keeps what it began with.
@@ -202,6 +212,7 @@ impl TurnRun {
             model: turn.environment().config.model.as_deref(),
             instructions: &self.instructions,
             messages: &self.messages,
+            pictures: &self.pictures,
             tools: &specs,
         };
         let reply = tokio::select! {

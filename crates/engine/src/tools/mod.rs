@@ -24,7 +24,7 @@ mod walk;
 mod write_file;
 
 pub(crate) use cut::{head, head_and_tail};
-pub(crate) use paths::{Standing, shown, trace};
+pub(crate) use paths::{Access, Standing, locate, shown, trace};
 pub(crate) use reserved::Reserved;
 pub use sandbox::{Sandbox, WhenMissing};
 pub(crate) use shell::split_status;

@@ -20,7 +20,7 @@ use bobbin_model::{
     ApprovalKind, ContextWindow, Decision, InputPart, ItemBody, ItemStatus, Json, Scope, ThreadConfig,
     ThreadId, Turn, TurnFeatures, TurnStatus,
 };
-use bobbin_store::step::{self, Step};
+use bobbin_store::step::Step;
 use bobbin_testkit::TestWorkspace;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -186,7 +186,7 @@ async fn child() {
     };
     let deadly: u32 = step.parse().unwrap();
     let count = AtomicU32::new(0);
-    step::observe(move |step| {
+    let deadly_at = move |step| {
         let of_the_writer = matches!(
             step,
             Step::BatchTaken | Step::BeforeCommit | Step::AfterCommit | Step::Acknowledged
@@ -197,7 +197,8 @@ async fn child() {
             // The signal is on its way.
             std::thread::sleep(std::time::Duration::from_mins(1));
         }
-    });
+    };
+    bobbin_store::step::observe(deadly_at);
     let place = Path::new(&place);
     let workspace = TestWorkspace::at(place);
     let engine = AgentEngine::new(Arc::new(FromRecord), tools(place));

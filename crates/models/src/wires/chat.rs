@@ -3,7 +3,8 @@
 //! Reasoning has no place in the standard: `reasoning_content` and `reasoning` are both read. A call is told by
 //! its `index`; some servers give every call the index 0 and tell them apart by `id`, some leave the index out.
 
-use bobbin_engine::{Message, ModelRequest, Stop};
+use bobbin_engine::{Message, ModelRequest, Pictures, Stop};
+use bobbin_model::InputPart;
 use serde_json::{Map, Value, json};
 
 use super::back::{self, Back};
@@ -11,7 +12,7 @@ use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::{Assembler, MAX_CALLS};
 use crate::calls::{CallIds, tool_name};
-use crate::conversation::{arguments, event, text, user_text};
+use crate::conversation::{Said, arguments, data_url, event, said, text};
 use crate::memory::{Kept, Recalled};
 use crate::schema;
 
@@ -27,7 +28,7 @@ pub(super) fn body(
     let back = Back::of(&settings.base_url, model, recalled.thinks);
     for (said, kept) in request.messages.iter().zip(&recalled.kept) {
         let is_agents = matches!(said, Message::Agent { .. });
-        messages.extend(message(said, &mut ids).map(|mut written| {
+        messages.extend(message(said, request.pictures, &mut ids).map(|mut written| {
             if is_agents {
                 back.write(&mut written, kept.as_deref());
             }
@@ -75,9 +76,9 @@ fn length_member(base_url: &str, model: &str) -> &'static str {
     }
 }
 
-fn message<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> Option<Value> {
+fn message<'a>(message: &'a Message, pictures: &Pictures, ids: &mut CallIds<'a>) -> Option<Value> {
     Some(match message {
-        Message::User { parts } => json!({ "role": "user", "content": user_text(parts) }),
+        Message::User { parts } => json!({ "role": "user", "content": content(parts, pictures) }),
         Message::Agent { text, calls } if calls.is_empty() => json!({ "role": "assistant", "content": text }),
         Message::Agent { text, calls } => {
             let calls: Vec<Value> = calls
@@ -94,6 +95,19 @@ fn message<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> Option<Value> {
             json!({ "role": "tool", "tool_call_id": ids.of_result(call_id)?, "content": text })
         }
     })
+}
+
+/// Returns text as it is, which every server takes, and parts where there are pictures.
+fn content(parts: &[InputPart], pictures: &Pictures) -> Value {
+    let said = said(parts, pictures);
+    if let [Said::Text(text)] = said.as_slice() {
+        return json!(text);
+    }
+    let part = |said: Said<'_>| match said {
+        Said::Text(text) => json!({ "type": "text", "text": text }),
+        Said::Picture(picture) => json!({ "type": "image_url", "image_url": { "url": data_url(picture) } }),
+    };
+    said.into_iter().map(part).collect()
 }
 
 /// Reads a reply.

@@ -6,14 +6,14 @@
 
 use std::collections::HashMap;
 
-use bobbin_engine::{Message, ModelRequest, Stop};
+use bobbin_engine::{Message, ModelRequest, Pictures, Stop};
 use serde_json::{Map, Value, json};
 
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::Assembler;
 use crate::calls::{CallIds, tool_name};
-use crate::conversation::{arguments, event, text, user_text, value};
+use crate::conversation::{Said, arguments, event, said, text, value};
 use crate::memory::{Kept, Recalled};
 use crate::schema;
 
@@ -34,7 +34,7 @@ pub(super) fn body(
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut ids = CallIds::default();
     for (message, kept) in request.messages.iter().zip(&recalled.kept) {
-        let (role, blocks) = blocks(message, kept.as_deref(), &mut ids);
+        let (role, blocks) = blocks(message, request.pictures, kept.as_deref(), &mut ids);
         if blocks.is_empty() {
             continue;
         }
@@ -106,12 +106,26 @@ fn cached(block: &mut Value) {
 /// Returns a message's role and blocks. Blocks of blank text are refused there.
 fn blocks<'a>(
     message: &'a Message,
+    pictures: &Pictures,
     kept: Option<&Kept>,
     ids: &mut CallIds<'a>,
 ) -> (&'static str, Vec<Value>) {
-    let said = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
+    let words = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
     match message {
-        Message::User { parts } => ("user", said(&user_text(parts)).into_iter().collect()),
+        Message::User { parts } => {
+            let block = |said: Said<'_>| match said {
+                Said::Text(text) => words(&text),
+                Said::Picture(picture) => {
+                    let source =
+                        json!({ "type": "base64", "media_type": picture.media_type, "data": picture.base64 });
+                    Some(json!({ "type": "image", "source": source }))
+                }
+            };
+            (
+                "user",
+                said(parts, pictures).into_iter().filter_map(block).collect(),
+            )
+        }
         Message::Agent { text, calls } => {
             let mut calls = calls.iter().map(|call| {
                 let (id, name) = (ids.begin(&call.id), tool_name(&call.tool));
@@ -130,7 +144,7 @@ fn blocks<'a>(
                         }
                     })
                     .collect(),
-                None => said(text).into_iter().chain(calls).collect(),
+                None => words(text).into_iter().chain(calls).collect(),
             };
             ("assistant", blocks)
         }
@@ -381,10 +395,13 @@ mod tests {
             text: "r".into(),
             success,
         };
+        let none = Pictures::default();
         let mut ids = CallIds::default();
         let calls = [ids.begin("1"), ids.begin("2")];
         let results = [result("1", true), result("2", false)];
-        let [first, second] = results.each_ref().map(|result| blocks(result, None, &mut ids));
+        let [first, second] = results
+            .each_ref()
+            .map(|result| blocks(result, &none, None, &mut ids));
         assert_eq!(
             [&first.1[0]["tool_use_id"], &second.1[0]["tool_use_id"]],
             calls.each_ref()
@@ -398,6 +415,6 @@ mod tests {
             text: " ".into(),
             calls: Vec::new(),
         };
-        assert!(blocks(&blank, None, &mut CallIds::default()).1.is_empty());
+        assert!(blocks(&blank, &none, None, &mut CallIds::default()).1.is_empty());
     }
 }

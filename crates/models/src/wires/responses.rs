@@ -1,13 +1,14 @@
 //! `OpenAI` Responses. Nothing is kept at the provider (`store: false`): the whole conversation is sent.
 
-use bobbin_engine::{Message, ModelRequest, Stop};
+use bobbin_engine::{Message, ModelRequest, Pictures, Stop};
+use bobbin_model::InputPart;
 use serde_json::{Value, json};
 
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::Assembler;
 use crate::calls::{CallIds, tool_name};
-use crate::conversation::{arguments, event, text, user_text};
+use crate::conversation::{Said, arguments, data_url, event, said, text};
 use crate::schema;
 
 /// Returns the request's body.
@@ -16,7 +17,7 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
     let input: Vec<Value> = request
         .messages
         .iter()
-        .flat_map(|said| items(said, &mut ids))
+        .flat_map(|said| items(said, request.pictures, &mut ids))
         .collect();
     let mut body = json!({
         "model": model,
@@ -44,9 +45,9 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
     body
 }
 
-fn items<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> Vec<Value> {
+fn items<'a>(message: &'a Message, pictures: &Pictures, ids: &mut CallIds<'a>) -> Vec<Value> {
     match message {
-        Message::User { parts } => vec![json!({ "role": "user", "content": user_text(parts) })],
+        Message::User { parts } => vec![json!({ "role": "user", "content": content(parts, pictures) })],
         Message::Agent { text, calls } => {
             let said = (!text.is_empty()).then(|| json!({ "role": "assistant", "content": text }));
             let calls = calls.iter().map(|call| {
@@ -65,6 +66,18 @@ fn items<'a>(message: &'a Message, ids: &mut CallIds<'a>) -> Vec<Value> {
                 .collect()
         }
     }
+}
+
+fn content(parts: &[InputPart], pictures: &Pictures) -> Value {
+    let said = said(parts, pictures);
+    if let [Said::Text(text)] = said.as_slice() {
+        return json!(text);
+    }
+    let part = |said: Said<'_>| match said {
+        Said::Text(text) => json!({ "type": "input_text", "text": text }),
+        Said::Picture(picture) => json!({ "type": "input_image", "image_url": data_url(picture) }),
+    };
+    said.into_iter().map(part).collect()
 }
 
 /// Reads a reply. A call's slot is its place in the output.

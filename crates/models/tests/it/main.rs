@@ -11,6 +11,7 @@ mod fallbacks;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod pictures;
 mod requests;
 #[cfg(test)]
 mod support;

@@ -112,8 +112,19 @@ impl Bench {
     }
 
     pub(crate) async fn start(&self, text: &str) {
+        self.start_parts(vec![InputPart::Text { text: text.into() }])
+            .await;
+    }
+
+    /// Runs a Turn of these parts to its end.
+    pub(crate) async fn run_parts(&self, input: Vec<InputPart>) -> Turn {
+        self.start_parts(input).await;
+        self.end().await
+    }
+
+    async fn start_parts(&self, input: Vec<InputPart>) {
         let wish = StartTurn {
-            input: vec![InputPart::Text { text: text.into() }],
+            input,
             sender: None,
             channel: None,
             features: TurnFeatures {

@@ -1,0 +1,285 @@
+//! Pictures that a conversation names, for models that see them.
+//!
+//! A part of a message names a file; it is read when a model is first to be shown it, once a run, and never stored: what
+//! the file is like then is what the model sees. A file is read only where a tool might read it without asking anybody; what
+//! it is, is told by its first bytes and not by its name. Anything else stays a name, as for models that see nothing.
+//!
+//! Bounded by [`MAX_PICTURES`] and [`MAX_BYTES`] in a request, the newest first.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bobbin_core::engine::TurnGone;
+use bobbin_core::tool::{Permission, ToolEnvironment};
+use bobbin_model::{InputPart, ItemBody};
+
+use super::Message;
+use super::turn::TurnRun;
+use crate::tools::{Access, locate};
+
+/// Most bytes of one file: what providers take once it is written in base64.
+const MAX_FILE_BYTES: usize = 3_750_000;
+/// Most pictures in a conversation.
+const MAX_PICTURES: usize = 20;
+/// Most bytes of their files together (guess: half of what the strictest provider takes in a request).
+const MAX_BYTES: usize = 12 << 20;
+
+/// A picture as the wires write it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// Its media type.
+    pub media_type: &'static str,
+    /// Its bytes.
+    pub base64: String,
+}
+
+/// The pictures of a conversation, by the path that names each.
+#[derive(Debug, Clone, Default)]
+pub struct Pictures(BTreeMap<String, Option<Picture>>);
+
+impl Pictures {
+    /// Returns the picture that a part names, if it is there to be shown.
+    pub fn of(&self, part: &InputPart) -> Option<&Picture> {
+        match part {
+            InputPart::LocalImage { path, .. } => self.0.get(path)?.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let shown = self.0.values().flatten();
+        shown.map(|picture| picture.base64.len() / 4 * 3).sum()
+    }
+}
+
+/// Whether the user is told of a picture that the model is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tell {
+    Yes,
+    No,
+}
+
+impl TurnRun {
+    /// Reads the pictures that the conversation names and that were not looked for yet, if the model sees any.
+    pub(super) async fn read_pictures(&mut self, tell: Tell) -> Result<(), TurnGone> {
+        let turn = self.turn.clone();
+        if !self
+            .model
+            .sees_pictures(turn.environment().config.model.as_deref())
+        {
+            return Ok(());
+        }
+        let named = paths(&self.messages);
+        let wanted: Vec<String> = named
+            .into_iter()
+            .filter(|path| !self.pictures.0.contains_key(path))
+            .collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let environment = turn.environment().clone();
+        let room = (
+            MAX_PICTURES.saturating_sub(self.pictures.0.values().flatten().count()),
+            MAX_BYTES.saturating_sub(self.pictures.bytes()),
+        );
+        let reading = tokio::task::spawn_blocking(move || read_all(&environment, wanted, room));
+        let read = reading.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot read the pictures of a conversation");
+            Vec::new()
+        });
+        for (path, picture) in read {
+            let picture = match picture {
+                Ok(picture) => Some(picture),
+                Err(why) => {
+                    if tell == Tell::Yes {
+                        let message = format!("The model is not shown the picture {path:?}: {why}.");
+                        let note = ItemBody::Error {
+                            message,
+                            code: "picture_not_shown".to_owned(),
+                            fatal: false,
+                        };
+                        turn.add(note).await?;
+                    }
+                    None
+                }
+            };
+            self.pictures.0.insert(path, picture);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the paths of pictures in messages, the newest first, each once.
+fn paths(messages: &[Message]) -> Vec<String> {
+    let parts = messages.iter().rev().flat_map(|message| match message {
+        Message::User { parts } => parts.as_slice(),
+        Message::Agent { .. } | Message::Result { .. } => &[],
+    });
+    let mut paths: Vec<String> = Vec::new();
+    for part in parts {
+        if let InputPart::LocalImage { path, .. } = part
+            && !paths.contains(path)
+        {
+            paths.push(path.clone());
+        }
+    }
+    paths
+}
+
+type Found = Vec<(String, Result<Picture, String>)>;
+
+fn read_all(environment: &ToolEnvironment, paths: Vec<String>, room: (usize, usize)) -> Found {
+    let (mut count, mut bytes) = room;
+    let one = |path: String| {
+        if count == 0 {
+            return (path, Err("there are too many of them".to_owned()));
+        }
+        let picture = read(environment, &path, bytes.min(MAX_FILE_BYTES));
+        if let Ok(picture) = &picture {
+            count -= 1;
+            bytes -= picture.base64.len() / 4 * 3;
+        }
+        (path, picture)
+    };
+    paths.into_iter().map(one).collect()
+}
+
+/// Reads one file, or says why not as half a sentence.
+fn read(environment: &ToolEnvironment, path: &str, most: usize) -> Result<Picture, String> {
+    let (target, permission) = locate(environment, path, Access::Read).map_err(|refusal| refusal.0)?;
+    if permission != Permission::Free {
+        return Err("it lies outside the workspace, or a rule wants a question first".to_owned());
+    }
+    let path = target.confirm()?;
+    let cannot = |error: std::io::Error| format!("it cannot be read ({error})");
+    // Opening a pipe could wait for ever.
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err("it is not an ordinary file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes))
+        .map_err(cannot)?;
+    if bytes.len() > most {
+        return Err(format!("it has more than {most} bytes"));
+    }
+    let media_type = media_type(&bytes).ok_or("it is no PNG, JPEG, GIF or WebP file")?;
+    Ok(Picture {
+        media_type,
+        base64: STANDARD.encode(bytes),
+    })
+}
+
+/// Tells what a file is from its first bytes; the four that every provider takes.
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bobbin_core::policy::NoRules;
+    use bobbin_core::tool::OutsideWorkspace;
+    use bobbin_model::{ApprovalPolicy, Mode};
+
+    use super::*;
+
+    fn environment(root: &std::path::Path) -> ToolEnvironment {
+        ToolEnvironment {
+            root: root.to_owned(),
+            mode: Mode::Agent,
+            outside_workspace: OutsideWorkspace::Ask,
+            config: Arc::default(),
+            policy: Arc::new(NoRules),
+            approvals: ApprovalPolicy::Default,
+        }
+    }
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
+
+    #[test]
+    fn the_first_bytes_say_what_a_file_is() {
+        for (bytes, expected) in [
+            (PNG, Some("image/png")),
+            (b"\xff\xd8\xff\xe0".as_slice(), Some("image/jpeg")),
+            (b"GIF89a", Some("image/gif")),
+            (b"RIFF\0\0\0\0WEBPVP8 ", Some("image/webp")),
+            (b"RIFF\0\0\0\0WAVE", None),
+            (b"<svg/>", None),
+            (b"", None),
+        ] {
+            assert_eq!(media_type(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn only_what_a_tool_might_read_unasked_is_shown() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap().join("w");
+        std::fs::create_dir_all(root.join(".craft")).unwrap();
+        for path in ["../out.png", "in.png", ".craft/own.png"] {
+            std::fs::write(root.join(path), PNG).unwrap();
+        }
+        std::fs::write(root.join("text.png"), "no picture").unwrap();
+        std::fs::write(root.join("big.png"), [PNG, &[0; 100]].concat()).unwrap();
+        std::os::unix::fs::symlink("../out.png", root.join("link.png")).unwrap();
+        let environment = environment(&root);
+        let read = |path: &str| super::read(&environment, path, 64);
+        let shown = read("in.png").unwrap();
+        assert_eq!(
+            (
+                shown.media_type,
+                STANDARD.decode(shown.base64).unwrap().as_slice()
+            ),
+            ("image/png", PNG)
+        );
+        for (path, why) in [
+            ("../out.png", "outside"),
+            ("link.png", "outside"),
+            (".craft/own.png", "outside"),
+            ("text.png", "no PNG"),
+            ("big.png", "more than 64"),
+            (".", "ordinary"),
+            ("gone.png", "cannot be read"),
+        ] {
+            let said = read(path).unwrap_err();
+            assert!(said.contains(why), "{path}: {said}");
+        }
+    }
+
+    #[test]
+    fn the_newest_have_the_room() {
+        let part = |path: &str| InputPart::LocalImage {
+            path: path.into(),
+            mime_type: None,
+            file_name: None,
+        };
+        let said = |paths: &[&str]| Message::User {
+            parts: paths.iter().map(|path| part(path)).collect(),
+        };
+        assert_eq!(paths(&[said(&["a", "b"]), said(&["c", "a"])]), ["c", "a", "b"]);
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        for path in ["a", "b", "c"] {
+            std::fs::write(root.join(path), PNG).unwrap();
+        }
+        let environment = environment(&root);
+        let names = || ["a", "b", "c"].map(str::to_owned).to_vec();
+        let shown = |room| -> Vec<bool> {
+            let read = read_all(&environment, names(), room);
+            read.iter().map(|(_, picture)| picture.is_ok()).collect()
+        };
+        assert_eq!(shown((2, 1000)), [true, true, false]);
+        assert_eq!(shown((9, PNG.len() + 3)), [true, false, false]);
+    }
+}

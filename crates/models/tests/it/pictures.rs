@@ -1,0 +1,102 @@
+//! Pictures in what a user said, on each wire.
+
+use bobbin_model::InputPart;
+use bobbin_models::{ModelFacts, ProviderSettings, Wire};
+use bobbin_testkit::{ModelServer, Part, Reply, Script, TestWorkspace};
+use serde_json::{Value, json};
+
+use crate::support::{Bench, WIRES, settings};
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+/// The same in base64.
+const BASE64: &str = "iVBORw0KGgo=";
+
+fn input() -> Vec<InputPart> {
+    let picture = |path: &str| InputPart::LocalImage {
+        path: path.into(),
+        mime_type: None,
+        file_name: Some("kettle.png".into()),
+    };
+    let text = |text: &str| InputPart::Text { text: text.into() };
+    vec![
+        text("What is "),
+        picture("k.png"),
+        text(" and "),
+        picture("../k.png"),
+        text("?"),
+    ]
+}
+
+/// Returns what the user said, as it was sent.
+async fn sent(wire: Wire, images: bool) -> (Value, Vec<String>) {
+    let said = || Reply::of([Part::Text("A kettle.".into())]);
+    let server = ModelServer::start(Script::of([said()])).await.unwrap();
+    let workspace = TestWorkspace::default();
+    std::fs::write(workspace.path().join("k.png"), PNG).unwrap();
+    let settings = ProviderSettings {
+        facts: ModelFacts {
+            images: Some(images),
+            ..ModelFacts::default()
+        },
+        ..settings(wire, &server.base_url())
+    };
+    let bench = Bench::with(&workspace, settings, None).await;
+    let turn = bench.run_parts(input()).await;
+    let notes = turn.items.iter().filter_map(|item| match &item.body {
+        bobbin_model::ItemBody::Error { code, message, .. } if code == "picture_not_shown" => {
+            Some(message.clone())
+        }
+        _ => None,
+    });
+    let body = &server.asked()[0].body;
+    let messages = if wire == Wire::Responses {
+        &body["input"]
+    } else {
+        &body["messages"]
+    };
+    let user = messages
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|message| message["role"] == "user");
+    (user.unwrap()["content"].clone(), notes.collect())
+}
+
+#[tokio::test]
+async fn a_model_that_sees_is_shown_the_pictures_it_may_be_shown() {
+    let url = format!("data:image/png;base64,{BASE64}");
+    for wire in WIRES {
+        let (content, notes) = sent(wire, true).await;
+        let mut parts = content.as_array().unwrap().clone();
+        // Where the next request finds what the provider has kept.
+        for part in &mut parts {
+            part.as_object_mut().unwrap().remove("cache_control");
+        }
+        let (before, behind) = ("What is [image: kettle.png]", " and [image: kettle.png]?");
+        let text = |kind: &str, text: &str| json!({ "type": kind, "text": text });
+        let (kind, picture) = match wire {
+            Wire::ChatCompletions => (
+                "text",
+                json!({ "type": "image_url", "image_url": { "url": url } }),
+            ),
+            Wire::Responses => ("input_text", json!({ "type": "input_image", "image_url": url })),
+            Wire::Messages => {
+                let source = json!({ "type": "base64", "media_type": "image/png", "data": BASE64 });
+                ("text", json!({ "type": "image", "source": source }))
+            }
+        };
+        assert_eq!(parts, [text(kind, before), picture, text(kind, behind)]);
+        // The one outside of the workspace is not read, and the user is told.
+        assert!(notes.len() == 1 && notes[0].contains("../k.png"), "{notes:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_see_is_given_the_names() {
+    let name = "What is [image: kettle.png] and [image: kettle.png]?";
+    for wire in WIRES {
+        let (content, notes) = sent(wire, false).await;
+        let text = content.as_str().or_else(|| content[0]["text"].as_str());
+        assert_eq!((text, notes.len()), (Some(name), 0));
+    }
+}
