@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_model::{ServerOrigin, ToolServer};
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
 
 /// A tool server's configuration (AppServer protocol 05 §8).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,45 @@ pub struct ConfiguredServer {
     pub read_only: bool,
 }
 
+/// Something to read that a server has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerResource {
+    /// The server.
+    pub server: String,
+    /// Its address, unique on its server.
+    pub uri: String,
+    /// Its name.
+    pub name: String,
+    /// What it is; empty when that is not said.
+    pub description: String,
+    /// Its kind; empty when that is not said.
+    pub mime_type: String,
+}
+
+/// A prompt that a server fills in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerPrompt {
+    /// The server.
+    pub server: String,
+    /// Its name, unique on its server.
+    pub name: String,
+    /// What it is for; empty when that is not said.
+    pub description: String,
+    /// What it needs, in order.
+    pub arguments: Vec<PromptArgument>,
+}
+
+/// What a prompt needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptArgument {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub description: Option<String>,
+    /// Whether it must be given.
+    pub required: bool,
+}
+
 /// Why something could not be done with a tool server. The texts are for the user and carry no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolServerError {
@@ -132,6 +172,38 @@ pub trait ToolServers: Send + Sync + 'static {
     /// the inner one is a sentence for the user.
     fn test(&self, config: ToolServerConfig)
     -> BoxFuture<'_, Result<Result<usize, String>, ToolServerError>>;
+
+    /// Returns what there is to read on the servers that run.
+    fn resources(&self) -> Vec<ServerResource> {
+        Vec::new()
+    }
+
+    /// Returns the prompts of the servers that run.
+    fn prompts(&self) -> Vec<ServerPrompt> {
+        Vec::new()
+    }
+
+    /// Reads a resource as text; bounded in time and size.
+    fn read_resource<'a>(
+        &'a self,
+        server: &'a str,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        let _ = uri;
+        ready(Err(ToolServerError::NotFound(server.to_owned()))).boxed()
+    }
+
+    /// Has a prompt filled in; bounded in time and size.
+    fn fill_prompt<'a>(
+        &'a self,
+        server: &'a str,
+        name: &'a str,
+        arguments: BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        let _ = name;
+        drop(arguments);
+        ready(Err(ToolServerError::NotFound(server.to_owned()))).boxed()
+    }
 
     /// Ends them all, for good.
     fn end(&self) -> BoxFuture<'_, ()>;

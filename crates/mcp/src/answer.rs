@@ -9,7 +9,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use crate::text::{head, head_and_tail};
 
 /// Most bytes of a result given to the model (guess: twice what the reading tools give).
-const MAX_TEXT: usize = 128 << 10;
+pub(crate) const MAX_TEXT: usize = 128 << 10;
 /// Longest name, kind or address shown.
 const MAX_WORD: usize = 200;
 
@@ -41,30 +41,13 @@ pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
     }
 }
 
-fn part(block: &ContentBlock) -> String {
-    let unread = |what: &str, kind: &str, base64: &str| {
-        format!(
-            "[{what}, {}, {} bytes: not shown]",
-            head(kind, MAX_WORD),
-            base64.len() / 4 * 3
-        )
-    };
+/// Returns one piece of content.
+pub(crate) fn part(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => unread("image", &image.mime_type, &image.data),
         ContentBlock::Audio(audio) => unread("audio", &audio.mime_type, &audio.data),
-        ContentBlock::Resource(embedded) => match &embedded.resource {
-            ResourceContents::TextResourceContents { uri, text, .. } => {
-                format!("[{}]\n{text}", head(uri, MAX_WORD))
-            }
-            ResourceContents::BlobResourceContents {
-                uri, blob, mime_type, ..
-            } => {
-                let kind = mime_type.as_deref().unwrap_or("unknown kind");
-                unread(&head(uri, MAX_WORD), kind, blob)
-            }
-            _ => "[a resource of an unknown kind: not shown]".to_owned(),
-        },
+        ContentBlock::Resource(embedded) => resource(&embedded.resource),
         ContentBlock::ResourceLink(link) => {
             format!(
                 "[resource {}: {}]",
@@ -74,6 +57,30 @@ fn part(block: &ContentBlock) -> String {
         }
         _ => "[content of an unknown kind: not shown]".to_owned(),
     }
+}
+
+/// Returns what a resource holds.
+pub(crate) fn resource(contents: &ResourceContents) -> String {
+    match contents {
+        ResourceContents::TextResourceContents { uri, text, .. } => {
+            format!("[{}]\n{text}", head(uri, MAX_WORD))
+        }
+        ResourceContents::BlobResourceContents {
+            uri, blob, mime_type, ..
+        } => {
+            let kind = mime_type.as_deref().unwrap_or("unknown kind");
+            unread(&head(uri, MAX_WORD), kind, blob)
+        }
+        _ => "[a resource of an unknown kind: not shown]".to_owned(),
+    }
+}
+
+fn unread(what: &str, kind: &str, base64: &str) -> String {
+    format!(
+        "[{what}, {}, {} bytes: not shown]",
+        head(kind, MAX_WORD),
+        base64.len() / 4 * 3
+    )
 }
 
 #[cfg(test)]

@@ -59,12 +59,20 @@ pub(crate) struct Failure {
 /// What we hear of a server unasked.
 #[derive(Debug, Clone)]
 pub(crate) struct Ear {
-    /// Rung when its tools have changed.
+    /// Rung when what it lists has changed.
     pub(crate) changed: Arc<Notify>,
 }
 
 impl ClientHandler for Ear {
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.changed.notify_one();
     }
 

@@ -7,15 +7,19 @@ use std::sync::Arc;
 
 use bobbin_children::Children;
 use bobbin_core::tool::{Tool, ToolSource};
+use bobbin_core::tool_server::{ServerPrompt, ServerResource};
 use bobbin_model::{ServerState, ToolServer};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
+use rmcp::RoleClient;
+use rmcp::service::Peer;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::call::HostedTool;
 use crate::connect::connect;
+use crate::extras;
 use crate::server::Server;
 use crate::supervise::supervise;
 use crate::{Announce, ServerSpec};
@@ -116,6 +120,51 @@ impl Host {
     /// Returns how the servers are, by name.
     pub fn servers(&self) -> Vec<Arc<ToolServer>> {
         self.all().iter().map(|server| server.shown()).collect()
+    }
+
+    /// Returns what there is to read on the servers that run.
+    pub fn resources(&self) -> Vec<ServerResource> {
+        let servers = self.all();
+        servers
+            .iter()
+            .flat_map(|server| server.extras().resources.to_vec())
+            .collect()
+    }
+
+    /// Returns the prompts of the servers that run.
+    pub fn prompts(&self) -> Vec<ServerPrompt> {
+        let servers = self.all();
+        servers
+            .iter()
+            .flat_map(|server| server.extras().prompts.to_vec())
+            .collect()
+    }
+
+    /// Reads a resource of a server as text.
+    ///
+    /// # Errors
+    /// Why it could not be read: a sentence for the user.
+    pub async fn read_resource(&self, server: &str, uri: &str) -> Result<String, String> {
+        extras::read(&self.peer(server)?, uri).await
+    }
+
+    /// Has a server fill a prompt in.
+    ///
+    /// # Errors
+    /// Why it could not be had: a sentence for the user.
+    pub async fn fill_prompt(
+        &self,
+        server: &str,
+        name: &str,
+        arguments: BTreeMap<String, String>,
+    ) -> Result<String, String> {
+        extras::prompt(&self.peer(server)?, name, arguments).await
+    }
+
+    /// Returns where to call a server that runs.
+    fn peer(&self, name: &str) -> Result<Peer<RoleClient>, String> {
+        let found = self.find(name).and_then(|server| server.running());
+        found.ok_or_else(|| format!("the MCP server {name} does not run"))
     }
 
     /// Starts a server that is not one of the list, counts its tools, and ends it again.

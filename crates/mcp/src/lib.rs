@@ -13,6 +13,7 @@ mod announce;
 mod answer;
 mod call;
 mod connect;
+mod extras;
 mod host;
 mod http;
 mod listing;

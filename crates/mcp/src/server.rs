@@ -13,6 +13,7 @@ use rmcp::service::Peer;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use crate::extras::Extras;
 use crate::listing::{self, Listed};
 use crate::{Announce, Launch, ServerSpec};
 
@@ -57,6 +58,7 @@ struct Seen {
     shown: Arc<ToolServer>,
     /// What can be called, also while it is being started again.
     tools: Arc<[Arc<Listed>]>,
+    extras: Extras,
     wished_at: Instant,
     gone: bool,
 }
@@ -94,6 +96,7 @@ impl Server {
             seen: Mutex::new(Seen {
                 shown,
                 tools: Arc::default(),
+                extras: Extras::default(),
                 wished_at: Instant::now(),
                 gone: false,
             }),
@@ -110,6 +113,20 @@ impl Server {
     /// Returns what can be called.
     pub(crate) fn tools(&self) -> Arc<[Arc<Listed>]> {
         self.seen.lock().tools.clone()
+    }
+
+    /// Returns what it has besides, while it can be called.
+    pub(crate) fn extras(&self) -> Extras {
+        let seen = self.seen.lock();
+        match *self.link.borrow() {
+            Link::Up(_) => seen.extras.clone(),
+            Link::Off | Link::Coming | Link::ComingAgain => Extras::default(),
+        }
+    }
+
+    /// Takes note of what it has besides tools.
+    pub(crate) fn has(&self, extras: Extras) {
+        self.seen.lock().extras = extras;
     }
 
     /// Follows what is wished of it.
@@ -209,6 +226,14 @@ impl Server {
             (self.announce)(seen.shown.clone());
         }
         self.link.send_replace(link);
+    }
+
+    /// Returns where to call it now.
+    pub(crate) fn running(&self) -> Option<Peer<RoleClient>> {
+        match &*self.link.borrow() {
+            Link::Up(peer) => Some(peer.clone()),
+            Link::Off | Link::Coming | Link::ComingAgain => None,
+        }
     }
 
     /// Returns where to call it, waiting while it is being started. `None` when it does not run.

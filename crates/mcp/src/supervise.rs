@@ -8,12 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_children::Children;
+use rmcp::service::ServiceError;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::connect::{CLOSE, Child, Connection, Failure, connect};
-use crate::listing;
+use crate::extras::{self, Extras};
+use crate::listing::{self, Listed};
 use crate::server::{Server, Wish};
 use crate::text::told;
 
@@ -101,6 +104,12 @@ async fn keep_running(server: &Server, children: &Children, wishes: &mut watch::
     }
 }
 
+/// What a server has told of itself.
+enum Heard {
+    Extras(Extras),
+    Tools(Result<Result<Vec<Listed>, ServiceError>, Elapsed>),
+}
+
 /// Lets a server be called until its connection is lost (why) or something else is wished (`None`).
 async fn serve(
     server: &Server,
@@ -117,15 +126,17 @@ async fn serve(
     let close = service.cancellation_token();
     let mut closed = pin!(service.waiting());
     server.up(peer.clone(), &tools);
+    // Nobody waits for what a server has besides tools.
+    let mut extras_due = extras::are_there(&peer);
     let lost = loop {
         let listed = async {
+            if extras_due {
+                return Heard::Extras(extras::list(&peer, &server.spec.name).await);
+            }
             changed.notified().await;
             sleep(GATHER).await;
-            timeout(
-                server.spec.start_timeout,
-                listing::tools(&peer, &server.spec.name),
-            )
-            .await
+            let tools = listing::tools(&peer, &server.spec.name);
+            Heard::Tools(timeout(server.spec.start_timeout, tools).await)
         };
         let listed = tokio::select! {
             biased;
@@ -135,11 +146,21 @@ async fn serve(
             listed = listed => listed,
         };
         match listed {
-            Ok(Ok(tools)) => server.up(peer.clone(), &tools),
+            Heard::Extras(extras) => {
+                extras_due = false;
+                server.has(extras);
+                continue;
+            }
+            Heard::Tools(Ok(Ok(tools))) => server.up(peer.clone(), &tools),
             // What is known stays; a dead connection shows by itself.
-            Ok(Err(error)) => tracing::warn!(server = server.spec.name, %error, "tools were not listed"),
-            Err(_) => tracing::warn!(server = server.spec.name, "tools were not listed in time"),
+            Heard::Tools(Ok(Err(error))) => {
+                tracing::warn!(server = server.spec.name, %error, "tools were not listed");
+            }
+            Heard::Tools(Err(_)) => {
+                tracing::warn!(server = server.spec.name, "tools were not listed in time")
+            }
         }
+        extras_due = extras::are_there(&peer);
     };
     // Closing its input is the polite way to end a server; whoever does not listen is killed below.
     close.cancel();

@@ -10,8 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, JsonObject, ListPromptsResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, Prompt, PromptArgument, PromptMessage,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, Role,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -158,6 +161,8 @@ impl ServerHandler for Pantry {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_resources()
+            .enable_prompts()
             .build();
         ServerConfig::new(capabilities).with_server_info(Implementation::new("pantry", "1.0.0"))
     }
@@ -168,6 +173,63 @@ impl ServerHandler for Pantry {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(self.tools()))
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let mut menu = Resource::new("tea://menu", "menu");
+        menu.description = Some("What there is.".to_owned());
+        menu.mime_type = Some("text/plain".to_owned());
+        Ok(ListResourcesResult::with_all_items(vec![
+            menu,
+            Resource::new("tea://slow", "slow"),
+        ]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        match &*request.uri {
+            "tea://menu" => {
+                let contents = ResourceContents::text("Assam, Darjeeling", "tea://menu");
+                Ok(ReadResourceResult::new(vec![contents]).into())
+            }
+            "tea://slow" => {
+                context.ct.cancelled().await;
+                self.note("cancelled");
+                Err(ErrorData::internal_error("given up", None))
+            }
+            other => Err(ErrorData::invalid_params(format!("there is no {other}"), None)),
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let leaf = PromptArgument::new("leaf").with_required(true);
+        let milk = PromptArgument::new("milk").with_description("With milk, and how.");
+        Ok(ListPromptsResult::with_all_items(vec![Prompt::new(
+            "brew",
+            Some("Asks for a cup."),
+            Some(vec![leaf, milk]),
+        )]))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let text = format!("say brewing {} with {}", arguments["leaf"], arguments["milk"]);
+        Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }
 
     async fn call_tool(

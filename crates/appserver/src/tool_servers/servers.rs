@@ -11,7 +11,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use bobbin_children::Children;
 use bobbin_core::tool::ToolSource;
 use bobbin_core::tool_server::{
-    ConfiguredServer, ServerReply, ToolServerConfig, ToolServerError, ToolServers,
+    ConfiguredServer, ServerPrompt, ServerReply, ServerResource, ToolServerConfig, ToolServerError,
+    ToolServers,
 };
 use bobbin_core::{Hub, Notice};
 use bobbin_mcp::Host;
@@ -331,6 +332,33 @@ impl ToolServers for Servers {
             Ok(self.host.probe(&spec).await)
         }
         .boxed()
+    }
+
+    fn resources(&self) -> Vec<ServerResource> {
+        self.host.resources()
+    }
+
+    fn prompts(&self) -> Vec<ServerPrompt> {
+        self.host.prompts()
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        server: &'a str,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        let read = self.host.read_resource(server, uri);
+        read.map(|text| text.map_err(ToolServerError::Invalid)).boxed()
+    }
+
+    fn fill_prompt<'a>(
+        &'a self,
+        server: &'a str,
+        name: &'a str,
+        arguments: BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        let filled = self.host.fill_prompt(server, name, arguments);
+        filled.map(|text| text.map_err(ToolServerError::Invalid)).boxed()
     }
 
     fn end(&self) -> BoxFuture<'_, ()> {

@@ -168,3 +168,54 @@ async fn a_probe_counts_tools_and_leaves_nothing() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn what_it_has_to_read_and_its_prompts_are_had() {
+    let mut bench = Bench::new();
+    bench.host.set(bench.pantry()).unwrap();
+    bench.until(Ready).await;
+    // Listed behind the tools, which are what a Turn waits for.
+    while bench.host.resources().is_empty() || bench.host.prompts().is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let resources = bench.host.resources();
+    let known: Vec<_> = resources
+        .iter()
+        .map(|one| (one.uri.as_str(), one.name.as_str()))
+        .collect();
+    assert_eq!(known, [("tea://menu", "menu"), ("tea://slow", "slow")]);
+    let prompts = bench.host.prompts();
+    assert_eq!(prompts[0].name, "brew");
+    assert_eq!(
+        prompts[0]
+            .arguments
+            .iter()
+            .map(|one| one.required)
+            .collect::<Vec<_>>(),
+        [true, false]
+    );
+    let menu = bench.host.read_resource("Pantry", "tea://menu").await.unwrap();
+    assert_eq!(menu, "Assam, Darjeeling");
+    let given = [("leaf", "assam"), ("milk", "a drop")];
+    let given = given
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    let brewed = bench.host.fill_prompt("pantry", "brew", given).await.unwrap();
+    assert_eq!(brewed, "say brewing \"assam\" with \"a drop\"");
+    let gone = bench
+        .host
+        .read_resource("pantry", "tea://gone")
+        .await
+        .unwrap_err();
+    assert!(gone.contains("there is no tea://gone"), "{gone}");
+    bench.host.stop("pantry");
+    bench.until(Idle).await;
+    assert!(bench.host.resources().is_empty());
+    let stopped = bench
+        .host
+        .read_resource("pantry", "tea://menu")
+        .await
+        .unwrap_err();
+    assert!(stopped.contains("does not run"), "{stopped}");
+    bench.host.end().await;
+}

@@ -1,0 +1,193 @@
+//! What a server has besides tools, for people to pick: resources to read, prompts to fill in.
+//!
+//! Lists are asked for page by page within [`LIMIT`]; at most [`MAX_PAGES`] pages and [`MAX_LISTED`] entries of each
+//! kind, and a list that does not come is an empty one: no tool depends on it. What is read is cut like a call's result.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_core::tool_server::{PromptArgument, ServerPrompt, ServerResource};
+use rmcp::RoleClient;
+use rmcp::model::{
+    ContentBlock, GetPromptRequestParams, GetPromptResponse, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ResourceContents, Role,
+};
+use rmcp::service::{Peer, ServiceError};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::answer::{self, MAX_TEXT};
+use crate::text::{head, head_and_tail};
+
+/// How long a server may take for its lists, and for one resource or prompt. (Guess: a person waits for it.)
+const LIMIT: Duration = Duration::from_secs(10);
+/// Most pages of one list.
+const MAX_PAGES: usize = 16;
+/// Most resources, and most prompts, of one server (guess: more than anybody looks through).
+const MAX_LISTED: usize = 256;
+/// Longest name, address or kind; an entry with a longer one is left out.
+const MAX_WORD: usize = 2 << 10;
+/// Longest description; the rest is cut.
+const MAX_DESCRIPTION: usize = 1 << 10;
+/// Most arguments of a prompt.
+const MAX_ARGUMENTS: usize = 32;
+/// Longest error text of a server that is shown.
+const MAX_ERROR: usize = 500;
+
+/// What a server has besides tools.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Extras {
+    pub(crate) resources: Arc<[ServerResource]>,
+    pub(crate) prompts: Arc<[ServerPrompt]>,
+}
+
+/// Whether a server says that it has any.
+pub(crate) fn are_there(peer: &Peer<RoleClient>) -> bool {
+    let info = peer.peer_info();
+    info.is_some_and(|info| info.capabilities.resources.is_some() || info.capabilities.prompts.is_some())
+}
+
+/// Asks for what there is.
+pub(crate) async fn list(peer: &Peer<RoleClient>, server: &str) -> Extras {
+    let Some(info) = peer.peer_info() else {
+        return Extras::default();
+    };
+    let mut extras = Extras::default();
+    if info.capabilities.resources.is_some() {
+        match timeout(LIMIT, resources(peer, server)).await {
+            Ok(Ok(listed)) => extras.resources = listed.into(),
+            Ok(Err(error)) => tracing::warn!(server, %error, "resources were not listed"),
+            Err(_) => tracing::warn!(server, "resources were not listed in time"),
+        }
+    }
+    if info.capabilities.prompts.is_some() {
+        match timeout(LIMIT, prompts(peer, server)).await {
+            Ok(Ok(listed)) => extras.prompts = listed.into(),
+            Ok(Err(error)) => tracing::warn!(server, %error, "prompts were not listed"),
+            Err(_) => tracing::warn!(server, "prompts were not listed in time"),
+        }
+    }
+    extras
+}
+
+async fn resources(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<ServerResource>, ServiceError> {
+    let mut listed = Vec::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let page = peer.list_resources(Some(params)).await?;
+        for resource in page.resources {
+            let words = [&resource.uri, &resource.name];
+            if words.iter().any(|word| word.len() > MAX_WORD) || listed.len() == MAX_LISTED {
+                tracing::warn!(
+                    server,
+                    "a resource is left out: it is one too many or its name too long"
+                );
+                continue;
+            }
+            listed.push(ServerResource {
+                server: server.to_owned(),
+                uri: resource.uri,
+                name: resource.name,
+                description: head(&resource.description.unwrap_or_default(), MAX_DESCRIPTION),
+                mime_type: head(&resource.mime_type.unwrap_or_default(), MAX_DESCRIPTION),
+            });
+        }
+        cursor = page.next_cursor;
+        if cursor.is_none() || listed.len() == MAX_LISTED {
+            break;
+        }
+    }
+    Ok(listed)
+}
+
+async fn prompts(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<ServerPrompt>, ServiceError> {
+    let mut listed = Vec::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let page = peer.list_prompts(Some(params)).await?;
+        for prompt in page.prompts {
+            if prompt.name.len() > MAX_WORD || listed.len() == MAX_LISTED {
+                tracing::warn!(
+                    server,
+                    "a prompt is left out: it is one too many or its name too long"
+                );
+                continue;
+            }
+            let arguments = prompt.arguments.unwrap_or_default().into_iter();
+            let arguments = arguments.take(MAX_ARGUMENTS).map(|argument| PromptArgument {
+                name: head(&argument.name, MAX_WORD),
+                description: argument.description.map(|text| head(&text, MAX_DESCRIPTION)),
+                required: argument.required == Some(true),
+            });
+            listed.push(ServerPrompt {
+                server: server.to_owned(),
+                name: prompt.name,
+                description: head(&prompt.description.unwrap_or_default(), MAX_DESCRIPTION),
+                arguments: arguments.collect(),
+            });
+        }
+        cursor = page.next_cursor;
+        if cursor.is_none() || listed.len() == MAX_LISTED {
+            break;
+        }
+    }
+    Ok(listed)
+}
+
+/// Reads a resource as text. An error is a sentence for the user.
+pub(crate) async fn read(peer: &Peer<RoleClient>, uri: &str) -> Result<String, String> {
+    let asked = peer.read_resource_once(ReadResourceRequestParams::new(uri));
+    let contents = match in_time(asked).await? {
+        ReadResourceResponse::Complete(result) => result.contents,
+        _ => return Err("the server answered with a request of its own".to_owned()),
+    };
+    let parts = contents.iter().map(|one| match one {
+        ResourceContents::TextResourceContents { text, .. } => text.clone(),
+        other => answer::resource(other),
+    });
+    let text = parts.collect::<Vec<_>>().join("\n");
+    Ok(head_and_tail(text, MAX_TEXT))
+}
+
+/// Fills a prompt in and returns it as text. An error is a sentence for the user.
+pub(crate) async fn prompt(
+    peer: &Peer<RoleClient>,
+    name: &str,
+    arguments: BTreeMap<String, String>,
+) -> Result<String, String> {
+    let mut params = GetPromptRequestParams::new(name);
+    if !arguments.is_empty() {
+        let values = arguments
+            .into_iter()
+            .map(|(name, value)| (name, Value::String(value)));
+        params = params.with_arguments(values.collect());
+    }
+    let messages = match in_time(peer.get_prompt_once(params)).await? {
+        GetPromptResponse::Complete(result) => result.messages,
+        _ => return Err("the server answered with a request of its own".to_owned()),
+    };
+    let parts = messages.iter().map(|message| {
+        let text = match &message.content {
+            ContentBlock::Text(text) => text.text.clone(),
+            other => answer::part(other),
+        };
+        match message.role {
+            Role::Assistant => format!("Assistant: {text}"),
+            _ => text,
+        }
+    });
+    let text = parts.collect::<Vec<_>>().join("\n");
+    Ok(head_and_tail(text, MAX_TEXT))
+}
+
+async fn in_time<T>(asked: impl Future<Output = Result<T, ServiceError>>) -> Result<T, String> {
+    match timeout(LIMIT, asked).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(ServiceError::McpError(error))) => Err(head(&error.message, MAX_ERROR)),
+        Ok(Err(error)) => Err(head(&error.to_string(), MAX_ERROR)),
+        Err(_) => Err(format!("no answer within {LIMIT:?}")),
+    }
+}
