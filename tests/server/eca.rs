@@ -176,3 +176,96 @@ async fn a_link_named_eca_says_its_version_as_emacs_wants_it() {
         format!("eca {}\n", env!("CARGO_PKG_VERSION"))
     );
 }
+
+#[tokio::test]
+async fn a_second_editor_joins_the_first_and_is_told_when_it_ends() {
+    let workspace = Workspace::new();
+    let (mut first, mut one) = start(&workspace, &["eca"]);
+    one.call("initialize", hello(&workspace)).await;
+    let (mut second, mut two) = start(&workspace, &["eca"]);
+    two.call("initialize", hello(&workspace)).await;
+    two.notify("initialized", json!({})).await;
+    let prompt = json!({ "chatId": "c", "message": "run `echo tea >> pot`" });
+    one.call("chat/prompt", prompt).await;
+    one.find("a call", |message| content(message, "toolCallRun"))
+        .await;
+    // One chat in two windows: asked about in the first, approved in the second, run once.
+    two.call("chat/open", json!({ "chatId": "c" })).await;
+    let run = two
+        .find("the call", |message| content(message, "toolCallRun"))
+        .await;
+    let approve = json!({ "chatId": "c", "toolCallId": run["params"]["content"]["id"] });
+    two.notify("chat/toolCallApprove", approve).await;
+    finished(&mut one).await;
+    finished(&mut two).await;
+    let pot = std::fs::read_to_string(workspace.path().join("pot")).unwrap();
+    assert_eq!(pot, "tea\n");
+    assert_eq!(one.call("shutdown", json!(null)).await, json!(null));
+    one.notify("exit", json!(null)).await;
+    assert_eq!(first.wait().await.unwrap().code(), Some(0));
+    two.finish().await;
+    assert_eq!(second.wait().await.unwrap().code(), Some(1));
+    // Nobody is there now: the next one serves by itself, and leaves nothing behind.
+    let (mut third, mut three) = start(&workspace, &["eca"]);
+    three.call("initialize", hello(&workspace)).await;
+    let listed = three.call("chat/list", json!({})).await;
+    assert_eq!(listed["chats"][0]["id"], "c");
+    three.finish().await;
+    assert_eq!(third.wait().await.unwrap().code(), Some(0));
+    assert!(!workspace.path().join(".craft/bobbin.eca.sock").exists());
+}
+
+#[tokio::test]
+async fn an_editors_diagnostics_reach_the_agent_alone_and_joined() {
+    let workspace = Workspace::new();
+    let (_first, mut one) = start(&workspace, &["eca"]);
+    let mut able = hello(&workspace);
+    able["capabilities"]["codeAssistant"]["editor"] = json!({ "diagnostics": true });
+    one.call("initialize", able.clone()).await;
+    let (_child, mut joined) = start(&workspace, &["eca"]);
+    joined.call("initialize", able).await;
+    for (chat, client) in [("a", &mut one), ("b", &mut joined)] {
+        client.notify("initialized", json!({})).await;
+        let prompt = json!({ "chatId": chat, "message": "use the tool editor_diagnostics" });
+        client.call("chat/prompt", prompt).await;
+        let asked = client.wait_for("editor/getDiagnostics").await;
+        let place = json!({ "line": 1, "character": 0 });
+        let one = json!({ "uri": format!("file://{}/pot.rs", workspace.path().display()), "severity": "warning",
+            "source": "brewer", "range": { "start": place, "end": place }, "message": "cold" });
+        client.reply(&asked, json!({ "diagnostics": [one] })).await;
+        let called = client
+            .find("a result", |message| content(message, "toolCalled"))
+            .await;
+        let said = called["params"]["content"]["outputs"][0]["text"]
+            .as_str()
+            .unwrap();
+        assert!(said.ends_with("pot.rs:1:0 warning [brewer] cold\n"), "{said}");
+        finished(client).await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_shown_as_it_would_become_before_it_is_written() {
+    let workspace = Workspace::new();
+    std::fs::write(workspace.path().join("pot"), "cold\n").unwrap();
+    let (_child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    let wish = "replace `cold` with `hot` in pot";
+    client
+        .call("chat/prompt", json!({ "chatId": "c", "message": wish }))
+        .await;
+    for kind in ["toolCallRun", "toolCallRunning", "toolCalled"] {
+        let shown = client.find(kind, |message| content(message, kind)).await;
+        let path = workspace.path().canonicalize().unwrap().join("pot");
+        assert_eq!(
+            shown["params"]["content"]["details"],
+            json!({ "type": "fileChange", "path": path, "diff": "@@ -1 +1 @@\n-cold\n+hot", "linesAdded": 1,
+                "linesRemoved": 1 })
+        );
+    }
+    finished(&mut client).await;
+    assert_eq!(
+        std::fs::read_to_string(workspace.path().join("pot")).unwrap(),
+        "hot\n"
+    );
+}

@@ -24,6 +24,7 @@ mod crash;
 mod doors;
 #[cfg(test)]
 mod eca;
+mod eca_golden;
 #[cfg(test)]
 mod exec;
 #[cfg(test)]

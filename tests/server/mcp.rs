@@ -282,7 +282,35 @@ async fn an_editor_sees_stops_starts_and_calls_a_server() {
         let updated = client.wait_for("tool/serverUpdated").await;
         assert_eq!(updated["params"]["status"], wanted);
     }
-    let prompt = json!({ "chatId": "c-1", "message": "call mcp__pantry__steep with {\"minutes\": 2}" });
+    // What it has besides is listed a moment later.
+    let menu = loop {
+        let found = client.call("chat/queryContext", json!({ "query": "menu" })).await;
+        let resources = found["contexts"].as_array().unwrap().iter();
+        let mut resources = resources.filter(|context| context["type"] == "mcpResource");
+        if let Some(menu) = resources.next() {
+            break menu.clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    };
+    assert_eq!(
+        menu,
+        json!({ "type": "mcpResource", "uri": "tea://menu", "name": "menu", "description": "What there is.",
+            "mimeType": "text/plain", "server": "pantry" })
+    );
+    let commands = client
+        .call("chat/queryCommands", json!({ "query": "brew" }))
+        .await;
+    let leaf = json!({ "name": "leaf", "required": true });
+    let milk = json!({ "name": "milk", "description": "With milk, and how.", "required": false });
+    assert_eq!(
+        commands["commands"],
+        json!([{ "name": "pantry:brew", "description": "Asks for a cup.", "type": "mcp-prompt",
+            "arguments": [leaf, milk] }])
+    );
+    let gone = json!({ "type": "mcpResource", "uri": "tea://gone", "name": "", "description": "", "mimeType": "",
+        "server": "pantry" });
+    let message = "call mcp__pantry__steep with {\"minutes\": 2}";
+    let prompt = json!({ "chatId": "c-1", "message": message, "contexts": [menu, gone] });
     client.call("chat/prompt", prompt).await;
     let called = client
         .find("a call", |message| eca::content(message, "toolCalled"))

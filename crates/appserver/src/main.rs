@@ -13,6 +13,7 @@ mod exit;
 mod join;
 mod logging;
 mod models;
+mod pages;
 mod permissions;
 mod sandbox;
 mod server;

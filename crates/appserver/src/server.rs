@@ -12,7 +12,7 @@ use anyhow::Context;
 use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
-use bobbin_eca::EditorTools;
+use bobbin_eca::{EditorTools, Pages};
 use bobbin_engine::{AgentEngine, RulesPolicy, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::eca::Editors;
+use crate::pages::WebPages;
 use crate::signals::Signals;
 use crate::tool_servers::Servers;
 use crate::workspace::{GUARD_ARGUMENT, Held};
@@ -61,6 +62,8 @@ pub(crate) struct Opened {
     pub(crate) servers: Arc<Servers>,
     /// What connected editors answer for.
     pub(crate) editor_tools: Arc<EditorTools>,
+    /// Who reads the pages that prompts refer to.
+    pub(crate) pages: Option<Arc<dyn Pages>>,
     pub(crate) models: ModelSet,
     /// What is wrong with the configuration of models.
     pub(crate) complaints: Vec<String>,
@@ -140,9 +143,21 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         tools,
         servers,
         editor_tools,
+        pages: pages(),
         models,
         complaints,
     })
+}
+
+/// Returns who reads pages. A server without one serves everything else.
+fn pages() -> Option<Arc<dyn Pages>> {
+    match WebPages::new() {
+        Ok(pages) => Some(Arc::new(pages)),
+        Err(error) => {
+            tracing::warn!(%error, "pages of the web are not read");
+            None
+        }
+    }
 }
 
 /// Serves until told to stop. `greet` is called with the WebSocket address once it is listened on.

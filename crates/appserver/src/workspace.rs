@@ -34,7 +34,13 @@ pub(crate) struct State {
     /// Where it listens, for those it lets in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) address: Option<String>,
+    /// Whether it takes further editors through [`SOCKET`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) takes_editors: bool,
 }
+
+/// Name of the socket in `.craft` through which an editor's process takes further editors.
+pub(crate) const SOCKET: &str = "bobbin.eca.sock";
 
 /// The workspace, held. Given back when dropped.
 pub(crate) struct Held {
@@ -169,11 +175,24 @@ impl Held {
     /// # Errors
     /// The state file cannot be written.
     pub(crate) fn announce(&self, address: Option<String>) -> anyhow::Result<()> {
+        self.say(address, false)
+    }
+
+    /// Says who serves the workspace, and that further editors are taken through [`SOCKET`].
+    ///
+    /// # Errors
+    /// As [`Held::announce`].
+    pub(crate) fn announce_to_editors(&self) -> anyhow::Result<()> {
+        self.say(None, true)
+    }
+
+    fn say(&self, address: Option<String>, takes_editors: bool) -> anyhow::Result<()> {
         let started_at = jiff::Timestamp::now().to_string();
         let state = State {
             pid: std::process::id(),
             started_at,
             address,
+            takes_editors,
         };
         let path = self.workspace.state_file();
         let next = path.with_extension("json.new");

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalId, Compaction, ContextNote, ContextUsage, ContextWindow, Decision, Item, ItemBody, ItemId,
+    ApprovalId, CallPreview, Compaction, ContextNote, ContextUsage, ContextWindow, Decision, Item, ItemBody, ItemId,
     LiveTurn, Plan, Scope, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
 };
 use futures_util::future::BoxFuture;
@@ -74,6 +74,10 @@ pub(crate) enum EngineWish {
         body: ItemBody,
         /// The Thread's new plan, recorded with it.
         plan: Option<Plan>,
+    },
+    CallPreviewed {
+        call_id: String,
+        preview: CallPreview,
     },
     CallStarted {
         call_id: String,
@@ -236,6 +240,15 @@ impl TurnContext {
     pub async fn add_with_plan(&self, body: ItemBody, plan: Plan) -> Result<(), TurnGone> {
         let plan = Some(plan);
         self.wish(EngineWish::Add { body, plan }).await
+    }
+
+    /// Shows what a call would do to a file.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn preview(&self, call_id: &str, preview: CallPreview) -> Result<(), TurnGone> {
+        let call_id = call_id.to_owned();
+        self.wish(EngineWish::CallPreviewed { call_id, preview }).await
     }
 
     /// Records that a call's effect is about to begin, and returns once that is on disk. After a crash a

@@ -30,6 +30,15 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<()>,
     },
+    /// Set one of its labels, or take it away.
+    Label {
+        /// The label.
+        name: String,
+        /// What it is to say; `None` to take it away.
+        value: Option<String>,
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
     /// Pause, archive, unarchive.
     Status {
         /// Which.
@@ -148,6 +157,7 @@ impl Command {
     pub(crate) fn refuse(self, error: CoreError) {
         match self {
             Self::Rename { reply, .. }
+            | Self::Label { reply, .. }
             | Self::Status { reply, .. }
             | Self::Configure { reply, .. }
             | Self::SetMode { reply, .. }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bobbin_model::state::NewThread;
-use bobbin_model::{ApprovalPolicy, Refusal, Scope, Seq, ThreadId, Turn, TurnId};
+use bobbin_model::{ApprovalPolicy, Event, Refusal, Scope, Seq, ThreadId, Turn, TurnId, UnixMillis};
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{ListFilter, SearchFilter, SearchPage, Store, StoreStats, ThreadSummary};
 use parking_lot::Mutex;
@@ -244,7 +244,7 @@ impl Hub {
             self.snapshot(&handle).await.map(Some)
         };
         match known.await {
-            Ok(None) => self.start(wish, Some(once), reply),
+            Ok(None) => self.start(wish, Some(once), Vec::new(), reply),
             Ok(Some(snapshot)) => reply(Ok(snapshot)),
             Err(error) => reply(Err(error)),
         }
@@ -252,10 +252,29 @@ impl Hub {
 
     /// Starts a Thread. The reply is called before anybody can see `thread/started`.
     pub fn start_thread(self: &Arc<Self>, wish: NewThread, reply: Reply<Snapshot>) {
-        self.start(wish, None, reply);
+        self.start(wish, None, Vec::new(), reply);
     }
 
-    fn start(self: &Arc<Self>, mut wish: NewThread, once: Option<Once>, reply: Reply<Snapshot>) {
+    /// Starts a Thread that has a past.
+    pub(crate) async fn start_with(
+        self: &Arc<Self>,
+        wish: NewThread,
+        past: Vec<(Event, UnixMillis)>,
+    ) -> Result<Snapshot, CoreError> {
+        let (done, started) = tokio::sync::oneshot::channel();
+        // Nobody waits any more: the Thread is there all the same.
+        let reply = Box::new(move |result| drop(done.send(result)));
+        self.start(wish, None, past, reply);
+        started.await.unwrap_or(Err(CoreError::Stopping))
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        mut wish: NewThread,
+        once: Option<Once>,
+        past: Vec<(Event, UnixMillis)>,
+        reply: Reply<Snapshot>,
+    ) {
         if self.stopping.is_cancelled() {
             return reply(Err(CoreError::Stopping));
         }
@@ -266,11 +285,12 @@ impl Hub {
             .take()
             .filter(|path| !path.trim().is_empty());
         wish.identity.workspace_path = given.map(|path| self.normal_path(&path));
-        let started = match wish.decide(&workspace, self.clock.now()) {
+        let now = self.clock.now();
+        let started = match wish.decide(&workspace, now) {
             Ok(started) => started,
             Err(refusal) => return reply(Err(refusal.into())),
         };
-        let bobbin_model::Event::ThreadStarted { thread } = &started else {
+        let Event::ThreadStarted { thread } = &started else {
             return;
         };
         let state = bobbin_model::ThreadState::new((**thread).clone());
@@ -280,7 +300,8 @@ impl Hub {
         self.live
             .lock()
             .insert(id, Arc::new(OnceCell::new_with(Some(handle))));
-        self.owners.spawn(owner.run(Some((started, reply))));
+        let events = std::iter::once((started, now)).chain(past).collect();
+        self.owners.spawn(owner.run(Some((events, reply))));
     }
 
     /// Returns a fresh Thread id.

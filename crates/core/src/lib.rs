@@ -7,6 +7,7 @@
 mod clock;
 pub mod engine;
 mod error;
+mod fork;
 mod handle;
 mod hub;
 mod once;

@@ -8,8 +8,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bobbin_model::{ApprovalPolicy, Json, Mode, Plan, Scope, ThreadConfig, ThreadId};
-use futures_util::future::BoxFuture;
+use bobbin_model::{ApprovalPolicy, CallPreview, Json, Mode, Plan, Scope, ThreadConfig, ThreadId};
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
 use tokio_util::sync::CancellationToken;
 
 use crate::policy::Policy;
@@ -191,6 +192,11 @@ pub trait PreparedCall: Send {
     /// Returns the command line it will run, if it runs one.
     fn command(&self) -> Option<CommandLine> {
         None
+    }
+
+    /// Returns what it would do to a file, as things are now; for people, before they are asked. Touches nothing.
+    fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
+        ready(None).boxed()
     }
 
     /// Runs it. Failures are outputs with `success: false`: the model decides what to do about them.

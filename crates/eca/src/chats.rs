@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use bobbin_model::{Mode, QueuedInputId, ThreadHeader, ThreadId};
 use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use crate::view::View;
 use crate::wire::ChatId;
@@ -27,6 +28,8 @@ pub(crate) struct Chat {
     pub(crate) mode: Option<Mode>,
     /// The newest word to the running prompt, by its id in the queue.
     pub(crate) steering: Option<QueuedInputId>,
+    /// What a prompt brings along is being read; cancelled, the prompt is stopped.
+    pub(crate) gathering: Option<CancellationToken>,
     pub(crate) view: View,
 }
 
@@ -63,6 +66,7 @@ impl Chats {
             id,
             mode: None,
             steering: None,
+            gathering: None,
             view: View::default(),
         };
         known.chats.insert(thread.clone(), chat);

@@ -232,14 +232,15 @@ impl Connection {
             self.watch(process);
         }
         let capabilities = params.capabilities.unwrap_or_default();
-        if capabilities.are_current() || options.chat_agent.is_some() {
-            tracing::debug!("the client speaks the current version");
-        }
+        let is_current = capabilities.are_current() || options.chat_agent.is_some();
         let chosen = handshake::chosen(options, &offer);
         let name = params
             .client_info
             .map_or_else(|| "eca".to_owned(), |info| info.name);
         let eca = Arc::new(Eca::new(name, chosen, offer.tenure));
+        if is_current {
+            eca.speaks_currently();
+        }
         let (session, pump) = Session::start(self.peer.clone(), offer.hub.clone(), eca.clone());
         let editor = capabilities
             .has_diagnostics()

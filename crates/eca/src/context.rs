@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use bobbin_model::InputPart;
@@ -15,6 +15,8 @@ use crate::wire::chat::{Context, LinesRange, Position};
 
 /// Most bytes of one context.
 const MAX_BYTES: usize = 64 << 10;
+/// Most bytes of the note on a cut.
+const MAX_NOTE: usize = 64;
 /// Most bytes of all contexts of a prompt (with [`MAX_BYTES`] a guess: what a model's window has room for).
 const MAX_ALL_BYTES: usize = 256 << 10;
 /// Most contexts of a prompt.
@@ -24,26 +26,56 @@ const MAX_PATHS: usize = 500;
 /// Longest line that is searched for its end.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-/// Reads contexts, in their order.
-pub(crate) fn read(contexts: Vec<Value>, root: &Path) -> Vec<InputPart> {
-    let mut parts = Vec::new();
-    let mut left = MAX_ALL_BYTES;
-    for value in contexts.into_iter().take(MAX_CONTEXTS) {
-        let context = match serde_json::from_value::<Context>(value) {
-            Ok(context) => context,
-            Err(error) => {
-                tracing::info!(%error, "a context was skipped");
-                continue;
-            }
-        };
-        match one(&context, root) {
-            Ok((label, text)) if text.len() <= left => {
-                left -= text.len();
-                parts.push(InputPart::Context { label, text });
-            }
-            Ok((label, _)) => tracing::info!(label, "a context was skipped: there are too many"),
-            Err(why) => tracing::info!(why, "a context was skipped"),
+/// A context's label and its text.
+pub(crate) type Labelled = (String, String);
+
+/// Returns what a client attached, as far as it can be understood.
+pub(crate) fn understood(contexts: Vec<Value>) -> Vec<Context> {
+    let known = contexts.into_iter().take(MAX_CONTEXTS).filter_map(|value| {
+        let context = serde_json::from_value::<Context>(value);
+        context
+            .inspect_err(|error| tracing::info!(%error, "a context was skipped"))
+            .ok()
+    });
+    known.collect()
+}
+
+/// Reads what is on this machine, in its order; `None` for what is not and for what cannot be read.
+pub(crate) fn read(contexts: &[Context], root: &Path) -> Vec<Option<Labelled>> {
+    let read = contexts.iter().filter(|context| !is_far(context)).map(|context| {
+        one(context, root)
+            .inspect_err(|why| tracing::info!(why, "a context was skipped"))
+            .ok()
+    });
+    let mut near = read.collect::<Vec<_>>().into_iter();
+    let all = contexts.iter().map(|context| {
+        if is_far(context) {
+            None
+        } else {
+            near.next().flatten()
         }
+    });
+    all.collect()
+}
+
+/// Whether somebody else has to be asked for a context.
+pub(crate) fn is_far(context: &Context) -> bool {
+    matches!(context, Context::Web { .. } | Context::McpResource { .. })
+}
+
+/// Returns what there is room for, in its order.
+pub(crate) fn parts(contexts: impl IntoIterator<Item = Labelled>) -> Vec<InputPart> {
+    let mut left = MAX_ALL_BYTES;
+    let mut parts = Vec::new();
+    for (label, text) in contexts {
+        let size = text.len() as u64;
+        let text = cut(text, size);
+        if text.len() > left {
+            tracing::info!(label, "a context was skipped: there are too many");
+            continue;
+        }
+        left -= text.len();
+        parts.push(InputPart::Context { label, text });
     }
     parts
 }
@@ -57,13 +89,10 @@ fn one(context: &Context, root: &Path) -> Result<(String, String), String> {
             let (_, text) = directory(root)?;
             Ok(("repoMap".to_owned(), text))
         }
-        Context::Web { url } if !url.trim().is_empty() => Ok((
-            url.clone(),
-            format!("The user refers to the page {url}; it has not been read."),
-        )),
-        Context::Web { .. } => Err("an address is blank".to_owned()),
         Context::Cursor { path, position } => Ok(cursor(&absolute(path, root)?, *position)),
-        Context::McpResource { uri, server } => Err(format!("there is no MCP server {server} to read {uri}")),
+        Context::Web { url: place } | Context::McpResource { uri: place, .. } => {
+            Err(format!("{place} is not here"))
+        }
         Context::Text { label, content } => {
             let label = label.clone().unwrap_or_else(|| "text".to_owned());
             Ok((label, cut(content.clone(), content.len() as u64)))
@@ -164,9 +193,9 @@ fn cursor(path: &Path, Position { start, end }: Position) -> (String, String) {
     (label, text)
 }
 
-/// Cuts a text at the limit, on a character, and says so.
+/// Cuts a text at the limit, on a character, and says so. What was cut already stays as it is.
 fn cut(mut text: String, size: u64) -> String {
-    if text.len() > MAX_BYTES {
+    if text.len() > MAX_BYTES + MAX_NOTE {
         let end = (0..=MAX_BYTES).rev().find(|at| text.is_char_boundary(*at));
         text.truncate(end.unwrap_or(0));
         // Writing to a String cannot fail.
@@ -183,7 +212,8 @@ mod tests {
 
     fn texts(root: &Path, contexts: &Value) -> Vec<String> {
         let shown = root.display().to_string();
-        read(contexts.as_array().unwrap().clone(), root)
+        let contexts = understood(contexts.as_array().unwrap().clone());
+        parts(read(&contexts, root).into_iter().flatten())
             .into_iter()
             .map(|part| match part {
                 InputPart::Context { label, text } => format!("{label}|{text}").replace(&shown, "ROOT"),
@@ -206,7 +236,6 @@ mod tests {
             { "type": "file", "path": spout, "linesRange": { "start": 4, "end": 99 } },
             { "type": "directory", "path": root },
             { "type": "repoMap", "path": "x", "content": "foreign" },
-            { "type": "web", "url": "https://tea.example" },
             { "type": "cursor", "path": spout, "position": { "start": place(3, 1), "end": place(3, 1) } },
             { "type": "cursor", "path": spout, "position": { "start": place(1, 0), "end": place(2, 4) } },
             { "type": "text", "label": "note", "content": "warm" },
@@ -219,7 +248,6 @@ mod tests {
                 "ROOT/src/spout.rs:4-99|four",
                 "ROOT|Files below ROOT:\nsrc/\nsrc/spout.rs\n",
                 "repoMap|Files below ROOT:\nsrc/\nsrc/spout.rs\n",
-                "https://tea.example|The user refers to the page https://tea.example; it has not been read.",
                 "ROOT/src/spout.rs:3:1|The cursor is in ROOT/src/spout.rs at line 3, character 1.",
                 "ROOT/src/spout.rs:1:0|Selected in ROOT/src/spout.rs: from line 1, character 0 to line 2, character 4.",
                 "note|warm",
@@ -235,7 +263,7 @@ mod tests {
             "text", 7, null, {}, { "type": "teapot" }, { "type": "file" }, { "type": "file", "path": " " },
             { "type": "file", "path": "missing" }, { "type": "file", "path": "." },
             { "type": "file", "path": "binary" }, { "type": "file", "path": "/dev/zero" },
-            { "type": "directory", "path": "missing" }, { "type": "cursor" }, { "type": "web", "url": "" },
+            { "type": "directory", "path": "missing" }, { "type": "cursor" }, { "type": "web" },
             { "type": "mcpResource", "uri": "u", "name": "n", "description": "", "mimeType": "", "server": "s" },
         ]);
         assert_eq!(texts(dir.path(), &contexts), Vec::<String>::new());

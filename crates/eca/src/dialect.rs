@@ -23,6 +23,8 @@ pub(crate) struct Eca {
     pub(crate) chats: Chats,
     /// What is chosen for prompts that say nothing.
     pub(crate) chosen: Mutex<Chosen>,
+    /// It speaks a later version than the first (20.8).
+    current: AtomicBool,
     /// `shutdown` was asked for; `exit` comes next.
     pub(crate) shutting_down: AtomicBool,
     /// Whether the client has been told of the tool servers there are; from then on it is told of changes. Held
@@ -45,9 +47,20 @@ impl Eca {
             tenure,
             chats: Chats::default(),
             chosen: Mutex::new(chosen),
+            current: AtomicBool::new(false),
             shutting_down: AtomicBool::new(false),
             servers_told: Mutex::new(false),
         }
+    }
+
+    /// Whether the client has shown that it speaks a later version than the first.
+    pub(crate) fn is_current(&self) -> bool {
+        self.current.load(Ordering::Acquire)
+    }
+
+    /// Takes note that it has.
+    pub(crate) fn speaks_currently(&self) {
+        self.current.store(true, Ordering::Release);
     }
 
     /// What every client of this dialect can do for the Turns it starts.

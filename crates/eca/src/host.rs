@@ -28,6 +28,12 @@ pub trait Host: Send + Sync + 'static {
     }
 }
 
+/// Reads pages of the web.
+pub trait Pages: Send + Sync + 'static {
+    /// Reads a page as text, bounded in time and size. An error is a reason, to follow a colon.
+    fn read<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<String, String>>;
+}
+
 /// What a client asks for in its handshake.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
@@ -59,6 +65,8 @@ pub struct Offer {
     pub tool_servers: Option<Arc<dyn ToolServers>>,
     /// What editors answer for, shared by the connections on this core.
     pub editor_tools: Arc<EditorTools>,
+    /// Who reads the pages that prompts refer to; without it they are named.
+    pub pages: Option<Arc<dyn Pages>>,
     /// Files the configuration was read from.
     pub config_files: Vec<PathBuf>,
     /// The user's home, for paths that begin with `~`.

@@ -10,6 +10,7 @@ use bobbin_model::{
 };
 use std::sync::Arc;
 
+use crate::flags;
 use crate::methods::Client;
 use crate::view::View;
 use crate::wire::content::{Content, Status, Told};
@@ -58,6 +59,7 @@ async fn show_snapshot(
         let turns = client.hub().turns_before(handle.id(), before, count).await?;
         for turn in &turns {
             let told = with_view(client, handle, |view, out| finished_turn(view, turn, out));
+            let told = flags::placed(told, &state.header.metadata);
             client.tell(handle.id(), &told).await;
         }
     }
@@ -72,6 +74,7 @@ async fn show_snapshot(
             out.push(Told::Status(Status::Running));
         }
     });
+    let told = flags::placed(told, &state.header.metadata);
     client.tell(handle.id(), &told).await;
     Ok(())
 }
@@ -153,6 +156,15 @@ fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<Told>) {
                 ItemBody::ToolCall { call_id, .. } if live.result_of(call_id).is_none() => call_id,
                 _ => continue,
             };
+            if let Some(preview) = live.previews.get(call) {
+                let (call_id, preview) = (call.clone(), preview.clone());
+                let previewed = Event::CallPreviewed {
+                    turn,
+                    call_id,
+                    preview,
+                };
+                view.event(&previewed, item.created_at, out);
+            }
             if live.started_calls.contains(call) {
                 let call_id = call.clone();
                 view.event(&Event::CallStarted { turn, call_id }, item.created_at, out);

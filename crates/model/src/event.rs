@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Approval, ApprovalId, ContextNote, ContextWindow, DecidedBy, Decision, Item, ItemId, Outcome, Plan,
+    Approval, ApprovalId, CallPreview, ContextNote, ContextWindow, DecidedBy, Decision, Item, ItemId, Outcome, Plan,
     QueuedInput, QueuedInputId, ThreadConfig, ThreadHeader, ThreadStatus, TokenUsage, TurnDiff, TurnFeatures,
     TurnId, UnixMillis,
 };
@@ -38,6 +38,14 @@ pub enum Event {
     ThreadRenamed {
         /// The title.
         display_name: String,
+    },
+    /// One of its labels was set or taken away.
+    ThreadLabelled {
+        /// The label.
+        name: String,
+        /// What it says now; `None` when it is gone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
     },
     /// It was paused, archived or taken up again.
     ThreadStatusChanged {
@@ -112,6 +120,15 @@ pub enum Event {
         turn: TurnId,
         /// The Item.
         item: Box<Item>,
+    },
+    /// A call would change a file like this. Nothing of it has happened.
+    CallPreviewed {
+        /// The Turn.
+        turn: TurnId,
+        /// The call.
+        call_id: String,
+        /// What it would do.
+        preview: CallPreview,
     },
     /// The effect of a tool call is about to begin: from here on it may have happened.
     CallStarted {
@@ -208,6 +225,7 @@ impl Event {
             Self::ThreadStarted { .. } => "threadStarted",
             Self::ThreadResumed { .. } => "threadResumed",
             Self::ThreadRenamed { .. } => "threadRenamed",
+            Self::ThreadLabelled { .. } => "threadLabelled",
             Self::ThreadStatusChanged { .. } => "threadStatusChanged",
             Self::ThreadConfigured { .. } => "threadConfigured",
             Self::ThreadDeleted => "threadDeleted",
@@ -219,6 +237,7 @@ impl Event {
             Self::ItemStarted { .. } => "itemStarted",
             Self::ItemCompleted { .. } => "itemCompleted",
             Self::ItemAdded { .. } => "itemAdded",
+            Self::CallPreviewed { .. } => "callPreviewed",
             Self::CallStarted { .. } => "callStarted",
             Self::ApprovalOpened { .. } => "approvalOpened",
             Self::ApprovalResolved { .. } => "approvalResolved",
@@ -239,6 +258,7 @@ impl Event {
             | Self::ItemCompleted { turn, .. }
             | Self::ItemAdded { turn, .. }
             | Self::TurnCancelling { turn, .. }
+            | Self::CallPreviewed { turn, .. }
             | Self::CallStarted { turn, .. }
             | Self::ApprovalResolved { turn, .. }
             | Self::UsageAdded { turn, .. }
@@ -249,6 +269,7 @@ impl Event {
             Self::ThreadStarted { .. }
             | Self::ThreadResumed { .. }
             | Self::ThreadRenamed { .. }
+            | Self::ThreadLabelled { .. }
             | Self::ThreadStatusChanged { .. }
             | Self::ThreadConfigured { .. }
             | Self::ThreadDeleted

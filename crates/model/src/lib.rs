@@ -35,4 +35,4 @@ pub use refusal::Refusal;
 pub use state::{LiveTurn, ThreadState};
 pub use thread::{HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus};
 pub use tool_server::{OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
-pub use turn::{FileChange, Outcome, TokenUsage, Turn, TurnDiff, TurnFeatures, TurnStatus};
+pub use turn::{CallPreview, FileChange, Outcome, TokenUsage, Turn, TurnDiff, TurnFeatures, TurnStatus};

@@ -166,6 +166,20 @@ pub enum FileChangeStatus {
     Deleted,
 }
 
+/// What a call would do to a file, as it was when the call was prepared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallPreview {
+    /// Absolute path.
+    pub path: String,
+    /// Hunks of a unified diff, without the lines that name the files; empty where the content is no text.
+    pub diff: String,
+    /// Lines added.
+    pub additions: u64,
+    /// Lines removed.
+    pub deletions: u64,
+}
+
 /// All file changes of a Turn so far (AppServer protocol 03 §9).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -180,10 +180,12 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
         Event::ThreadStarted { .. }
         | Event::ThreadResumed { .. }
         | Event::ThreadRenamed { .. }
+        | Event::ThreadLabelled { .. }
         | Event::ThreadStatusChanged { .. }
         | Event::ThreadConfigured { .. }
         | Event::QueueChanged { .. }
         | Event::PlanUpdated { .. }
+        | Event::CallPreviewed { .. }
         | Event::TurnRecovered { .. } => {}
     }
 }
@@ -325,7 +327,7 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
          running = ?, waiting_approval = ?, plan_pending = ?, context_tokens = ?, \
          context_window = ?, compact_at = ?, \
          config = coalesce(?, config), queue = coalesce(?, queue), plan = coalesce(?, plan), \
-         grants = coalesce(?, grants), head_seq = max(head_seq, ?) WHERE thread_id = ?",
+         grants = coalesce(?, grants), metadata = coalesce(?, metadata), head_seq = max(head_seq, ?) WHERE thread_id = ?",
     )
     .bind(row.display_name.clone())
     .bind(row.status)
@@ -342,6 +344,7 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
     .bind(row.queue.clone())
     .bind(row.plan.clone())
     .bind(row.grants.clone())
+    .bind(row.metadata.clone())
     .bind(number(head_seq))
     .bind(thread.to_owned());
 }

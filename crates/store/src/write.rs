@@ -89,6 +89,7 @@ pub struct Summary {
     pub(crate) queue: Option<String>,
     pub(crate) plan: Option<String>,
     pub(crate) grants: Option<String>,
+    pub(crate) metadata: Option<String>,
 }
 
 impl Summary {
@@ -122,6 +123,9 @@ impl Summary {
                 .filter(|_| any(&["planUpdated"]))
                 .and_then(json),
             grants: any(&["approvalResolved"]).then(|| json(&state.grants)).flatten(),
+            metadata: any(&["threadLabelled"])
+                .then(|| json(&state.header.metadata))
+                .flatten(),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | `stream N` | an agent message of N pieces `0 1 2 …` |
 //! | `ask COMMAND` | a shell call that needs approval; the effect is a line in [`ScriptEngine::effects`] |
 //! | `call COMMAND` | the same without approval |
+//! | `preview COMMAND` | the same with approval, after a preview of what it would do to the file `pot` |
 //! | `reach ADDRESS` | the same with an approval of something beyond this machine |
 //! | `deny COMMAND` | a call that a rule forbids: it is refused and does not run |
 //! | `use TOOL JSON` | a call of a tool that [`ScriptEngine::with_tools`] has for the Thread, or the word that it is not there |
@@ -27,7 +28,8 @@ use bobbin_core::engine::{Ask, Billed, Engine, EngineFailure, TurnContext};
 use bobbin_core::tool::{CallContext, OutputSink, ToolSource};
 use bobbin_model::turn::FileChangeStatus;
 use bobbin_model::{
-    ApprovalKind, FileChange, ItemBody, ItemStatus, Json, Plan, Scope, Todo, TokenUsage, TurnDiff,
+    ApprovalKind, CallPreview, FileChange, ItemBody, ItemStatus, Json, Plan, Scope, Todo, TokenUsage,
+    TurnDiff,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -130,9 +132,22 @@ impl ScriptEngine {
                 prose(turn, ItemBody::AgentMessage { text: String::new() }, pieces).await
             }
             "deny" => deny(turn, n, rest).await,
-            "ask" => self.call(turn, n, rest, Some(ApprovalKind::Shell)).await,
-            "reach" => self.call(turn, n, rest, Some(ApprovalKind::RemoteResource)).await,
-            "call" => self.call(turn, n, rest, None).await,
+            "ask" => self.call(turn, n, rest, Some(ApprovalKind::Shell), None).await,
+            "reach" => {
+                self.call(turn, n, rest, Some(ApprovalKind::RemoteResource), None)
+                    .await
+            }
+            "preview" => {
+                let preview = CallPreview {
+                    path: "/srv/teapot/pot".to_owned(),
+                    diff: "@@ -0,0 +1 @@\n+hot".to_owned(),
+                    additions: 1,
+                    deletions: 0,
+                };
+                self.call(turn, n, rest, Some(ApprovalKind::Shell), Some(preview))
+                    .await
+            }
+            "call" => self.call(turn, n, rest, None, None).await,
             "use" => self.use_tool(turn, n, rest).await,
             "plan" => {
                 let todo = Todo {
@@ -254,6 +269,7 @@ impl ScriptEngine {
         n: usize,
         command: &str,
         ask: Option<ApprovalKind>,
+        preview: Option<CallPreview>,
     ) -> Result<(), EngineFailure> {
         let call_id = format!("call_{n}");
         let begun = turn.begun();
@@ -284,6 +300,9 @@ impl ScriptEngine {
                 arguments_text: None,
             })
             .await?;
+        }
+        if let Some(preview) = preview {
+            turn.preview(&call_id, preview).await?;
         }
         if let Some(kind) = ask {
             let scope = Scope {

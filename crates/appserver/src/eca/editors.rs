@@ -32,6 +32,7 @@ impl Editors {
                 tools: opened.tools.specs(Mode::Agent),
                 tool_servers: Some(opened.servers.clone()),
                 editor_tools: opened.editor_tools.clone(),
+                pages: opened.pages.clone(),
                 config_files: config.sources.clone(),
                 home: home(),
                 notices: warnings.map(|text| warning(text)).collect(),

@@ -94,25 +94,26 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
         return joined(bridge::run(taken, &mut signals).await);
     }
     let open = workplace.close();
-    let (held, opened) = match open {
+    let (held, served) = match open {
         Open::Nothing => (None, None),
         Open::Ready(prepared) => (Some(prepared.held), None),
         Open::Refused(error) => return Err(error),
-        Open::Served(held, opened) => (Some(held), Some(opened)),
+        Open::Served(served) => (None, Some(served)),
     };
     let ending = async {
-        if let Some(opened) = opened {
-            opened.end().await;
-        }
+        let held = match served {
+            Some(served) => Some(served.end().await),
+            None => held,
+        };
         if end.is_none() {
             // The connection ends when everything is said.
             serving.await;
         }
+        drop(held);
     };
     if tokio::time::timeout(END, ending).await.is_err() {
         tracing::warn!("the end took too long; leaving anyway");
     }
-    drop(held);
     Ok(match end {
         Some(End::Exited {
             after_shutdown: false,

@@ -7,15 +7,19 @@ use std::time::Duration;
 use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
 use bobbin_framing::Transport;
 use bobbin_model::Mode;
+use bobbin_transport::{LocalListener, connect_local};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use super::Editors;
 use crate::cli::home;
 use crate::config::Config;
 use crate::join::{self, Door, JoinError};
-use crate::workspace::{Held, State, Workspace};
+use crate::workspace::{Held, SOCKET, State, Workspace};
 use crate::{exit, server};
 
 /// How long somebody who holds the workspace may take to say where, or to go: the end of a process takes up
@@ -37,7 +41,57 @@ pub(super) enum Open {
     /// Nobody else serves it.
     Ready(Prepared),
     Refused(anyhow::Error),
-    Served(Held, server::Opened),
+    Served(Served),
+}
+
+/// A workspace that is served here.
+pub(super) struct Served {
+    pub(super) held: Held,
+    opened: server::Opened,
+    /// Further editors, and how to stop taking them.
+    editors: Option<(JoinHandle<()>, CancellationToken)>,
+}
+
+impl Served {
+    /// Takes further editors from here on, if that can be done.
+    fn new(held: Held, opened: server::Opened, config: &Config) -> Self {
+        let workspace = held.workspace();
+        let editors = match LocalListener::bind(&workspace.craft(), SOCKET) {
+            Ok(listener) => {
+                let stop = CancellationToken::new();
+                let connections = Arc::new(Editors::new(workspace, config, &opened));
+                Some((tokio::spawn(listener.run(connections, stop.clone())), stop))
+            }
+            Err(error) => {
+                tracing::warn!(%error, "further editors cannot join this one");
+                None
+            }
+        };
+        Self {
+            held,
+            opened,
+            editors,
+        }
+    }
+
+    /// Ends everything in it, further editors last: they are told how it ended.
+    pub(super) async fn end(self) -> Held {
+        let Self {
+            held,
+            opened,
+            editors,
+        } = self;
+        if let Some((_, stop)) = &editors {
+            stop.cancel();
+        }
+        opened.end().await;
+        if let Some((running, _)) = editors
+            && let Err(error) = running.await
+        {
+            tracing::error!(%error, "the task of further editors ended badly");
+        }
+        held
+    }
 }
 
 /// A workspace that is held, with what its configuration says.
@@ -95,6 +149,13 @@ impl Workplace {
                     Err(error @ JoinError::Unreachable { .. }) => exit::Failure::from(error).into(),
                     Err(error) => return Err(exit::Failure::from(error).into()),
                 },
+                Some(State {
+                    takes_editors: true, ..
+                }) => match connect_local(&workspace.craft(), SOCKET).await {
+                    Ok(server) => return Ok(Place::Theirs(server)),
+                    // It has gone, or is going.
+                    Err(_) => workspace.busy().into(),
+                },
                 Some(State { address: None, .. }) => workspace.busy().into(),
                 None => match workspace.hold() {
                     Ok(held) => {
@@ -115,7 +176,7 @@ impl Workplace {
         }
     }
 
-    async fn serve(&self, wanted: &Wanted) -> anyhow::Result<(Held, server::Opened, Offer)> {
+    async fn serve(&self, wanted: &Wanted) -> anyhow::Result<(Served, Offer)> {
         let prepared = match self.close() {
             Open::Ready(prepared) => prepared,
             Open::Refused(error) => return Err(error),
@@ -141,7 +202,12 @@ impl Workplace {
             kind: NoticeKind::Warning,
             message,
         }));
-        held.announce(None)?;
+        let served = Served::new(held, opened.clone(), &config);
+        if served.editors.is_some() {
+            served.held.announce_to_editors()?;
+        } else {
+            served.held.announce(None)?;
+        }
         let offer = Offer {
             hub: opened.hub.clone(),
             models: opened.models.known(),
@@ -149,12 +215,13 @@ impl Workplace {
             tools: opened.tools.specs(Mode::Agent),
             tool_servers: Some(opened.servers.clone()),
             editor_tools: opened.editor_tools.clone(),
+            pages: opened.pages.clone(),
             config_files: config.sources,
             home: home(),
             notices,
             tenure: Tenure::Sole,
         };
-        Ok((held, opened, offer))
+        Ok((served, offer))
     }
 
     /// Reads the configuration. A broken file keeps no editor from working: its user is told.
@@ -194,8 +261,8 @@ impl Host for Workplace {
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
         async move {
             match self.serve(&wanted).await {
-                Ok((held, opened, offer)) => {
-                    *self.open.lock() = Open::Served(held, opened);
+                Ok((served, offer)) => {
+                    *self.open.lock() = Open::Served(served);
                     Ok(offer)
                 }
                 Err(error) => {

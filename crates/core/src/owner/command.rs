@@ -34,6 +34,10 @@ impl Owner {
             Command::Configure { config, reply } => {
                 self.change(Ok(self.state.decide_configure(config)), reply).await
             }
+            Command::Label { name, value, reply } => {
+                let decided = self.state.decide_label(&name, value.as_deref());
+                self.change(decided, reply).await
+            }
             Command::SetMode { mode, reply } => self.change(Ok(self.state.decide_mode(mode)), reply).await,
             Command::Resume { by, reply } => {
                 let events = match self.state.decide_resume(&by) {

@@ -123,11 +123,11 @@ impl Owner {
         (owner, Arc::new(handle))
     }
 
-    /// Runs until the Thread is unloaded, deleted, failed or stopped. `started` is the first event of a
-    /// new Thread; without it the Thread was loaded, and an open Turn is taken up.
-    pub(crate) async fn run(mut self, started: Option<(Event, Reply<Snapshot>)>) {
+    /// Runs until the Thread is unloaded, deleted, failed or stopped. `started` has the first events of a
+    /// new Thread, with their times; without it the Thread was loaded, and an open Turn is taken up.
+    pub(crate) async fn run(mut self, started: Option<(Vec<(Event, UnixMillis)>, Reply<Snapshot>)>) {
         let begun = match started {
-            Some((event, reply)) => self.begin(event, reply).await,
+            Some((events, reply)) => self.begin(events, reply).await,
             None => self.take_up(Why::Restarted).await,
         };
         let mut ended = match begun {
@@ -225,8 +225,12 @@ impl Owner {
         }
     }
 
-    async fn begin(&mut self, started: Event, reply: Reply<Snapshot>) -> Result<(), CoreError> {
-        let staged = self.stage(vec![started]);
+    async fn begin(
+        &mut self,
+        events: Vec<(Event, UnixMillis)>,
+        reply: Reply<Snapshot>,
+    ) -> Result<(), CoreError> {
+        let staged = self.stage_past(events);
         let snapshot = self.snapshot();
         let answer: record::Answering = Box::new(move |done| reply(done.map(|()| snapshot)));
         self.commit(staged, Effect::answer(answer)).await

@@ -116,6 +116,7 @@ impl Owner {
             }
             (
                 Command::Rename { reply, .. }
+                | Command::Label { reply, .. }
                 | Command::Status { reply, .. }
                 | Command::Configure { reply, .. }
                 | Command::SetMode { reply, .. }

@@ -196,15 +196,7 @@ impl Owner {
         let mut staged = Staged::default();
         for event in events {
             let before = self.state.runtime();
-            let ended = self.state.apply(&event, at);
-            if let Event::ItemCompleted { item, .. } = &event {
-                self.unstored.forget(item.id);
-            }
-            let view = self.view_of(&event, ended);
-            let event = Arc::new(event);
-            let weight = weight_of(&event, &view);
-            let seq = self.append(at, FrameBody::Recorded(event.clone()), view, weight);
-            staged.events.push(StoredEvent { seq, at, event });
+            staged.events.push(self.stage_one(event, at));
             let after = self.state.runtime();
             if before != after {
                 self.append(
@@ -216,6 +208,26 @@ impl Owner {
             }
         }
         staged
+    }
+
+    /// As [`Owner::stage`], of what happened earlier, which nobody need be told of as it happened.
+    pub(super) fn stage_past(&mut self, events: Vec<(Event, UnixMillis)>) -> Staged {
+        let staged = events.into_iter().map(|(event, at)| self.stage_one(event, at));
+        Staged {
+            events: staged.collect(),
+        }
+    }
+
+    fn stage_one(&mut self, event: Event, at: UnixMillis) -> StoredEvent {
+        let ended = self.state.apply(&event, at);
+        if let Event::ItemCompleted { item, .. } = &event {
+            self.unstored.forget(item.id);
+        }
+        let view = self.view_of(&event, ended);
+        let event = Arc::new(event);
+        let weight = weight_of(&event, &view);
+        let seq = self.append(at, FrameBody::Recorded(event.clone()), view, weight);
+        StoredEvent { seq, at, event }
     }
 
     /// Sends staged events to the store. Without events, the effect waits for the commits before it.

@@ -49,6 +49,14 @@ impl Owner {
                 events.extend(plan.map(|plan| Event::PlanUpdated { plan }));
                 self.record(events).await
             }
+            EngineWish::CallPreviewed { call_id, preview } => {
+                let event = Event::CallPreviewed {
+                    turn,
+                    call_id,
+                    preview,
+                };
+                self.record(vec![event]).await
+            }
             EngineWish::CallStarted { call_id, reply } => {
                 let staged = self.stage(vec![Event::CallStarted { turn, call_id }]);
                 self.commit(staged, Effect::after(After::Done(reply))).await
@@ -179,6 +187,7 @@ fn begins_something(wish: &EngineWish) -> bool {
         | EngineWish::Arguments { .. }
         | EngineWish::Complete { .. }
         | EngineWish::Add { .. }
+        | EngineWish::CallPreviewed { .. }
         | EngineWish::Plan { .. }
         | EngineWish::Diff { .. }
         | EngineWish::Usage(_)

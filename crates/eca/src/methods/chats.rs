@@ -89,11 +89,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
     let Some((params, responder)) = params::<ListParams>(request, responder) else {
         return;
     };
-    let filter = ListFilter {
-        workspace_path: client.root().to_string_lossy().into_owned(),
-        cross_channel_origins: CHANNELS.map(str::to_owned).to_vec(),
-        ..ListFilter::default()
-    };
+    let filter = listed_chats(client);
     let client = client.clone();
     let tasks = client.tasks.clone();
     tasks.spawn(async move {
@@ -113,6 +109,15 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
             chats: chats.collect(),
         });
     });
+}
+
+/// Returns which Threads are chats that are listed.
+pub(crate) fn listed_chats(client: &Client) -> ListFilter {
+    ListFilter {
+        workspace_path: client.root().to_string_lossy().into_owned(),
+        cross_channel_origins: CHANNELS.map(str::to_owned).to_vec(),
+        ..ListFilter::default()
+    }
 }
 
 fn listed(client: &Client, thread: ThreadSummary) -> ListedChat {

@@ -52,10 +52,13 @@ pub(super) async fn stop(client: &Client, notification: &NotificationContext) ->
     let id = params.chat_id.ok_or_else(|| Ignored::new("no chat is named"))?;
     let handle = client.existing(&id).await?;
     let snapshot = client.hub().snapshot(&handle).await?;
-    let turn = snapshot
-        .state
-        .live_turn()
-        .ok_or_else(|| Ignored::new("nothing runs"))?;
+    let Some(turn) = snapshot.state.live_turn() else {
+        let chats = &client.eca.chats;
+        let gathering = chats.with(handle.id(), |chat| chat.gathering.take()).flatten();
+        let gathering = gathering.ok_or_else(|| Ignored::new("nothing runs"))?;
+        gathering.cancel();
+        return Ok(());
+    };
     client
         .eca
         .chats

@@ -3,6 +3,8 @@
 
 mod chats;
 mod decide;
+mod flag;
+mod fork;
 mod prompt;
 mod query;
 mod rollback;
@@ -10,10 +12,13 @@ mod select;
 mod servers;
 mod steer;
 
+pub(crate) use chats::listed_chats;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_core::tool::ToolSpec;
+use bobbin_core::tool_server::ServerPrompt;
 use bobbin_core::{CoreError, Hub, ListFilter, ThreadHandle, WireMessage};
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadConfig, ThreadId};
@@ -52,8 +57,25 @@ pub(crate) struct Client {
     pub(crate) tasks: TaskTracker,
 }
 
+/// The methods of the first version; whoever sends another speaks a later one (20.8).
+const FIRST: [&str; 10] = [
+    "chat/prompt",
+    "chat/delete",
+    "chat/queryContext",
+    "chat/queryCommands",
+    "chat/toolCallApprove",
+    "chat/toolCallReject",
+    "chat/promptStop",
+    "chat/selectedBehaviorChanged",
+    "mcp/startServer",
+    "mcp/stopServer",
+];
+
 /// Serves one request.
 pub(crate) async fn request(client: &Client, request: &CallContext, responder: Responder) {
+    if !FIRST.contains(&&*request.method) {
+        client.eca.speaks_currently();
+    }
     match &*request.method {
         "chat/prompt" => prompt::prompt(client, request, responder).await,
         "chat/delete" => chats::delete(client, request, responder).await,
@@ -62,9 +84,12 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
         "chat/open" => chats::open(client, request, responder).await,
         "chat/update" => chats::update(client, request, responder).await,
         "chat/rollback" => rollback::rollback(client, request, responder).await,
+        "chat/addFlag" => flag::add(client, request, responder).await,
+        "chat/removeFlag" => flag::remove(client, request, responder).await,
+        "chat/fork" => fork::fork(client, request, responder).await,
         "chat/queryContext" => query::contexts(client, request, responder),
         "chat/queryFiles" => query::files(client, request, responder),
-        "chat/queryCommands" => query::commands(request, responder),
+        "chat/queryCommands" => query::commands(client, request, responder),
         "providers/list" => query::providers(client, responder),
         "jobs/list" => query::jobs(responder),
         other => responder.err(errors::method_not_found(other)),
@@ -73,6 +98,9 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
 
 /// Serves one notification. What does not fit is ignored and logged: there is nobody to answer.
 pub(crate) async fn notification(client: &Client, notification: &NotificationContext) {
+    if !FIRST.contains(&&*notification.method) {
+        client.eca.speaks_currently();
+    }
     let served = match &*notification.method {
         "chat/toolCallApprove" => decide::approve(client, notification).await,
         "chat/toolCallReject" => decide::reject(client, notification).await,
@@ -160,6 +188,12 @@ impl Client {
 
     pub(crate) fn root(&self) -> &Path {
         &self.hub().settings().workspace
+    }
+
+    /// Returns the prompts of servers.
+    pub(crate) fn prompts(&self) -> Vec<ServerPrompt> {
+        let servers = self.offer.tool_servers.as_ref();
+        servers.map_or_else(Vec::new, |servers| servers.prompts())
     }
 
     /// Returns the tools that are not those of a server.

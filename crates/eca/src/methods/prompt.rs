@@ -11,10 +11,13 @@ use bobbin_model::state::StartTurn;
 use bobbin_model::{ApprovalPolicy, InputPart, ItemId, Mode, Refusal, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, ErrorObject, Responder};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::{CHANNEL, Client, Found, fail, params};
+use crate::commands::Asked;
 use crate::dialect::Eca;
-use crate::view::{WAITING, content_id};
+use crate::far::Attached;
+use crate::view::{PARSING, STOPPED, WAITING, content_id};
 use crate::wire::chat::{PromptParams, PromptResult, PromptStatus};
 use crate::wire::content::{Status, Told};
 use crate::wire::{ChatId, mode_of};
@@ -48,6 +51,9 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     if message.is_empty() {
         return responder.err(ErrorObject::invalid_params("'message' is blank"));
     }
+    if params.agent.is_some() || params.variant.is_some() || params.trust.is_some() {
+        client.eca.speaks_currently();
+    }
     let found = match &params.chat_id {
         None => Ok(Found::Free),
         Some(id) => client.find(id).await,
@@ -68,23 +74,40 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
         Ok(prompt) => prompt,
         Err(error) => return fail(responder, &error),
     };
-    if let Some(name) = commands::named(&prompt.message) {
-        let tokens = client
-            .eca
-            .chats
-            .with(prompt.handle.id(), |chat| chat.view.session_tokens);
-        let text = commands::run(name, client, tokens.unwrap_or(0));
-        return prompt.say(request.ordinal, &text, responder).await;
-    }
+    let asked = match commands::asked(client, &prompt.message) {
+        Asked::Say(command) => {
+            let text = command.run(client, prompt.thread()).await;
+            return prompt.say(request.ordinal, &text, responder).await;
+        }
+        Asked::Refuse(why) => {
+            let text = format!("\n\nError: {why}\n");
+            return prompt.say(request.ordinal, &text, responder).await;
+        }
+        asked => asked,
+    };
     if !is_known(client, &prompt.model) {
         let text = format!("\n\nError: there is no model {}\n", prompt.model);
         return prompt.say(request.ordinal, &text, responder).await;
     }
-    let contexts = params.contexts.unwrap_or_default();
-    let root = client.root().to_owned();
-    let read = tokio::task::spawn_blocking(move || context::read(contexts, &root));
-    let contexts = read.await.unwrap_or_default();
-    prompt.run(contexts, request.ordinal, responder).await;
+    let mut attached = Attached {
+        contexts: context::understood(params.contexts.unwrap_or_default()),
+        filling: None,
+    };
+    match asked {
+        Asked::Fill(filling) => attached.filling = Some(filling),
+        Asked::Model(Some(context)) => attached.contexts.push(context),
+        _ => {}
+    }
+    if attached.is_far() {
+        return prompt.gather(attached, request.ordinal, responder).await;
+    }
+    match attached.read(&client.offer).await {
+        Ok(parts) => prompt.run(parts, request.ordinal, responder).await,
+        Err(why) => {
+            let text = format!("\n\nError: {why}\n");
+            prompt.say(request.ordinal, &text, responder).await;
+        }
+    }
 }
 
 fn is_known(client: &Client, model: &str) -> bool {
@@ -248,6 +271,39 @@ impl Prompt {
             told.extend([Told::Status(Status::Idle), Told::finished()]);
         }
         self.client.tell(self.thread(), &told).await;
+    }
+
+    /// Goes on once what it brings along has been read elsewhere. Nobody waits for that: other messages are served
+    /// meanwhile, and a stop ends it.
+    async fn gather(mut self, attached: Attached, ordinal: i64, responder: Responder) {
+        let stop = CancellationToken::new();
+        let chats = &self.client.eca.chats;
+        chats.with(self.thread(), |chat| chat.gathering = Some(stop.clone()));
+        let mut told = Vec::new();
+        if std::mem::take(&mut self.opened) {
+            told.push(Told::Opened(None));
+        }
+        if !self.busy {
+            told.push(Told::running(PARSING));
+        }
+        self.client.tell(self.thread(), &told).await;
+        let tasks = self.client.tasks.clone();
+        tasks.spawn(async move {
+            let read = tokio::select! {
+                biased;
+                // Nothing was promised.
+                () = self.client.peer.closed() => return,
+                () = stop.cancelled() => None,
+                read = attached.read(&self.client.offer) => Some(read),
+            };
+            let chats = &self.client.eca.chats;
+            chats.with(self.thread(), |chat| chat.gathering = None);
+            match read {
+                Some(Ok(parts)) => self.run(parts, ordinal, responder).await,
+                Some(Err(why)) => self.say(ordinal, &format!("\n\nError: {why}\n"), responder).await,
+                None => self.say(ordinal, STOPPED, responder).await,
+            }
+        });
     }
 
     /// Begins a Turn, or queues the prompt behind the one that runs (6.2).

@@ -5,7 +5,7 @@ use bobbin_peer::{CallContext, Responder};
 use serde_json::{Value, json};
 
 use super::{Client, params};
-use crate::browse::{self, Entry};
+use crate::browse::{self, Entry, MAX_FILES};
 use crate::commands;
 use crate::wire::chat::{Offered, QueryCommandsResult, QueryContextResult, QueryFilesResult, QueryParams};
 
@@ -17,6 +17,7 @@ pub(super) fn contexts(client: &Client, request: &CallContext, responder: Respon
     let query = params.query.unwrap_or_default();
     let given = params.contexts.unwrap_or_default();
     let chat_id = params.chat_id;
+    let resources = resources(client, &query);
     find(client, query, move |entries| {
         let general = [
             Offered::RepoMap,
@@ -24,6 +25,7 @@ pub(super) fn contexts(client: &Client, request: &CallContext, responder: Respon
             Offered::Directory { path: root },
         ];
         let mut contexts: Vec<Offered> = general.into_iter().chain(entries.iter().map(offered)).collect();
+        contexts.extend(resources);
         contexts.retain(|offered| !is_given(offered, &given));
         responder.ok(QueryContextResult { chat_id, contexts });
     });
@@ -40,13 +42,17 @@ pub(super) fn files(client: &Client, request: &CallContext, responder: Responder
     });
 }
 
-pub(super) fn commands(request: &CallContext, responder: Responder) {
+pub(super) fn commands(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<QueryParams>(request, responder) else {
         return;
     };
     responder.ok(QueryCommandsResult {
         chat_id: params.chat_id,
-        commands: commands::matching(&params.query.unwrap_or_default()),
+        commands: commands::matching(
+            &params.query.unwrap_or_default(),
+            &client.prompts(),
+            client.eca.is_current(),
+        ),
     });
 }
 
@@ -74,6 +80,26 @@ fn find(client: &Client, query: String, answer: impl FnOnce(Vec<Entry>) + Send +
     });
 }
 
+/// Returns what servers have to read, as far as a query means it.
+fn resources(client: &Client, query: &str) -> Vec<Offered> {
+    let query = query.trim().to_lowercase();
+    let servers = client.offer.tool_servers.as_ref();
+    let all = servers.map_or_else(Vec::new, |servers| servers.resources());
+    let meant = all.into_iter().filter(|resource| {
+        resource.name.to_lowercase().contains(&query) || resource.uri.to_lowercase().contains(&query)
+    });
+    meant
+        .take(MAX_FILES)
+        .map(|resource| Offered::McpResource {
+            uri: resource.uri,
+            name: resource.name,
+            description: resource.description,
+            mime_type: resource.mime_type,
+            server: resource.server,
+        })
+        .collect()
+}
+
 fn offered(entry: &Entry) -> Offered {
     let path = entry.path.display().to_string();
     if entry.is_directory {
@@ -85,11 +111,17 @@ fn offered(entry: &Entry) -> Offered {
 
 /// Whether the client has listed a context already.
 fn is_given(offered: &Offered, given: &[Value]) -> bool {
+    if let Offered::McpResource { uri, server, .. } = offered {
+        return given
+            .iter()
+            .any(|given| given["uri"] == **uri && given["server"] == **server);
+    }
     let (kind, path) = match offered {
         Offered::RepoMap => ("repoMap", None),
         Offered::Cursor => ("cursor", None),
         Offered::Directory { path } => ("directory", Some(path)),
         Offered::File { path } => ("file", Some(path)),
+        Offered::McpResource { .. } => return false,
     };
     given
         .iter()

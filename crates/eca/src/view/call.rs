@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bobbin_core::tool_name;
-use bobbin_model::{ApprovalId, Json, TurnId, UnixMillis};
+use bobbin_model::{ApprovalId, CallPreview, Json, TurnId, UnixMillis};
 use serde_json::value::RawValue;
 
 use super::millis;
-use crate::wire::content::{Arguments, CallHead, Content, Output, Reason, Told};
+use crate::wire::content::{Arguments, CallHead, Content, Details, Output, Reason, Told};
 
 /// Longest summary, characters.
 const SUMMARY_CHARS: usize = 80;
@@ -24,6 +24,8 @@ pub(super) struct Call {
     name: Arc<str>,
     arguments: Arguments,
     summary: Option<String>,
+    /// What it does to a file.
+    details: Option<Details>,
     /// The question that is open about it.
     pub(super) approval: Option<ApprovalId>,
     /// `toolCallRun` was sent.
@@ -47,6 +49,7 @@ impl Call {
             name: name.into(),
             arguments: no_arguments(),
             summary: None,
+            details: None,
             approval: None,
             announced: false,
             started_at: None,
@@ -63,10 +66,21 @@ impl Call {
         self.arguments = Arguments(json.clone().into_shared());
     }
 
+    /// Takes what the call would do to a file.
+    pub(super) fn preview(&mut self, preview: &CallPreview) {
+        self.details = Some(Details::FileChange {
+            path: preview.path.clone(),
+            diff: preview.diff.clone(),
+            lines_added: preview.additions,
+            lines_removed: preview.deletions,
+        });
+    }
+
     pub(super) fn prepare(&self, piece: &str) -> Told {
-        // The summary belongs to the complete arguments.
+        // Both belong to the complete arguments.
         let call = CallHead {
             summary: None,
+            details: None,
             ..self.head()
         };
         Content::ToolCallPrepare {
@@ -134,6 +148,7 @@ impl Call {
             id: wire_id(self.turn, &self.key),
             name: self.name.clone(),
             summary: self.summary.clone(),
+            details: self.details.clone(),
         }
     }
 }

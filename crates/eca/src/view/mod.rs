@@ -22,6 +22,10 @@ pub(crate) use call::wire_id;
 
 /// Words for the status line that clients have always seen (7.2).
 pub(crate) const WAITING: &str = "Waiting model";
+/// While what a prompt brings along is read.
+pub(crate) const PARSING: &str = "Parsing given context";
+/// What is said of a prompt that was stopped (section 10).
+pub(crate) const STOPPED: &str = "\nPrompt stopped\n";
 const GENERATING: &str = "Generating";
 /// What is shown while a conversation is summed up.
 const COMPACTING: &str = "Summing up the conversation";
@@ -120,6 +124,11 @@ impl View {
             Event::ItemStarted { turn, item } => self.opened(*turn, item, out),
             Event::ItemCompleted { turn, item } => self.completed(*turn, item, out),
             Event::ItemAdded { turn, item } => self.added(*turn, item, at, out),
+            Event::CallPreviewed { call_id, preview, .. } => {
+                if let Some(call) = find(&mut self.calls, call_id) {
+                    call.preview(preview);
+                }
+            }
             Event::CallStarted { call_id, .. } => {
                 if let Some(call) = find(&mut self.calls, call_id) {
                     call.start(at, out);
@@ -160,6 +169,7 @@ impl View {
             }
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }
+            | Event::ThreadLabelled { .. }
             | Event::ThreadStatusChanged { .. }
             | Event::ThreadConfigured { .. }
             | Event::QueueChanged { .. }
@@ -207,7 +217,7 @@ impl View {
         match outcome {
             Outcome::Completed => {}
             Outcome::Failed { error } => out.push(Told::system(format!("\n\nError: {error}\n"))),
-            Outcome::Cancelled { .. } => out.push(Told::system("\nPrompt stopped\n")),
+            Outcome::Cancelled { .. } => out.push(Told::system(STOPPED)),
         }
         for call in self.calls.iter_mut().filter(|call| !call.ended) {
             call.reject(Reason::UserChoice, out);
@@ -259,6 +269,11 @@ pub(crate) fn turn_of_content(id: &str) -> Option<TurnId> {
     let turn = id.split_once('.')?.0.parse().ok()?;
     // One that was given to a running prompt began none.
     (content_id(turn, ItemId(1)) == id).then_some(turn)
+}
+
+/// Returns the Turn that a content of any kind belongs to, by its id.
+pub(crate) fn turn_of_any(id: &str) -> Option<TurnId> {
+    id.split_once('.')?.0.parse().ok()
 }
 
 /// Returns what the user typed, without what was attached.

@@ -1,5 +1,7 @@
 //! Requests and notifications about chats (sections 6, 9 to 14, 20.4, 20.5).
 
+use bobbin_core::tool_server::PromptArgument;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,6 +16,7 @@ pub(crate) struct PromptParams {
     pub(crate) model: Option<String>,
     pub(crate) behavior: Option<String>,
     pub(crate) agent: Option<String>,
+    pub(crate) variant: Option<IgnoredAny>,
     pub(crate) trust: Option<bool>,
     /// Read one by one: one that cannot be read is skipped (section 5).
     pub(crate) contexts: Option<Vec<Value>>,
@@ -106,6 +109,23 @@ pub(crate) struct RollbackParams {
     pub(crate) chat_id: ChatId,
     pub(crate) content_id: String,
     pub(crate) include: Option<Vec<String>>,
+}
+
+/// Params that name a message of a chat (21.3).
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ContentParams {
+    pub(crate) chat_id: ChatId,
+    pub(crate) content_id: String,
+}
+
+/// Params of `chat/addFlag` (21.3).
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FlagParams {
+    pub(crate) chat_id: ChatId,
+    pub(crate) content_id: String,
+    pub(crate) text: String,
 }
 
 /// Params of `chat/toolCallApprove` and `chat/toolCallReject`.
@@ -219,12 +239,23 @@ pub(crate) struct QueryParams {
 
 /// A context that a client may offer its user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum Offered {
     RepoMap,
     Cursor,
-    Directory { path: String },
-    File { path: String },
+    Directory {
+        path: String,
+    },
+    File {
+        path: String,
+    },
+    McpResource {
+        uri: String,
+        name: String,
+        description: String,
+        mime_type: String,
+        server: String,
+    },
 }
 
 /// Result of `chat/queryContext`.
@@ -254,11 +285,30 @@ pub(crate) struct QueryCommandsResult {
 /// A command a user may type.
 #[derive(Debug, Serialize)]
 pub(crate) struct CommandInfo {
-    pub(crate) name: &'static str,
-    pub(crate) description: &'static str,
+    pub(crate) name: String,
+    pub(crate) description: String,
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
-    pub(crate) arguments: [&'static str; 0],
+    pub(crate) arguments: Vec<CommandArgument>,
+}
+
+/// What a command needs.
+#[derive(Debug, Serialize)]
+pub(crate) struct CommandArgument {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    required: bool,
+}
+
+impl CommandArgument {
+    pub(crate) fn new(argument: &PromptArgument) -> Self {
+        Self {
+            name: argument.name.clone(),
+            description: argument.description.clone(),
+            required: argument.required,
+        }
+    }
 }
 
 /// Result without members.

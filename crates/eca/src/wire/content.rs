@@ -103,14 +103,38 @@ pub(crate) enum Content {
     Metadata {
         title: String,
     },
+    Flag {
+        text: String,
+        content_id: String,
+    },
 }
 
 impl Content {
     /// Returns whose a content of this kind is; only texts have several.
     pub(crate) fn role(&self) -> Role {
         match self {
-            Self::Progress { .. } | Self::Usage { .. } | Self::Metadata { .. } => Role::System,
+            Self::Progress { .. } | Self::Usage { .. } | Self::Metadata { .. } | Self::Flag { .. } => {
+                Role::System
+            }
             _ => Role::Assistant,
+        }
+    }
+}
+
+impl Content {
+    /// Returns the id that a client may name this content by.
+    pub(crate) fn id(&self) -> Option<&str> {
+        match self {
+            Self::Text { content_id, .. } => content_id.as_deref(),
+            Self::ReasonStarted { id } | Self::ReasonText { id, .. } | Self::ReasonFinished { id, .. } => {
+                Some(id)
+            }
+            Self::ToolCallPrepare { call, .. }
+            | Self::ToolCallRun { call, .. }
+            | Self::ToolCallRunning { call, .. }
+            | Self::ToolCalled { call, .. }
+            | Self::ToolCallRejected { call, .. } => Some(&call.id),
+            Self::Progress { .. } | Self::Usage { .. } | Self::Metadata { .. } | Self::Flag { .. } => None,
         }
     }
 }
@@ -124,6 +148,20 @@ pub(crate) struct CallHead {
     pub(crate) name: Arc<str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) details: Option<Details>,
+}
+
+/// More about a call (8.4).
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(crate) enum Details {
+    FileChange {
+        path: String,
+        diff: String,
+        lines_added: u64,
+        lines_removed: u64,
+    },
 }
 
 /// Arguments of a call, an object as the model wrote it.

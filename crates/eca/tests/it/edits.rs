@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, is_content, is_finished, prompt};
+use crate::support::{Server, is_content, is_finished, prompt, transcript, until};
 
 fn shown(messages: &[Value], role: &str) -> Vec<String> {
     let texts = messages
@@ -120,4 +120,118 @@ async fn a_rollback_takes_a_message_and_all_after_it_out_and_shows_the_rest() {
     }
     let unknown = json!({ "chatId": "other", "contentId": "turn_001.item_001" });
     assert_eq!(client.call("chat/rollback", unknown).await, json!({}));
+}
+
+#[tokio::test]
+async fn a_fork_begins_as_the_chat_did_and_goes_its_own_way() {
+    let mut server = Server::start().await;
+    let mut client = server.editor().await;
+    for message in ["think hm\nsay one\nusage 3 4", "call touch tea", "say three"] {
+        prompt(&mut client, json!({ "chatId": "c", "message": message })).await;
+    }
+    let wish = json!({ "chatId": "c", "contentId": "turn_002.item_001" });
+    let id = client.request("chat/fork", wish).await;
+    let mut seen = until(&mut client, |message| message["id"] == id).await;
+    let opened = seen.iter().find(|message| message["method"] == "chat/opened");
+    let fork = opened.unwrap()["params"]["chatId"].clone();
+    assert_ne!(fork, "c");
+    seen.extend(prompt(&mut client, json!({ "chatId": fork, "message": "say other" })).await);
+    transcript!(server, seen);
+    assert_eq!(server.engine.effects(), ["touch tea"], "nothing is done again");
+    let listed = client.call("chat/list", json!({})).await;
+    let counts: Vec<_> = listed["chats"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|chat| &chat["messageCount"])
+        .collect();
+    assert_eq!(counts, [&json!(3), &json!(3)]);
+    // It is as lasting as any.
+    server.restart().await;
+    let mut client = server.editor().await;
+    let id = client.request("chat/open", json!({ "chatId": fork })).await;
+    let seen = until(&mut client, |message| message["id"] == id).await;
+    assert_eq!(
+        shown(&seen, "user"),
+        [
+            "think hm\nsay one\nusage 3 4\n",
+            "call touch tea\n",
+            "say other\n"
+        ]
+    );
+    assert_eq!(
+        client.call("chat/delete", json!({ "chatId": "c" })).await,
+        json!({})
+    );
+    let found = client.call("chat/open", json!({ "chatId": fork })).await;
+    assert_eq!(found["found"], true);
+}
+
+#[tokio::test]
+async fn what_cannot_be_forked_is_refused_with_a_reason() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    prompt(&mut client, json!({ "chatId": "c", "message": "say one" })).await;
+    client
+        .request("chat/prompt", json!({ "chatId": "c", "message": "hang" }))
+        .await;
+    client
+        .find("the running prompt", |message| {
+            message["params"]["status"] == "running"
+        })
+        .await;
+    for (content, told) in [
+        ("nonsense", "names no content"),
+        ("turn_002.item_001", "still in progress"),
+        ("turn_009.item_001", "does not exist"),
+    ] {
+        let wish = json!({ "chatId": "c", "contentId": content });
+        let error = client.error("chat/fork", wish).await.to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    let unknown = json!({ "chatId": "other", "contentId": "turn_001.item_001" });
+    assert_eq!(client.call("chat/fork", unknown).await, json!({}));
+    // What is finished can be, while the rest runs.
+    let first = json!({ "chatId": "c", "contentId": "turn_001.item_001" });
+    assert_eq!(client.call("chat/fork", first).await, json!({}));
+}
+
+#[tokio::test]
+async fn a_flag_stands_behind_its_message_until_it_is_taken_away() {
+    let mut server = Server::start().await;
+    let mut client = server.editor().await;
+    for message in ["say one", "call touch tea"] {
+        prompt(&mut client, json!({ "chatId": "c", "message": message })).await;
+    }
+    for (content, text) in [("turn_001.item_001", "begun"), ("turn_002.call_0", "poured")] {
+        let wish = json!({ "chatId": "c", "contentId": content, "text": text });
+        let id = client.request("chat/addFlag", wish).await;
+        until(&mut client, |message| message["id"] == id).await;
+    }
+    server.restart().await;
+    let mut client = server.editor().await;
+    let id = client.request("chat/open", json!({ "chatId": "c" })).await;
+    let seen = until(&mut client, |message| message["id"] == id).await;
+    transcript!(server, seen);
+    // A flag can be forked from and taken away by its own id.
+    let flag = json!({ "chatId": "c", "contentId": "flag:turn_001.item_001" });
+    let id = client.request("chat/fork", flag.clone()).await;
+    let seen = until(&mut client, |message| message["id"] == id).await;
+    assert_eq!(shown(&seen, "user"), ["say one\n"]);
+    assert_eq!(client.call("chat/removeFlag", flag).await, json!({}));
+    let id = client.request("chat/open", json!({ "chatId": "c" })).await;
+    let seen = until(&mut client, |message| message["id"] == id).await;
+    let flags: Vec<_> = seen
+        .iter()
+        .filter(|message| is_content(message, "flag"))
+        .collect();
+    assert_eq!(flags.len(), 1);
+    assert_eq!(flags[0]["params"]["content"]["text"], "poured");
+    for wish in [
+        json!({ "chatId": "c", "contentId": "turn_001.item_001", "text": " " }),
+        json!({ "chatId": "c", "contentId": "nonsense", "text": "x" }),
+        json!({ "chatId": "c", "contentId": "turn_001.item_001", "text": "x".repeat(5000) }),
+    ] {
+        client.error("chat/addFlag", wish).await;
+    }
 }

@@ -15,6 +15,7 @@ mod prompts;
 mod queries;
 #[cfg(test)]
 mod seed;
+mod servers;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

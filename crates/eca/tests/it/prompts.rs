@@ -218,3 +218,74 @@ async fn what_is_attached_is_read_and_not_echoed() {
     let seen = until(&mut client, |message| message["id"] == opened).await;
     assert_eq!(texts(&seen, "user"), "hi\n");
 }
+
+#[tokio::test]
+async fn a_page_is_read_before_the_turn_and_nobody_else_waits_for_it() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let page = json!([{ "type": "web", "url": "https://slow.example/" }]);
+    let slow = json!({ "chatId": "c", "message": "hi", "contexts": page });
+    client.request("chat/prompt", slow).await;
+    let mut seen = until(&mut client, |message| {
+        message["params"]["content"]["text"] == "Parsing given context"
+    })
+    .await;
+    // Meanwhile another chat is served, and the stop of this one.
+    prompt(&mut client, json!({ "chatId": "d", "message": "say two" })).await;
+    client.notify("chat/promptStop", json!({ "chatId": "c" })).await;
+    seen.extend(until(&mut client, is_finished).await);
+    transcript!(server, seen);
+    let seen = prompt(&mut client, json!({ "chatId": "c", "message": "say three" })).await;
+    assert_eq!(texts(&seen, "assistant"), "three");
+}
+
+#[tokio::test]
+async fn pages_reach_the_turn_in_their_place_and_those_that_cannot_be_read_are_named() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let contexts = json!([
+        { "type": "text", "label": "a", "content": "first" },
+        { "type": "web", "url": "https://tea.example/leaves" },
+        { "type": "web", "url": "https://coffee.example/" },
+        { "type": "text", "label": "b", "content": "last" },
+    ]);
+    prompt(
+        &mut client,
+        json!({ "chatId": "c", "message": "hi", "contexts": contexts }),
+    )
+    .await;
+    let listed = client.call("chat/list", json!({})).await;
+    assert_eq!(listed["chats"][0]["messageCount"], 1);
+    assert_eq!(
+        server.attached("c").await,
+        [
+            "a|first",
+            "https://tea.example/leaves|All about leaves.",
+            "https://coffee.example/|The user refers to the page https://coffee.example/; it has not been read: \
+             there is no such page.",
+            "b|last",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn earlier_chats_are_listed_and_opened_with_a_word() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    prompt(&mut client, json!({ "chatId": "old", "message": "say one" })).await;
+    let mut client = server.editor().await;
+    let seen = prompt(&mut client, json!({ "chatId": "new", "message": "/resume" })).await;
+    let said = texts(&seen, "system");
+    assert!(
+        said.contains("- say one (old)\n") && !said.contains("(new)"),
+        "{said}"
+    );
+    let seen = prompt(&mut client, json!({ "chatId": "new", "message": "/resume old" })).await;
+    assert!(texts(&seen, "system").contains("Opened old."));
+    assert!(
+        seen.iter().any(|message| message["params"]["chatId"] == "old"
+            && message["params"]["content"]["text"] == "say one\n")
+    );
+    let seen = prompt(&mut client, json!({ "chatId": "new", "message": "/resume none" })).await;
+    assert!(texts(&seen, "system").contains("There is no chat none"));
+}

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_core::Hub;
 use bobbin_core::tool::{Effect, ToolSpec};
 use bobbin_core::tool_server::ToolServers;
-use bobbin_eca::{EditorTools, End, Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
+use bobbin_core::{Hub, ListFilter};
+use bobbin_eca::{EditorTools, End, Failure, Host, Notice, NoticeKind, Offer, Pages, Tenure, Wanted};
 use bobbin_framing::{Limits, Transport};
-use bobbin_model::Json;
+use bobbin_model::{InputPart, ItemBody, Json, TurnId};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -28,6 +28,23 @@ pub(crate) struct Server {
 /// Hands out a core that is open already.
 struct Opened(Arc<Hub>, Tenure, Option<Arc<dyn ToolServers>>, Arc<EditorTools>);
 
+/// Has the pages `https://tea.example/…`; those of `slow.example` never come.
+struct Shelf;
+
+impl Pages for Shelf {
+    fn read<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        async move {
+            if url.starts_with("https://slow.example") {
+                std::future::pending::<()>().await;
+            }
+            let page = url.strip_prefix("https://tea.example/");
+            let page = page.ok_or_else(|| "there is no such page".to_owned())?;
+            Ok(format!("All about {page}."))
+        }
+        .boxed()
+    }
+}
+
 impl Host for Opened {
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
         let tool = |name: &str, effect| ToolSpec {
@@ -43,6 +60,7 @@ impl Host for Opened {
             tools: vec![tool("look", Effect::Reads), tool("shell", Effect::Writes)],
             tool_servers: self.2.clone(),
             editor_tools: self.3.clone(),
+            pages: Some(Arc::new(Shelf)),
             config_files: Vec::new(),
             home: None,
             notices: vec![Notice {
@@ -131,6 +149,29 @@ impl Server {
         client.notify("initialized", json!({})).await;
         client.until("$/showMessage").await;
         client
+    }
+
+    /// Returns what was attached to a chat's first prompt, as the agent has it.
+    pub(crate) async fn attached(&self, chat: &str) -> Vec<String> {
+        let filter = ListFilter {
+            workspace_path: self.root().to_string_lossy().into_owned(),
+            channel_context: Some(format!("eca:{chat}")),
+            ..ListFilter::default()
+        };
+        let found = self.hub.list(filter).await.unwrap();
+        let turns = self
+            .hub
+            .turns_before(&found[0].header.id, TurnId(2), 1)
+            .await
+            .unwrap();
+        let ItemBody::UserMessage(said) = &turns[0].items[0].body else {
+            panic!("{turns:?}");
+        };
+        let parts = said.native.iter().filter_map(|part| match part {
+            InputPart::Context { label, text } => Some(format!("{label}|{text}")),
+            _ => None,
+        });
+        parts.collect()
     }
 
     /// Writes a conversation down with everything that changes from run to run replaced.

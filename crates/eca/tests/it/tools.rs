@@ -166,3 +166,29 @@ async fn a_call_that_waits_survives_a_restart() {
     let seen = until(&mut client, |message| message["id"] == id).await;
     assert!(kinds(&seen).contains(&"toolCalled"), "{seen:#?}");
 }
+
+#[tokio::test]
+async fn a_change_of_a_file_is_shown_before_it_is_made() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let wish = json!({ "chatId": "c", "message": "preview fill the pot" });
+    let mut seen = prompt_until_asked(&mut client, wish).await;
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+    // Another editor that comes now sees it too.
+    let mut other = server.editor().await;
+    other.call("chat/open", json!({ "chatId": "c" })).await;
+    let run = other
+        .find("the call", |message| is_content(message, "toolCallRun"))
+        .await;
+    assert_eq!(run["params"]["content"]["details"]["linesAdded"], 1);
+    approve(&client, "c", &call_id(&seen)).await;
+    seen.extend(until(&mut client, is_finished).await);
+    transcript!(server, seen);
+    for kind in ["toolCallRun", "toolCallRunning", "toolCalled"] {
+        let one = seen.iter().find(|message| is_content(message, kind)).unwrap();
+        assert_eq!(
+            one["params"]["content"]["details"]["type"], "fileChange",
+            "{kind}"
+        );
+    }
+}

@@ -103,6 +103,9 @@ impl TurnRun {
         call: &Call,
         prepared: Box<dyn PreparedCall>,
     ) -> Result<ToolOutput, TurnGone> {
+        if let Some(preview) = prepared.preview().await {
+            self.turn.preview(&call.id, preview).await?;
+        }
         let said = self.turn.environment().policy.tool(&call.tool);
         let permission = with_rule(prepared.permission(), said, &call.tool);
         if let Permission::Ask { scope, reason } = permission {

@@ -10,6 +10,8 @@
 mod changes;
 mod lines;
 mod patch;
+mod preview;
 mod section;
 
 pub(crate) use changes::Changes;
+pub(crate) use preview::preview;

@@ -25,6 +25,27 @@ impl FileWork {
         }
     }
 
+    /// Looks at something, if that can be done.
+    ///
+    /// # Cancel safety
+    /// As for [`FileWork::run`].
+    pub(super) async fn look<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> Option<T> + Send + 'static,
+    ) -> Option<T> {
+        // The semaphore is never closed.
+        let permit = self.permits.acquire_owned().await.ok();
+        let done = tokio::task::spawn_blocking(move || {
+            let seen = work();
+            drop(permit);
+            seen
+        });
+        done.await
+            .inspect_err(|error| tracing::error!(%error, "a tool's file work did not end"))
+            .ok()
+            .flatten()
+    }
+
     /// Runs a piece of work to its end; an error text becomes a failed output.
     ///
     /// # Cancel safety

@@ -4,7 +4,7 @@ use bobbin_core::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec,
 };
-use bobbin_model::Json;
+use bobbin_model::{CallPreview, Json};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
 use super::paths::{Access, Target, locate};
 use super::replace_file::{MAX_FILE_BYTES, read_whole, replace};
+use crate::diff::preview;
 
 #[derive(Debug)]
 pub(super) struct EditFile {
@@ -20,7 +21,7 @@ pub(super) struct EditFile {
     work: FileWork,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Arguments {
     path: String,
@@ -88,6 +89,17 @@ struct Prepared {
 impl PreparedCall for Prepared {
     fn permission(&self) -> Permission {
         self.permission.clone()
+    }
+
+    fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
+        let (target, arguments) = (self.target.clone(), self.arguments.clone());
+        let look = move || {
+            let path = target.confirm().ok()?;
+            let before = read_whole(path).ok()??;
+            let (after, _) = replaced(std::str::from_utf8(&before).ok()?, &arguments).ok()?;
+            preview(path, Some(&before), after.as_bytes())
+        };
+        self.work.clone().look(look).boxed()
     }
 
     fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {

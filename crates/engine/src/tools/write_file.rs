@@ -6,7 +6,7 @@ use bobbin_core::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec,
 };
-use bobbin_model::Json;
+use bobbin_model::{CallPreview, Json};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -15,6 +15,7 @@ use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
 use super::paths::{Access, Target, locate};
 use super::replace_file::{read_whole, replace};
+use crate::diff::preview;
 
 #[derive(Debug)]
 pub(super) struct WriteFile {
@@ -78,6 +79,15 @@ impl PreparedCall for Prepared {
         self.permission.clone()
     }
 
+    fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
+        let (target, content) = (self.target.clone(), self.content.clone());
+        let look = move || {
+            let path = target.confirm().ok()?;
+            preview(path, read_whole(path).ok()?.as_deref(), content.as_bytes())
+        };
+        self.work.clone().look(look).boxed()
+    }
+
     fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
         let Self {
             target,
@@ -136,6 +146,25 @@ mod tests {
             .await;
         assert_eq!(second.changed[0].before.as_deref(), Some(&b"one\n"[..]));
         assert_eq!(workspace.read("a/b/c.txt"), "two");
+    }
+
+    #[tokio::test]
+    async fn what_it_would_write_is_shown_and_nothing_is_touched() {
+        let workspace = Workspace::new();
+        workspace.write("old", "a\nb\n");
+        let tool = WriteFile::new(FileWork::new());
+        let preview = async |path: &str| {
+            let arguments = Workspace::json(&json!({ "path": path, "content": "a\nc\n" }));
+            let prepared = tool.prepare(&arguments, &workspace.environment()).unwrap();
+            prepared.preview().await
+        };
+        let changed = preview("old").await.unwrap();
+        assert_eq!(changed.diff, "@@ -1,2 +1,2 @@\n a\n-b\n+c");
+        let new = preview("deep/new").await.unwrap();
+        assert_eq!((new.additions, new.deletions), (2, 0));
+        assert!(new.path.ends_with("/deep/new"), "{}", new.path);
+        assert_eq!(workspace.read("old"), "a\nb\n");
+        assert!(!workspace.root().join("deep").exists());
     }
 
     #[tokio::test]

@@ -13,6 +13,13 @@ impl ThreadState {
             Event::ThreadStarted { thread } => *self = Self::new((**thread).clone()),
             Event::ThreadResumed { .. } | Event::TurnRecovered { .. } | Event::ThreadDeleted => {}
             Event::ThreadRenamed { display_name } => self.header.display_name = Some(display_name.clone()),
+            Event::ThreadLabelled { name, value } => {
+                let labels = &mut self.header.metadata;
+                match value {
+                    Some(value) => labels.insert(name.clone(), value.clone()),
+                    None => labels.remove(name),
+                };
+            }
             Event::ThreadStatusChanged { new, .. } => self.header.status = *new,
             Event::ThreadConfigured { config } => self.header.config = Some(config.clone()),
             Event::QueueChanged { queue } => self.queue.clone_from(queue),
@@ -40,6 +47,11 @@ impl ThreadState {
             | Event::ItemCompleted { item, .. }
             | Event::ItemAdded { item, .. } => {
                 self.put_item(item);
+            }
+            Event::CallPreviewed { call_id, preview, .. } => {
+                if let Some(live) = &mut self.live {
+                    live.previews.insert(call_id.clone(), preview.clone());
+                }
             }
             Event::CallStarted { call_id, .. } => {
                 if let Some(live) = &mut self.live {

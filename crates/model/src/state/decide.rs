@@ -1,6 +1,8 @@
 //! Wishes about the Thread as a whole: start, rename, status, configuration, queue.
 
-use super::{LiveTurn, MAX_DISPLAY_NAME, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState};
+use super::{
+    LiveTurn, MAX_DISPLAY_NAME, MAX_LABEL, MAX_LABELS, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState,
+};
 use crate::input::display_text;
 use crate::thread::title_of;
 use crate::{
@@ -125,6 +127,31 @@ impl ThreadState {
         }
         Ok(vec![Event::ThreadRenamed {
             display_name: name.to_owned(),
+        }])
+    }
+
+    /// Decides on setting a label, or (`None`) taking it away; no event when nothing changes.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`] for a label that is too long, [`Refusal::NotNow`] for one too many.
+    pub fn decide_label(&self, name: &str, value: Option<&str>) -> Result<Vec<Event>, Refusal> {
+        let labels = &self.header.metadata;
+        if labels.get(name).map(String::as_str) == value {
+            return Ok(Vec::new());
+        }
+        if value.is_some_and(|value| name.len() + value.len() > MAX_LABEL) {
+            return Err(Refusal::Invalid(format!(
+                "A label is longer than {MAX_LABEL} bytes."
+            )));
+        }
+        if value.is_some() && !labels.contains_key(name) && labels.len() >= MAX_LABELS {
+            return Err(Refusal::NotNow(format!(
+                "There are {MAX_LABELS} labels already; take one away first."
+            )));
+        }
+        Ok(vec![Event::ThreadLabelled {
+            name: name.to_owned(),
+            value: value.map(str::to_owned),
         }])
     }
 

@@ -11,8 +11,8 @@ mod turn;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Approval, ApprovalId, ContextUsage, Decision, Item, ItemBody, ItemId, ItemStatus, Plan, QueuedInput,
-    Runtime, Scope, ThreadHeader, Turn, TurnDiff, TurnFeatures, TurnId, TurnStatus, UnixMillis,
+    Approval, ApprovalId, CallPreview, ContextUsage, Decision, Item, ItemBody, ItemId, ItemStatus, Plan,
+    QueuedInput, Runtime, Scope, ThreadHeader, Turn, TurnDiff, TurnFeatures, TurnId, TurnStatus, UnixMillis,
 };
 
 pub use decide::{NewThread, StartTurn, StatusChange};
@@ -23,6 +23,10 @@ pub const MAX_QUEUED_INPUTS: usize = 256;
 pub const MAX_QUEUED_BYTES: usize = 1 << 20;
 /// Longest title of a Thread, in bytes; it is shown to every client.
 pub const MAX_DISPLAY_NAME: usize = 4096;
+/// Most labels of a Thread (a guess: bookmarks of a long conversation).
+pub const MAX_LABELS: usize = 256;
+/// Longest label, name and value together, in bytes.
+pub const MAX_LABEL: usize = 1024;
 
 /// One Thread without its finished Turns.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +65,8 @@ pub struct LiveTurn {
     pub decided: BTreeMap<String, (Scope, Decision)>,
     /// Calls whose effect may have begun.
     pub started_calls: BTreeSet<String>,
+    /// What calls would do to files.
+    pub previews: BTreeMap<String, CallPreview>,
     /// Argument text of calls that still stream in.
     pub arguments: BTreeMap<ItemId, String>,
     /// File changes so far.
@@ -128,6 +134,7 @@ impl LiveTurn {
             decided: BTreeMap::new(),
             started_calls: BTreeSet::new(),
             arguments: BTreeMap::new(),
+            previews: BTreeMap::new(),
             diff: None,
             cancelling: None,
             cost_micros: 0,

@@ -484,3 +484,34 @@ proptest! {
         prop_assert!(state.live.is_none());
     }
 }
+
+#[test]
+fn labels_are_set_and_taken_away_within_bounds() {
+    let mut state = thread();
+    let set = |state: &ThreadState, name: &str, value: Option<&str>| state.decide_label(name, value);
+    for event in set(&state, "tea", Some("hot")).unwrap() {
+        state.apply(&event, UnixMillis(1));
+    }
+    assert_eq!(state.header.metadata["tea"], "hot");
+    assert_eq!(
+        set(&state, "tea", Some("hot")),
+        Ok(Vec::new()),
+        "no change, no event"
+    );
+    assert_eq!(set(&state, "milk", None), Ok(Vec::new()));
+    let long = "x".repeat(super::MAX_LABEL);
+    assert!(matches!(
+        set(&state, "long", Some(&long)),
+        Err(Refusal::Invalid(_))
+    ));
+    for number in 1..super::MAX_LABELS {
+        for event in set(&state, &number.to_string(), Some("")).unwrap() {
+            state.apply(&event, UnixMillis(1));
+        }
+    }
+    assert!(matches!(set(&state, "more", Some("")), Err(Refusal::NotNow(_))));
+    for event in set(&state, "tea", None).unwrap() {
+        state.apply(&event, UnixMillis(1));
+    }
+    assert!(!state.header.metadata.contains_key("tea"));
+}

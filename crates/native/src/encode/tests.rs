@@ -364,6 +364,19 @@ fn of_items() -> Vec<(&'static str, Frame)> {
             "itemCompleted toolCall",
             completed(item(4, call(Some(arguments)))),
         ),
+        (
+            "callPreviewed",
+            plainly(Event::CallPreviewed {
+                turn: TURN,
+                call_id: call_id.clone(),
+                preview: bobbin_model::CallPreview {
+                    path: "/srv/tea/pot".into(),
+                    diff: "@@ -0,0 +1 @@\n+hot".into(),
+                    additions: 1,
+                    deletions: 0,
+                },
+            }),
+        ),
         ("callStarted", plainly(Event::CallStarted { turn: TURN, call_id })),
         (
             "itemStarted commandExecution",

@@ -1,0 +1,108 @@
+//! A new chat that begins as this one did, up to a message and its answer (21.3).
+
+use bobbin_model::state::NewThread;
+use bobbin_model::{HistoryMode, Identity, TurnId};
+use bobbin_peer::{CallContext, ErrorObject, Responder};
+
+use super::{CHANNEL, Client, Found, fail, params};
+use crate::view::turn_of_any;
+use crate::wire::ChatId;
+use crate::wire::chat::{ContentParams, Empty};
+use crate::wire::content::Told;
+use crate::{errors, flags, replay};
+
+pub(super) async fn fork(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<ContentParams>(request, responder) else {
+        return;
+    };
+    let Some(turn) = turn_of_any(flags::content_of(&params.content_id)) else {
+        return responder.err(ErrorObject::invalid_params(
+            "'contentId' names no content of this chat",
+        ));
+    };
+    let handle = match client.find(&params.chat_id).await {
+        Ok(Found::Chat(handle)) => handle,
+        Ok(Found::Free | Found::Bad) => return responder.ok(Empty {}),
+        Err(error) => return fail(responder, &error),
+    };
+    let old = handle.id().clone();
+    match copy(client, &handle, turn).await {
+        Ok((id, None)) => {
+            let text = format!("\nForked: the new chat is {id}.\n");
+            client.tell(&old, &[Told::system(text)]).await;
+            responder.ok(Empty {});
+        }
+        Ok((id, Some(why))) => {
+            let text = format!("\nForked: the new chat is {id}. It cannot be shown: {why}\n");
+            client.tell(&old, &[Told::system(text)]).await;
+            responder.ok(Empty {});
+        }
+        Err(error) => fail(responder, &error),
+    }
+}
+
+/// Makes the copy and shows it. Returns its id, and why it could not be shown.
+async fn copy(
+    client: &Client,
+    from: &bobbin_core::ThreadHandle,
+    last: TurnId,
+) -> Result<(String, Option<String>), bobbin_core::CoreError> {
+    let header = client.hub().snapshot(from).await?.state.header.clone();
+    let thread = client.hub().fresh_thread_id();
+    let wish = NewThread {
+        id: thread.clone(),
+        identity: Identity {
+            channel_name: CHANNEL.to_owned(),
+            ..Identity::default()
+        },
+        config: header.config,
+        history_mode: HistoryMode::Server,
+        display_name: header.display_name.map(|title| fork_title(&title)),
+    };
+    client.hub().fork_thread(from, last, wish).await?;
+    client.know(&thread, ChatId::Text(thread.to_string()));
+    let handle = client.hub().thread(&thread).await?;
+    let shown = replay::show(client, &handle, None).await;
+    Ok((
+        thread.to_string(),
+        shown.err().map(|error| errors::sentence(&error)),
+    ))
+}
+
+/// Returns the title of a copy: `Tea (fork)`, then `Tea (fork 2)`.
+fn fork_title(title: &str) -> String {
+    let (base, number) = match title
+        .strip_suffix(')')
+        .and_then(|title| title.rsplit_once(" (fork"))
+    {
+        Some((base, "")) => (base, 2),
+        Some((base, number)) => match number.trim_start().parse::<u32>() {
+            Ok(number) => (base, number.saturating_add(1)),
+            Err(_) => (title, 1),
+        },
+        None => (title, 1),
+    };
+    if number == 1 {
+        format!("{base} (fork)")
+    } else {
+        format!("{base} (fork {number})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_counted_in_their_titles() {
+        for (title, copy) in [
+            ("Tea", "Tea (fork)"),
+            ("Tea (fork)", "Tea (fork 2)"),
+            ("Tea (fork 2)", "Tea (fork 3)"),
+            ("Tea (forkful)", "Tea (forkful) (fork)"),
+            ("Tea (cold)", "Tea (cold) (fork)"),
+        ] {
+            assert_eq!(fork_title(title), copy, "{title}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What servers of tools have besides: resources as contexts, prompts as commands (sections 5, 6.3, 12, 13).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bobbin_core::tool_server::{
+    ConfiguredServer, PromptArgument, ServerPrompt, ServerReply, ServerResource, ToolServerConfig,
+    ToolServerError, ToolServers,
+};
+use bobbin_model::ToolServer;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use serde_json::{Value, json};
+
+use crate::support::{Server, is_content, prompt, transcript};
+
+/// A server with a menu and a prompt, and nothing else.
+struct Pantry;
+
+impl ToolServers for Pantry {
+    fn servers(&self) -> Vec<Arc<ToolServer>> {
+        Vec::new()
+    }
+
+    fn configured(&self) -> Vec<ConfiguredServer> {
+        Vec::new()
+    }
+
+    fn start(&self, name: &str) -> Result<(), ToolServerError> {
+        Err(ToolServerError::NotFound(name.to_owned()))
+    }
+
+    fn stop(&self, name: &str) -> Result<(), ToolServerError> {
+        Err(ToolServerError::NotFound(name.to_owned()))
+    }
+
+    fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()> {
+        reply(Err(ToolServerError::ReadOnly(config.name)));
+        ready(()).boxed()
+    }
+
+    fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
+        reply(Err(ToolServerError::NotFound(name)));
+        ready(()).boxed()
+    }
+
+    fn test(
+        &self,
+        config: ToolServerConfig,
+    ) -> BoxFuture<'_, Result<Result<usize, String>, ToolServerError>> {
+        ready(Err(ToolServerError::NotFound(config.name))).boxed()
+    }
+
+    fn resources(&self) -> Vec<ServerResource> {
+        vec![ServerResource {
+            server: "pantry".to_owned(),
+            uri: "tea://menu".to_owned(),
+            name: "menu".to_owned(),
+            description: "What there is.".to_owned(),
+            mime_type: "text/plain".to_owned(),
+        }]
+    }
+
+    fn prompts(&self) -> Vec<ServerPrompt> {
+        vec![ServerPrompt {
+            server: "pantry".to_owned(),
+            name: "brew".to_owned(),
+            description: "Asks for a cup.".to_owned(),
+            arguments: vec![PromptArgument {
+                name: "leaf".to_owned(),
+                description: None,
+                required: true,
+            }],
+        }]
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        server: &'a str,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        let read = match (server, uri) {
+            ("pantry", "tea://menu") => Ok("Assam, Darjeeling".to_owned()),
+            _ => Err(ToolServerError::Invalid(format!("there is no {uri}"))),
+        };
+        ready(read).boxed()
+    }
+
+    fn fill_prompt<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a str,
+        arguments: BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<String, ToolServerError>> {
+        let filled = match arguments["leaf"].as_str() {
+            "none" => Err(ToolServerError::Invalid("there is none".to_owned())),
+            leaf => Ok(format!("Brew {leaf}.")),
+        };
+        ready(filled).boxed()
+    }
+
+    fn end(&self) -> BoxFuture<'_, ()> {
+        ready(()).boxed()
+    }
+}
+
+async fn with_pantry() -> Server {
+    let mut server = Server::start().await;
+    server.tool_servers = Some(Arc::new(Pantry));
+    server
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_offered_and_reach_the_turn() {
+    let server = with_pantry().await;
+    let mut client = server.editor().await;
+    let mut seen = Vec::new();
+    let menu = json!({ "type": "mcpResource", "uri": "tea://menu", "name": "menu", "description": "",
+        "mimeType": "", "server": "pantry" });
+    for (method, params) in [
+        ("chat/queryContext", json!({ "query": "MENU", "contexts": [] })),
+        (
+            "chat/queryContext",
+            json!({ "query": "menu", "contexts": [menu] }),
+        ),
+        ("chat/queryCommands", json!({ "query": "brew" })),
+    ] {
+        seen.push(client.answer_to(method, params).await);
+    }
+    let gone = json!({ "type": "mcpResource", "uri": "tea://gone", "server": "pantry" });
+    let attached = json!({ "chatId": "c", "message": "/pantry:brew assam", "contexts": [gone, menu] });
+    let turn = prompt(&mut client, attached).await;
+    seen.extend(turn);
+    transcript!(server, seen);
+    assert_eq!(
+        server.attached("c").await,
+        ["pantry:brew|Brew assam.", "tea://menu|Assam, Darjeeling"]
+    );
+}
+
+#[tokio::test]
+async fn a_prompt_that_cannot_be_filled_in_says_why_and_asks_no_model() {
+    let server = with_pantry().await;
+    let mut client = server.editor().await;
+    for (message, why) in [
+        ("/pantry:brew", "needs leaf"),
+        ("/pantry:brew none", "pantry:brew cannot be used: there is none"),
+    ] {
+        let seen = prompt(&mut client, json!({ "chatId": "c", "message": message })).await;
+        let said = |one: &&Value| is_content(one, "text") && one["params"]["role"] == "system";
+        let said = seen.iter().find(said).unwrap()["params"]["content"]["text"].to_string();
+        assert!(said.contains(why), "{said}");
+        assert!(!seen.iter().any(|one| one["params"]["role"] == "assistant"));
+    }
+}
+
+#[tokio::test]
+async fn a_client_of_a_later_version_reads_another_spelling() {
+    let server = with_pantry().await;
+    let mut client = server.editor().await;
+    let asked = json!({ "query": "brew" });
+    let first = client.call("chat/queryCommands", asked.clone()).await;
+    assert_eq!(first["commands"][0]["type"], "mcp-prompt");
+    client.call("chat/list", json!({})).await;
+    let later = client.call("chat/queryCommands", asked).await;
+    assert_eq!(later["commands"][0]["type"], "mcpPrompt");
+}
