@@ -48,4 +48,6 @@ mod stdio;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod terminals;
+#[cfg(test)]
 mod web_socket;

@@ -13,11 +13,12 @@ use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_eca::{EditorTools, Pages};
-use bobbin_engine::{AgentEngine, RulesPolicy, ToolSet};
+use bobbin_engine::{AgentEngine, Helpers, RulesPolicy, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
 use bobbin_store::{Options, SqliteStore};
+use bobbin_terminals::{Bounds, Terminals};
 use bobbin_transport::{Access, Connections, Listener, Route};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -58,6 +59,10 @@ pub(crate) struct Opened {
     pub(crate) hub: Arc<Hub>,
     /// The tools of its agent.
     pub(crate) tools: ToolSet,
+    /// The commands that it runs.
+    pub(crate) terminals: Terminals,
+    /// What suggests small things.
+    pub(crate) helpers: Helpers,
     /// The servers that some of them come from.
     pub(crate) servers: Arc<Servers>,
     /// What connected editors answer for.
@@ -72,8 +77,11 @@ pub(crate) struct Opened {
 impl Opened {
     /// Ends everything in it.
     pub(crate) async fn end(&self) {
+        // As long as there is somebody to tell.
+        self.terminals.stop_all().await;
         // Calls end with their Turns, so the servers come second.
         self.hub.stop().await;
+        self.terminals.end().await;
         self.servers.end().await;
     }
 }
@@ -112,11 +120,20 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let guarded = sandbox.hide.clone();
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
-    let tools = ToolSet::sandboxed(children, environment, Shell::Posix, sandbox)
+    let git = (children.clone(), environment.clone(), sandbox.clone());
+    let terminals = Terminals::open(
+        children,
+        &workspace.root,
+        Arc::new(SystemClock),
+        Bounds::default(),
+    )
+    .context("there is no place for the output of commands")?;
+    let tools = ToolSet::with_terminals(&terminals, environment, Shell::Posix, sandbox)
         .with_source(servers.source())
         .with_source(editor_tools.clone());
     let models::Opened { models, complaints } =
         models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
+    let helpers = Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2);
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone()).with_settings(agent);
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
@@ -134,6 +151,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     );
     // Before the Turns that may need them.
     servers.begin(&hub);
+    terminals.begin(&hub);
     let resumed = hub.recover().await?;
     if resumed > 0 {
         tracing::info!(turns = resumed, "took up the turns that were open");
@@ -141,6 +159,8 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     Ok(Opened {
         hub,
         tools,
+        terminals,
+        helpers,
         servers,
         editor_tools,
         pages: pages(),
@@ -255,6 +275,8 @@ pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         tool_servers: Some(opened.servers.clone()),
+        terminals: Some(Arc::new(opened.terminals.clone())),
+        suggestions: Some(Arc::new(opened.helpers.clone())),
     })
 }
 

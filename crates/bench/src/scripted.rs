@@ -92,6 +92,8 @@ impl Native {
             models: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tool_servers: None,
+            terminals: None,
+            suggestions: None,
         });
         serve_native(transport, door, self.hub.clone(), identity).boxed()
     }

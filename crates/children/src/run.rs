@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::ChildStdin;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::children::{Started, Streams};
 use crate::group::Group;
 use crate::output::Output;
-use crate::{Captured, ChildError, Children, Exit, Limits, Outcome, OutputSink, ProcessSpec};
+use crate::{Captured, ChildError, Children, Exit, Input, Limits, Outcome, OutputSink, ProcessSpec};
 
 /// How long the output must be quiet before a group whose leader is gone is killed (guess: well above
 /// what a pipeline's last writer needs, well below what a person notices).
@@ -46,6 +47,41 @@ impl Children {
         sink: Option<OutputSink>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, ChildError> {
+        self.run_with(spec, limits, sink, None, cancel).await
+    }
+
+    /// Runs a command as [`Children::run`] does, with a standard input that stays open: what comes through `typed`
+    /// is written to it, in order, until its sender is dropped. The spec's own input is not used. A command that
+    /// does not read fills the channel, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// As [`Children::run`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Children::run`].
+    pub async fn run_typed(
+        &self,
+        spec: ProcessSpec,
+        limits: &Limits,
+        sink: Option<OutputSink>,
+        typed: mpsc::Receiver<Vec<u8>>,
+        cancel: &CancellationToken,
+    ) -> Result<Outcome, ChildError> {
+        // Bytes, so that there is a pipe at all.
+        let spec = spec.input(Input::Bytes(Vec::new()));
+        self.run_with(spec, limits, sink, Some(typed), cancel).await
+    }
+
+    async fn run_with(
+        &self,
+        spec: ProcessSpec,
+        limits: &Limits,
+        sink: Option<OutputSink>,
+        typed: Option<mpsc::Receiver<Vec<u8>>>,
+        cancel: &CancellationToken,
+    ) -> Result<Outcome, ChildError> {
         let begin = Instant::now();
         if cancel.is_cancelled() {
             let output = Captured::default();
@@ -64,7 +100,14 @@ impl Children {
         let mut output = Output::new(output, sink, limits.captured_bytes);
         let mut time_out = pin!(sleep(limits.wall_clock));
 
-        let ended_by_us = until_exit(&mut group, &mut output, feed(input), time_out.as_mut(), cancel).await;
+        let ended_by_us = until_exit(
+            &mut group,
+            &mut output,
+            feed(input, typed),
+            time_out.as_mut(),
+            cancel,
+        )
+        .await;
         if ended_by_us.is_some() {
             output.keep_up();
             end(&mut group, &mut output, limits.grace).await;
@@ -161,12 +204,25 @@ async fn flush(output: &mut Output, time_out: Pin<&mut Sleep>, cancel: &Cancella
     }
 }
 
-/// Writes a child's input and closes it.
-async fn feed(input: Option<(ChildStdin, Vec<u8>)>) {
-    if let Some((mut stdin, bytes)) = input
-        && let Err(error) = stdin.write_all(&bytes).await
-    {
-        tracing::debug!(%error, "a child did not read all of its input");
+/// Writes a child's input, then what is typed, and closes it.
+async fn feed(input: Option<(ChildStdin, Vec<u8>)>, typed: Option<mpsc::Receiver<Vec<u8>>>) {
+    let Some((mut stdin, mut bytes)) = input else {
+        return;
+    };
+    let mut typed = typed;
+    loop {
+        if let Err(error) = stdin.write_all(&bytes).await {
+            tracing::debug!(%error, "a child did not read all of its input");
+            return;
+        }
+        let next = match &mut typed {
+            Some(typed) => typed.recv().await,
+            None => None,
+        };
+        match next {
+            Some(next) => bytes = next,
+            None => return,
+        }
     }
 }
 

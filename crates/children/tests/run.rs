@@ -374,6 +374,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_is_typed_arrives_until_nobody_can_type_any_more() {
+        let (typing, typed) = tokio::sync::mpsc::channel(4);
+        let (sink, mut chunks) = output_channel();
+        let line = spec("while read -r line; do echo got $line; done; echo end");
+        let run = async {
+            let children = children();
+            let never = CancellationToken::new();
+            children
+                .run_typed(line, &Limits::default(), Some(sink), typed, &never)
+                .await
+                .unwrap()
+        };
+        let talk = async {
+            for word in ["one", "two"] {
+                typing.send(format!("{word}\n").into_bytes()).await.unwrap();
+                assert_eq!(chunks.recv().await.unwrap(), format!("got {word}\n"));
+            }
+            drop(typing);
+            chunks.recv().await
+        };
+        let (outcome, last) = tokio::join!(run, talk);
+        assert_eq!((outcome.exit, last.as_deref()), (Exit::Exited(0), Some("end\n")));
+    }
+
+    #[tokio::test]
     async fn input_nobody_reads_is_no_error() {
         let outcome = run_spec(spec("exit 2").input(Input::Bytes(vec![b'x'; 1 << 20]))).await;
         assert_eq!(outcome.exit, Exit::Exited(2));

@@ -10,16 +10,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalId, CallPreview, Compaction, ContextNote, ContextUsage, ContextWindow, Decision, Item, ItemBody, ItemId,
-    LiveTurn, Plan, Scope, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
+    ApprovalId, CallPreview, Compaction, ContextNote, ContextUsage, ContextWindow, Decision, Item, ItemBody,
+    ItemId, LiveTurn, Plan, PlanChange, Scope, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
 };
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::CoreError;
 use crate::hub::Hub;
-use crate::tool::ToolEnvironment;
+use crate::tool::{CallContext, CallOrigin, OutputSink, PlanNow, ToolEnvironment};
 
 /// Runs Turns.
 pub trait Engine: Send + Sync + 'static {
@@ -72,8 +73,8 @@ pub(crate) enum EngineWish {
     },
     Add {
         body: ItemBody,
-        /// The Thread's new plan, recorded with it.
-        plan: Option<Plan>,
+        /// What becomes of the Thread's plan, recorded with it.
+        plan: Option<PlanChange>,
     },
     CallPreviewed {
         call_id: String,
@@ -90,6 +91,10 @@ pub(crate) enum EngineWish {
     },
     Plan {
         plan: Plan,
+    },
+    /// Answered with the plan as it is.
+    ReadPlan {
+        reply: oneshot::Sender<Option<Plan>>,
     },
     Diff {
         diff: TurnDiff,
@@ -203,6 +208,25 @@ impl TurnContext {
         &self.cancel
     }
 
+    /// Returns what a call of this Turn is given to run, with the token that stops it.
+    pub fn call_context(
+        &self,
+        call: &str,
+        cancel: CancellationToken,
+        output: Arc<dyn OutputSink>,
+    ) -> CallContext {
+        CallContext {
+            origin: CallOrigin {
+                thread: self.thread.clone(),
+                turn: self.turn(),
+                call: call.to_owned(),
+            },
+            cancel,
+            plan: Arc::new(self.clone()),
+            output,
+        }
+    }
+
     /// Reads up to `limit` finished Turns that came before this one, oldest first, ending with the one
     /// just before `before`.
     ///
@@ -233,11 +257,12 @@ impl TurnContext {
         self.wish(EngineWish::Add { body, plan: None }).await
     }
 
-    /// Adds an Item that is final at once, and with it replaces the Thread's plan.
+    /// Adds an Item that is final at once, and with it changes the Thread's plan. A change that does not fit the
+    /// plan there is by then changes nothing.
     ///
     /// # Errors
     /// [`TurnGone`].
-    pub async fn add_with_plan(&self, body: ItemBody, plan: Plan) -> Result<(), TurnGone> {
+    pub async fn add_with_plan(&self, body: ItemBody, plan: PlanChange) -> Result<(), TurnGone> {
         let plan = Some(plan);
         self.wish(EngineWish::Add { body, plan }).await
     }
@@ -307,6 +332,16 @@ impl TurnContext {
         self.wish(EngineWish::Plan { plan }).await
     }
 
+    /// Returns the Thread's plan as it is.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn plan_now(&self) -> Result<Option<Plan>, TurnGone> {
+        let (reply, plan) = oneshot::channel();
+        self.wish(EngineWish::ReadPlan { reply }).await?;
+        plan.await.map_err(|_| TurnGone)
+    }
+
     /// Shows all file changes of the Turn so far.
     ///
     /// # Errors
@@ -357,6 +392,12 @@ impl TurnContext {
 
     async fn wish(&self, wish: EngineWish) -> Result<(), TurnGone> {
         self.wishes.send((self.turn(), wish)).await.map_err(|_| TurnGone)
+    }
+}
+
+impl PlanNow for TurnContext {
+    fn plan(&self) -> BoxFuture<'_, Option<Plan>> {
+        async { self.plan_now().await.ok().flatten() }.boxed()
     }
 }
 

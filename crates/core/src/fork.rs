@@ -112,6 +112,8 @@ fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event
             turn: id,
             usage: turn.usage,
             context_tokens: if id == last { context } else { 0 },
+            context_window: None,
+            cost_micros: 0,
             turn_output_tokens: Some(turn.usage.output_tokens),
         };
         events.push((usage, started_at));

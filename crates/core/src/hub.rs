@@ -119,8 +119,16 @@ impl Hub {
 
     /// Tells every client something that belongs to no Thread.
     pub fn announce(&self, notice: Notice) {
-        let (none, body) = (ThreadId::new(""), FrameBody::Notice(notice));
-        let frame = Arc::new(Frame::new(none, Seq(0), self.clock.now(), body, View::None, 0));
+        let (none, weight) = (ThreadId::new(""), notice.weight());
+        let body = FrameBody::Notice(notice);
+        let frame = Arc::new(Frame::new(
+            none,
+            Seq(0),
+            self.clock.now(),
+            body,
+            View::None,
+            weight,
+        ));
         self.everyone.append(|_| frame);
         self.everyone.show(self.everyone.appended());
     }

@@ -15,6 +15,8 @@ mod owner;
 pub mod policy;
 mod replay;
 mod settings;
+pub mod suggest;
+pub mod terminal;
 pub mod tool;
 pub mod tool_name;
 pub mod tool_server;

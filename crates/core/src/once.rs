@@ -12,6 +12,11 @@ pub struct Once {
 }
 
 impl Once {
+    /// Returns the name.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Names a request. `params` is its JSON text; how it is spaced and ordered does not matter.
     pub fn new(id: impl Into<String>, method: &str, params: &str) -> Self {
         let canonical = serde_json::from_str::<serde_json::Value>(params)

@@ -8,7 +8,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bobbin_model::{ApprovalPolicy, CallPreview, Json, Mode, Plan, Scope, ThreadConfig, ThreadId};
+use bobbin_model::{
+    ApprovalPolicy, CallPreview, Json, Mode, Plan, PlanChange, Scope, ThreadConfig, ThreadId, TurnId,
+};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use tokio_util::sync::CancellationToken;
@@ -108,6 +110,10 @@ pub struct CommandEnd {
     pub truncated: bool,
     /// How long it ran.
     pub duration: std::time::Duration,
+    /// File with more of its output than is here.
+    pub output_path: Option<String>,
+    /// The background terminal it goes on in, and why.
+    pub background: Option<(String, bobbin_model::BackgroundReason)>,
 }
 
 /// What a call gave.
@@ -119,8 +125,8 @@ pub struct ToolOutput {
     pub success: bool,
     /// Whether it did not run because a person or a rule said no; what `text` says of that is for the model only.
     pub refused: bool,
-    /// A plan to show.
-    pub plan: Option<Plan>,
+    /// What becomes of the Thread's plan.
+    pub plan: Option<PlanChange>,
     /// Files it changed, as they were before (`None`: not there).
     pub changed: Vec<ChangedFile>,
     /// The command it ran.
@@ -136,13 +142,59 @@ pub struct ChangedFile {
     pub before: Option<Vec<u8>>,
 }
 
+/// Whose call it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallOrigin {
+    /// The Thread.
+    pub thread: ThreadId,
+    /// The Turn.
+    pub turn: TurnId,
+    /// The call's id in it.
+    pub call: String,
+}
+
 /// What a running call is given.
 #[derive(Clone)]
 pub struct CallContext {
+    /// Whose call it is.
+    pub origin: CallOrigin,
     /// Cancelled when the Turn is.
     pub cancel: CancellationToken,
+    /// Says what the Thread's plan is.
+    pub plan: Arc<dyn PlanNow>,
     /// Takes output while it appears; never blocks longer than the Thread's owner needs.
     pub output: Arc<dyn OutputSink>,
+}
+
+impl CallContext {
+    /// Returns the context of a call that no Turn made, and whose Thread has no plan.
+    pub fn alone(cancel: CancellationToken, output: Arc<dyn OutputSink>) -> Self {
+        Self {
+            origin: CallOrigin {
+                thread: ThreadId::new(""),
+                turn: TurnId(0),
+                call: String::new(),
+            },
+            cancel,
+            plan: Arc::new(NoPlan),
+            output,
+        }
+    }
+}
+
+/// No Thread, no plan.
+struct NoPlan;
+
+impl PlanNow for NoPlan {
+    fn plan(&self) -> BoxFuture<'_, Option<Plan>> {
+        std::future::ready(None).boxed()
+    }
+}
+
+/// Says what a Thread's plan is.
+pub trait PlanNow: Send + Sync {
+    /// Returns the plan as it is recorded, if there is one.
+    fn plan(&self) -> BoxFuture<'_, Option<Plan>>;
 }
 
 /// Takes a call's output while it appears.

@@ -346,10 +346,7 @@ mod tests {
             params: json!({}),
             root: "/".into(),
         });
-        let context = CallContext {
-            cancel: CancellationToken::new(),
-            output: Arc::new(Unheard),
-        };
+        let context = CallContext::alone(CancellationToken::new(), Arc::new(Unheard));
         let began = Instant::now();
         let output = question.run(context).await;
         assert_eq!(began.elapsed(), LIMIT);

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use bobbin_model::{Delta, Event, Runtime, Seq, ThreadId, ThreadState, ToolServer, Turn, UnixMillis};
+use bobbin_model::{
+    Delta, Event, Runtime, Seq, Terminal, TerminalChange, ThreadId, ThreadState, ToolServer, Turn, UnixMillis,
+};
 use bytes::Bytes;
 
 /// How many encodings of a frame are kept: four of the native dialect, the rest for other dialects.
@@ -36,6 +38,32 @@ pub enum Notice {
         /// The parts that are different now.
         regions: &'static [&'static str],
     },
+    /// A background terminal has changed. Told to everyone, whatever Threads they follow.
+    Terminal {
+        /// What has become of it.
+        change: TerminalChange,
+        /// The terminal as it is now.
+        terminal: Arc<Terminal>,
+    },
+}
+
+impl Notice {
+    /// Returns the bytes of text in it, for the log's bound.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Terminal { change, terminal } => {
+                let delta = match change {
+                    TerminalChange::Output(text) => text.len(),
+                    TerminalChange::Started
+                    | TerminalChange::Completed
+                    | TerminalChange::Stalled
+                    | TerminalChange::Cleaned => 0,
+                };
+                delta + terminal.output.len() + terminal.facts.command.len()
+            }
+            Self::RuntimeChanged(_) | Self::Synced | Self::ToolServer(_) | Self::ConfigChanged { .. } => 0,
+        }
+    }
 }
 
 /// What a frame says.
@@ -180,7 +208,10 @@ impl Frame {
         match &self.body {
             FrameBody::Recorded(event) => event.concerns_everyone(),
             FrameBody::Notice(
-                Notice::RuntimeChanged(_) | Notice::ToolServer(_) | Notice::ConfigChanged { .. },
+                Notice::RuntimeChanged(_)
+                | Notice::ToolServer(_)
+                | Notice::ConfigChanged { .. }
+                | Notice::Terminal { .. },
             ) => true,
             FrameBody::Delta(_) | FrameBody::Notice(Notice::Synced) => false,
         }

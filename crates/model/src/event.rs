@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Approval, ApprovalId, CallPreview, ContextNote, ContextWindow, DecidedBy, Decision, Item, ItemId, Outcome, Plan,
-    QueuedInput, QueuedInputId, ThreadConfig, ThreadHeader, ThreadStatus, TokenUsage, TurnDiff, TurnFeatures,
-    TurnId, UnixMillis,
+    Approval, ApprovalId, CallPreview, ContextNote, ContextWindow, DecidedBy, Decision, Item, ItemId,
+    Outcome, Plan, QueuedInput, QueuedInputId, ThreadConfig, ThreadHeader, ThreadStatus, TokenUsage,
+    TurnDiff, TurnFeatures, TurnId, UnixMillis,
 };
 
 /// Version of the payload format that this code writes.

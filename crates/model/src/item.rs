@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalId, ApprovalKind, Decision, InputPart, ItemId, Json, Sender, TurnId, UnixMillis};
+use crate::{
+    ApprovalId, ApprovalKind, BackgroundReason, Decision, InputPart, ItemId, Json, Sender, TurnId, UnixMillis,
+};
 
 /// How far an Item is. A completed Item never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +93,8 @@ pub enum CommandStatus {
     Failed,
     /// Stopped with its Turn.
     Cancelled,
+    /// Goes on in a background terminal.
+    Backgrounded,
     /// Stopped by its time limit.
     Killed,
     /// The server died while it ran.
@@ -126,6 +130,15 @@ pub struct CommandExecution {
     /// Whether the kernel held what it might do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandboxed: bool,
+    /// The background terminal it goes on in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// File with more of its output than is here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_path: Option<String>,
+    /// Why it went into the background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background_reason: Option<BackgroundReason>,
 }
 
 /// State of one call among parallel ones.

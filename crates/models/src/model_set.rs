@@ -283,6 +283,10 @@ impl Model for ModelSet {
         }
     }
 
+    fn is_offline(&self, model: Option<&str>) -> bool {
+        matches!(self.choose(model), Ok(Chosen::Offline))
+    }
+
     fn respond<'a>(
         &'a self,
         request: ModelRequest<'a>,

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::Hub;
+use bobbin_core::suggest::Suggestions;
+use bobbin_core::terminal::Terminals;
 use bobbin_core::tool_server::ToolServers;
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
@@ -54,6 +56,10 @@ pub struct ServerIdentity {
     pub version: String,
     /// The tool servers, where there is somebody who runs them.
     pub tool_servers: Option<Arc<dyn ToolServers>>,
+    /// The background terminals, where commands can be left in the background.
+    pub terminals: Option<Arc<dyn Terminals>>,
+    /// Who makes suggestions, where there is somebody.
+    pub suggestions: Option<Arc<dyn Suggestions>>,
     /// The models it can list, when there is somebody to ask.
     pub models: Option<Arc<dyn ModelCatalog>>,
 }
@@ -209,10 +215,19 @@ impl Connection {
                 thread_search: true,
                 model_catalog_management: self.parts.identity.models.is_some(),
                 server_stats: true,
+                background_terminals: self.parts.identity.terminals.is_some(),
                 mcp_management: has_tool_servers,
                 mcp_status: has_tool_servers,
                 mcp_server_origins: has_tool_servers,
                 policy_explain: true,
+                extensions: self
+                    .parts
+                    .identity
+                    .suggestions
+                    .is_some()
+                    .then_some(wire::ServerExtensions {
+                        welcome_suggestions: true,
+                    }),
                 ..wire::ServerCapabilities::default()
             },
             dashboard_url: None,
@@ -240,6 +255,8 @@ impl Connection {
             State::Ready { native, session, .. } => Ok(Client {
                 hub: self.parts.hub.clone(),
                 tool_servers: self.parts.identity.tool_servers.clone(),
+                terminals: self.parts.identity.terminals.clone(),
+                suggestions: self.parts.identity.suggestions.clone(),
                 native: native.clone(),
                 session: session.clone(),
                 peer: self.peer.clone(),

@@ -1,6 +1,7 @@
 //! Values of the model as the wire shows them. Pure.
 
 pub(crate) mod mcp;
+pub(crate) mod terminal;
 
 use bobbin_core::ThreadSummary;
 use bobbin_model as model;
@@ -423,6 +424,7 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
             model::CommandStatus::Completed => wire::CommandStatus::Completed,
             model::CommandStatus::Failed => wire::CommandStatus::Failed,
             model::CommandStatus::Cancelled => wire::CommandStatus::Cancelled,
+            model::CommandStatus::Backgrounded => wire::CommandStatus::Backgrounded,
             model::CommandStatus::Killed => wire::CommandStatus::Killed,
             model::CommandStatus::Lost => wire::CommandStatus::Lost,
         },
@@ -430,11 +432,11 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
         exit_code: run.exit_code.map(Into::into),
         duration_ms: run.duration_ms,
         call_id: Some(run.call_id),
-        session_id: None,
-        output_path: None,
+        session_id: run.session_id,
+        output_path: run.output_path,
         original_output_chars: run.original_output_chars,
         truncated: run.truncated.then_some(true),
-        background_reason: None,
+        background_reason: run.background_reason.map(|reason| reason.name().to_owned()),
     }
 }
 

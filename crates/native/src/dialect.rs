@@ -23,6 +23,15 @@ const STREAMING: [&str; 4] = [
     notification::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA,
 ];
 
+/// Notifications that only a client with `backgroundTerminals` gets (01 §5).
+const TERMINALS: [&str; 5] = [
+    notification::TERMINAL_STARTED,
+    notification::TERMINAL_OUTPUT_DELTA,
+    notification::TERMINAL_COMPLETED,
+    notification::TERMINAL_STALLED,
+    notification::TERMINAL_CLEANED,
+];
+
 /// One client's side of the handshake.
 pub(crate) struct Native {
     client: wire::ClientInfo,
@@ -44,6 +53,9 @@ impl Native {
         }
         if !params.capabilities.config_change {
             opted_out.insert(notification::WORKSPACE_CONFIG_CHANGED.to_owned());
+        }
+        if !params.capabilities.background_terminals {
+            opted_out.extend(TERMINALS.map(str::to_owned));
         }
         // The adapter's own name first (03 §1.1).
         let adapter = params

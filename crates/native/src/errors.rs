@@ -1,5 +1,7 @@
 //! The one place where errors of the core become codes of the wire. Exhaustive on purpose.
 
+use bobbin_core::suggest::SuggestError;
+use bobbin_core::terminal::TerminalError;
 use bobbin_core::tool_server::ToolServerError;
 use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
@@ -80,6 +82,24 @@ pub(crate) fn of_tool_server(error: &ToolServerError) -> RpcError {
         ToolServerError::NameConflict(detail) => RpcError::mcp_name_conflict(detail.clone()),
         ToolServerError::ReadOnly(name) => RpcError::mcp_read_only(name),
         ToolServerError::Unwritable(detail) => RpcError::internal_error(detail.clone()),
+    }
+}
+
+/// Returns the wire's error for one about background terminals.
+pub(crate) fn of_terminal(error: &TerminalError) -> RpcError {
+    match error {
+        // A borrowed code, as clients know it (01 §10.2).
+        TerminalError::NotFound(id) => RpcError::thread_not_found(id),
+        TerminalError::Invalid(detail) => RpcError::invalid_params(detail.clone()),
+        TerminalError::RequestIdReused(_) => RpcError::client_request_id_reused(),
+    }
+}
+
+/// Returns the wire's error for one about suggestions.
+pub(crate) fn of_suggestion(error: &SuggestError) -> RpcError {
+    match error {
+        SuggestError::Invalid(detail) => RpcError::invalid_params(detail.clone()),
+        SuggestError::Unusable(detail) => RpcError::invalid_request(detail.clone()),
     }
 }
 

@@ -233,7 +233,9 @@ fn says_nothing_is_open(frame: &Frame) -> bool {
     match &frame.body {
         FrameBody::Notice(Notice::RuntimeChanged(runtime)) => !runtime.waiting_on_approval,
         FrameBody::Recorded(event) => matches!(**event, Event::ThreadDeleted),
-        FrameBody::Notice(Notice::Synced | Notice::ToolServer(_) | Notice::ConfigChanged { .. })
+        FrameBody::Notice(
+            Notice::Synced | Notice::ToolServer(_) | Notice::ConfigChanged { .. } | Notice::Terminal { .. },
+        )
         | FrameBody::Delta(_) => false,
     }
 }

@@ -25,7 +25,7 @@
 use std::sync::Arc;
 
 use bobbin_core::engine::{Ask, Billed, Engine, EngineFailure, TurnContext};
-use bobbin_core::tool::{CallContext, OutputSink, ToolSource};
+use bobbin_core::tool::{OutputSink, ToolSource};
 use bobbin_model::turn::FileChangeStatus;
 use bobbin_model::{
     ApprovalKind, CallPreview, FileChange, ItemBody, ItemStatus, Json, Plan, Scope, Todo, TokenUsage,
@@ -248,10 +248,7 @@ impl ScriptEngine {
         let prepared = tool.prepare(&arguments, turn.environment());
         let prepared = prepared.map_err(|refusal| EngineFailure::Failed(refusal.0))?;
         turn.start_call(&call_id).await?;
-        let context = CallContext {
-            cancel: turn.cancelled().clone(),
-            output: Arc::new(Unheard),
-        };
+        let context = turn.call_context(&call_id, turn.cancelled().clone(), Arc::new(Unheard));
         let output = prepared.run(context).await;
         Ok(turn
             .add(ItemBody::ToolResult {

@@ -46,6 +46,8 @@ impl Owner {
                 let Some((_, mut events)) = self.state.decide_add_item(body, now) else {
                     return Ok(());
                 };
+                let before = || self.state.plan.clone().unwrap_or_default();
+                let plan = plan.and_then(|change| before().changed(&change).ok());
                 events.extend(plan.map(|plan| Event::PlanUpdated { plan }));
                 self.record(events).await
             }
@@ -62,6 +64,11 @@ impl Owner {
                 self.commit(staged, Effect::after(After::Done(reply))).await
             }
             EngineWish::Plan { plan } => self.record(vec![Event::PlanUpdated { plan }]).await,
+            EngineWish::ReadPlan { reply } => {
+                // An engine that no longer waits has ended.
+                drop(reply.send(self.state.plan.clone()));
+                Ok(())
+            }
             EngineWish::Diff { diff } => self.record(vec![Event::DiffUpdated { turn, diff }]).await,
             EngineWish::Usage(billed) => self.record(vec![self.usage(turn, billed)]).await,
             EngineWish::Note(note) => self.record(vec![noted(turn, note)]).await,
@@ -189,6 +196,7 @@ fn begins_something(wish: &EngineWish) -> bool {
         | EngineWish::Add { .. }
         | EngineWish::CallPreviewed { .. }
         | EngineWish::Plan { .. }
+        | EngineWish::ReadPlan { .. }
         | EngineWish::Diff { .. }
         | EngineWish::Usage(_)
         | EngineWish::Note(_)

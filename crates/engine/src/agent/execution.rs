@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bobbin_core::engine::{OpenItem, TurnContext, TurnGone};
-use bobbin_core::tool::{CallContext, CommandEnd, CommandLine, OutputSink, PreparedCall, ToolOutput};
+use bobbin_core::tool::{CommandEnd, CommandLine, OutputSink, PreparedCall, ToolOutput};
 use bobbin_model::item::{CommandExecution, ExecutionStatus};
 use bobbin_model::{CommandStatus, ItemBody};
 use futures_util::FutureExt as _;
@@ -25,6 +25,7 @@ const PREVIEW_CHARS: usize = 4096;
 
 /// One running call.
 pub(super) struct Execution<'a> {
+    turn: &'a TurnContext,
     call: &'a Call,
     lifecycle: Option<OpenItem>,
     terminal: Option<(CommandLine, OpenItem)>,
@@ -60,6 +61,7 @@ impl<'a> Execution<'a> {
             None => None,
         };
         Ok(Self {
+            turn,
             call,
             lifecycle,
             terminal,
@@ -72,10 +74,8 @@ impl<'a> Execution<'a> {
     pub(super) async fn run(mut self, prepared: Box<dyn PreparedCall>) -> Result<ToolOutput, TurnGone> {
         let began = Instant::now();
         let (pieces, mut queue) = mpsc::channel(OUTPUT_QUEUE);
-        let context = CallContext {
-            cancel: self.stop.clone(),
-            output: Arc::new(Queue(pieces)),
-        };
+        let output = Arc::new(Queue(pieces));
+        let context = self.turn.call_context(&self.call.id, self.stop.clone(), output);
         let mut running = prepared.run(context);
         let output = loop {
             tokio::select! {
@@ -167,6 +167,9 @@ fn running(line: &CommandLine, call_id: &str) -> CommandExecution {
         original_output_chars: None,
         truncated: false,
         sandboxed: line.sandboxed,
+        session_id: None,
+        output_path: None,
+        background_reason: None,
     }
 }
 
@@ -180,6 +183,9 @@ fn ended(line: &CommandLine, call_id: &str, end: Option<&CommandEnd>) -> Command
             duration_ms: Some(millis(end.duration)),
             original_output_chars: end.truncated.then_some(end.output_chars),
             truncated: end.truncated,
+            output_path: end.output_path.clone(),
+            session_id: end.background.as_ref().map(|(session, _)| session.clone()),
+            background_reason: end.background.as_ref().map(|(_, reason)| *reason),
             ..base
         },
         None => CommandExecution {

@@ -24,6 +24,12 @@ pub trait Model: Send + Sync + 'static {
         false
     }
 
+    /// Whether it only follows plain instructions, so that what asks for words of its own must do without. The
+    /// argument is the Thread's choice.
+    fn is_offline(&self, _model: Option<&str>) -> bool {
+        false
+    }
+
     /// Answers, handing over each piece as it comes. Calls that it makes are run afterwards, and it is asked
     /// again with their results.
     ///

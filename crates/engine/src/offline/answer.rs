@@ -11,7 +11,7 @@ const MAX_TOLD_BYTES: usize = 32 << 10;
 
 /// Returns what to say about an instruction's result.
 pub(super) fn answer(instruction: &Instruction, outcome: Outcome<'_>) -> String {
-    if let Instruction::Run { command } = instruction {
+    if let Instruction::Run { command } | Instruction::Start { command } = instruction {
         return ran(command, outcome);
     }
     if !outcome.success {

@@ -9,7 +9,7 @@ pub(super) fn help() -> String {
      - `list files in src` or `find *.toml`\n\
      - `read README.md`\n\
      - `search for TODO in src`\n\
-     - ``run `cargo test` `` (you are asked first)\n\
+     - ``run `cargo test` `` (you are asked first), ``run `make serve` in the background``\n\
      - `write notes.txt: hello`, or a code block below `write notes.txt`\n\
      - ``replace `hello` with `goodbye` in notes.txt``\n\
      - `plan: first, second, third`, or a list below `plan:`\n\

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 pub(super) enum Instruction {
     /// Run a command line.
     Run { command: String },
+    /// Run a command line in the background.
+    Start { command: String },
     /// List a directory, or files everywhere by a glob.
     List {
         path: Option<String>,
@@ -62,6 +64,7 @@ impl Instruction {
         let (tool, arguments) = match self {
             Self::Call { tool, arguments } => return Some((tool.clone().into(), arguments.clone())),
             Self::Run { command } => ("shell", json!({ "command": command })),
+            Self::Start { command } => ("shell", json!({ "command": command, "background": true })),
             Self::List {
                 path,
                 glob,
@@ -111,6 +114,7 @@ impl Instruction {
     pub(super) fn in_words(&self) -> String {
         match self {
             Self::Run { command } => format!("run `{command}`"),
+            Self::Start { command } => format!("run `{command}` in the background"),
             Self::List { path, glob, .. } => {
                 format!(
                     "list {}",

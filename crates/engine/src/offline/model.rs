@@ -22,6 +22,10 @@ impl Model for Offline {
         0
     }
 
+    fn is_offline(&self, _: Option<&str>) -> bool {
+        true
+    }
+
     fn respond<'a>(
         &'a self,
         request: ModelRequest<'a>,

@@ -12,6 +12,12 @@ fn run(command: &str) -> Instruction {
     }
 }
 
+fn start(command: &str) -> Instruction {
+    Instruction::Start {
+        command: command.to_owned(),
+    }
+}
+
 fn hosted(tool: &str, arguments: &str) -> Instruction {
     Instruction::Call {
         tool: tool.to_owned(),
@@ -106,6 +112,11 @@ fn say(text: &str) -> Instruction {
 )]
 #[case("run `cargo test`", run("cargo test"))]
 #[case("Run: cargo test", run("cargo test"))]
+#[case("run `make serve` in the background, please", start("make serve"))]
+#[case(
+    "run `make serve` in the background of it all",
+    run("`make serve` in the background of it all")
+)]
 #[case("please run the command `ls -la; id` for me.", run("ls -la; id"))]
 #[case("Can you execute make check, please", run("make check"))]
 #[case("run cargo test.", run("cargo test"))]

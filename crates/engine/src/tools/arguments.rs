@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 pub(super) fn spec(
     name: &'static str,
     effect: Effect,
-    description: &'static str,
+    description: &str,
     required: &[&str],
     properties: &Value,
 ) -> ToolSpec {

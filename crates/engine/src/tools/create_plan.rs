@@ -6,16 +6,13 @@ use std::collections::HashSet;
 use bobbin_core::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
-use bobbin_model::plan::{Todo, TodoPriority, TodoStatus};
-use bobbin_model::{Json, Plan};
+use bobbin_model::plan::{MAX_TODOS, Todo, TodoPriority, TodoStatus};
+use bobbin_model::{Json, Plan, PlanChange};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
-
-/// Most steps (guess: nobody reads more).
-const MAX_TODOS: usize = 200;
 
 #[derive(Debug)]
 pub(super) struct CreatePlan {
@@ -33,8 +30,9 @@ struct Arguments {
     todos: Vec<Step>,
 }
 
+/// A step as a model writes it.
 #[derive(Debug, Deserialize)]
-struct Step {
+pub(super) struct Step {
     #[serde(default)]
     id: Option<String>,
     content: String,
@@ -56,19 +54,7 @@ impl CreatePlan {
                 "title": { "type": "string" },
                 "overview": { "type": "string", "description": "One paragraph." },
                 "content": { "type": "string", "description": "The plan itself, Markdown." },
-                "todos": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "id": { "type": "string" },
-                            "content": { "type": "string" },
-                            "priority": { "enum": ["high", "medium", "low"] },
-                            "status": { "enum": ["pending", "in_progress", "completed", "cancelled"] },
-                        },
-                        "required": ["content"],
-                    },
-                },
+                "todos": { "type": "array", "items": step_schema(&["content"]) },
             }),
         );
         Self { spec }
@@ -90,12 +76,25 @@ impl Tool for CreatePlan {
 }
 
 fn plan(arguments: Arguments) -> Result<Plan, ToolRefusal> {
-    if arguments.todos.len() > MAX_TODOS {
+    Ok(Plan {
+        todos: todos(arguments.todos)?,
+        title: arguments.title,
+        overview: arguments.overview,
+        content: arguments.content,
+    })
+}
+
+/// Returns steps as a plan has them.
+///
+/// # Errors
+/// There are too many, one is empty, or two have one id; the text is for the model.
+pub(super) fn todos(steps: Vec<Step>) -> Result<Vec<Todo>, ToolRefusal> {
+    if steps.len() > MAX_TODOS {
         return Err(ToolRefusal(format!("a plan has at most {MAX_TODOS} steps")));
     }
     let mut taken = HashSet::new();
-    let mut todos = Vec::with_capacity(arguments.todos.len());
-    for (index, step) in arguments.todos.into_iter().enumerate() {
+    let mut todos = Vec::with_capacity(steps.len());
+    for (index, step) in steps.into_iter().enumerate() {
         if step.content.trim().is_empty() {
             return Err(ToolRefusal(format!("step {} of the plan is empty", index + 1)));
         }
@@ -113,11 +112,20 @@ fn plan(arguments: Arguments) -> Result<Plan, ToolRefusal> {
             status: step.status,
         });
     }
-    Ok(Plan {
-        title: arguments.title,
-        overview: arguments.overview,
-        content: arguments.content,
-        todos,
+    Ok(todos)
+}
+
+/// Returns the JSON Schema of one step.
+pub(super) fn step_schema(required: &[&str]) -> serde_json::Value {
+    serde_json::json!({
+        "type": "object",
+        "properties": {
+            "id": { "type": "string" },
+            "content": { "type": "string" },
+            "priority": { "enum": ["high", "medium", "low"] },
+            "status": { "enum": ["pending", "in_progress", "completed", "cancelled"] },
+        },
+        "required": required,
     })
 }
 
@@ -133,7 +141,7 @@ impl PreparedCall for Prepared {
         let is_done = |todo: &&Todo| todo.status == TodoStatus::Completed;
         let finished = self.0.todos.iter().filter(is_done).count();
         let mut output = done(format!("the plan is shown ({steps} steps, {finished} completed)"));
-        output.plan = Some(self.0);
+        output.plan = Some(PlanChange::Whole(self.0));
         std::future::ready(output).boxed()
     }
 }
@@ -149,7 +157,9 @@ mod tests {
     async fn steps_get_ids_and_defaults() {
         let arguments = json!({ "todos": [{ "content": "a" }, { "content": "b", "status": "completed" }] });
         let output = Workspace::new().call(&CreatePlan::new(), arguments).await;
-        let plan = output.plan.unwrap();
+        let Some(PlanChange::Whole(plan)) = output.plan else {
+            panic!("no plan")
+        };
         assert_eq!(plan.todos[0].id, "1");
         assert_eq!(plan.todos[1].status, TodoStatus::Completed);
         assert_eq!(output.text, "the plan is shown (2 steps, 1 completed)");

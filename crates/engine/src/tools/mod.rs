@@ -19,15 +19,19 @@ mod sandbox;
 mod search;
 mod search_report;
 mod shell;
+mod shell_run;
+mod terminal_tools;
+mod todos;
 mod tool_set;
 mod walk;
 mod write_file;
 
 pub(crate) use cut::{head, head_and_tail};
-pub(crate) use paths::{Access, Standing, locate, shown, trace};
+pub(crate) use paths::{Access, Standing, locate, resolve, shown, trace};
 pub(crate) use reserved::Reserved;
+pub(crate) use sandbox::Hold;
 pub use sandbox::{Sandbox, WhenMissing};
-pub(crate) use shell::split_status;
+pub(crate) use shell_run::split_status;
 pub use tool_set::ToolSet;
 pub(crate) use tool_set::is_allowed;
 

@@ -37,7 +37,7 @@ pub enum WhenMissing {
 
 /// What holds one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(crate) enum Hold {
     /// Nothing, and nothing should.
     Open,
     /// The helper, with this plan.
@@ -62,7 +62,7 @@ impl Default for Sandbox {
 
 impl Sandbox {
     /// Returns what holds a command that runs in `root`.
-    pub(super) fn hold(&self, root: &Path) -> Hold {
+    pub(crate) fn hold(&self, root: &Path) -> Hold {
         if !self.profile.holds_something() {
             return Hold::Open;
         }
@@ -95,7 +95,7 @@ impl Sandbox {
     }
 
     /// Returns what starts a process so that a plan holds it.
-    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> ProcessSpec {
+    pub(crate) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> ProcessSpec {
         let ProcessSpec {
             program,
             args,

@@ -4,26 +4,18 @@
 //! person's word for this very command. The text for the model is how the command ended,
 //! a line break, and its output. File changes that a command makes are not followed (see `diff`).
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{
-    ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec, Shell, output_channel,
-};
+use bobbin_children::{Environment, ProcessSpec, Shell};
 use bobbin_core::policy::{Judgement, Ruling, command_scope};
-use bobbin_core::tool::{
-    CallContext, CommandEnd, CommandLine, Effect, OutputSink, Permission, PreparedCall, Tool,
-    ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
-};
-use bobbin_model::{ApprovalKind, ApprovalPolicy, CommandStatus, Json, Scope};
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
+use bobbin_core::tool::{Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec};
+use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Json, Scope};
+use bobbin_terminals::Terminals;
 use serde::Deserialize;
 
 use super::arguments::{decode, spec};
-use super::cut::head_and_tail;
 use super::sandbox::{Hold, Sandbox, WhenMissing};
+use super::shell_run::{Patience, Prepared};
 
 /// Longest command line, bytes: half of what Linux takes as one argument.
 const MAX_COMMAND_BYTES: usize = 64 << 10;
@@ -31,16 +23,15 @@ const MAX_COMMAND_BYTES: usize = 64 << 10;
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 /// Most time it may ask for.
 const MAX_TIMEOUT: Duration = Duration::from_mins(10);
-/// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
-const GRACE: Duration = Duration::from_secs(1);
-/// Output kept for the terminal view.
-const CAPTURED_BYTES: usize = 1 << 20;
-/// Output given to the model.
-const MODEL_BYTES: usize = 64 << 10;
+/// Time that a command which is to run in the background gets to fail at once.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// What the model is told of the background, where there is one.
+const BACKGROUND: &str = " Set background for servers, watchers and whatever should go on while you do other things; \
+                          readTerminal, writeTerminal and stopTerminal are for those.";
 
 pub(super) struct ShellTool {
     spec: ToolSpec,
-    children: Children,
+    terminals: Terminals,
     environment: Environment,
     shell: Shell,
     sandbox: Sandbox,
@@ -54,13 +45,15 @@ struct Arguments {
     timeout_ms: Option<u64>,
     #[serde(default)]
     outside_sandbox: bool,
+    #[serde(default)]
+    background: bool,
 }
 
 impl ShellTool {
     /// Returns the tool; commands get the variables of `environment` and some that keep them from waiting
     /// for a person.
     pub(super) fn new(
-        children: Children,
+        terminals: Terminals,
         mut environment: Environment,
         shell: Shell,
         sandbox: Sandbox,
@@ -88,11 +81,21 @@ impl ShellTool {
                 "description": "The command needs more than the sandbox lets it do. A person is asked.",
             });
         }
-        let description = sandbox.description();
-        let spec = spec("shell", Effect::Writes, description, &["command"], &properties);
+        let mut description = sandbox.description().to_owned();
+        if terminals.can_keep() {
+            properties["timeoutMs"]["description"] = serde_json::json!(
+                "The command is killed after that. When left out, one that takes longer than 120,000 goes on in the background."
+            );
+            properties["background"] = serde_json::json!({
+                "type": "boolean",
+                "description": "Goes on in the background after a second, with a standard input that can be written to.",
+            });
+            description.push_str(BACKGROUND);
+        }
+        let spec = spec("shell", Effect::Writes, &description, &["command"], &properties);
         Self {
             spec,
-            children,
+            terminals,
             environment,
             shell,
             sandbox,
@@ -138,18 +141,31 @@ impl Tool for ShellTool {
             Some(Hold::Held(plan)) => (self.sandbox.wrap(&plan, inner), true),
             _ => (inner, false),
         };
-        let timeout = arguments
-            .timeout_ms
-            .map_or(DEFAULT_TIMEOUT, Duration::from_millis);
         Ok(Box::new(Prepared {
             command: command.to_owned(),
             root: environment.root.clone(),
             permission,
-            timeout: timeout.clamp(Duration::from_millis(1), MAX_TIMEOUT),
+            patience: self.patience(&arguments),
             sandboxed,
             spec,
-            children: self.children.clone(),
+            terminals: self.terminals.clone(),
         }))
+    }
+}
+
+impl ShellTool {
+    /// Returns how long a Turn waits for a command, and what happens then.
+    fn patience(&self, arguments: &Arguments) -> Patience {
+        let shortest = Duration::from_millis(1);
+        let limit = arguments.timeout_ms.map(Duration::from_millis);
+        let limit = limit.map(|limit| limit.clamp(shortest, MAX_TIMEOUT));
+        let (leave, limit) = match limit {
+            _ if !self.terminals.can_keep() => (None, limit.or(Some(DEFAULT_TIMEOUT))),
+            _ if arguments.background => (Some((AT_ONCE, BackgroundReason::Requested)), limit),
+            None => (Some((DEFAULT_TIMEOUT, BackgroundReason::TimeLimit)), None),
+            Some(_) => (None, limit),
+        };
+        Patience { limit, leave }
     }
 }
 
@@ -208,140 +224,6 @@ fn permission(
         ))),
         Some(Hold::Open | Hold::Held(_)) => Ok(Permission::Free),
     }
-}
-
-struct Prepared {
-    command: String,
-    root: PathBuf,
-    permission: Permission,
-    timeout: Duration,
-    sandboxed: bool,
-    spec: ProcessSpec,
-    children: Children,
-}
-
-impl PreparedCall for Prepared {
-    fn permission(&self) -> Permission {
-        self.permission.clone()
-    }
-
-    fn command(&self) -> Option<CommandLine> {
-        Some(CommandLine {
-            command: self.command.clone(),
-            working_directory: self.root.clone(),
-            sandboxed: self.sandboxed,
-        })
-    }
-
-    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
-        let Self {
-            timeout,
-            sandboxed,
-            spec,
-            children,
-            ..
-        } = *self;
-        async move {
-            let limits = Limits {
-                wall_clock: timeout,
-                grace: GRACE,
-                captured_bytes: CAPTURED_BYTES,
-            };
-            let (sink, chunks) = output_channel();
-            let run = children.run(spec, &limits, Some(sink), &context.cancel);
-            // The run drops its end of the channel when it is over, which ends the other half.
-            let (outcome, ()) = tokio::join!(run, forward(chunks, context.output));
-            match outcome {
-                Ok(outcome) if sandboxed => with_hint(ended(outcome, timeout)),
-                Ok(outcome) => ended(outcome, timeout),
-                Err(error) => not_run(&error),
-            }
-        }
-        .boxed()
-    }
-}
-
-async fn forward(mut chunks: tokio::sync::mpsc::Receiver<String>, output: Arc<dyn OutputSink>) {
-    while let Some(chunk) = chunks.recv().await {
-        output.write(chunk).await;
-    }
-}
-
-fn ended(outcome: Outcome, timeout: Duration) -> ToolOutput {
-    let Outcome {
-        exit,
-        duration,
-        output,
-    } = outcome;
-    let (status, how) = match exit {
-        Exit::Exited(0) => (CommandStatus::Completed, "exit code 0".to_owned()),
-        Exit::Exited(code) => (CommandStatus::Failed, format!("exit code {code}")),
-        Exit::Signaled(signal) => (CommandStatus::Failed, format!("ended by signal {signal}")),
-        Exit::TimedOut => (
-            CommandStatus::Killed,
-            format!("killed after {} ms, its time limit", timeout.as_millis()),
-        ),
-        Exit::Cancelled => (CommandStatus::Cancelled, "cancelled".to_owned()),
-    };
-    let text = head_and_tail(&output.text, MODEL_BYTES);
-    let command = CommandEnd {
-        exit_code: if let Exit::Exited(code) = exit {
-            Some(code)
-        } else {
-            None
-        },
-        status,
-        output_chars: output.total_chars,
-        truncated: output.is_truncated(),
-        output: output.text,
-        duration,
-    };
-    ToolOutput {
-        text: format!("{how}\n{text}"),
-        success: status == CommandStatus::Completed,
-        command: Some(command),
-        ..ToolOutput::default()
-    }
-}
-
-/// Tells the model of the sandbox where that may be why a command failed.
-fn with_hint(mut output: ToolOutput) -> ToolOutput {
-    let refusals = ["Permission denied", "Operation not permitted", "PermissionDenied"];
-    if !output.success && refusals.iter().any(|refusal| output.text.contains(refusal)) {
-        output
-            .text
-            .push_str("\n[It ran in a sandbox, which may be why. outsideSandbox asks a person for more.]");
-    }
-    output
-}
-
-fn not_run(error: &ChildError) -> ToolOutput {
-    let command = CommandEnd {
-        exit_code: None,
-        status: CommandStatus::Failed,
-        output: String::new(),
-        output_chars: 0,
-        truncated: false,
-        duration: Duration::ZERO,
-    };
-    let mut text = format!("did not run: {error}");
-    if let Some(cause) = std::error::Error::source(error) {
-        text = format!("{text}: {cause}");
-    }
-    ToolOutput {
-        text,
-        command: Some(command),
-        ..ToolOutput::default()
-    }
-}
-
-/// Splits a result of this tool into how the command ended and its output; `None` when it was not run.
-pub(crate) fn split_status(result: &str) -> Option<(&str, &str)> {
-    let (how, output) = result.split_once('\n')?;
-    let ran = ["exit code ", "ended by signal ", "killed after ", "cancelled"];
-    ran.iter()
-        .any(|start| how.starts_with(start))
-        .then_some((how, output))
 }
 
 #[cfg(test)]

@@ -1,23 +1,26 @@
 //! Tests of the shell tool.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
+use bobbin_children::Children;
+use bobbin_core::SystemClock;
+use bobbin_core::tool::{CallContext, OutputSink};
+use bobbin_model::CommandStatus;
 use bobbin_sandbox::{Files, Network, Profile, Support};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::tools::split_status;
 use crate::tools::testing::Workspace;
 
 fn tool() -> ShellTool {
     let mut environment = Environment::empty();
     environment.set("PATH", "/usr/bin:/bin");
-    ShellTool::new(
-        Children::new(None).unwrap(),
-        environment,
-        Shell::Posix,
-        Sandbox::default(),
-    )
+    let terminals = Terminals::nowhere(Children::new(None).unwrap(), Arc::new(SystemClock));
+    ShellTool::new(terminals, environment, Shell::Posix, Sandbox::default())
 }
 
 #[tokio::test]
@@ -45,6 +48,44 @@ async fn a_command_runs_no_longer_than_it_may() {
     assert_eq!(output.text, "killed after 50 ms, its time limit\n");
 }
 
+#[test]
+fn a_turn_waits_so_long_for_a_command_and_then_leaves_or_kills_it() {
+    let place = Workspace::new();
+    let children = Children::new(None).unwrap();
+    let clock = Arc::new(SystemClock);
+    let bounds = bobbin_terminals::Bounds::default();
+    let terminals = Terminals::open(children, place.root(), clock, bounds).unwrap();
+    let keeping = ShellTool::new(terminals, Environment::empty(), Shell::Posix, Sandbox::default());
+    let seconds = Duration::from_secs;
+    let (requested, limit) = (BackgroundReason::Requested, BackgroundReason::TimeLimit);
+    for (tool, arguments, expected) in [
+        (&keeping, json!({}), (None, Some((seconds(120), limit)))),
+        (&keeping, json!({ "timeoutMs": 5000 }), (Some(seconds(5)), None)),
+        (
+            &keeping,
+            json!({ "timeoutMs": 9_000_000 }),
+            (Some(seconds(600)), None),
+        ),
+        (
+            &keeping,
+            json!({ "background": true }),
+            (None, Some((seconds(1), requested))),
+        ),
+        (
+            &keeping,
+            json!({ "background": true, "timeoutMs": 5000 }),
+            (Some(seconds(5)), Some((seconds(1), requested))),
+        ),
+        (&tool(), json!({ "background": true }), (Some(seconds(120)), None)),
+    ] {
+        let mut with_command = arguments.clone();
+        with_command["command"] = json!("make");
+        let asked: Arguments = decode(&Workspace::json(&with_command)).unwrap();
+        let patience = tool.patience(&asked);
+        assert_eq!((patience.limit, patience.leave), expected, "{arguments}");
+    }
+}
+
 #[tokio::test]
 async fn a_cancelled_command_ends_and_its_output_was_streamed() {
     struct Ears(Mutex<String>, CancellationToken);
@@ -64,6 +105,7 @@ async fn a_cancelled_command_ends_and_its_output_was_streamed() {
         .run(CallContext {
             cancel,
             output: ears.clone(),
+            ..Workspace::context()
         })
         .await;
     assert_eq!(output.command.unwrap().status, CommandStatus::Cancelled);

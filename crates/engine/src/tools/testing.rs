@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bobbin_core::tool::{CallContext, OutputSink, OutsideWorkspace, Tool, ToolEnvironment, ToolOutput};
-use bobbin_model::{ApprovalPolicy, Json, Mode, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Json, Mode, ThreadConfig, ThreadId};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -65,10 +65,9 @@ impl Workspace {
     }
 
     pub(crate) fn context() -> CallContext {
-        CallContext {
-            cancel: CancellationToken::new(),
-            output: Arc::new(Deaf),
-        }
+        let mut context = CallContext::alone(CancellationToken::new(), Arc::new(Deaf));
+        context.origin.thread = ThreadId::new("thread_test");
+        context
     }
 
     /// Prepares and runs a call without asking anybody.

@@ -5,8 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use bobbin_children::{Children, Environment, Shell};
+use bobbin_core::SystemClock;
 use bobbin_core::tool::{Effect, Tool, ToolSource, ToolSpec};
 use bobbin_model::{Mode, ThreadId};
+use bobbin_terminals::Terminals;
 use futures_util::future::join_all;
 
 use super::blocking::FileWork;
@@ -17,6 +19,8 @@ use super::read_file::ReadFile;
 use super::sandbox::Sandbox;
 use super::search::Search;
 use super::shell::ShellTool;
+use super::terminal_tools;
+use super::todos::Todos;
 use super::write_file::WriteFile;
 
 /// The tools an agent has. Cheap to clone.
@@ -43,16 +47,36 @@ impl ToolSet {
 
     /// Returns the same tools, with commands that `sandbox` holds.
     pub fn sandboxed(children: Children, environment: Environment, shell: Shell, sandbox: Sandbox) -> Self {
+        let terminals = Terminals::nowhere(children, Arc::new(SystemClock));
+        Self::with_terminals(&terminals, environment, shell, sandbox)
+    }
+
+    /// Returns the same tools, with commands that `terminals` runs: they can be left in the background, and there are
+    /// tools to deal with them there.
+    pub fn with_terminals(
+        terminals: &Terminals,
+        environment: Environment,
+        shell: Shell,
+        sandbox: Sandbox,
+    ) -> Self {
         let work = FileWork::new();
-        Self::new([
-            Arc::new(ShellTool::new(children, environment, shell, sandbox)) as Arc<dyn Tool>,
+        let profile = sandbox.profile;
+        let shell = ShellTool::new(terminals.clone(), environment, shell, sandbox);
+        let for_terminals = terminals
+            .can_keep()
+            .then(|| terminal_tools::all(terminals, profile));
+        let tools = [
+            Arc::new(shell) as Arc<dyn Tool>,
             Arc::new(ReadFile::new(work.clone())),
             Arc::new(WriteFile::new(work.clone())),
             Arc::new(EditFile::new(work.clone())),
             Arc::new(ListFiles::new(work.clone())),
             Arc::new(Search::new(work)),
             Arc::new(CreatePlan::new()),
-        ])
+            Arc::new(Todos::write()),
+            Arc::new(Todos::update()),
+        ];
+        Self::new(tools.into_iter().chain(for_terminals.into_iter().flatten()))
     }
 
     /// Adds a source. Of two tools with one name, the one that is always there stays, then that of the earlier

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Bench, Script, Scripted, built_in, call, message, recorded, results, say, text, words};
 use bobbin_engine::{Message, ModelEvent, Offline, ToolSet};
 use bobbin_model::item::ExecutionStatus;
+use bobbin_model::plan::TodoStatus;
 use bobbin_model::{CommandStatus, Decision, Event, InputPart, ItemBody, Mode, TurnFeatures, TurnStatus};
 use bobbin_testkit::TestWorkspace;
 use serde_json::json;
@@ -568,4 +569,31 @@ async fn guidance_that_came_before_a_crash_reaches_the_model_after_it() {
     let turn = bench.last_turn().await;
     assert_eq!(message(&turn), "done");
     assert!(matches!(model.asked()[0].last(), Some(Message::User { .. })));
+}
+
+/// 03 §8: every plan tool leaves the whole plan.
+#[tokio::test]
+async fn a_plan_is_made_and_then_changed_step_by_step() {
+    let workspace = TestWorkspace::default();
+    let steps = json!({ "title": "Tea", "todos": [{ "id": "fill", "content": "Fill" }, { "id": "boil", "content": "Boil" }] });
+    let update =
+        json!({ "todos": [{ "id": "fill", "status": "completed" }, { "id": "pour", "content": "Pour" }] });
+    let unknown = json!({ "todos": [{ "id": "drink", "status": "completed" }] });
+    let script = [
+        Script::Reply(call("a", "CreatePlan", &steps)),
+        Script::Reply(call("b", "UpdateTodos", &update)),
+        Script::Reply(call("c", "UpdateTodos", &unknown)),
+        say("done"),
+    ];
+    let bench = Bench::open(&workspace, Scripted::new(script), built_in()).await;
+    bench.run("go").await;
+    let turn = bench.last_turn().await;
+    let went: Vec<bool> = results(&turn).iter().map(|(_, success)| *success).collect();
+    assert_eq!(went, [true, true, false]);
+    let plan = bench.snapshot().await.state.plan.clone().unwrap();
+    assert_eq!(plan.title, "Tea");
+    let steps: Vec<_> = plan.todos.iter().map(|todo| (&*todo.id, todo.status)).collect();
+    let (done, pending) = (TodoStatus::Completed, TodoStatus::Pending);
+    assert_eq!(steps, [("fill", done), ("boil", pending), ("pour", pending)]);
+    bench.hub.stop().await;
 }

@@ -126,10 +126,7 @@ impl Bench {
         let prepared = tool
             .prepare(&Json::of(arguments).unwrap(), &environment())
             .unwrap();
-        prepared.run(CallContext {
-            cancel: cancel.clone(),
-            output: Arc::new(Nowhere),
-        })
+        prepared.run(CallContext::alone(cancel.clone(), Arc::new(Nowhere)))
     }
 
     pub(crate) fn permission(&self, name: &str) -> Permission {

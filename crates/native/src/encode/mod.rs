@@ -7,7 +7,7 @@ mod tests;
 mod turn;
 
 use bobbin_core::{Encoded, Frame, FrameBody, Notice, View, WireMessage};
-use bobbin_model::Event;
+use bobbin_model::{Event, Terminal, TerminalChange};
 use bobbin_wire as wire;
 use bobbin_wire::method::notification as method;
 use serde::Serialize;
@@ -88,6 +88,9 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             };
             messages.push(message(method::WORKSPACE_CONFIG_CHANGED, &params));
         }
+        FrameBody::Notice(Notice::Terminal { change, terminal }) => {
+            messages.push(of_terminal(change, terminal));
+        }
         FrameBody::Recorded(event) => match &**event {
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }
@@ -103,6 +106,22 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
     }
     messages.retain(|message| !message.json.is_empty());
     messages.into()
+}
+
+fn of_terminal(change: &TerminalChange, terminal: &Terminal) -> WireMessage {
+    let terminal = convert::terminal::terminal(terminal);
+    let method = match change {
+        TerminalChange::Output(delta) => {
+            let delta = delta.clone();
+            let params = wire::TerminalOutputDeltaNotification { terminal, delta };
+            return message(method::TERMINAL_OUTPUT_DELTA, &params);
+        }
+        TerminalChange::Started => method::TERMINAL_STARTED,
+        TerminalChange::Completed => method::TERMINAL_COMPLETED,
+        TerminalChange::Stalled => method::TERMINAL_STALLED,
+        TerminalChange::Cleaned => method::TERMINAL_CLEANED,
+    };
+    message(method, &wire::TerminalNotification { terminal })
 }
 
 fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) -> Option<WireMessage> {

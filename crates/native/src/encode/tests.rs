@@ -307,6 +307,9 @@ fn command(status: CommandStatus) -> ItemBody {
         original_output_chars: Some(70_000),
         truncated: true,
         sandboxed: false,
+        session_id: None,
+        output_path: None,
+        background_reason: None,
     })
 }
 

@@ -14,11 +14,15 @@ mod rollback;
 mod search;
 mod stats;
 mod subscribe;
+mod suggest;
+mod terminal;
 mod thread;
 mod turn;
 
 use std::sync::Arc;
 
+use bobbin_core::suggest::Suggestions;
+use bobbin_core::terminal::Terminals;
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Command, CoreError, Hub, Once, ThreadHandle};
 use bobbin_model::ThreadId;
@@ -39,6 +43,8 @@ use crate::errors;
 pub(crate) struct Client {
     pub(crate) hub: Arc<Hub>,
     pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
+    pub(crate) terminals: Option<Arc<dyn Terminals>>,
+    pub(crate) suggestions: Option<Arc<dyn Suggestions>>,
     pub(crate) native: Arc<Native>,
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
@@ -114,6 +120,15 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::MCP_REMOVE => mcp::remove(client, &request, responder).await,
         method::MCP_STATUS_LIST => mcp::status(client, &request, responder),
         method::MCP_TEST => mcp::test(client, &request, responder),
+        method::WORKSPACE_COMMIT_MESSAGE_SUGGEST => {
+            suggest::commit_message(client, &request, responder).await;
+        }
+        method::WELCOME_SUGGESTIONS => suggest::welcome(client, &request, responder),
+        method::TERMINAL_LIST => terminal::list(client, &request, responder),
+        method::TERMINAL_READ => terminal::read(client, &request, responder),
+        method::TERMINAL_WRITE => terminal::write(client, &request, responder),
+        method::TERMINAL_STOP => terminal::stop(client, &request, responder),
+        method::TERMINAL_CLEAN => terminal::clean(client, &request, responder),
         other => refuse(responder, RpcError::method_not_found(other)),
     }
 }

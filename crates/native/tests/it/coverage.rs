@@ -21,8 +21,13 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
         let cells: Vec<_> = line.split('|').map(str::trim).collect();
         let there = cells[3] != "not here";
         let names = cells[1].split('`').skip(1).step_by(2);
-        // The server asked here hosts no MCP servers, and so has none of that family.
-        rows.extend(names.map(|name| (name, there && !name.starts_with("mcp"))));
+        // The server asked here hosts no MCP servers, runs no commands and suggests nothing, and so has none of those families.
+        let beside = |name: &str| {
+            let families = ["mcp", "terminal/", "workspace/commitMessage/", "welcome/"];
+            families.iter().any(|family| name.starts_with(family))
+                || ["backgroundTerminals", "extensions"].contains(&name)
+        };
+        rows.extend(names.map(|name| (name, there && !beside(name))));
     }
     rows
 }

@@ -23,6 +23,10 @@ mod repeating;
 #[cfg(test)]
 mod searching;
 #[cfg(test)]
+mod suggesting;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod terminals;
 #[cfg(test)]
 mod transcripts;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bobbin_core::engine::Engine;
+use bobbin_core::suggest::Suggestions;
+use bobbin_core::terminal::Terminals;
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, Settings};
 use bobbin_framing::{Limits, Transport};
 use bobbin_native::{Door, ModelCatalog, ServerIdentity};
-use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
+use bobbin_testkit::{Client, Link, ManualClock, ScriptEngine, TestWorkspace};
 use bobbin_wire::{ModelInfo, ModelListResult, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -61,6 +63,11 @@ impl Server {
         self.workspace.open(Arc::new(ScriptEngine::default())).await
     }
 
+    /// Returns the clock of the core.
+    pub(crate) fn clock(&self) -> Arc<ManualClock> {
+        self.workspace.clock.clone()
+    }
+
     pub(crate) fn link(&self) -> Link {
         Self::link_to(self.hub.clone())
     }
@@ -71,11 +78,23 @@ impl Server {
 
     /// Connects to a server that runs tool servers, or that does not.
     pub(crate) fn link_with(hub: Arc<Hub>, tool_servers: Option<Arc<dyn ToolServers>>) -> Link {
+        Self::link_to_all(hub, tool_servers, None, None)
+    }
+
+    /// Connects to a server with what it has beside its core.
+    pub(crate) fn link_to_all(
+        hub: Arc<Hub>,
+        tool_servers: Option<Arc<dyn ToolServers>>,
+        terminals: Option<Arc<dyn Terminals>>,
+        suggestions: Option<Arc<dyn Suggestions>>,
+    ) -> Link {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let identity = Arc::new(ServerIdentity {
             version: "0.0.0".into(),
             tool_servers,
+            terminals,
+            suggestions,
             models: Some(Arc::new(Kiln)),
         });
         let transport = Transport::lines(reader, writer, Limits::default());
@@ -110,7 +129,7 @@ fn redact(text: &str, names: &mut BTreeMap<String, String>) -> String {
     let mut out = String::new();
     for part in text.split_inclusive('"') {
         let word = part.strip_suffix('"').unwrap_or(part);
-        let kind = ["thread_2", "queued_2"]
+        let kind = ["thread_2", "queued_2", "term_"]
             .iter()
             .find(|kind| word.starts_with(**kind));
         let approval = word.len() == 12 && word.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -102,15 +102,15 @@ methods! {
             [ThreadNotFound, ThreadNotActive];
 
         /// Lists background terminals.
-        TERMINAL_LIST = "terminal/list", Later, TerminalListParams => TerminalsResult;
+        TERMINAL_LIST = "terminal/list", Now, TerminalListParams => TerminalsResult;
         /// Reads a background terminal.
-        TERMINAL_READ = "terminal/read", Later, TerminalReadParams => TerminalResult, [ThreadNotFound];
+        TERMINAL_READ = "terminal/read", Now, TerminalReadParams => TerminalResult, [ThreadNotFound];
         /// Types into a background terminal.
-        TERMINAL_WRITE = "terminal/write", Later, TerminalWriteParams => TerminalResult, [ThreadNotFound];
+        TERMINAL_WRITE = "terminal/write", Now, TerminalWriteParams => TerminalResult, [ThreadNotFound];
         /// Ends a background terminal.
-        TERMINAL_STOP = "terminal/stop", Later, TerminalStopParams => TerminalResult, [ThreadNotFound];
+        TERMINAL_STOP = "terminal/stop", Now, TerminalStopParams => TerminalResult, [ThreadNotFound];
         /// Removes a Thread's background terminals.
-        TERMINAL_CLEAN = "terminal/clean", Later, TerminalCleanParams => TerminalsResult;
+        TERMINAL_CLEAN = "terminal/clean", Now, TerminalCleanParams => TerminalsResult;
 
         /// Lists the configurations of MCP servers that are in effect.
         MCP_LIST = "mcp/list", Now, EmptyParams => McpListResult;
@@ -128,10 +128,10 @@ methods! {
         MCP_TEST = "mcp/test", Now, McpTestParams => McpTestResult, [McpInvalid];
 
         /// Suggests a commit message for changed files.
-        WORKSPACE_COMMIT_MESSAGE_SUGGEST = "workspace/commitMessage/suggest", Later,
+        WORKSPACE_COMMIT_MESSAGE_SUGGEST = "workspace/commitMessage/suggest", Now,
             CommitMessageSuggestParams => CommitMessageSuggestResult, [ThreadNotFound];
         /// Suggests first inputs.
-        WELCOME_SUGGESTIONS = "welcome/suggestions", Later,
+        WELCOME_SUGGESTIONS = "welcome/suggestions", Now,
             WelcomeSuggestionsParams => WelcomeSuggestionsResult;
 
         /// Lists the models that a Thread can be given.
@@ -221,15 +221,15 @@ methods! {
         WORKSPACE_CONFIG_CHANGED = "workspace/configChanged", Now, WorkspaceConfigChangedNotification;
 
         /// A command went into the background.
-        TERMINAL_STARTED = "terminal/started", Later, TerminalNotification;
+        TERMINAL_STARTED = "terminal/started", Now, TerminalNotification;
         /// Output of a background terminal.
-        TERMINAL_OUTPUT_DELTA = "terminal/outputDelta", Later, TerminalOutputDeltaNotification;
+        TERMINAL_OUTPUT_DELTA = "terminal/outputDelta", Now, TerminalOutputDeltaNotification;
         /// A background terminal ended.
-        TERMINAL_COMPLETED = "terminal/completed", Later, TerminalNotification;
+        TERMINAL_COMPLETED = "terminal/completed", Now, TerminalNotification;
         /// A background terminal has been silent for long.
-        TERMINAL_STALLED = "terminal/stalled", Later, TerminalNotification;
+        TERMINAL_STALLED = "terminal/stalled", Now, TerminalNotification;
         /// A background terminal was removed.
-        TERMINAL_CLEANED = "terminal/cleaned", Later, TerminalNotification;
+        TERMINAL_CLEANED = "terminal/cleaned", Now, TerminalNotification;
     }
 
     /// Requests of the server.

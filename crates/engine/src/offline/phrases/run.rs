@@ -8,6 +8,9 @@ const NOT_A_PROGRAM: &[&str] = &[
     "the", "my", "all", "our", "some", "a", "an", "it", "this", "that", "these", "your",
 ];
 
+/// Behind a command in quotes: it is not waited for.
+const BACKGROUND: &str = "in the background";
+
 /// A shell prompt: everything behind it is the command.
 pub(in crate::offline) fn raw_command(line: &str, fenced: Option<&str>) -> Option<Instruction> {
     let command = line.strip_prefix("$ ").filter(|_| fenced.is_none())?.trim();
@@ -29,6 +32,14 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
         ],
     );
     let rest = skip_colon(rest);
+    if let Some(named) = quoted(rest).filter(|_| fenced.is_none())
+        && let Some(rest) = skip_words(named.rest, BACKGROUND)
+        && is_noise(rest)
+        && !named.text.trim().is_empty()
+    {
+        let command = named.text.trim().to_owned();
+        return Some(Instruction::Start { command });
+    }
     let command = if let Some(block) = fenced {
         is_noise(rest).then(|| block.trim().to_owned())?
     } else if let Some(named) = quoted(rest) {
@@ -41,6 +52,12 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
         plain(rest)?
     };
     (!command.is_empty()).then_some(Instruction::Run { command })
+}
+
+/// Returns what is behind some words, if they come first.
+fn skip_words<'a>(text: &'a str, words: &str) -> Option<&'a str> {
+    let (head, tail) = text.trim_start().split_at_checked(words.len())?;
+    head.eq_ignore_ascii_case(words).then_some(tail)
 }
 
 /// Returns an unquoted command: the whole rest, without a sentence's end.

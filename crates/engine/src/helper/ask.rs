@@ -1,0 +1,90 @@
+//! One question to a model, outside of any conversation.
+
+use std::time::Duration;
+
+use bobbin_core::suggest::SuggestError;
+use bobbin_model::{InputPart, TurnId};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::time::timeout;
+
+use crate::{Instructions, Message, Model, ModelError, ModelEvent, ModelRequest, ModelSink, Pictures, Stop};
+
+/// What the model is told first.
+const TOLD: &str = "You help a person in an editor with one small text. There are no tools. Answer with what is asked for and \
+                    nothing else.";
+/// Longest wait for an answer.
+pub(super) const LONGEST: Duration = Duration::from_mins(1);
+/// Longest answer.
+const MAX_ANSWER_BYTES: usize = 16 << 10;
+
+/// Asks a model and returns what it says.
+///
+/// # Errors
+/// [`SuggestError::Unusable`]: it did not answer, or not usably.
+pub(super) async fn ask(
+    model: &dyn Model,
+    name: Option<&str>,
+    question: String,
+) -> Result<String, SuggestError> {
+    let messages = [Message::User {
+        parts: vec![InputPart::Text { text: question }],
+    }];
+    let instructions = Instructions {
+        standing: TOLD.to_owned(),
+        current: String::new(),
+    };
+    let request = ModelRequest {
+        // No Turn has it.
+        turn: TurnId(0),
+        model: name,
+        instructions: &instructions,
+        messages: &messages,
+        pictures: &Pictures::default(),
+        tools: &[],
+    };
+    let mut ears = Ears(String::new());
+    let unusable = |text: &str| SuggestError::Unusable(text.to_owned());
+    let reply = timeout(LONGEST, model.respond(request, &mut ears))
+        .await
+        .map_err(|_| unusable("The model did not answer in time."))?
+        .map_err(|error| match error {
+            ModelError::Failed(text) | ModelError::ContextExceeded(text) => SuggestError::Unusable(text),
+            ModelError::Gone(_) => unusable("The model's answer was given up."),
+        })?;
+    match reply.stop {
+        Stop::Done if !ears.0.trim().is_empty() => Ok(ears.0),
+        Stop::Done => Err(unusable("The model gave an empty answer.")),
+        Stop::Length => Err(unusable("The model's answer was cut at its limit of tokens.")),
+    }
+}
+
+/// Hears what is said and nothing else.
+struct Ears(String);
+
+impl ModelSink for Ears {
+    fn event(&mut self, event: ModelEvent) -> BoxFuture<'_, Result<(), ModelError>> {
+        let result = match event {
+            ModelEvent::Text(text) if self.0.len() + text.len() > MAX_ANSWER_BYTES => {
+                Err(ModelError::Failed("The model's answer is too long.".to_owned()))
+            }
+            ModelEvent::Text(text) => {
+                self.0.push_str(&text);
+                Ok(())
+            }
+            // The next in line may be the offline one, which has no such words.
+            ModelEvent::Note {
+                code: "model_fallback",
+                ..
+            } => Err(ModelError::Failed(
+                "The model's provider failed; try again later.".to_owned(),
+            )),
+            ModelEvent::Reasoning(_)
+            | ModelEvent::CallBegun { .. }
+            | ModelEvent::CallArguments { .. }
+            | ModelEvent::Note { .. }
+            | ModelEvent::CallEnded { .. } => Ok(()),
+        };
+        std::future::ready(result).boxed()
+    }
+}

@@ -1,0 +1,294 @@
+//! A command line that may run: its run, and what the model is told of its end.
+//!
+//! The text for the model is how the command ended, a line break, and its output. What of the output does not fit is in a
+//! file that the text names. A command can outlive its call: then the text says where it goes on.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
+use bobbin_core::tool::{CallContext, CommandEnd, CommandLine, Permission, PreparedCall, ToolOutput};
+use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
+use bobbin_terminals::{Ended, NotLeft, Order, Running, Terminals};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, sleep_until};
+
+use super::cut::head_and_tail;
+use super::paths::shown;
+
+/// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
+const GRACE: Duration = Duration::from_secs(1);
+/// Output kept for the terminal view.
+const CAPTURED_BYTES: usize = 1 << 20;
+/// Output given to the model.
+const MODEL_BYTES: usize = 64 << 10;
+/// How a command begins its result that is left in the background.
+const GOES_ON: &str = "goes on in the background as ";
+
+/// How long a Turn waits for a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Patience {
+    /// When the command is killed.
+    pub(super) limit: Option<Duration>,
+    /// When it is left in the background, and why.
+    pub(super) leave: Option<(Duration, BackgroundReason)>,
+}
+
+pub(super) struct Prepared {
+    pub(super) command: String,
+    pub(super) root: PathBuf,
+    pub(super) permission: Permission,
+    pub(super) patience: Patience,
+    pub(super) sandboxed: bool,
+    pub(super) spec: ProcessSpec,
+    pub(super) terminals: Terminals,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        self.permission.clone()
+    }
+
+    fn command(&self) -> Option<CommandLine> {
+        Some(CommandLine {
+            command: self.command.clone(),
+            working_directory: self.root.clone(),
+            sandboxed: self.sandboxed,
+        })
+    }
+
+    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let Self {
+            command,
+            root,
+            patience,
+            sandboxed,
+            spec,
+            terminals,
+            ..
+        } = *self;
+        async move {
+            let requested = matches!(patience.leave, Some((_, BackgroundReason::Requested)));
+            if requested && let Err(why) = terminals.has_room(&context.origin.thread) {
+                return not_run(format!("did not run: {why}"));
+            }
+            let running = terminals.run(Order {
+                spec,
+                origin: context.origin.clone(),
+                command,
+                working_directory: root.clone(),
+                sandboxed,
+                time_limit: patience.limit,
+                grace: GRACE,
+                captured_bytes: if requested { MODEL_BYTES } else { CAPTURED_BYTES },
+                typed: requested,
+            });
+            let end = follow(running, patience, &context).await;
+            let (ended, not_left) = match end {
+                End::Left(terminal) => return left(&terminal),
+                End::Ended(ended, not_left) => (ended, not_left),
+            };
+            let mut output = match ended.outcome {
+                Ok(outcome) => {
+                    let path = ended.output_path;
+                    told(outcome, path, &root, patience, not_left)
+                }
+                Err(error) => return not_started(&error),
+            };
+            if sandboxed {
+                add_hint(&mut output);
+            }
+            output
+        }
+        .boxed()
+    }
+}
+
+enum End {
+    Left(Terminal),
+    /// With why it was not left, if it should have been.
+    Ended(Ended, Option<NotLeft>),
+}
+
+/// Hands on a command's output until it ends, or until it is left.
+async fn follow(mut running: Running, patience: Patience, context: &CallContext) -> End {
+    let begin = Instant::now();
+    let cancel = &context.cancel;
+    let mut stopped = false;
+    loop {
+        let leave = patience.leave.filter(|_| !stopped);
+        let at = begin + leave.map_or(Duration::ZERO, |(after, _)| after);
+        let piece = tokio::select! {
+            biased;
+            () = cancel.cancelled(), if !stopped => {
+                running.stop();
+                stopped = true;
+                continue;
+            }
+            () = sleep_until(at), if leave.is_some() => {
+                let reason = leave.map_or(BackgroundReason::Requested, |(_, reason)| reason);
+                match running.leave(reason).await {
+                    Ok(terminal) => return End::Left(terminal),
+                    Err(NotLeft::Ended) => return End::Ended(running.ended().await, None),
+                    Err(why) => {
+                        running.stop();
+                        return End::Ended(running.ended().await, Some(why));
+                    }
+                }
+            }
+            piece = running.output() => piece,
+        };
+        let Some(piece) = piece else {
+            return End::Ended(running.ended().await, None);
+        };
+        let mut write = context.output.write(piece);
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled(), if !stopped => {
+                    running.stop();
+                    stopped = true;
+                }
+                () = &mut write => break,
+            }
+        }
+    }
+}
+
+/// Returns what is told of a command that was left.
+fn left(terminal: &Terminal) -> ToolOutput {
+    let facts = &terminal.facts;
+    let why = match facts.reason {
+        BackgroundReason::Requested => String::new(),
+        BackgroundReason::TimeLimit => format!(", since it takes longer than {} ms", terminal.wall_time_ms),
+    };
+    let output = head_and_tail(&terminal.output, MODEL_BYTES);
+    let command = CommandEnd {
+        exit_code: None,
+        status: CommandStatus::Backgrounded,
+        output: terminal.output.clone(),
+        output_chars: terminal.output_chars,
+        truncated: terminal.truncated,
+        duration: Duration::from_millis(terminal.wall_time_ms),
+        output_path: Some(facts.output_path.clone()),
+        background: Some((facts.id.clone(), facts.reason)),
+    };
+    ToolOutput {
+        text: format!("{GOES_ON}{}{why}\n{output}", facts.id),
+        success: true,
+        command: Some(command),
+        ..ToolOutput::default()
+    }
+}
+
+/// Returns what is told of a command that has ended.
+fn told(
+    outcome: Outcome,
+    path: Option<String>,
+    root: &std::path::Path,
+    patience: Patience,
+    not_left: Option<NotLeft>,
+) -> ToolOutput {
+    let Outcome {
+        exit,
+        duration,
+        output,
+    } = outcome;
+    let (status, how) = match (exit, not_left) {
+        (Exit::Exited(0), _) => (CommandStatus::Completed, "exit code 0".to_owned()),
+        (Exit::Exited(code), _) => (CommandStatus::Failed, format!("exit code {code}")),
+        (Exit::Signaled(signal), _) => (CommandStatus::Failed, format!("ended by signal {signal}")),
+        (Exit::Cancelled, Some(why)) => (
+            CommandStatus::Killed,
+            format!(
+                "killed after {} ms: it could not go on in the background, {why}",
+                duration.as_millis()
+            ),
+        ),
+        (Exit::TimedOut, _) => {
+            let limit = patience.limit.unwrap_or(duration).as_millis();
+            (
+                CommandStatus::Killed,
+                format!("killed after {limit} ms, its time limit"),
+            )
+        }
+        (Exit::Cancelled, None) => (CommandStatus::Cancelled, "cancelled".to_owned()),
+    };
+    let mut text = format!("{how}\n{}", head_and_tail(&output.text, MODEL_BYTES));
+    if let Some(path) = &path {
+        let place = shown(root, path.as_ref());
+        text = format!("{text}\n[All {} bytes of it are in {place}]", output.total_bytes);
+    }
+    let command = CommandEnd {
+        exit_code: if let Exit::Exited(code) = exit {
+            Some(code)
+        } else {
+            None
+        },
+        status,
+        output_chars: output.total_chars,
+        truncated: output.is_truncated(),
+        output: output.text,
+        duration,
+        output_path: path,
+        background: None,
+    };
+    ToolOutput {
+        text,
+        success: status == CommandStatus::Completed,
+        command: Some(command),
+        ..ToolOutput::default()
+    }
+}
+
+/// Tells the model of the sandbox where that may be why a command failed.
+fn add_hint(output: &mut ToolOutput) {
+    let refusals = ["Permission denied", "Operation not permitted", "PermissionDenied"];
+    if !output.success && refusals.iter().any(|refusal| output.text.contains(refusal)) {
+        output
+            .text
+            .push_str("\n[It ran in a sandbox, which may be why. outsideSandbox asks a person for more.]");
+    }
+}
+
+fn not_started(error: &ChildError) -> ToolOutput {
+    let mut text = format!("did not run: {error}");
+    if let Some(cause) = std::error::Error::source(error) {
+        text = format!("{text}: {cause}");
+    }
+    not_run(text)
+}
+
+fn not_run(text: String) -> ToolOutput {
+    let command = CommandEnd {
+        exit_code: None,
+        status: CommandStatus::Failed,
+        output: String::new(),
+        output_chars: 0,
+        truncated: false,
+        duration: Duration::ZERO,
+        output_path: None,
+        background: None,
+    };
+    ToolOutput {
+        text,
+        command: Some(command),
+        ..ToolOutput::default()
+    }
+}
+
+/// Splits a result of this tool into how the command ended and its output; `None` when it was not run.
+pub(crate) fn split_status(result: &str) -> Option<(&str, &str)> {
+    let (how, output) = result.split_once('\n')?;
+    let ran = [
+        "exit code ",
+        "ended by signal ",
+        "killed after ",
+        "cancelled",
+        GOES_ON,
+    ];
+    ran.iter()
+        .any(|start| how.starts_with(start))
+        .then_some((how, output))
+}

@@ -1,0 +1,297 @@
+//! The task of one command: takes its output, lets it be left in the background, and says how it ended.
+//!
+//! One task does all of it in order, so that what is told of a terminal comes in the order in which it happened, and
+//! after it was written down. Ends with its command.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_children::{ChildError, Exit, Limits, Outcome, output_channel};
+use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, UnixMillis};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::entry::{Entry, Why};
+use crate::record::{End, Record};
+use crate::running::{Ended, Leave, NotLeft, Order};
+use crate::spool::{Spool, Writer};
+use crate::teller::{Pending, Silence};
+use crate::terminals::Inner;
+
+/// The time limit of a command that has none: longer than any machine is up.
+const FOREVER: Duration = Duration::from_hours(10 * 365 * 24);
+/// What telling of a terminal costs beside its texts, roughly.
+const NOTICE_BYTES: usize = 512;
+
+/// Both ends of a standard input.
+type Typed = (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
+
+/// What a command's task begins with.
+pub(crate) struct Task {
+    pub(crate) id: String,
+    pub(crate) order: Order,
+    pub(crate) stop: CancellationToken,
+    /// Its standard input, when it stays open.
+    pub(crate) typed: Option<Typed>,
+    pub(crate) listener: mpsc::Sender<String>,
+    pub(crate) leave: mpsc::Receiver<Leave>,
+    pub(crate) ended: oneshot::Sender<Ended>,
+}
+
+/// Runs a command to its end.
+pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
+    let Task {
+        id,
+        order,
+        stop,
+        typed,
+        listener,
+        leave,
+        ended,
+    } = task;
+    let bounds = &inner.bounds;
+    let spool = Arc::new(Spool::new(bounds.tail_bytes));
+    let (typed, to_write) = typed.unzip();
+    let mut command = Command {
+        writer: Writer::new(
+            spool.clone(),
+            inner.shelf.clone(),
+            order.origin.thread.to_string(),
+            id.clone(),
+            bounds.tail_bytes,
+            bounds.file_bytes,
+        ),
+        started_at: inner.clock.now(),
+        inner: inner.clone(),
+        id,
+        order,
+        stop: stop.clone(),
+        spool,
+        typed,
+        listener: Some(listener),
+        leave,
+        kept: None,
+    };
+    let order = &command.order;
+    let limits = Limits {
+        wall_clock: order.time_limit.unwrap_or(FOREVER),
+        grace: order.grace,
+        captured_bytes: order.captured_bytes,
+    };
+    let spec = order.spec.clone();
+    let (sink, chunks) = output_channel();
+    let run = async {
+        match to_write {
+            Some(typed) => {
+                inner
+                    .children
+                    .run_typed(spec, &limits, Some(sink), typed, &stop)
+                    .await
+            }
+            None => inner.children.run(spec, &limits, Some(sink), &stop).await,
+        }
+    };
+    // The run drops its end of the channel when it is over, which ends the other half.
+    let (outcome, ()) = tokio::join!(run, command.pump(chunks));
+    command.end(outcome, ended).await;
+}
+
+/// A command that runs.
+struct Command {
+    inner: Arc<Inner>,
+    id: String,
+    order: Order,
+    stop: CancellationToken,
+    started_at: UnixMillis,
+    spool: Arc<Spool>,
+    writer: Writer,
+    typed: Option<mpsc::Sender<Vec<u8>>>,
+    listener: Option<mpsc::Sender<String>>,
+    leave: mpsc::Receiver<Leave>,
+    /// Once it was left.
+    kept: Option<Kept>,
+}
+
+/// What is told of a command that was left.
+struct Kept {
+    entry: Arc<Entry>,
+    pending: Pending,
+    silence: Silence,
+}
+
+impl Command {
+    async fn pump(&mut self, mut chunks: mpsc::Receiver<String>) {
+        loop {
+            let due = self.due();
+            tokio::select! {
+                biased;
+                Some(leave) = self.leave.recv(), if self.kept.is_none() => self.be_left(leave).await,
+                chunk = chunks.recv() => match chunk {
+                    Some(text) => self.take(text).await,
+                    None => return,
+                },
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.tick(),
+            }
+        }
+    }
+
+    async fn take(&mut self, text: String) {
+        self.writer.push(&text).await;
+        if let Some(kept) = &mut self.kept {
+            kept.pending.add(&text);
+            kept.silence.end(Instant::now());
+            kept.entry.touch();
+            self.tick();
+        } else if let Some(listener) = &self.listener
+            && listener.send(text).await.is_err()
+        {
+            self.listener = None;
+        }
+    }
+
+    /// Returns when there is something to do without new output.
+    fn due(&self) -> Option<Instant> {
+        let kept = self.kept.as_ref()?;
+        let idle = kept.entry.touched() + self.inner.bounds.idle_after;
+        let idle = kept.entry.why().is_none().then_some(idle);
+        [kept.pending.due(), kept.silence.due(), idle]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn tick(&mut self) {
+        let Some(kept) = &mut self.kept else { return };
+        let now = Instant::now();
+        let beside = NOTICE_BYTES + kept.entry.facts.command.len();
+        let delta = kept.pending.tell(&self.inner.budget, beside, now);
+        let stalled = kept.silence.tell(now);
+        if now >= kept.entry.touched() + self.inner.bounds.idle_after {
+            kept.entry.end_because(Why::Idle);
+        }
+        let entry = kept.entry.clone();
+        if let Some(delta) = delta {
+            self.tell(TerminalChange::Output(delta), &entry);
+        }
+        if stalled {
+            self.tell(TerminalChange::Stalled, &entry);
+        }
+    }
+
+    /// Tells everyone, without output beside what is new.
+    fn tell(&self, change: TerminalChange, entry: &Entry) {
+        let (_, chars) = self.spool.last(0);
+        let terminal = entry.shown(String::new(), chars, self.inner.clock.now());
+        self.inner.announce(change, terminal);
+    }
+
+    async fn be_left(&mut self, leave: Leave) {
+        let left = self.become_terminal(&leave).await;
+        let entry = left.as_ref().ok().map(|(entry, _)| entry.clone());
+        if let Some(entry) = &entry {
+            let (output, chars) = self.spool.last(self.inner.bounds.usual_chars);
+            let terminal = entry.shown(output, chars, self.inner.clock.now());
+            self.inner.announce(TerminalChange::Started, terminal);
+        }
+        // Whoever asked for it and went away has a terminal all the same, and will find it in the list.
+        drop(leave.reply.send(left.map(|(_, terminal)| terminal)));
+    }
+
+    async fn become_terminal(&mut self, leave: &Leave) -> Result<(Arc<Entry>, Terminal), NotLeft> {
+        if !self.writer.open().await {
+            return Err(NotLeft::NoPlace);
+        }
+        let order = &self.order;
+        let facts = Arc::new(TerminalFacts {
+            id: self.id.clone(),
+            thread: order.origin.thread.clone(),
+            turn: order.origin.turn,
+            call: order.origin.call.clone(),
+            command: order.command.clone(),
+            working_directory: order.working_directory.to_string_lossy().into_owned(),
+            sandboxed: order.sandboxed,
+            started_at: self.started_at,
+            reason: leave.reason,
+            output_path: self.writer.path().unwrap_or_default(),
+        });
+        let (stop, spool, typed) = (self.stop.clone(), self.spool.clone(), self.typed.clone());
+        let entry = Arc::new(Entry::running(facts.clone(), stop, spool, typed));
+        self.inner.add(entry.clone())?;
+        let end = End {
+            status: TerminalStatus::Running,
+            exit_code: None,
+            completed_at: None,
+            output_chars: 0,
+        };
+        // On disk before anybody is told: a server that dies now finds it and says that it is lost.
+        if !self.inner.save(Record::new(facts, end)).await {
+            self.inner.take_out(&self.id);
+            return Err(NotLeft::NoPlace);
+        }
+        self.listener = None;
+        // Nobody types but through the entry: with it goes the input.
+        self.typed = None;
+        let now = Instant::now();
+        let bounds = &self.inner.bounds;
+        self.kept = Some(Kept {
+            entry: entry.clone(),
+            pending: Pending::new(bounds.tell_every, now),
+            silence: Silence::new(bounds.stall_after, now),
+        });
+        let (output, chars) = self.spool.last(usize::MAX);
+        let terminal = entry.shown(output, chars, self.inner.clock.now());
+        Ok((entry, terminal))
+    }
+
+    async fn end(mut self, outcome: Result<Outcome, ChildError>, ended: oneshot::Sender<Ended>) {
+        self.writer.finish().await;
+        let had_file = self.writer.has_file();
+        if let Some(kept) = self.kept.take() {
+            self.end_terminal(kept, outcome).await;
+        } else {
+            let output_path = self.writer.path();
+            // Nobody waits for a command whose Turn is gone.
+            drop(ended.send(Ended { outcome, output_path }));
+        }
+        self.inner.let_go(&self.id);
+        if had_file {
+            self.inner.tidy().await;
+        }
+    }
+
+    async fn end_terminal(&self, mut kept: Kept, outcome: Result<Outcome, ChildError>) {
+        let entry = kept.entry;
+        let exit = outcome.map(|outcome| outcome.exit);
+        if let Err(error) = &exit {
+            tracing::warn!(%error, id = self.id, "a terminal's end is not known");
+        }
+        let (status, exit_code) = match (entry.why(), exit) {
+            (_, Ok(Exit::Exited(0))) => (TerminalStatus::Completed, Some(0)),
+            (_, Ok(Exit::Exited(code))) => (TerminalStatus::Failed, Some(code)),
+            (Some(Why::Idle), _) | (None, Ok(Exit::TimedOut)) => (TerminalStatus::TimedOut, None),
+            (Some(Why::Stopped), _) | (None, Ok(Exit::Cancelled)) => (TerminalStatus::Killed, None),
+            (None, Ok(Exit::Signaled(_)) | Err(_)) => (TerminalStatus::Failed, None),
+        };
+        let (_, output_chars) = self.spool.last(0);
+        let now = self.inner.clock.now();
+        let end = End {
+            status,
+            exit_code,
+            completed_at: Some(now),
+            output_chars,
+        };
+        self.inner.save(Record::new(entry.facts.clone(), end)).await;
+        let usual = self.inner.bounds.usual_chars;
+        let terminal = entry.ends(end, |entry| {
+            let (output, chars) = self.spool.last(usual);
+            entry.shown(output, chars, now)
+        });
+        let rest = kept.pending.rest();
+        if !rest.is_empty() {
+            self.tell(TerminalChange::Output(rest), &entry);
+        }
+        self.inner.announce(TerminalChange::Completed, terminal);
+        entry.announce_end();
+    }
+}

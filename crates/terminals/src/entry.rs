@@ -1,0 +1,248 @@
+//! One background terminal as everybody but its own task sees it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bobbin_core::Once;
+use bobbin_core::terminal::{TerminalError, TerminalReply};
+use bobbin_model::{Terminal, TerminalFacts, TerminalStatus, UnixMillis};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::record::{End, Record};
+use crate::shelf::Shelf;
+use crate::spool::Spool;
+use crate::tail::{last, whole};
+
+/// Names of requests that are remembered; the oldest are forgotten first.
+const REMEMBERED: usize = 64;
+
+/// Why the server ended a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Somebody wanted it, or the server ends.
+    Stopped,
+    /// Nobody had anything to do with it for long.
+    Idle,
+}
+
+/// A background terminal.
+pub(crate) struct Entry {
+    pub(crate) facts: Arc<TerminalFacts>,
+    /// Ends its command.
+    stop: CancellationToken,
+    state: Mutex<State>,
+    ended: watch::Sender<bool>,
+}
+
+struct State {
+    end: End,
+    /// Its output while it runs; it is on the shelf afterwards.
+    spool: Option<Arc<Spool>>,
+    typed: Option<mpsc::Sender<Vec<u8>>>,
+    why: Option<Why>,
+    /// Those who wait for its end that they asked for: at most what clients have in flight.
+    waiting: Vec<TerminalReply<Result<Terminal, TerminalError>>>,
+    remembered: VecDeque<Once>,
+    touched: Instant,
+}
+
+/// Where a terminal's output is.
+pub(crate) enum Output {
+    Memory(Arc<Spool>),
+    Shelf,
+}
+
+impl Entry {
+    /// Returns a terminal that runs.
+    pub(crate) fn running(
+        facts: Arc<TerminalFacts>,
+        stop: CancellationToken,
+        spool: Arc<Spool>,
+        typed: Option<mpsc::Sender<Vec<u8>>>,
+    ) -> Self {
+        let end = End {
+            status: TerminalStatus::Running,
+            exit_code: None,
+            completed_at: None,
+            output_chars: 0,
+        };
+        Self::new(facts, stop, end, Some(spool), typed)
+    }
+
+    /// Returns a terminal that has ended, as it was written down.
+    pub(crate) fn recorded(record: Record) -> Self {
+        Self::new(record.facts, CancellationToken::new(), record.end, None, None)
+    }
+
+    fn new(
+        facts: Arc<TerminalFacts>,
+        stop: CancellationToken,
+        end: End,
+        spool: Option<Arc<Spool>>,
+        typed: Option<mpsc::Sender<Vec<u8>>>,
+    ) -> Self {
+        Self {
+            facts,
+            stop,
+            ended: watch::Sender::new(end.status != TerminalStatus::Running),
+            state: Mutex::new(State {
+                end,
+                spool,
+                typed,
+                why: None,
+                waiting: Vec::new(),
+                remembered: VecDeque::new(),
+                touched: Instant::now(),
+            }),
+        }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.state.lock().end.status == TerminalStatus::Running
+    }
+
+    /// Returns when somebody last had to do with it.
+    pub(crate) fn touched(&self) -> Instant {
+        self.state.lock().touched
+    }
+
+    /// Somebody has to do with it.
+    pub(crate) fn touch(&self) {
+        self.state.lock().touched = Instant::now();
+    }
+
+    pub(crate) fn output(&self) -> Output {
+        match &self.state.lock().spool {
+            Some(spool) => Output::Memory(spool.clone()),
+            None => Output::Shelf,
+        }
+    }
+
+    /// Returns a receiver that is told of its end.
+    pub(crate) fn ended(&self) -> watch::Receiver<bool> {
+        self.ended.subscribe()
+    }
+
+    /// Returns how it is, with some of its output.
+    pub(crate) fn shown(&self, output: String, chars: u64, now: UnixMillis) -> Terminal {
+        let end = self.state.lock().end;
+        let until = end.completed_at.unwrap_or(now);
+        Terminal {
+            facts: self.facts.clone(),
+            status: end.status,
+            exit_code: end.exit_code,
+            completed_at: end.completed_at,
+            wall_time_ms: u64::try_from(until.0.saturating_sub(self.facts.started_at.0)).unwrap_or(0),
+            truncated: (output.chars().count() as u64) < chars,
+            output,
+            output_chars: chars,
+        }
+    }
+
+    /// Returns how it is, with the last `chars` characters of its output. Blocks when that is on the shelf.
+    pub(crate) fn shown_with(&self, chars: usize, shelf: Option<&Shelf>, now: UnixMillis) -> Terminal {
+        let (output, all) = match self.output() {
+            Output::Memory(spool) => spool.last(chars),
+            Output::Shelf => {
+                // No character takes more than four bytes.
+                let limit = (chars as u64).saturating_mul(4);
+                let read = |shelf: &Shelf| shelf.read_log(self.facts.thread.as_str(), &self.facts.id, limit);
+                let bytes = shelf.map(read).and_then(Result::ok).unwrap_or_default();
+                (
+                    last(whole(&bytes), chars).to_owned(),
+                    self.state.lock().end.output_chars,
+                )
+            }
+        };
+        self.shown(output, all, now)
+    }
+
+    /// Types something. What was typed under a name before is not typed again.
+    ///
+    /// # Errors
+    /// It takes no input, or not now, or the name was given to something else.
+    pub(crate) fn type_in(&self, bytes: Vec<u8>, once: Option<Once>) -> Result<(), TerminalError> {
+        let mut state = self.state.lock();
+        if let Some(once) = &once {
+            match state.remembered.iter().find(|known| known.id() == once.id()) {
+                Some(known) if known == once => return Ok(()),
+                Some(_) => return Err(TerminalError::RequestIdReused(once.id().to_owned())),
+                None => {}
+            }
+        }
+        let id = &self.facts.id;
+        let refused = |why: &str| Err(TerminalError::Invalid(format!("The terminal {id} {why}.")));
+        if state.end.status != TerminalStatus::Running {
+            return refused("has ended");
+        }
+        let Some(typed) = &state.typed else {
+            return refused("has no standard input: its command was not started in the background");
+        };
+        match typed.try_send(bytes) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                return refused("does not read what was typed before; try again later");
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => return refused("does not read its input any more"),
+        }
+        state.touched = Instant::now();
+        if let Some(once) = once {
+            if state.remembered.len() == REMEMBERED {
+                state.remembered.pop_front();
+            }
+            state.remembered.push_back(once);
+        }
+        Ok(())
+    }
+
+    /// Ends it; the first reason stands.
+    pub(crate) fn end_because(&self, why: Why) {
+        self.state.lock().why.get_or_insert(why);
+        self.stop.cancel();
+    }
+
+    /// Ends it and has `reply` called when it is gone. Gives `reply` back when it has ended already.
+    pub(crate) fn stop(
+        &self,
+        reply: TerminalReply<Result<Terminal, TerminalError>>,
+    ) -> Option<TerminalReply<Result<Terminal, TerminalError>>> {
+        let mut state = self.state.lock();
+        if state.end.status != TerminalStatus::Running {
+            return Some(reply);
+        }
+        state.waiting.push(reply);
+        state.why.get_or_insert(Why::Stopped);
+        drop(state);
+        self.stop.cancel();
+        None
+    }
+
+    /// Returns why the server ends it, if it does.
+    pub(crate) fn why(&self) -> Option<Why> {
+        self.state.lock().why
+    }
+
+    /// Takes note of its end, which is written down by now: those who wait for it are answered with `shown`.
+    pub(crate) fn ends(&self, end: End, shown: impl FnOnce(&Self) -> Terminal) -> Terminal {
+        let waiting = {
+            let mut state = self.state.lock();
+            state.end = end;
+            state.typed = None;
+            std::mem::take(&mut state.waiting)
+        };
+        let terminal = shown(self);
+        self.state.lock().spool = None;
+        for reply in waiting {
+            reply(Ok(terminal.clone()));
+        }
+        terminal
+    }
+
+    /// Tells those who read it that it has ended.
+    pub(crate) fn announce_end(&self) {
+        self.ended.send_replace(true);
+    }
+}

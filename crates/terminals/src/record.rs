@@ -1,0 +1,61 @@
+//! What is written down of a terminal, so that it is there after a restart.
+
+use std::io;
+use std::sync::Arc;
+
+use bobbin_model::{TerminalFacts, TerminalStatus, UnixMillis};
+use serde::{Deserialize, Serialize};
+
+use crate::shelf::Shelf;
+
+/// A terminal as its file says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    /// For those who come after us.
+    pub(crate) version: u32,
+    pub(crate) facts: Arc<TerminalFacts>,
+    pub(crate) end: End,
+}
+
+/// How far a terminal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct End {
+    pub(crate) status: TerminalStatus,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) completed_at: Option<UnixMillis>,
+    pub(crate) output_chars: u64,
+}
+
+/// The only version there is.
+const VERSION: u32 = 1;
+
+impl Record {
+    /// Returns what is written down.
+    pub(crate) fn new(facts: Arc<TerminalFacts>, end: End) -> Self {
+        Self {
+            version: VERSION,
+            facts,
+            end,
+        }
+    }
+
+    /// Writes it; it is on disk when this returns.
+    pub(crate) fn save(&self, shelf: &Shelf) -> io::Result<()> {
+        let text = serde_json::to_vec(self).map_err(io::Error::other)?;
+        shelf.write_record(self.facts.thread.as_str(), &self.facts.id, &text)
+    }
+
+    /// Reads the record of `id`. `None` where there is none or one that is not ours: commands can write here.
+    pub(crate) fn load(shelf: &Shelf, thread: &str, id: &str) -> Option<Self> {
+        let text = shelf.read_record(thread, id).ok()?;
+        let mut record: Self = serde_json::from_slice(&text).ok()?;
+        let ours =
+            record.version == VERSION && record.facts.thread.as_str() == thread && record.facts.id == id;
+        let facts = Arc::make_mut(&mut record.facts);
+        // The workspace may have been moved since.
+        facts.output_path = shelf.log_path(thread, id).to_string_lossy().into_owned();
+        ours.then_some(record)
+    }
+}

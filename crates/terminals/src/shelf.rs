@@ -1,0 +1,316 @@
+//! The files below `.craft/terminals`: `<thread>/<id>.log` with output, `<id>.json` with what became of a terminal.
+//!
+//! Commands can write in the workspace, so nothing in here is trusted: the directory is opened once, everything below it
+//! is reached from there without following links, and names are checked before they are used. Files are for their
+//! owner only. Calls block; those that reach the disk are made off the async threads.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use nix::fcntl::{OFlag, openat, renameat};
+use nix::sys::stat::{Mode, mkdirat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+/// Largest record that is read back: a command line and little else.
+const MAX_RECORD_BYTES: u64 = 512 << 10;
+/// Longest name of a Thread's directory.
+const MAX_NAME: usize = 128;
+/// Kept out of version control whatever the workspace's own rules say.
+const IGNORE: &str = "*\n";
+
+/// The directory.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    path: PathBuf,
+    directory: OwnedFd,
+    /// Bytes in all files.
+    used: AtomicU64,
+    capacity: u64,
+}
+
+/// What lies on the shelf under one id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) thread: String,
+    pub(crate) id: String,
+    pub(crate) bytes: u64,
+    pub(crate) modified: SystemTime,
+}
+
+impl Shelf {
+    /// Opens the shelf of a workspace, making it when it is missing.
+    pub(crate) fn open(workspace: &Path, capacity: u64) -> io::Result<Self> {
+        let craft = workspace.join(".craft");
+        fs::create_dir_all(&craft)?;
+        let path = craft.join("terminals");
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let directory = File::options()
+            .read(true)
+            .custom_flags((OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits())
+            .open(&path)?;
+        let shelf = Self {
+            path,
+            directory: directory.into(),
+            used: AtomicU64::new(0),
+            capacity,
+        };
+        Self::put(&shelf.directory, ".gitignore", IGNORE.as_bytes())?;
+        let used = shelf.items().iter().map(|item| item.bytes).sum();
+        shelf.used.store(used, Ordering::Relaxed);
+        Ok(shelf)
+    }
+
+    /// Returns where the output of `id` is, or would be.
+    pub(crate) fn log_path(&self, thread: &str, id: &str) -> PathBuf {
+        self.path.join(thread).join(format!("{id}.log"))
+    }
+
+    /// Makes the file for the output of `id`.
+    pub(crate) fn create_log(&self, thread: &str, id: &str) -> io::Result<File> {
+        check(thread, id)?;
+        let flags = OFlag::O_WRONLY | OFlag::O_APPEND | OFlag::O_CREAT | OFlag::O_EXCL;
+        open(&self.folder(thread)?, &format!("{id}.log"), flags)
+    }
+
+    /// Returns the last `limit` bytes of the output of `id`.
+    pub(crate) fn read_log(&self, thread: &str, id: &str, limit: u64) -> io::Result<Vec<u8>> {
+        check(thread, id)?;
+        let mut file = open(&self.folder(thread)?, &format!("{id}.log"), OFlag::O_RDONLY)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(limit)))?;
+        let mut bytes = Vec::new();
+        file.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Writes a record, whole or not at all; it is on disk when this returns.
+    pub(crate) fn write_record(&self, thread: &str, id: &str, record: &[u8]) -> io::Result<()> {
+        check(thread, id)?;
+        let name = format!("{id}.json");
+        let folder = self.folder(thread)?;
+        let before = open(&folder, &name, OFlag::O_RDONLY).and_then(|file| file.metadata());
+        self.give_back(before.map_or(0, |found| found.len()));
+        self.add(record.len() as u64);
+        Self::put(&folder, &name, record)
+    }
+
+    /// Reads a record.
+    pub(crate) fn read_record(&self, thread: &str, id: &str) -> io::Result<Vec<u8>> {
+        check(thread, id)?;
+        let file = open(&self.folder(thread)?, &format!("{id}.json"), OFlag::O_RDONLY)?;
+        let mut bytes = Vec::new();
+        file.take(MAX_RECORD_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Removes what lies under `id`, and the Thread's directory with the last of it.
+    pub(crate) fn remove(&self, item: &Item) {
+        if check(&item.thread, &item.id).is_err() {
+            return;
+        }
+        let Ok(folder) = self.folder(&item.thread) else {
+            return;
+        };
+        for ending in ["log", "json"] {
+            // What is not there need not be removed.
+            let name = format!("{}.{ending}", item.id);
+            let _ = unlinkat(&folder, name.as_str(), UnlinkatFlags::NoRemoveDir);
+        }
+        self.give_back(item.bytes);
+        // Only the last one out closes the door.
+        let thread = item.thread.as_str();
+        let _ = unlinkat(&self.directory, thread, UnlinkatFlags::RemoveDir);
+    }
+
+    /// Returns all there is, oldest first.
+    pub(crate) fn items(&self) -> Vec<Item> {
+        let threads = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let mut items: Vec<Item> = Vec::new();
+        for thread in threads.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            let Ok(name) = thread.file_name().into_string() else {
+                continue;
+            };
+            for file in fs::read_dir(thread.path()).into_iter().flatten().flatten() {
+                let Ok(file_name) = file.file_name().into_string() else {
+                    continue;
+                };
+                let Some((id, _)) = file_name.split_once('.') else {
+                    continue;
+                };
+                let Ok(found) = file.metadata().map(|found| (found.size(), found.modified())) else {
+                    continue;
+                };
+                if check(&name, id).is_err() {
+                    continue;
+                }
+                let modified = found.1.unwrap_or(SystemTime::UNIX_EPOCH);
+                match items.iter_mut().find(|item| item.thread == name && item.id == id) {
+                    Some(item) => {
+                        item.bytes += found.0;
+                        item.modified = item.modified.max(modified);
+                    }
+                    None => items.push(Item {
+                        thread: name.clone(),
+                        id: id.to_owned(),
+                        bytes: found.0,
+                        modified,
+                    }),
+                }
+            }
+        }
+        items.sort_by_key(|item| item.modified);
+        items
+    }
+
+    /// Returns the file system's own idea of now, by which changes are dated.
+    pub(crate) fn now(&self) -> io::Result<SystemTime> {
+        Self::put(&self.directory, ".gitignore", IGNORE.as_bytes())?;
+        let flags = OFlag::O_RDONLY;
+        open(&self.directory, ".gitignore", flags)?.metadata()?.modified()
+    }
+
+    /// Takes room for `bytes`, if there is some.
+    pub(crate) fn take(&self, bytes: u64) -> bool {
+        let taken = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                let used = used.saturating_add(bytes);
+                (used <= self.capacity).then_some(used)
+            });
+        taken.is_ok()
+    }
+
+    /// Takes note of `bytes` for which there must be room.
+    pub(crate) fn add(&self, bytes: u64) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns how many bytes should go so that a quarter of the room is free.
+    pub(crate) fn excess(&self) -> u64 {
+        let used = self.used.load(Ordering::Relaxed);
+        used.saturating_sub(self.capacity / 4 * 3)
+    }
+
+    fn give_back(&self, bytes: u64) {
+        let less = |used: u64| Some(used.saturating_sub(bytes));
+        // Always changes something.
+        let _ = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    fn folder(&self, thread: &str) -> io::Result<OwnedFd> {
+        match mkdirat(&self.directory, thread, Mode::S_IRWXU) {
+            Ok(()) | Err(nix::errno::Errno::EEXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        Ok(openat(&self.directory, thread, flags, Mode::empty())?)
+    }
+
+    /// Puts a small file in place.
+    fn put(folder: &OwnedFd, name: &str, content: &[u8]) -> io::Result<()> {
+        let next = format!("{name}.new");
+        let _ = unlinkat(folder, next.as_str(), UnlinkatFlags::NoRemoveDir);
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL;
+        let mut file = open(folder, &next, flags)?;
+        file.write_all(content)?;
+        file.sync_data()?;
+        renameat(folder, next.as_str(), folder, name)?;
+        Ok(())
+    }
+}
+
+/// Opens a file for its owner only, and never through a link.
+fn open(folder: &OwnedFd, name: &str, flags: OFlag) -> io::Result<File> {
+    let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let file = File::from(openat(folder, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
+    }
+}
+
+/// Refuses names that are not of our making.
+fn check(thread: &str, id: &str) -> io::Result<()> {
+    let plain = |name: &str| {
+        (1..=MAX_NAME).contains(&name.len())
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    if plain(thread) && plain(id) {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn files_are_the_owners_and_go_with_their_directory() {
+        let place = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(place.path(), 1000).unwrap();
+        shelf
+            .create_log("thread_1", "term_1")
+            .unwrap()
+            .write_all(b"abcdef")
+            .unwrap();
+        shelf.write_record("thread_1", "term_1", b"{}").unwrap();
+        assert!(shelf.create_log("thread_1", "term_1").is_err(), "it is there");
+        let mode = fs::metadata(shelf.log_path("thread_1", "term_1"))
+            .unwrap()
+            .permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600);
+        assert_eq!(shelf.read_log("thread_1", "term_1", 4).unwrap(), b"cdef");
+        assert_eq!(shelf.read_record("thread_1", "term_1").unwrap(), b"{}");
+        let items = shelf.items();
+        assert_eq!((items.len(), items[0].bytes), (1, 8));
+        shelf.remove(&items[0]);
+        assert_eq!(shelf.items(), []);
+        assert!(!place.path().join(".craft/terminals/thread_1").exists());
+    }
+
+    #[test]
+    fn nothing_is_reached_through_links_or_names_of_others() {
+        let place = tempfile::tempdir().unwrap();
+        let secret = place.path().join("secret");
+        fs::create_dir(&secret).unwrap();
+        fs::write(secret.join("term_1.log"), "key").unwrap();
+        let shelf = Shelf::open(place.path(), 1000).unwrap();
+        symlink(&secret, place.path().join(".craft/terminals/thread_1")).unwrap();
+        assert!(shelf.create_log("thread_1", "term_2").is_err());
+        assert!(shelf.read_log("thread_1", "term_1", 10).is_err());
+        assert_eq!(shelf.items(), []);
+        fs::create_dir(place.path().join(".craft/terminals/thread_2")).unwrap();
+        let link = place.path().join(".craft/terminals/thread_2/term_1.log");
+        symlink(secret.join("term_1.log"), link).unwrap();
+        assert!(shelf.read_log("thread_2", "term_1", 10).is_err());
+        for (thread, id) in [("..", "term_1"), ("thread_1", "../x"), ("", "a"), ("a/b", "c")] {
+            assert!(shelf.create_log(thread, id).is_err(), "{thread} {id}");
+        }
+        assert_eq!(fs::read_dir(&secret).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn room_is_taken_and_given_back() {
+        let place = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(place.path(), 100).unwrap();
+        assert!(shelf.take(90) && !shelf.take(11) && shelf.take(10));
+        assert_eq!(shelf.excess(), 25);
+        shelf.give_back(100);
+        assert_eq!(shelf.excess(), 0);
+    }
+}

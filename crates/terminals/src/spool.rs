@@ -1,0 +1,221 @@
+//! One command's output: its end in memory, all of it in a file as soon as memory is not enough for all.
+//!
+//! [`Spool`] is read by everybody; [`Writer`] belongs to the task that attends the command. The file is written before
+//! readers are told that there is more.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::watch;
+
+use crate::shelf::Shelf;
+use crate::tail::{Tail, last};
+
+/// The output of a running command.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    tail: Mutex<Tail>,
+    /// Bytes so far; tells readers that there is more.
+    grown: watch::Sender<u64>,
+}
+
+impl Spool {
+    pub(crate) fn new(tail_bytes: usize) -> Self {
+        Self {
+            tail: Mutex::new(Tail::new(tail_bytes)),
+            grown: watch::Sender::new(0),
+        }
+    }
+
+    /// Returns the last `chars` characters and how many there were in all.
+    pub(crate) fn last(&self, chars: usize) -> (String, u64) {
+        let mut tail = self.tail.lock();
+        let all = tail.chars();
+        (last(tail.text(), chars).to_owned(), all)
+    }
+
+    /// Returns a receiver that is told of growth.
+    pub(crate) fn growth(&self) -> watch::Receiver<u64> {
+        self.grown.subscribe()
+    }
+}
+
+/// Writes a [`Spool`].
+pub(crate) struct Writer {
+    spool: Arc<Spool>,
+    shelf: Option<Arc<Shelf>>,
+    thread: String,
+    id: String,
+    file: Place,
+    file_bytes: u64,
+    tail_bytes: usize,
+}
+
+/// Where the output goes beside memory.
+enum Place {
+    /// Nowhere: all of it is in memory still.
+    Memory,
+    /// To the file, which has so many bytes.
+    File(File, u64),
+    /// The file takes no more; so many bytes were left out behind it.
+    Full(File, u64),
+    /// There is no file, or it is broken.
+    Nowhere,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        spool: Arc<Spool>,
+        shelf: Option<Arc<Shelf>>,
+        thread: String,
+        id: String,
+        tail_bytes: usize,
+        file_bytes: u64,
+    ) -> Self {
+        Self {
+            spool,
+            shelf,
+            thread,
+            id,
+            file: Place::Memory,
+            file_bytes,
+            tail_bytes,
+        }
+    }
+
+    /// Adds a piece of output.
+    pub(crate) async fn push(&mut self, text: &str) {
+        let before = self.spool.tail.lock().bytes();
+        if matches!(self.file, Place::Memory) && before + text.len() as u64 > self.tail_bytes as u64 {
+            // The last moment at which memory has everything.
+            self.open().await;
+        }
+        self.write(text.as_bytes()).await;
+        self.spool.tail.lock().push(text);
+        self.spool.grown.send_replace(before + text.len() as u64);
+    }
+
+    /// Sees to it that there is a file with everything so far. Returns whether there is.
+    pub(crate) async fn open(&mut self) -> bool {
+        if matches!(self.file, Place::Memory) {
+            self.file = self.create().await;
+            let so_far = self.spool.tail.lock().text().as_bytes().to_vec();
+            self.write(&so_far).await;
+        }
+        self.has_file()
+    }
+
+    /// Returns whether there is a file.
+    pub(crate) fn has_file(&self) -> bool {
+        matches!(self.file, Place::File(..) | Place::Full(..))
+    }
+
+    /// Returns the path of the file, if there is one.
+    pub(crate) fn path(&self) -> Option<String> {
+        let shelf = self.shelf.as_ref().filter(|_| self.has_file())?;
+        let path = shelf.log_path(&self.thread, &self.id);
+        Some(path.to_string_lossy().into_owned())
+    }
+
+    /// Writes the end of what did not fit into the file behind it.
+    pub(crate) async fn finish(&mut self) {
+        let Place::Full(file, left_out) = &mut self.file else {
+            return;
+        };
+        let end = self.spool.tail.lock().text().to_owned();
+        let fits = usize::try_from(*left_out).unwrap_or(usize::MAX);
+        let end = &end[end.ceil_char_boundary(end.len().saturating_sub(fits))..];
+        let lost = left_out.saturating_sub(end.len() as u64);
+        let note = format!("\n[... {lost} bytes left out ...]\n{end}");
+        // Beyond the bound by less than what memory holds; others make room for it.
+        if let Some(shelf) = &self.shelf {
+            shelf.add(note.len() as u64);
+        }
+        if let Err(error) = append(file, note.as_bytes()).await {
+            tracing::warn!(%error, id = self.id, "the end of a command's output was not written");
+        }
+    }
+
+    async fn create(&self) -> Place {
+        let Some(shelf) = self.shelf.clone() else {
+            return Place::Nowhere;
+        };
+        let (thread, id) = (self.thread.clone(), self.id.clone());
+        let created = tokio::task::spawn_blocking(move || shelf.create_log(&thread, &id)).await;
+        match created.map_err(std::io::Error::other).flatten() {
+            Ok(file) => Place::File(File::from_std(file), 0),
+            Err(error) => {
+                tracing::warn!(%error, id = self.id, "there is no file for a command's output");
+                Place::Nowhere
+            }
+        }
+    }
+
+    async fn write(&mut self, bytes: &[u8]) {
+        let place = std::mem::replace(&mut self.file, Place::Nowhere);
+        let length = bytes.len() as u64;
+        self.file = match place {
+            Place::File(mut file, written) => {
+                let room = written + length <= self.file_bytes
+                    && self.shelf.as_ref().is_some_and(|shelf| shelf.take(length));
+                if !room {
+                    Place::Full(file, length)
+                } else if let Err(error) = append(&mut file, bytes).await {
+                    tracing::warn!(%error, id = self.id, "a command's output cannot be written");
+                    Place::Full(file, length)
+                } else {
+                    Place::File(file, written + length)
+                }
+            }
+            Place::Full(file, left_out) => Place::Full(file, left_out + length),
+            other @ (Place::Memory | Place::Nowhere) => other,
+        };
+    }
+}
+
+async fn append(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
+    file.write_all(bytes).await?;
+    // Into the system's hands: a reader that is told finds it.
+    file.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn writer(place: &std::path::Path, file_bytes: u64) -> (Arc<Spool>, Writer) {
+        let shelf = Arc::new(Shelf::open(place, 1 << 20).unwrap());
+        let spool = Arc::new(Spool::new(8));
+        let (thread, id) = ("thread_1".to_owned(), "term_1".to_owned());
+        let writer = Writer::new(spool.clone(), Some(shelf), thread, id, 8, file_bytes);
+        (spool, writer)
+    }
+
+    #[tokio::test]
+    async fn there_is_a_file_with_everything_once_memory_is_not_enough() {
+        let place = tempfile::tempdir().unwrap();
+        let (spool, mut writer) = writer(place.path(), 1000);
+        writer.push("12345678").await;
+        assert_eq!(writer.path(), None);
+        writer.push("9").await;
+        writer.push("abc").await;
+        let path = writer.path().unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "123456789abc");
+        assert_eq!(spool.last(100), ("56789abc".to_owned(), 12));
+        assert_eq!(spool.last(2), ("bc".to_owned(), 12));
+    }
+
+    #[tokio::test]
+    async fn a_full_file_gets_the_end_of_the_output_behind_a_word_about_the_rest() {
+        let place = tempfile::tempdir().unwrap();
+        let (_, mut writer) = writer(place.path(), 10);
+        for piece in ["0123456789", "aaaa", "bbbbbb"] {
+            writer.push(piece).await;
+        }
+        writer.finish().await;
+        let text = std::fs::read_to_string(writer.path().unwrap()).unwrap();
+        assert_eq!(text, "0123456789\n[... 2 bytes left out ...]\naabbbbbb");
+    }
+}

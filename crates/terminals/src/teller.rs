@@ -1,0 +1,213 @@
+//! When everyone is told what of a terminal: its output in pieces that do not come too often, and its silence. Pure.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// Output of one terminal that waits to be told; more is left out, with a word about it.
+const MAX_PENDING: usize = 16 << 10;
+
+/// What all terminals together may tell.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    per_second: usize,
+    /// Bytes that may be told now, and as of when.
+    left: Mutex<(usize, Instant)>,
+}
+
+impl Budget {
+    pub(crate) fn new(per_second: usize, now: Instant) -> Self {
+        Self {
+            per_second,
+            left: Mutex::new((per_second, now)),
+        }
+    }
+
+    /// Takes room for `bytes`, if there is some. Never more than a second's worth is saved up; more than that is
+    /// let through when all of it is there, and owed.
+    pub(crate) fn take(&self, bytes: usize, now: Instant) -> bool {
+        let mut left = self.left.lock();
+        let millis = now.saturating_duration_since(left.1).as_millis();
+        let gained = usize::try_from(millis)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(self.per_second)
+            / 1000;
+        if gained > 0 {
+            *left = (left.0.saturating_add(gained).min(self.per_second), now);
+        }
+        let enough = left.0 >= bytes.min(self.per_second);
+        if enough {
+            left.0 = left.0.saturating_sub(bytes);
+        }
+        enough
+    }
+}
+
+/// Output that waits to be told.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    text: String,
+    left_out: usize,
+    every: Duration,
+    /// When it may be told at the earliest.
+    from: Instant,
+}
+
+impl Pending {
+    pub(crate) fn new(every: Duration, now: Instant) -> Self {
+        Self {
+            text: String::new(),
+            left_out: 0,
+            every,
+            from: now,
+        }
+    }
+
+    /// Adds output.
+    pub(crate) fn add(&mut self, text: &str) {
+        let room = MAX_PENDING - self.text.len();
+        // Once something was left out, what comes behind it is too, until it has been told.
+        let fits = if self.left_out > 0 {
+            0
+        } else {
+            text.floor_char_boundary(room)
+        };
+        self.text.push_str(&text[..fits]);
+        self.left_out += text.len() - fits;
+    }
+
+    /// Returns when there may be something to tell.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        (!self.text.is_empty()).then_some(self.from)
+    }
+
+    /// Returns what is to be told now. `beside` is what telling costs beside the text.
+    pub(crate) fn tell(&mut self, budget: &Budget, beside: usize, now: Instant) -> Option<String> {
+        if self.text.is_empty() || now < self.from {
+            return None;
+        }
+        self.from = now + self.every;
+        budget.take(self.text.len() + beside, now).then(|| self.rest())
+    }
+
+    /// Returns all there is.
+    pub(crate) fn rest(&mut self) -> String {
+        let mut text = std::mem::take(&mut self.text);
+        if self.left_out > 0 {
+            text = format!("{text}\n[... {} bytes left out ...]\n", self.left_out);
+            self.left_out = 0;
+        }
+        text
+    }
+}
+
+/// How long a terminal has been silent.
+#[derive(Debug)]
+pub(crate) struct Silence {
+    since: Instant,
+    told: bool,
+    stall_after: Duration,
+}
+
+impl Silence {
+    pub(crate) fn new(stall_after: Duration, now: Instant) -> Self {
+        Self {
+            since: now,
+            told: false,
+            stall_after,
+        }
+    }
+
+    /// It has been broken.
+    pub(crate) fn end(&mut self, now: Instant) {
+        self.since = now;
+        self.told = false;
+    }
+
+    /// Returns when it is to be told.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        (!self.told).then(|| self.since + self.stall_after)
+    }
+
+    /// Whether it is to be told now; once for each silence.
+    pub(crate) fn tell(&mut self, now: Instant) -> bool {
+        let due = self.due().is_some_and(|due| due <= now);
+        self.told |= due;
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVERY: Duration = Duration::from_millis(200);
+
+    #[test]
+    fn all_terminals_together_tell_no_more_than_so_much_a_second() {
+        let begin = Instant::now();
+        let budget = Budget::new(1000, begin);
+        assert!(budget.take(600, begin) && !budget.take(600, begin));
+        assert!(budget.take(600, begin + EVERY));
+        assert!(!budget.take(1, begin + EVERY));
+        let later = begin + Duration::from_mins(1);
+        assert!(
+            budget.take(5000, later),
+            "what is larger waits for all there can be"
+        );
+        assert!(!budget.take(1, later));
+        assert!(budget.take(1000, later + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn output_is_told_in_pieces_that_joined_are_all_of_it() {
+        let begin = Instant::now();
+        let budget = Budget::new(1 << 20, begin);
+        let mut pending = Pending::new(EVERY, begin);
+        assert_eq!((pending.due(), pending.tell(&budget, 0, begin)), (None, None));
+        pending.add("a");
+        assert_eq!(pending.due(), Some(begin));
+        assert_eq!(pending.tell(&budget, 0, begin).as_deref(), Some("a"));
+        pending.add("b");
+        pending.add("c");
+        assert_eq!(pending.tell(&budget, 0, begin), None, "too soon");
+        assert_eq!(pending.tell(&budget, 0, begin + EVERY).as_deref(), Some("bc"));
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_left_out_with_a_word() {
+        let begin = Instant::now();
+        let budget = Budget::new(10, begin);
+        assert!(budget.take(10, begin));
+        let mut pending = Pending::new(EVERY, begin);
+        pending.add(&"x".repeat(MAX_PENDING - 1));
+        pending.add("éy");
+        pending.add("z");
+        assert_eq!(
+            pending.tell(&budget, 0, begin),
+            None,
+            "nothing is left to tell with"
+        );
+        let told = pending.tell(&budget, 0, begin + Duration::from_secs(1)).unwrap();
+        assert!(
+            told.ends_with("x\n[... 4 bytes left out ...]\n"),
+            "{}",
+            &told[told.len() - 50..]
+        );
+        pending.add("on");
+        assert_eq!(pending.rest(), "on");
+    }
+
+    #[test]
+    fn each_silence_is_told_once() {
+        let begin = Instant::now();
+        let after = Duration::from_secs(45);
+        let mut silence = Silence::new(after, begin);
+        assert!(!silence.tell(begin + EVERY));
+        assert!(silence.tell(begin + after) && !silence.tell(begin + after * 2));
+        assert_eq!(silence.due(), None);
+        silence.end(begin + after * 2);
+        assert!(!silence.tell(begin + after * 2) && silence.tell(begin + after * 3));
+    }
+}

@@ -1,0 +1,505 @@
+//! All commands of a workspace: their tasks, and the terminals among them.
+//!
+//! Owns the tasks and joins them. The map's mutex is held for look-ups only. A terminal that has ended stays in the map
+//! until it is cleaned, until its Thread is deleted, or until it has to make room.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use bobbin_children::Children;
+use bobbin_core::terminal::{TerminalError, TerminalReply, Wait};
+use bobbin_core::{Clock, Hub, Notice, Once};
+use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, ThreadId};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::Bounds;
+use crate::attend::{Task, attend};
+use crate::entry::{Entry, Output, Why};
+use crate::follow::follow;
+use crate::record::Record;
+use crate::running::{NotLeft, Order, Running};
+use crate::shelf::{Item, Shelf};
+use crate::teller::Budget;
+
+/// Pieces of output on their way to who runs a command; more slow the command down.
+const LISTENING: usize = 16;
+/// Inputs that wait for a command to read them; more are refused.
+const TYPED: usize = 16;
+/// Largest input of one request.
+const MAX_INPUT_BYTES: usize = 64 << 10;
+
+/// Runs commands, in the foreground and as terminals. Cheap to clone.
+#[derive(Clone)]
+pub struct Terminals(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) children: Children,
+    pub(crate) bounds: Bounds,
+    pub(crate) shelf: Option<Arc<Shelf>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) budget: Budget,
+    pub(crate) ending: CancellationToken,
+    hub: OnceLock<Weak<Hub>>,
+    entries: Mutex<BTreeMap<String, Arc<Entry>>>,
+    /// Commands whose files are being written.
+    active: Mutex<BTreeSet<String>>,
+    tasks: TaskTracker,
+}
+
+impl Terminals {
+    /// Opens the terminals of a workspace, with what is there of earlier ones: those that ran when the server died
+    /// are written down as lost. Blocks for the disk.
+    ///
+    /// # Errors
+    /// The directory for output cannot be had.
+    pub fn open(
+        children: Children,
+        workspace: &Path,
+        clock: Arc<dyn Clock>,
+        bounds: Bounds,
+    ) -> io::Result<Self> {
+        let shelf = Arc::new(Shelf::open(workspace, bounds.disk_bytes)?);
+        let terminals = Self::new(children, Some(shelf), clock, bounds);
+        terminals.0.load();
+        terminals.0.tidy_now();
+        Ok(terminals)
+    }
+
+    /// Returns what runs commands in the foreground only and keeps no output beside theirs.
+    pub fn nowhere(children: Children, clock: Arc<dyn Clock>) -> Self {
+        Self::new(children, None, clock, Bounds::default())
+    }
+
+    fn new(children: Children, shelf: Option<Arc<Shelf>>, clock: Arc<dyn Clock>, bounds: Bounds) -> Self {
+        Self(Arc::new(Inner {
+            children,
+            budget: Budget::new(bounds.tell_bytes, Instant::now()),
+            bounds,
+            shelf,
+            clock,
+            ending: CancellationToken::new(),
+            hub: OnceLock::new(),
+            entries: Mutex::default(),
+            active: Mutex::default(),
+            tasks: TaskTracker::new(),
+        }))
+    }
+
+    /// Begins to tell everyone, and to follow what becomes of Threads. Once.
+    pub fn begin(&self, hub: &Arc<Hub>) {
+        let hub = Arc::downgrade(hub);
+        if self.0.hub.set(hub.clone()).is_ok() {
+            self.0.tasks.spawn(follow(self.0.clone(), hub));
+        }
+    }
+
+    /// Whether commands can be left in the background at all.
+    pub fn can_keep(&self) -> bool {
+        self.0.shelf.is_some()
+    }
+
+    /// Whether one more could be left now.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn has_room(&self, thread: &ThreadId) -> Result<(), NotLeft> {
+        if !self.can_keep() {
+            return Err(NotLeft::NoPlace);
+        }
+        self.0.room(&self.0.entries.lock(), thread)
+    }
+
+    /// Starts a command.
+    pub fn run(&self, order: Order) -> Running {
+        let (listener, output) = mpsc::channel(LISTENING);
+        let (leave, leaving) = mpsc::channel(1);
+        let (ended, end) = oneshot::channel();
+        let stop = self.0.ending.child_token();
+        let id = fresh_id();
+        self.0.active.lock().insert(id.clone());
+        let task = Task {
+            id,
+            typed: order.typed.then(|| mpsc::channel(TYPED)),
+            order,
+            stop: stop.clone(),
+            listener,
+            leave: leaving,
+            ended,
+        };
+        self.0.tasks.spawn(attend(self.0.clone(), task));
+        Running {
+            output: Some(output),
+            leave,
+            ended: end,
+            guard: Some(stop.clone().drop_guard()),
+            stop,
+        }
+    }
+
+    /// Ends all terminals and waits until they are gone, written down as killed, and told so.
+    pub async fn stop_all(&self) {
+        let running = |entry: &&Arc<Entry>| entry.is_running();
+        let found: Vec<_> = self.0.entries.lock().values().filter(running).cloned().collect();
+        for entry in &found {
+            entry.end_because(Why::Stopped);
+        }
+        for entry in found {
+            // Its task is there as long as it runs.
+            drop(entry.ended().wait_for(|ended| *ended).await);
+        }
+    }
+
+    /// Ends all commands, terminals first, and waits until they are gone.
+    pub async fn end(&self) {
+        self.stop_all().await;
+        self.0.ending.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// Returns what is settled about a terminal, if there is one of this id.
+    pub fn facts(&self, id: &str) -> Option<Arc<TerminalFacts>> {
+        self.0.entries.lock().get(id).map(|entry| entry.facts.clone())
+    }
+
+    fn entry(&self, id: &str) -> Result<Arc<Entry>, TerminalError> {
+        let found = self.0.entries.lock().get(id).cloned();
+        found.ok_or_else(|| TerminalError::NotFound(id.to_owned()))
+    }
+}
+
+impl bobbin_core::terminal::Terminals for Terminals {
+    fn list(&self, thread: Option<&ThreadId>) -> BoxFuture<'static, Vec<Terminal>> {
+        let mut found: Vec<Arc<Entry>> = self
+            .0
+            .entries
+            .lock()
+            .values()
+            .filter(|entry| thread.is_none_or(|thread| entry.facts.thread == *thread))
+            .cloned()
+            .collect();
+        found.sort_by(|a, b| (a.facts.started_at, &a.facts.id).cmp(&(b.facts.started_at, &b.facts.id)));
+        let chars = self.0.bounds.listed_chars;
+        self.0.clone().show(found, chars).boxed()
+    }
+
+    fn read(
+        &self,
+        id: &str,
+        wait: Wait,
+        chars: Option<usize>,
+    ) -> BoxFuture<'static, Result<Terminal, TerminalError>> {
+        let (inner, found) = (self.0.clone(), self.entry(id));
+        async move {
+            let entry = found?;
+            entry.touch();
+            inner.wait(&entry, wait).await;
+            inner.show_one(entry, chars).await
+        }
+        .boxed()
+    }
+
+    fn write(
+        &self,
+        id: &str,
+        input: String,
+        wait: Duration,
+        chars: Option<usize>,
+        once: Option<Once>,
+    ) -> BoxFuture<'static, Result<Terminal, TerminalError>> {
+        // Not in the future: what is written first is typed first.
+        let typed = self.entry(id).and_then(|entry| {
+            if input.is_empty() || input.len() > MAX_INPUT_BYTES {
+                return Err(TerminalError::Invalid(format!(
+                    "'input' has 1 to {MAX_INPUT_BYTES} bytes."
+                )));
+            }
+            entry.type_in(input.into_bytes(), once).map(|()| entry)
+        });
+        let inner = self.0.clone();
+        async move {
+            let entry = typed?;
+            inner.wait(&entry, Wait::End(wait)).await;
+            inner.show_one(entry, chars).await
+        }
+        .boxed()
+    }
+
+    fn stop(&self, id: &str, reply: TerminalReply<Result<Terminal, TerminalError>>) {
+        let entry = match self.entry(id) {
+            Ok(entry) => entry,
+            Err(error) => return reply(Err(error)),
+        };
+        if let Some(reply) = entry.stop(reply) {
+            let inner = self.0.clone();
+            self.0
+                .tasks
+                .spawn(async move { reply(inner.show_one(entry, None).await) });
+        }
+    }
+
+    fn clean(&self, thread: &ThreadId, reply: TerminalReply<Vec<Terminal>>) -> BoxFuture<'static, ()> {
+        let ended: Vec<Arc<Entry>> = {
+            let mut entries = self.0.entries.lock();
+            let ended = entries.extract_if(.., |_, entry| {
+                entry.facts.thread == *thread && !entry.is_running()
+            });
+            ended.map(|(_, entry)| entry).collect()
+        };
+        let inner = self.0.clone();
+        async move {
+            let chars = inner.bounds.listed_chars;
+            let shown = inner.clone().show(ended, chars).await;
+            inner.remove_files(shown.iter().map(item_of).collect()).await;
+            reply(shown.clone());
+            for terminal in shown {
+                inner.announce(TerminalChange::Cleaned, terminal);
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Inner {
+    /// Tells everyone.
+    pub(crate) fn announce(&self, change: TerminalChange, terminal: Terminal) {
+        if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
+            hub.announce(Notice::Terminal {
+                change,
+                terminal: Arc::new(terminal),
+            });
+        }
+    }
+
+    fn room(&self, entries: &BTreeMap<String, Arc<Entry>>, thread: &ThreadId) -> Result<(), NotLeft> {
+        let running = || entries.values().filter(|entry| entry.is_running());
+        let own = running().filter(|entry| entry.facts.thread == *thread).count();
+        if own >= self.bounds.per_thread {
+            return Err(NotLeft::ThreadFull(self.bounds.per_thread));
+        }
+        if running().count() >= self.bounds.in_all {
+            return Err(NotLeft::Full(self.bounds.in_all));
+        }
+        Ok(())
+    }
+
+    /// Adds a terminal that runs, if there is room.
+    pub(crate) fn add(&self, entry: Arc<Entry>) -> Result<(), NotLeft> {
+        let mut entries = self.entries.lock();
+        self.room(&entries, &entry.facts.thread)?;
+        entries.insert(entry.facts.id.clone(), entry);
+        Ok(())
+    }
+
+    pub(crate) fn take_out(&self, id: &str) {
+        self.entries.lock().remove(id);
+    }
+
+    /// The files of a command are not written any more.
+    pub(crate) fn let_go(&self, id: &str) {
+        self.active.lock().remove(id);
+    }
+
+    /// Returns the Threads that have terminals.
+    pub(crate) fn threads(&self) -> BTreeSet<ThreadId> {
+        let entries = self.entries.lock();
+        entries.values().map(|entry| entry.facts.thread.clone()).collect()
+    }
+
+    /// Writes a record. Returns whether it is on disk.
+    pub(crate) async fn save(&self, record: Record) -> bool {
+        let Some(shelf) = self.shelf.clone() else {
+            return false;
+        };
+        let id = record.facts.id.clone();
+        let saved = tokio::task::spawn_blocking(move || record.save(&shelf)).await;
+        match saved.map_err(io::Error::other).flatten() {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%error, id, "what became of a terminal is not written down");
+                false
+            }
+        }
+    }
+
+    /// Ends the terminals of a Thread and removes all that is kept for it.
+    pub(crate) async fn forget(&self, thread: &ThreadId) {
+        let own = |entry: &&Arc<Entry>| entry.facts.thread == *thread;
+        let found: Vec<_> = self.entries.lock().values().filter(own).cloned().collect();
+        for entry in found {
+            let mut ended = entry.ended();
+            if entry.is_running() {
+                entry.end_because(Why::Stopped);
+            }
+            // Its task is there as long as it runs.
+            drop(ended.wait_for(|ended| *ended).await);
+            self.take_out(&entry.facts.id);
+            let terminal = entry.shown(String::new(), 0, self.clock.now());
+            self.announce(TerminalChange::Cleaned, terminal);
+        }
+        let Some(shelf) = self.shelf.clone() else { return };
+        let thread = thread.to_string();
+        let removed = tokio::task::spawn_blocking(move || {
+            let items = shelf.items();
+            for item in items.iter().filter(|item| item.thread == thread) {
+                shelf.remove(item);
+            }
+        });
+        if let Err(error) = removed.await {
+            tracing::error!(%error, "the output of a deleted thread's terminals is still there");
+        }
+    }
+
+    async fn wait(&self, entry: &Entry, wait: Wait) {
+        let (most, news) = match wait {
+            Wait::News(most) => (most, true),
+            Wait::End(most) => (most, false),
+        };
+        let most = most.min(self.bounds.longest_wait);
+        let mut ended = entry.ended();
+        let end = ended.wait_for(|ended| *ended);
+        let Output::Memory(spool) = entry.output() else {
+            return;
+        };
+        let mut growth = spool.growth();
+        let more = async {
+            if !news || growth.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let waited = async {
+            tokio::select! {
+                _ = end => {}
+                () = more => {}
+            }
+        };
+        // Nothing came: that is an answer too.
+        drop(timeout(most, waited).await);
+    }
+
+    async fn show_one(
+        self: &Arc<Self>,
+        entry: Arc<Entry>,
+        chars: Option<usize>,
+    ) -> Result<Terminal, TerminalError> {
+        // No more than memory has of one that runs.
+        let chars = chars
+            .unwrap_or(self.bounds.usual_chars)
+            .min(self.bounds.tail_bytes);
+        let id = entry.facts.id.clone();
+        let mut shown = self.clone().show(vec![entry], chars).await;
+        shown.pop().ok_or(TerminalError::NotFound(id))
+    }
+
+    async fn show(self: Arc<Self>, entries: Vec<Arc<Entry>>, chars: usize) -> Vec<Terminal> {
+        let shown = tokio::task::spawn_blocking(move || {
+            let now = self.clock.now();
+            let show = |entry: &Arc<Entry>| entry.shown_with(chars, self.shelf.as_deref(), now);
+            entries.iter().map(show).collect()
+        });
+        shown.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "terminals cannot be shown");
+            Vec::new()
+        })
+    }
+
+    async fn remove_files(&self, ids: Vec<(String, String)>) {
+        let Some(shelf) = self.shelf.clone() else { return };
+        let removed = tokio::task::spawn_blocking(move || {
+            let items = shelf.items().into_iter();
+            for item in items.filter(|item| ids.iter().any(|id| (&id.0, &id.1) == (&item.thread, &item.id))) {
+                shelf.remove(&item);
+            }
+        });
+        if let Err(error) = removed.await {
+            tracing::error!(%error, "the output of terminals is still there");
+        }
+    }
+
+    /// Reads the records of an earlier server.
+    fn load(&self) {
+        let Some(shelf) = &self.shelf else { return };
+        let mut entries = self.entries.lock();
+        for item in shelf.items() {
+            let Some(mut record) = Record::load(shelf, &item.thread, &item.id) else {
+                continue;
+            };
+            if record.end.status == TerminalStatus::Running {
+                record.end.status = TerminalStatus::Lost;
+                record.end.completed_at = Some(self.clock.now());
+                let text = shelf.read_log(&item.thread, &item.id, self.bounds.file_bytes);
+                let text = text.unwrap_or_default();
+                record.end.output_chars = String::from_utf8_lossy(&text).chars().count() as u64;
+                tracing::info!(
+                    id = item.id,
+                    thread = item.thread,
+                    "a terminal was lost with the server"
+                );
+                if let Err(error) = record.save(shelf) {
+                    tracing::warn!(%error, id = item.id, "that a terminal was lost is not written down");
+                }
+            }
+            entries.insert(item.id, Arc::new(Entry::recorded(record)));
+        }
+    }
+
+    /// Makes room where there is too little; see [`Bounds`].
+    pub(crate) async fn tidy(self: &Arc<Self>) {
+        let inner = self.clone();
+        if let Err(error) = tokio::task::spawn_blocking(move || inner.tidy_now()).await {
+            tracing::error!(%error, "old output of commands was not removed");
+        }
+    }
+
+    fn tidy_now(&self) {
+        let Some(shelf) = &self.shelf else { return };
+        let items: VecDeque<Item> = {
+            let active = self.active.lock();
+            let items = shelf.items().into_iter();
+            items.filter(|item| !active.contains(&item.id)).collect()
+        };
+        let listed = |item: &Item| self.entries.lock().contains_key(&item.id);
+        let mut too_many = items
+            .iter()
+            .filter(|item| listed(item))
+            .count()
+            .saturating_sub(self.bounds.ended);
+        let oldest_kept = shelf
+            .now()
+            .ok()
+            .and_then(|now| now.checked_sub(self.bounds.retention));
+        for item in items {
+            let old = oldest_kept.is_some_and(|oldest| item.modified < oldest);
+            let crowded = too_many > 0 && listed(&item);
+            if !(old || crowded || shelf.excess() > 0) {
+                continue;
+            }
+            too_many = too_many.saturating_sub(usize::from(crowded));
+            let removed = self.entries.lock().remove(&item.id);
+            shelf.remove(&item);
+            if let Some(entry) = removed {
+                let terminal = entry.shown(String::new(), 0, self.clock.now());
+                self.announce(TerminalChange::Cleaned, terminal);
+            }
+        }
+    }
+}
+
+fn item_of(terminal: &Terminal) -> (String, String) {
+    (terminal.facts.thread.to_string(), terminal.facts.id.clone())
+}
+
+/// Returns `term_` and eight hexadecimal digits.
+fn fresh_id() -> String {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("term_{}", &random[..8])
+}
