@@ -113,6 +113,7 @@ fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event
             usage: turn.usage,
             context_tokens: if id == last { context } else { 0 },
             context_window: None,
+            // The copy was not paid for.
             cost_micros: 0,
             turn_output_tokens: Some(turn.usage.output_tokens),
         };
