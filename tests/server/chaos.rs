@@ -184,7 +184,7 @@ async fn round(seed: u64) {
         match done {
             Ok(Ok(())) => break,
             Ok(Err(Broken)) => {}
-            Err(_) => panic!("seed {seed}: a connection stands still"),
+            Err(_) => panic!("seed {seed}: a connection stands still; {}", known.waits_for),
         }
     }
     round.reap();

@@ -160,6 +160,8 @@ pub(crate) struct Knowledge {
     /// What each named request was answered, where that must not change.
     answers: HashMap<String, Value>,
     pub(crate) snapshots: usize,
+    /// What it is waiting for, for whoever wonders why it stands still.
+    pub(crate) waits_for: String,
 }
 
 impl Knowledge {
@@ -263,6 +265,8 @@ pub(crate) struct Line<'a> {
     pub(crate) name: &'a str,
     /// Whether questions are answered.
     pub(crate) accepts: bool,
+    /// Those that were not.
+    put_off: Vec<Value>,
 }
 
 impl<'a> Line<'a> {
@@ -273,6 +277,7 @@ impl<'a> Line<'a> {
             known,
             name,
             accepts: true,
+            put_off: Vec::new(),
         }
     }
 
@@ -280,6 +285,7 @@ impl<'a> Line<'a> {
     async fn take(&mut self, message: Value) -> Result<(), Broken> {
         if message["method"] == "item/approval/request" {
             if !self.accepts {
+                self.put_off.push(message);
                 return Ok(());
             }
             let id = &message["id"];
@@ -294,6 +300,7 @@ impl<'a> Line<'a> {
         self.next_id += 1;
         let id = self.next_id;
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.known.waits_for = request.to_string();
         self.wire.write(request.to_string()).await?;
         loop {
             let message = self.wire.read().await?;
@@ -398,6 +405,10 @@ impl<'a> Line<'a> {
                 self.once(&format!("{name}-stop"), "turn/interrupt", stop).await?;
                 self.until_ended(turns).await?;
                 self.accepts = true;
+                // Repeated, this may have met the questions of what comes behind it.
+                for question in std::mem::take(&mut self.put_off) {
+                    self.take(question).await?;
+                }
             }
             Op::Rename(title) => {
                 let rename = json!({ "threadId": thread, "displayName": title });
@@ -435,6 +446,7 @@ impl<'a> Line<'a> {
     }
 
     async fn until_ended(&mut self, turns: usize) -> Result<(), Broken> {
+        self.known.waits_for = format!("the end of {turns} turns, after {}", self.known.waits_for);
         while self.known.ended.len() < turns {
             let message = self.wire.read().await?;
             self.take(message).await?;
