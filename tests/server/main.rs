@@ -38,6 +38,8 @@ mod ordering;
 #[cfg(test)]
 mod overload;
 #[cfg(test)]
+mod revert;
+#[cfg(test)]
 mod rules;
 #[cfg(test)]
 mod sandbox;

@@ -37,6 +37,7 @@ impl Workspace {
             .args(args)
             .current_dir(self.path())
             .env("HOME", self.path())
+            .env_remove("XDG_STATE_HOME")
             .env_remove("BOBBIN_LOG")
             .env_remove("BOBBIN_MODEL")
             .stdin(Stdio::null())

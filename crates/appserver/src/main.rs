@@ -3,6 +3,7 @@
 //! The only room that reads the environment and sees every other.
 
 mod agent;
+mod checkpoints;
 mod cli;
 mod config;
 mod console;

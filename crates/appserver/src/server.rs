@@ -11,9 +11,10 @@ use std::time::Duration;
 use anyhow::Context;
 use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::tool_server::ToolServers;
+use bobbin_core::undo::Undo;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_eca::{EditorTools, Pages};
-use bobbin_engine::{AgentEngine, Helpers, RulesPolicy, ToolSet};
+use bobbin_engine::{AgentEngine, Checkpoints, Helpers, RulesPolicy, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
@@ -30,7 +31,7 @@ use crate::pages::WebPages;
 use crate::signals::Signals;
 use crate::tool_servers::Servers;
 use crate::workspace::{GUARD_ARGUMENT, Held};
-use crate::{cli, console, exit, join, models};
+use crate::{checkpoints, cli, console, exit, join, models};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -69,8 +70,10 @@ pub(crate) struct Opened {
     pub(crate) editor_tools: Arc<EditorTools>,
     /// Who reads the pages that prompts refer to.
     pub(crate) pages: Option<Arc<dyn Pages>>,
+    /// What files were before Turns changed them.
+    checkpoints: Option<Arc<Checkpoints>>,
     pub(crate) models: ModelSet,
-    /// What is wrong with the configuration of models.
+    /// What is wrong with the configuration of models, or missing.
     pub(crate) complaints: Vec<String>,
 }
 
@@ -83,6 +86,9 @@ impl Opened {
         self.hub.stop().await;
         self.terminals.end().await;
         self.servers.end().await;
+        if let Some(checkpoints) = &self.checkpoints {
+            checkpoints.end().await;
+        }
     }
 }
 
@@ -116,7 +122,9 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         .with_context(|| format!("{} cannot be created", temporary.display()))?;
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
-    let sandbox = config.sandbox.sandbox(workspace, home.as_deref(), keys);
+    let mut sandbox = config.sandbox.sandbox(workspace, home.as_deref(), keys);
+    let (checkpoints, without) = checkpoints::open(workspace, &children, &environment).await;
+    sandbox.hide.extend(checkpoints::to_hide(workspace));
     let guarded = sandbox.hide.clone();
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
@@ -131,14 +139,22 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let tools = ToolSet::with_terminals(&terminals, environment, Shell::Posix, sandbox)
         .with_source(servers.source())
         .with_source(editor_tools.clone());
-    let models::Opened { models, complaints } =
-        models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
+    let models::Opened {
+        models,
+        mut complaints,
+    } = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
+    complaints.extend(without);
     let helpers = Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2);
-    let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone()).with_settings(agent);
+    let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
+        .with_settings(agent)
+        .with_checkpoints(checkpoints.clone());
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
     let rules = config.permissions.compile(cli::home().as_deref())?;
     settings.policy = Arc::new(RulesPolicy::new(rules).guarding(guarded));
+    settings.undo = checkpoints
+        .clone()
+        .map(|checkpoints| checkpoints as Arc<dyn Undo>);
     if let Some(wait) = config.approval_max_wait {
         settings.approval_max_wait = wait;
     }
@@ -164,6 +180,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         servers,
         editor_tools,
         pages: pages(),
+        checkpoints,
         models,
         complaints,
     })

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::Once;
 use crate::engine::Answer;
+use crate::undo::{ChangedSince, Undone};
 use crate::{CoreError, Frame, Log};
 
 /// Takes a command's answer. Must not wait.
@@ -126,6 +127,15 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<RolledBack>,
     },
+    /// Undo what a Turn did to files.
+    Revert {
+        /// The Turn.
+        turn: String,
+        /// What happens to files that somebody has changed since.
+        changed_since: ChangedSince,
+        /// Takes the answer.
+        reply: Reply<Reverted>,
+    },
     /// Stop a Turn; an empty text means the one that runs.
     Interrupt {
         /// The Turn.
@@ -167,6 +177,7 @@ impl Command {
             Self::Resume { reply, .. } => reply(Err(error)),
             Self::Read { reply } => reply(Err(error)),
             Self::RollBack { reply, .. } => reply(Err(error)),
+            Self::Revert { reply, .. } => reply(Err(error)),
             Self::Steer { reply, .. } => reply(Err(error)),
             Self::Guide { reply, .. } => reply(Err(error)),
             Self::StartTurn { reply, .. } => reply(Err(error)),
@@ -229,6 +240,15 @@ pub struct RolledBack {
     pub snapshot: Snapshot,
     /// The newest of the Turns that are left, oldest first.
     pub turns: Vec<Turn>,
+}
+
+/// A Turn whose file changes have just been undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reverted {
+    /// The Turn.
+    pub turn: TurnId,
+    /// What was undone, and what was not.
+    pub undone: Undone,
 }
 
 /// A queued input that has just become guidance.

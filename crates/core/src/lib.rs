@@ -20,6 +20,7 @@ pub mod terminal;
 pub mod tool;
 pub mod tool_name;
 pub mod tool_server;
+pub mod undo;
 
 pub use bobbin_eventlog::{
     ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Part, Read, View, Waker, WireMessage, join,
@@ -30,7 +31,7 @@ pub use bobbin_store::{
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use error::CoreError;
 pub use handle::{
-    Command, Ended, Enqueued, Newest, Reply, Resumed, RolledBack, Snapshot, StartedTurn, Steered,
+    Command, Ended, Enqueued, Newest, Reply, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered,
     ThreadHandle, Unqueued,
 };
 pub use hub::{Hub, HubStats};

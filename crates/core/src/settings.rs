@@ -9,6 +9,7 @@ use bobbin_model::{ApprovalPolicy, ThreadConfig};
 use crate::Limits;
 use crate::policy::{NoRules, Policy};
 use crate::tool::{OutsideWorkspace, ToolEnvironment};
+use crate::undo::Undo;
 
 /// Settings of a [`crate::Hub`].
 #[derive(Debug, Clone)]
@@ -33,6 +34,8 @@ pub struct Settings {
     pub log: Limits,
     /// What may be done without a question, and what may not be done at all.
     pub policy: Arc<dyn Policy>,
+    /// Who can undo what Turns did to files, where somebody can.
+    pub undo: Option<Arc<dyn Undo>>,
 }
 
 impl Settings {
@@ -49,6 +52,7 @@ impl Settings {
             cancel_grace: Duration::from_secs(3),
             log: Limits::default(),
             policy: Arc::new(NoRules),
+            undo: None,
         }
     }
 

@@ -116,6 +116,17 @@ pub struct CommandEnd {
     pub background: Option<(String, bobbin_model::BackgroundReason)>,
 }
 
+/// Which files a call may change: what is kept before it runs, so that it can be undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touches {
+    /// None.
+    Nothing,
+    /// These and no others, absolute.
+    Files(Vec<PathBuf>),
+    /// Nobody knows.
+    Anything,
+}
+
 /// What a call gave.
 #[derive(Debug, Clone, Default)]
 pub struct ToolOutput {
@@ -249,6 +260,11 @@ pub trait PreparedCall: Send {
     /// Returns what it would do to a file, as things are now; for people, before they are asked. Touches nothing.
     fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
         ready(None).boxed()
+    }
+
+    /// Returns which files it may change. Not asked of tools that only read.
+    fn touches(&self) -> Touches {
+        Touches::Anything
     }
 
     /// Runs it. Failures are outputs with `success: false`: the model decides what to do about them.

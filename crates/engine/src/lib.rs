@@ -2,13 +2,14 @@
 //!
 //! [`AgentEngine`] is the one [`Engine`](bobbin_core::engine::Engine): the loop, shared by every [`Model`].
 //! [`Offline`] is the model that needs no key. [`ToolSet::built_in`] has the tools. Files a Turn changes are
-//! shown as one diff. [`RulesPolicy`] holds commands and paths against the rules of people. [`Helpers`] asks a model for small
-//! things outside of any Turn.
+//! shown as one diff, and kept as they were by [`Checkpoints`], so that a Turn can be undone. [`RulesPolicy`] holds
+//! commands and paths against the rules of people. [`Helpers`] asks a model for small things outside of any Turn.
 //!
 //! Nothing here knows a wire, a client or SQL; what happens is told to the core through a `TurnContext`, and
 //! no state outlives a run. Processes are started by `bobbin-children` only.
 
 mod agent;
+mod checkpoint;
 mod diff;
 mod helper;
 mod offline;
@@ -21,6 +22,7 @@ pub use agent::{
     AgentEngine, AgentSettings, Call, Instructions, Message, Model, ModelError, ModelEvent, ModelReply,
     ModelRequest, ModelSink, ModelUsage, Picture, Pictures, Stop, TurnLimits,
 };
+pub use checkpoint::{CheckpointError, Checkpoints};
 pub use helper::Helpers;
 pub use offline::Offline;
 pub use policy::RulesPolicy;

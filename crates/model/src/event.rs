@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Approval, ApprovalId, CallPreview, ContextNote, ContextWindow, DecidedBy, Decision, Item, ItemId,
-    Outcome, Plan, QueuedInput, QueuedInputId, ThreadConfig, ThreadHeader, ThreadStatus, TokenUsage,
-    TurnDiff, TurnFeatures, TurnId, UnixMillis,
+    Outcome, Plan, QueuedInput, QueuedInputId, RevertedFile, ThreadConfig, ThreadHeader, ThreadStatus,
+    TokenUsage, TurnDiff, TurnFeatures, TurnId, UnixMillis,
 };
 
 /// Version of the payload format that this code writes.
@@ -195,6 +195,16 @@ pub enum Event {
         /// All of them.
         diff: TurnDiff,
     },
+    /// The file changes of a Turn that has ended were undone.
+    TurnReverted {
+        /// The Turn.
+        turn: TurnId,
+        /// The files that are as they were before it.
+        files: Vec<RevertedFile>,
+        /// Changes of that Turn that nobody kept and that are therefore still there, as sentences.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
+    },
     /// The newest Turns were taken out of the conversation. Their events stay in the log.
     TurnsRolledBack {
         /// The oldest of them; every later one is out too.
@@ -244,6 +254,7 @@ impl Event {
             Self::UsageAdded { .. } => "usageAdded",
             Self::ContextNoted { .. } => "contextNoted",
             Self::DiffUpdated { .. } => "diffUpdated",
+            Self::TurnReverted { .. } => "turnReverted",
             Self::TurnsRolledBack { .. } => "turnsRolledBack",
             Self::TurnEnded { .. } => "turnEnded",
         }
@@ -264,6 +275,7 @@ impl Event {
             | Self::UsageAdded { turn, .. }
             | Self::ContextNoted { turn, .. }
             | Self::DiffUpdated { turn, .. }
+            | Self::TurnReverted { turn, .. }
             | Self::TurnEnded { turn, .. } => Some(*turn),
             Self::ApprovalOpened { approval, .. } => Some(approval.turn),
             Self::ThreadStarted { .. }
@@ -279,7 +291,7 @@ impl Event {
         }
     }
 
-    /// Whether every client is told, subscribed or not (AppServer protocol 01 §8 rule 6).
+    /// Whether every client is told, subscribed or not (AppServer protocol 01 §8 rule 6). Files are everybody's.
     pub fn concerns_everyone(&self) -> bool {
         matches!(
             self,
@@ -288,6 +300,7 @@ impl Event {
                 | Self::ThreadStatusChanged { .. }
                 | Self::ThreadDeleted
                 | Self::PlanUpdated { .. }
+                | Self::TurnReverted { .. }
         )
     }
 }

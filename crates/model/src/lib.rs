@@ -37,4 +37,7 @@ pub use state::{LiveTurn, ThreadState};
 pub use terminal::{BackgroundReason, Terminal, TerminalChange, TerminalFacts, TerminalStatus};
 pub use thread::{HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus};
 pub use tool_server::{OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
-pub use turn::{CallPreview, FileChange, Outcome, TokenUsage, Turn, TurnDiff, TurnFeatures, TurnStatus};
+pub use turn::{
+    CallPreview, FileChange, Outcome, RevertAction, RevertedFile, TokenUsage, Turn, TurnDiff, TurnFeatures,
+    TurnStatus,
+};

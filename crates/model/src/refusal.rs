@@ -42,10 +42,29 @@ pub enum Refusal {
     /// A client used one name for two different requests.
     #[error("the request id {0:?} was used for another request")]
     RequestIdReused(String),
+    /// Files are not as the Turn left them, and would lose what somebody did to them since.
+    #[error("since {turn} these files have been changed: {}; undo later turns first, or force it and lose that", listed(.files))]
+    FilesChanged {
+        /// The Turn that is to be undone.
+        turn: TurnId,
+        /// The files, as they are shown.
+        files: Vec<String>,
+    },
     /// The wish is sound and cannot be granted as things stand; the text tells the user what to do first.
     #[error("{0}")]
     NotNow(String),
     /// The wish itself breaks a rule; the text says which and is fit for the user.
     #[error("{0}")]
     Invalid(String),
+}
+
+/// Files named in one sentence; more are counted.
+const LISTED: usize = 20;
+
+fn listed(files: &[String]) -> String {
+    let text = files.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+    match files.len().checked_sub(LISTED) {
+        None | Some(0) => text,
+        Some(more) => format!("{text} and {more} more"),
+    }
 }

@@ -180,6 +180,26 @@ pub struct CallPreview {
     pub deletions: u64,
 }
 
+/// A file that is as it was before a Turn again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RevertedFile {
+    /// Path relative to the workspace, absolute for a file outside of it.
+    pub path: String,
+    /// What was done.
+    pub action: RevertAction,
+}
+
+/// How a file became what it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RevertAction {
+    /// It has its earlier content.
+    Restored,
+    /// It was not there before, and is gone.
+    Removed,
+}
+
 /// All file changes of a Turn so far (AppServer protocol 03 §9).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -228,6 +228,7 @@ impl Connection {
                     .then_some(wire::ServerExtensions {
                         welcome_suggestions: true,
                     }),
+                turn_revert: self.parts.hub.settings().undo.is_some(),
                 ..wire::ServerCapabilities::default()
             },
             dashboard_url: None,

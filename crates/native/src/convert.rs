@@ -480,3 +480,16 @@ fn config_out(config: &model::ThreadConfig) -> Option<wire::ThreadConfiguration>
 pub(crate) fn config_in(config: &wire::ThreadConfiguration) -> Option<model::ThreadConfig> {
     serde_json::from_value(serde_json::to_value(config).ok()?).ok()
 }
+
+/// Returns files that were put back.
+pub(crate) fn reverted(files: &[bobbin_model::RevertedFile]) -> Vec<wire::RevertedFile> {
+    use bobbin_model::RevertAction;
+    let files = files.iter().map(|file| wire::RevertedFile {
+        path: file.path.clone(),
+        action: match file.action {
+            RevertAction::Restored => wire::RevertAction::Restored,
+            RevertAction::Removed => wire::RevertAction::Removed,
+        },
+    });
+    files.collect()
+}

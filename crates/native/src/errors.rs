@@ -68,6 +68,7 @@ fn of_refusal(refusal: &Refusal) -> RpcError {
         Refusal::QueuedInputNotFound(id) => RpcError::thread_not_found(id.as_str()),
         Refusal::QueueFull(_) => RpcError::internal_error(sentence(refusal)).with_reason("queueFull"),
         Refusal::RequestIdReused(_) => RpcError::client_request_id_reused(),
+        Refusal::FilesChanged { files, .. } => RpcError::files_changed(sentence(refusal), files.clone()),
         Refusal::NotNow(detail) => RpcError::internal_error(detail.clone()),
         Refusal::ApprovalNotOpen(_) => RpcError::internal_error(sentence(refusal)),
         Refusal::Invalid(detail) => RpcError::invalid_params(detail.clone()),
@@ -170,6 +171,14 @@ mod tests {
             (Refusal::QueueFull(thread()), -32603, "Internal error"),
             (
                 Refusal::ApprovalNotOpen(ApprovalId::new("a")),
+                -32603,
+                "Internal error",
+            ),
+            (
+                Refusal::FilesChanged {
+                    turn: TurnId(1),
+                    files: vec!["a".into()],
+                },
                 -32603,
                 "Internal error",
             ),

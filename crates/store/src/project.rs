@@ -186,6 +186,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
         | Event::QueueChanged { .. }
         | Event::PlanUpdated { .. }
         | Event::CallPreviewed { .. }
+        | Event::TurnReverted { .. }
         | Event::TurnRecovered { .. } => {}
     }
 }

@@ -189,6 +189,9 @@ pub struct ServerCapabilities {
     /// Extension: `policy/explain`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub policy_explain: bool,
+    /// Extension: `turn/revert`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub turn_revert: bool,
     /// What smaller extensions there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<ServerExtensions>,

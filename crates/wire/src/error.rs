@@ -160,6 +160,9 @@ pub struct ErrorData {
     /// A stable word for programs where the code alone does not tell the cases apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Extension, with the reason `filesChanged`: the files that have been changed since the Turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<String>>,
     /// Extension, on `-32001`: milliseconds after which a retry is worth it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
@@ -202,6 +205,13 @@ impl RpcError {
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.data.get_or_insert_default().reason = Some(reason.into());
         self
+    }
+
+    /// A Turn cannot be undone without losing what was done to these files since.
+    pub fn files_changed(detail: impl Into<String>, files: Vec<String>) -> Self {
+        let mut error = Self::internal_error(detail).with_reason("filesChanged");
+        error.data.get_or_insert_default().files = Some(files);
+        error
     }
 
     /// Returns the code as a row of the table; `None` when it is not ours.

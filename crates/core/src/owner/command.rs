@@ -90,6 +90,11 @@ impl Owner {
                 max_bytes,
                 reply,
             } => self.roll_back(which, max_bytes, reply).await,
+            Command::Revert {
+                turn,
+                changed_since,
+                reply,
+            } => self.revert(&turn, changed_since, reply).await,
             Command::Interrupt { turn, reply } => match self.state.turn_to_interrupt(&turn) {
                 Ok(_) => {
                     self.cancel_turn(BY_REQUEST, Effect::answer(Box::new(reply)))
@@ -122,7 +127,11 @@ impl Owner {
     }
 
     /// Answers "no", in its turn: a refusal must not tell of events that may still fail to commit.
-    async fn refuse<T: 'static>(&mut self, refusal: Refusal, reply: Reply<T>) -> Result<(), CoreError> {
+    pub(super) async fn refuse<T: 'static>(
+        &mut self,
+        refusal: Refusal,
+        reply: Reply<T>,
+    ) -> Result<(), CoreError> {
         let answer = Effect::answer(Box::new(move |done| {
             reply(Err(done.err().unwrap_or(CoreError::Refused(refusal))));
         }));

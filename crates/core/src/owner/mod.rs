@@ -2,7 +2,7 @@
 //!
 //! Commands, engine wishes, commits and deadlines reach it through one loop, served in that order of
 //! urgency: commits first (they free room), then people, then the engine. It waits for nobody but the
-//! store's writer. At most [`MAX_COMMITS`] commits are in flight; at that bound it takes no commands and no
+//! store's writer, and for the files while what a Turn did to them is undone (bounded in time; no Turn may start then). At most [`MAX_COMMITS`] commits are in flight; at that bound it takes no commands and no
 //! wishes until one is done, which holds back engines and clients of this Thread and nobody else.
 //!
 //! After a commit that failed, what the owner holds is ahead of the disk. Everything unanswered is answered with
@@ -13,6 +13,7 @@ mod approval;
 mod command;
 mod once;
 mod record;
+mod revert;
 mod run;
 mod weight;
 mod wish;

@@ -5,7 +5,8 @@ use bobbin_store::StoredEvent;
 
 use super::Owner;
 use super::record::{self, Effect, Staged};
-use crate::handle::{Enqueued, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::handle::{Enqueued, Resumed, Reverted, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::undo::Undone;
 use crate::{Command, CoreError, Once};
 
 /// What a repeated request finds of what it caused the first time.
@@ -110,6 +111,12 @@ impl Owner {
                 let rolled_back = left.map(|(turns, _)| RolledBack { snapshot, turns });
                 Box::new(move |done| reply(done.and(rolled_back)))
             }
+            (Command::Revert { reply, .. }, Found::Events(_, events)) => {
+                let Some(reverted) = events.first().and_then(reverted_of) else {
+                    return Ok(());
+                };
+                Box::new(move |done| reply(done.map(|()| reverted)))
+            }
             (Command::Resume { reply, .. }, Found::Events(first, _)) => {
                 let snapshot = self.snapshot();
                 Box::new(move |done| reply(done.map(|()| Resumed { first, snapshot })))
@@ -148,6 +155,19 @@ fn turn_of(stored: &StoredEvent) -> Option<Turn> {
             usage: TokenUsage::default(),
             error: None,
             origin_channel: origin_channel.clone(),
+        }),
+        _ => None,
+    }
+}
+
+fn reverted_of(stored: &StoredEvent) -> Option<Reverted> {
+    match &*stored.event {
+        Event::TurnReverted { turn, files, notes } => Some(Reverted {
+            turn: *turn,
+            undone: Undone {
+                files: files.clone(),
+                notes: notes.clone(),
+            },
         }),
         _ => None,
     }

@@ -167,6 +167,15 @@ impl View {
                     "\nThe last {count} {turns} taken out of this chat. Open it again to see what is left.\n"
                 )));
             }
+            Event::TurnReverted { files, .. } => {
+                let files: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
+                let text = match files.len() {
+                    0 => "\nThe files are as they were before that turn.\n".to_owned(),
+                    1..=20 => format!("\nUndone in the files: {}.\n", files.join(", ")),
+                    count => format!("\nUndone in {count} files.\n"),
+                };
+                out.push(Told::system(text));
+            }
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }
             | Event::ThreadLabelled { .. }

@@ -3,12 +3,13 @@
 
 use bobbin_core::engine::{Ask, TurnGone};
 use bobbin_core::policy::{Judgement, Ruling};
-use bobbin_core::tool::{Permission, PreparedCall, ToolOutput};
+use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_model::{ApprovalKind, ItemBody, Scope};
 
 use super::execution::Execution;
 use super::turn::TurnRun;
 use super::{Call, Message};
+use crate::checkpoint::Ended;
 use crate::tools::{head, is_allowed};
 
 /// Most bytes of names in an answer to a call of a tool that is not there.
@@ -22,13 +23,13 @@ impl TurnRun {
         if self.stop.is_cancelled() {
             return Err(TurnGone);
         }
-        let mut output = match self.prepare(call) {
+        let (mut output, mut ended) = match self.prepare(call) {
             Ok(prepared) => self.run_if_allowed(call, prepared).await?,
-            Err(why) => *why,
+            Err(why) => (*why, Ended::default()),
         };
-        let changed = std::mem::take(&mut output.changed);
+        ended.changed.append(&mut output.changed);
         self.add_result(&call.id, output).await?;
-        self.note_changes(changed).await?;
+        self.note_changes(ended).await?;
         if self.stop.is_cancelled() {
             // What was done is on record; the Turn ends with it.
             return Err(TurnGone);
@@ -102,7 +103,7 @@ impl TurnRun {
         &self,
         call: &Call,
         prepared: Box<dyn PreparedCall>,
-    ) -> Result<ToolOutput, TurnGone> {
+    ) -> Result<(ToolOutput, Ended), TurnGone> {
         if let Some(preview) = prepared.preview().await {
             self.turn.preview(&call.id, preview).await?;
         }
@@ -121,12 +122,32 @@ impl TurnRun {
                 decision = self.turn.ask(ask) => decision?,
             };
             if !decision.approves() {
-                return Ok(refused(DECLINED));
+                return Ok((refused(DECLINED), Ended::default()));
             }
         }
         self.turn.start_call(&call.id).await?;
+        let touches = self.touches(call, &*prepared);
+        let begun = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            begun = self.keeper.begin(&call.id, touches) => begun,
+        };
+        if let Some(message) = begun.notice.clone() {
+            let code = "checkpoint_skipped".to_owned();
+            let fatal = false;
+            self.turn.add(ItemBody::Error { message, code, fatal }).await?;
+        }
         let execution = Execution::open(&self.turn, call, prepared.command(), &self.stop).await?;
-        execution.run(prepared).await
+        let output = execution.run(prepared).await?;
+        Ok((output, begun.end().await))
+    }
+
+    /// Returns which files a call may change.
+    fn touches(&self, call: &Call, prepared: &dyn PreparedCall) -> Touches {
+        match self.tools.get(&call.tool) {
+            Some(tool) if tool.spec().effect == Effect::Reads => Touches::Nothing,
+            _ => prepared.touches(),
+        }
     }
 }
 

@@ -9,13 +9,15 @@ use futures_util::future::BoxFuture;
 
 use super::turn::TurnRun;
 use super::{AgentSettings, Model};
-use crate::ToolSet;
+use crate::checkpoint::TurnKeeper;
+use crate::{Checkpoints, ToolSet};
 
 /// Runs Turns with one model and one set of tools.
 pub struct AgentEngine {
     model: Arc<dyn Model>,
     tools: ToolSet,
     settings: Arc<AgentSettings>,
+    checkpoints: Option<Arc<Checkpoints>>,
 }
 
 impl AgentEngine {
@@ -25,6 +27,7 @@ impl AgentEngine {
             model,
             tools,
             settings: Arc::default(),
+            checkpoints: None,
         }
     }
 
@@ -36,14 +39,22 @@ impl AgentEngine {
             ..self
         }
     }
+
+    /// Keeps what files were before the Turns change them.
+    #[must_use]
+    pub fn with_checkpoints(self, checkpoints: Option<Arc<Checkpoints>>) -> Self {
+        Self { checkpoints, ..self }
+    }
 }
 
 impl Engine for AgentEngine {
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
+        let keeper = TurnKeeper::new(self.checkpoints.clone(), &turn);
         TurnRun::new(
             self.model.clone(),
             self.tools.clone(),
             self.settings.clone(),
+            keeper,
             turn,
         )
         .run()

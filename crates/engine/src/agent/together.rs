@@ -15,6 +15,7 @@ use super::Call;
 use super::call::with_rule;
 use super::execution::Execution;
 use super::turn::TurnRun;
+use crate::checkpoint::Ended;
 
 /// Most calls at a time (guess: disks and tool servers gain little beyond).
 const MAX_TOGETHER: usize = 8;
@@ -85,7 +86,11 @@ impl TurnRun {
             let mut output = output?;
             let changed = std::mem::take(&mut output.changed);
             self.add_result(&call.id, output).await?;
-            self.note_changes(changed).await?;
+            self.note_changes(Ended {
+                changed,
+                ..Ended::default()
+            })
+            .await?;
         }
         if stop.is_cancelled() {
             return Err(TurnGone);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::engine::{Billed, EngineFailure, TurnContext, TurnGone};
-use bobbin_core::tool::{ChangedFile, ToolEnvironment, ToolSpec};
+use bobbin_core::tool::{ToolEnvironment, ToolSpec};
 use bobbin_model::{CompactionTrigger, Item, ItemBody, ItemStatus, TokenUsage};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +21,7 @@ use super::{
     AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
 };
 use crate::ToolSet;
+use crate::checkpoint::{Ended, TurnKeeper};
 use crate::diff::Changes;
 
 /// How long what runs may take to end when the time of a Turn is over.
@@ -55,6 +56,8 @@ pub(super) struct TurnRun {
     /// It was said that no price is known.
     priceless: bool,
     changes: Changes,
+    /// Keeps what files were before calls change them.
+    pub(super) keeper: TurnKeeper,
     /// Changes were noted that no shown diff has.
     unshown: bool,
     shown_at: Option<Instant>,
@@ -65,6 +68,7 @@ impl TurnRun {
         model: Arc<dyn Model>,
         tools: ToolSet,
         settings: Arc<AgentSettings>,
+        keeper: TurnKeeper,
         turn: TurnContext,
     ) -> Self {
         let begun = turn.begun();
@@ -89,6 +93,7 @@ impl TurnRun {
             },
             watch: Stopwatch::start(settings.limits.time),
             priceless: false,
+            keeper,
             unshown: false,
             shown_at: None,
             full: Fullness::of(model.window(turn.environment().config.model.as_deref())),
@@ -137,6 +142,10 @@ impl TurnRun {
             () = self.all_tools.settled() => {}
         }
         self.tools = self.all_tools.now_of(self.turn.thread());
+        if !self.turn.begun().started_calls.is_empty() {
+            let ended = self.keeper.take_up().await;
+            self.note_changes(ended).await?;
+        }
         self.settle_after_restart().await?;
         if self.spent.rounds > 0 {
             self.take_guidance().await?;
@@ -294,13 +303,15 @@ impl TurnRun {
     }
 
     /// Follows files that a call has changed, and shows the diff unless one was shown a moment ago.
-    pub(super) async fn note_changes(&mut self, changed: Vec<ChangedFile>) -> Result<(), TurnGone> {
-        if changed.is_empty() {
+    pub(super) async fn note_changes(&mut self, ended: Ended) -> Result<(), TurnGone> {
+        let Ended { changed, untold } = ended;
+        if changed.is_empty() && untold.is_empty() {
             return Ok(());
         }
         let mut changes = self.changes.clone();
         let noted = tokio::task::spawn_blocking(move || {
             changes.note(changed);
+            changes.note_untold(untold);
             changes
         });
         match noted.await {

@@ -106,6 +106,16 @@ impl Changes {
         }
     }
 
+    /// Takes note of changed files whose earlier content is too much to be kept here.
+    pub(crate) fn note_untold(&mut self, changed: Vec<(PathBuf, FileChangeStatus)>) {
+        for (path, status) in changed {
+            let path = shown(&self.root, &path);
+            let section = Some(untold(&path, status));
+            let before = Before::Unknown;
+            self.files.entry(path).or_insert(Followed { before, section });
+        }
+    }
+
     /// Returns what a file was before the Turn, given what it was before this call.
     fn before(&mut self, path: &str, before_call: Option<Vec<u8>>) -> Before {
         let before = match self.files.get(path) {

@@ -1,8 +1,7 @@
 //! All file changes of a Turn as one unified diff (AppServer protocol 03 §9).
 //!
-//! Follows the files that tools say they changed, each from its content before the Turn's first change of it to
-//! its content after the last. What a shell command does to files is not followed: only the tool call shows
-//! it. One [`changes::Changes`] belongs to one run of a Turn; a Turn that is taken up after a crash gets the old
+//! Follows the files that tools say they changed, and those that a checkpoint saw changed by a command, each from its
+//! content before the Turn's first change of it to its content after the last. One [`changes::Changes`] belongs to one run of a Turn; a Turn that is taken up after a crash gets the old
 //! contents back out of the recorded diff.
 //!
 //! Bounds: [`changes::MAX_DIFF_BYTES`] of diff, [`changes::MAX_KEPT_BYTES`] of old contents, a deadline per file.

@@ -2,7 +2,7 @@
 
 use bobbin_core::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
-    ToolRefusal, ToolSpec,
+    ToolRefusal, ToolSpec, Touches,
 };
 use bobbin_model::{CallPreview, Json};
 use futures_util::FutureExt as _;
@@ -100,6 +100,10 @@ impl PreparedCall for Prepared {
             preview(path, Some(&before), after.as_bytes())
         };
         self.work.clone().look(look).boxed()
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Files(vec![self.target.path().to_owned()])
     }
 
     fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {

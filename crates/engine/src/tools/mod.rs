@@ -10,6 +10,7 @@ mod blocking;
 mod create_plan;
 mod cut;
 mod edit_file;
+mod file_batch;
 mod list_files;
 mod paths;
 mod read_file;
@@ -27,7 +28,8 @@ mod walk;
 mod write_file;
 
 pub(crate) use cut::{head, head_and_tail};
-pub(crate) use paths::{Access, Standing, locate, resolve, shown, trace};
+pub(crate) use file_batch::{Batch, Kind, Want};
+pub(crate) use paths::{Access, Standing, is_direct, locate, resolve, shown, trace};
 pub(crate) use reserved::Reserved;
 pub(crate) use sandbox::Hold;
 pub use sandbox::{Sandbox, WhenMissing};

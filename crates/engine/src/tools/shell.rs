@@ -2,7 +2,7 @@
 //!
 //! Asked about unless the rules say otherwise, held by the [sandbox](super::sandbox), and outside of it only with a
 //! person's word for this very command. The text for the model is how the command ended,
-//! a line break, and its output. File changes that a command makes are not followed (see `diff`).
+//! a line break, and its output. What a command changes in files is seen by checkpoints, where there are any.
 
 use std::time::Duration;
 

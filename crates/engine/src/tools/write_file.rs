@@ -4,7 +4,7 @@ use std::fs;
 
 use bobbin_core::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
-    ToolRefusal, ToolSpec,
+    ToolRefusal, ToolSpec, Touches,
 };
 use bobbin_model::{CallPreview, Json};
 use futures_util::FutureExt as _;
@@ -86,6 +86,10 @@ impl PreparedCall for Prepared {
             preview(path, read_whole(path).ok()?.as_deref(), content.as_bytes())
         };
         self.work.clone().look(look).boxed()
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Files(vec![self.target.path().to_owned()])
     }
 
     fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {

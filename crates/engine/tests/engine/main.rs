@@ -8,6 +8,7 @@ mod instructions;
 #[cfg(test)]
 mod limits;
 mod restart;
+mod revert;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

@@ -10,13 +10,14 @@ use bobbin_core::engine::Answer;
 use bobbin_core::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
+use bobbin_core::undo::{ChangedSince, Undone};
 use bobbin_core::{
-    Command, Enqueued, Frame, FrameBody, Hub, Newest, Read, Reply, Settings, Snapshot, StartedTurn, Steered,
-    ThreadHandle,
+    Command, CoreError, Enqueued, Frame, FrameBody, Hub, Newest, Read, Reply, Reverted, Settings, Snapshot,
+    StartedTurn, Steered, ThreadHandle,
 };
 use bobbin_engine::{
-    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage,
-    RulesPolicy, Stop, ToolSet,
+    AgentEngine, Checkpoints, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink,
+    ModelUsage, RulesPolicy, Stop, ToolSet,
 };
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
@@ -98,6 +99,103 @@ impl Bench {
                 ..TurnFeatures::default()
             },
         }
+    }
+
+    /// Opens a Thread whose Turns ask nobody and can be undone; what is kept lies in `place`.
+    pub(crate) async fn open_kept(
+        workspace: &TestWorkspace,
+        place: &std::path::Path,
+        model: Arc<dyn Model>,
+        tools: ToolSet,
+    ) -> Self {
+        // The store of a test lies in the workspace.
+        std::fs::write(workspace.path().join(".gitignore"), "bobbin.db*\n.gitignore\n").unwrap();
+        Self::over(Self::hub_kept(workspace, place, model, tools).await).await
+    }
+
+    /// Opens another Thread of the same core.
+    pub(crate) async fn another(&self) -> Self {
+        Self::over(self.hub.clone()).await
+    }
+
+    /// Waits until something is kept of a Turn.
+    pub(crate) async fn until_kept(&self, place: &std::path::Path) {
+        self.until(|_| place.join("refs/steps").exists()).await;
+    }
+
+    async fn over(hub: Arc<Hub>) -> Self {
+        let (tx, rx) = oneshot::channel();
+        let wish = NewThread {
+            id: hub.fresh_thread_id(),
+            identity: Identity {
+                channel_name: "test".into(),
+                ..Identity::default()
+            },
+            config: None,
+            history_mode: HistoryMode::Server,
+            display_name: Some("test".into()),
+        };
+        hub.start_thread(wish, Box::new(move |result| drop(tx.send(result))));
+        let started: Snapshot = rx.await.unwrap().unwrap();
+        let thread = hub.thread(&started.state.header.id).await.unwrap();
+        Self {
+            hub,
+            thread,
+            features: TurnFeatures::default(),
+        }
+    }
+
+    /// Opens the same workspace once more, as after a crash, with what is kept in `place`.
+    pub(crate) async fn reopen_kept(
+        &self,
+        workspace: &TestWorkspace,
+        place: &std::path::Path,
+        model: Arc<dyn Model>,
+        tools: ToolSet,
+    ) -> Self {
+        let hub = Self::hub_kept(workspace, place, model, tools).await;
+        let thread = hub.thread(self.thread.id()).await.unwrap();
+        Self {
+            hub,
+            thread,
+            features: self.features,
+        }
+    }
+
+    async fn hub_kept(
+        workspace: &TestWorkspace,
+        place: &std::path::Path,
+        model: Arc<dyn Model>,
+        tools: ToolSet,
+    ) -> Arc<Hub> {
+        let mut environment = Environment::empty();
+        environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+        let children = Children::new(None).unwrap();
+        let checkpoints = Checkpoints::open(place, workspace.path(), children, &environment)
+            .await
+            .unwrap();
+        let engine = AgentEngine::new(model, tools).with_checkpoints(Some(checkpoints.clone()));
+        workspace
+            .open_with(Arc::new(engine), |settings| {
+                with_rules(settings);
+                settings.approval_policy = bobbin_model::ApprovalPolicy::AutoApprove;
+                settings.undo = Some(checkpoints);
+            })
+            .await
+    }
+
+    /// Undoes a Turn.
+    pub(crate) async fn revert(&self, turn: &str, changed_since: ChangedSince) -> Result<Undone, CoreError> {
+        let (tx, rx) = oneshot::channel();
+        let turn = turn.to_owned();
+        let reply: Reply<Reverted> = Box::new(move |result| drop(tx.send(result)));
+        let command = Command::Revert {
+            turn,
+            changed_since,
+            reply,
+        };
+        self.thread.send(command).await;
+        rx.await.unwrap().map(|reverted| reverted.undone)
     }
 
     /// Opens the same workspace once more, as after a crash: nothing was stopped.

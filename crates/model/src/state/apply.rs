@@ -11,7 +11,11 @@ impl ThreadState {
     pub fn apply(&mut self, event: &Event, at: UnixMillis) -> Option<Turn> {
         match event {
             Event::ThreadStarted { thread } => *self = Self::new((**thread).clone()),
-            Event::ThreadResumed { .. } | Event::TurnRecovered { .. } | Event::ThreadDeleted => {}
+            // An undoing is about files; the conversation stays.
+            Event::ThreadResumed { .. }
+            | Event::TurnRecovered { .. }
+            | Event::TurnReverted { .. }
+            | Event::ThreadDeleted => {}
             Event::ThreadRenamed { display_name } => self.header.display_name = Some(display_name.clone()),
             Event::ThreadLabelled { name, value } => {
                 let labels = &mut self.header.metadata;

@@ -495,6 +495,18 @@ impl ThreadState {
         }
     }
 
+    /// Finds the Turn whose file changes a wish wants undone.
+    ///
+    /// # Errors
+    /// [`Refusal::TurnInProgress`], [`Refusal::TurnNotFound`].
+    pub fn turn_to_revert(&self, text: &str) -> Result<TurnId, Refusal> {
+        self.check_idle()?;
+        text.parse::<TurnId>()
+            .ok()
+            .filter(|id| id.0 >= 1 && *id <= self.last_turn)
+            .ok_or_else(|| Refusal::TurnNotFound(text.to_owned()))
+    }
+
     pub(super) fn check_idle(&self) -> Result<(), Refusal> {
         match &self.live {
             Some(live) => Err(Refusal::TurnInProgress {

@@ -2,8 +2,8 @@
 
 use bobbin_core::{Frame, View, WireMessage};
 use bobbin_model::{
-    ContextUsage, Delta, DeltaChannel, Event, Item, ItemStatus, Outcome, ThreadId, Turn, TurnDiff, TurnId,
-    TurnStatus,
+    ContextUsage, Delta, DeltaChannel, Event, Item, ItemStatus, Outcome, RevertedFile, ThreadId, Turn,
+    TurnDiff, TurnId, TurnStatus,
 };
 use bobbin_wire as wire;
 use bobbin_wire::method::notification as method;
@@ -95,6 +95,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 seq,
             },
         )),
+        Event::TurnReverted { turn, files, notes } => out.push(of_revert(seq, thread, *turn, files, notes)),
         Event::DiffUpdated { turn, diff } => out.push(of_diff(seq, thread, *turn, diff)),
         Event::TurnEnded { outcome, .. } => out.extend(of_end(frame, outcome, kind)),
         _ => {}
@@ -200,6 +201,23 @@ fn of_item(
         ..wire::ItemNotification::new(thread.to_string(), convert::item(turn, item))
     };
     message(method, &params)
+}
+
+fn of_revert(
+    seq: Option<u64>,
+    thread: &ThreadId,
+    turn: TurnId,
+    files: &[RevertedFile],
+    notes: &[String],
+) -> WireMessage {
+    let params = wire::TurnRevertedNotification {
+        thread_id: thread.to_string(),
+        turn_id: turn.to_string(),
+        files: convert::reverted(files),
+        notes: notes.to_vec(),
+        seq,
+    };
+    message(method::TURN_REVERTED, &params)
 }
 
 fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -> WireMessage {

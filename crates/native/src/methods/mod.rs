@@ -10,6 +10,7 @@ mod models;
 mod policy;
 mod queue;
 mod read;
+mod revert;
 mod rollback;
 mod search;
 mod stats;
@@ -111,6 +112,7 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::TURN_QUEUE_REMOVE => queue::remove(client, &request, responder).await,
         method::TURN_STEER => queue::steer(client, &request, responder).await,
         method::THREAD_ROLLBACK => rollback::rollback(client, &request, responder).await,
+        method::TURN_REVERT => revert::revert(client, &request, responder).await,
         method::POLICY_EXPLAIN => policy::explain(client, &request, responder).await,
         method::MODEL_LIST => models::list(client, &request, responder),
         method::SERVER_STATS => stats::stats(client, responder),

@@ -100,6 +100,9 @@ methods! {
         /// Makes a queued input guidance for the running Turn.
         TURN_STEER = "turn/steer", Now, TurnSteerParams => TurnSteerResult,
             [ThreadNotFound, ThreadNotActive];
+        /// Extension: undoes what a Turn did to files. The conversation stays.
+        TURN_REVERT = "turn/revert", Now, TurnRevertParams => TurnRevertResult,
+            [ThreadNotFound, TurnInProgress, TurnNotFound];
 
         /// Lists background terminals.
         TERMINAL_LIST = "terminal/list", Now, TerminalListParams => TerminalsResult;
@@ -184,6 +187,8 @@ methods! {
         TURN_CANCELLED = "turn/cancelled", Now, TurnCancelledNotification;
         /// The Turn has changed files.
         TURN_DIFF_UPDATED = "turn/diff/updated", Now, TurnDiffUpdatedNotification;
+        /// Extension: what a Turn did to files was undone.
+        TURN_REVERTED = "turn/reverted", Now, TurnRevertedNotification;
         /// A Thread has another plan.
         PLAN_UPDATED = "plan/updated", Now, PlanUpdatedNotification;
 

@@ -1,0 +1,71 @@
+//! Undoing what a Turn did to files.
+//!
+//! Done in the owner's own task, so that no Turn of this Thread starts meanwhile. A crash between the files and the
+//! record loses nothing: whoever was not answered asks again, and what is done already is not done twice.
+
+use bobbin_model::{Event, Refusal};
+
+use super::Owner;
+use super::record::Effect;
+use crate::CoreError;
+use crate::handle::{Reply, Reverted};
+use crate::undo::{ChangedSince, RevertWish, UndoError, Undone};
+
+impl Owner {
+    pub(super) async fn revert(
+        &mut self,
+        turn: &str,
+        changed_since: ChangedSince,
+        reply: Reply<Reverted>,
+    ) -> Result<(), CoreError> {
+        let turn = match self.state.turn_to_revert(turn) {
+            Ok(turn) => turn,
+            Err(refusal) => return self.refuse(refusal, reply).await,
+        };
+        // The last engine may still be on its way out.
+        if self.run.is_some() {
+            let thread = self.state.header.id.clone();
+            return self.refuse(Refusal::TurnInProgress { thread, turn }, reply).await;
+        }
+        let settings = &self.hub.settings;
+        let Some(undo) = settings.undo.clone() else {
+            let detail = "This server keeps no checkpoints: it did not find the program git when it started.";
+            return self.refuse(Refusal::NotNow(detail.to_owned()), reply).await;
+        };
+        let wish = RevertWish {
+            thread: self.state.header.id.clone(),
+            turn,
+            root: settings.environment_of(self.state.header.config.as_ref()).root,
+            changed_since,
+        };
+        let stopping = self.hub.stopping.clone();
+        let undone = tokio::select! {
+            biased;
+            undone = undo.revert(wish) => undone,
+            () = stopping.cancelled() => {
+                self.once = None;
+                reply(Err(CoreError::Stopping));
+                return Ok(());
+            }
+        };
+        let Undone { files, notes } = match undone {
+            Ok(undone) => undone,
+            Err(UndoError::Changed(files)) => {
+                return self.refuse(Refusal::FilesChanged { turn, files }, reply).await;
+            }
+            Err(UndoError::NotDone(detail)) => return self.refuse(Refusal::NotNow(detail), reply).await,
+        };
+        let event = Event::TurnReverted {
+            turn,
+            files: files.clone(),
+            notes: notes.clone(),
+        };
+        let staged = self.stage(vec![event]);
+        let reverted = Reverted {
+            turn,
+            undone: Undone { files, notes },
+        };
+        let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| reverted))));
+        self.commit(staged, answer).await
+    }
+}

@@ -1,0 +1,34 @@
+//! What files were before Turns changed them, so that a Turn can be undone.
+//!
+//! Before each call that may change files, and after it, what may change is kept in a bare git repository of the
+//! server's own: outside of the workspace, outside of the user's repository, without the user's configuration, hooks
+//! and filters. A call that says which files it writes costs those files; a call of which nobody knows what it
+//! does (a command, somebody else's tool) costs a look over the workspace. The pair of states makes a *step*, a
+//! ref of that repository; the steps of a Turn are its *ledger*, and undoing a Turn is putting back what its ledger
+//! says of each file.
+//!
+//! * [`git`]: the program git, run with nothing of the user's.
+//! * [`survey`]: which files of a workspace are kept, and when there are too many of them.
+//! * [`ledger`]: steps as they are written down, and what several of them come to. Pure.
+//! * [`shadow`], [`contents`], [`prepare`]: the repository: looks and steps, contents, the directory.
+//! * [`windows`]: which calls ran side by side, so that nobody is said to have done what another did.
+//! * [`keeper`]: what the agent's loop calls around a call.
+//! * [`revert`]: what the core calls when a Turn is to be undone.
+//! * [`tidy`]: what is forgotten, and when.
+//!
+//! Not kept, and said so: what git ignores and no file tool wrote; files over [`survey::MAX_FILE_BYTES`]; anything
+//! in `.git` and `.craft`; what a command changes outside of the workspace, or after its call has ended.
+
+mod contents;
+mod git;
+mod keeper;
+mod ledger;
+mod prepare;
+mod revert;
+mod shadow;
+mod survey;
+mod tidy;
+mod windows;
+
+pub(crate) use keeper::{Ended, TurnKeeper};
+pub use shadow::{CheckpointError, Checkpoints};

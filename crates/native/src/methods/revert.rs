@@ -1,0 +1,36 @@
+//! `turn/revert`: undoing what a Turn did to files. Who keeps their earlier contents is the core's business.
+
+use bobbin_core::undo::ChangedSince;
+use bobbin_core::{Command, Reply, Reverted};
+use bobbin_peer::{CallContext, Responder};
+use bobbin_wire as wire;
+
+use super::{Client, fail, handle, params};
+use crate::convert;
+
+pub(super) async fn revert(client: &Client, request: &CallContext, responder: Responder) {
+    let Some((params, responder)) = params::<wire::TurnRevertParams>(request, responder) else {
+        return;
+    };
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let reply: Reply<Reverted> = Box::new(move |reverted| match reverted {
+        Ok(Reverted { turn, undone }) => responder.ok(wire::TurnRevertResult {
+            turn_id: turn.to_string(),
+            files: convert::reverted(&undone.files),
+            notes: undone.notes,
+        }),
+        Err(error) => fail(responder, &error),
+    });
+    let command = Command::Revert {
+        turn: params.turn_id,
+        changed_since: if params.force.unwrap_or_default() {
+            ChangedSince::Overwrite
+        } else {
+            ChangedSince::Refuse
+        },
+        reply,
+    };
+    client.command(&thread, command).await;
+}
