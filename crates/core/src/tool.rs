@@ -70,6 +70,21 @@ pub enum OutsideWorkspace {
 #[error("{0}")]
 pub struct ToolRefusal(pub String);
 
+/// How the text of a refusal begins that is somebody's word, and not about the arguments.
+const DENIED: &str = "refused: ";
+
+impl ToolRefusal {
+    /// A refusal because a rule, a mode or a place says no.
+    pub fn denied(why: impl std::fmt::Display) -> Self {
+        Self(format!("{DENIED}{why}"))
+    }
+
+    /// Whether it is one of those: [`ToolOutput::refused`] says so then.
+    pub fn is_denial(&self) -> bool {
+        self.0.starts_with(DENIED)
+    }
+}
+
 /// What a prepared call needs before it may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Permission {

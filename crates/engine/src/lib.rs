@@ -13,6 +13,7 @@ mod checkpoint;
 mod diff;
 mod helper;
 mod offline;
+mod patch;
 mod policy;
 #[cfg(test)]
 mod policy_shells;

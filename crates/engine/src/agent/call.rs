@@ -95,8 +95,13 @@ impl TurnRun {
         let Some(arguments) = &call.arguments else {
             return Err(Box::new(not_run("the arguments are not a JSON object")));
         };
-        tool.prepare(arguments, environment)
-            .map_err(|refusal| Box::new(not_run(refusal.0)))
+        tool.prepare(arguments, environment).map_err(|refusal| {
+            let refused = refusal.is_denial();
+            Box::new(ToolOutput {
+                refused,
+                ..not_run(refusal.0)
+            })
+        })
     }
 
     async fn run_if_allowed(

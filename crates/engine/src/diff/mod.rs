@@ -14,3 +14,10 @@ mod section;
 
 pub(crate) use changes::Changes;
 pub(crate) use preview::preview;
+
+/// Returns the diff of one file's texts; `None` when they are the same.
+#[cfg(test)]
+pub(crate) fn unified(path: &str, before: &str, after: &str) -> Option<String> {
+    section::section(path, Some(before.as_bytes()), Some(after.as_bytes()))
+        .map(|section| section.text.to_string())
+}

@@ -32,12 +32,11 @@ pub(crate) enum Want {
 
 /// Who may do what with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "undoing knows the kind of each file"))]
 pub(crate) enum Kind {
     /// What was allowed with the file that it replaces; as for any new file where there is none.
     AsItWas,
-    /// What is allowed with this file.
-    As(PathBuf),
+    /// These permissions.
+    Mode(u32),
     /// The same, and it is no program.
     Plain,
     /// The same, and it is a program.
@@ -130,20 +129,16 @@ impl Work {
             // As for any new file: what the process' umask leaves of this.
             .permissions(Permissions::from_mode(new))
             .tempfile_in(directory)?;
-        let like = match kind {
-            Kind::As(other) => other,
-            Kind::AsItWas | Kind::Plain | Kind::Program => path,
+        let old = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
+        let old = old.map(|old| old.permissions().mode() & 0o7777);
+        let mode = match kind {
+            Kind::Mode(mode) => Some(*mode),
+            Kind::AsItWas => old,
+            Kind::Plain => old.map(|mode| mode & !0o111),
+            // Whoever may read it may run it.
+            Kind::Program => old.map(|mode| mode | ((mode & 0o444) >> 2)),
         };
-        if let Ok(old) = fs::symlink_metadata(like)
-            && old.is_file()
-        {
-            let mode = old.permissions().mode() & 0o7777;
-            let mode = match kind {
-                Kind::AsItWas | Kind::As(_) => mode,
-                Kind::Plain => mode & !0o111,
-                // Whoever may read it may run it.
-                Kind::Program => mode | ((mode & 0o444) >> 2),
-            };
+        if let Some(mode) = mode {
             file.as_file().set_permissions(Permissions::from_mode(mode))?;
         }
         file.write_all(content)?;

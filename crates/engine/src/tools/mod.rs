@@ -5,6 +5,7 @@
 //! each may read, write and answer is bounded by constants in its file; work that blocks goes through
 //! [`blocking::FileWork`].
 
+mod apply_patch;
 mod arguments;
 mod blocking;
 mod create_plan;

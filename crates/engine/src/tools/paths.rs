@@ -144,13 +144,13 @@ pub(crate) fn locate(
     let ruling = environment.policy.path(used, &path, root);
     let said = ruling.as_ref().map(|ruling| ruling.judgement);
     if let Some(ruling) = ruling.filter(|ruling| ruling.judgement == Judgement::Deny) {
-        return Err(ToolRefusal(format!("refused: {}", ruling.reason)));
+        return Err(ToolRefusal::denied(ruling.reason));
     }
     let permission = match standing {
         Standing::Inside if said == Some(Judgement::Ask) => ask("a file that a rule speaks of"),
         Standing::Inside => Permission::Free,
         Standing::Reserved if access.changes() => {
-            return Err(ToolRefusal(format!(
+            return Err(ToolRefusal::denied(format_args!(
                 "{text} belongs to git or to the server and cannot be changed by a tool"
             )));
         }
@@ -160,7 +160,7 @@ pub(crate) fn locate(
             OutsideWorkspace::Ask if said == Some(Judgement::Allow) => Permission::Free,
             OutsideWorkspace::Ask => ask("a file outside the workspace"),
             OutsideWorkspace::Refuse => {
-                return Err(ToolRefusal(format!(
+                return Err(ToolRefusal::denied(format_args!(
                     "{text} is outside the workspace, where this thread may not go"
                 )));
             }

@@ -11,6 +11,7 @@ use bobbin_model::{Mode, ThreadId};
 use bobbin_terminals::Terminals;
 use futures_util::future::join_all;
 
+use super::apply_patch::ApplyPatch;
 use super::blocking::FileWork;
 use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
@@ -70,6 +71,7 @@ impl ToolSet {
             Arc::new(ReadFile::new(work.clone())),
             Arc::new(WriteFile::new(work.clone())),
             Arc::new(EditFile::new(work.clone())),
+            Arc::new(ApplyPatch::new(work.clone())),
             Arc::new(ListFiles::new(work.clone())),
             Arc::new(Search::new(work)),
             Arc::new(CreatePlan::new()),

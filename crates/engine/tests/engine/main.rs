@@ -7,7 +7,10 @@ mod crash;
 mod instructions;
 #[cfg(test)]
 mod limits;
+#[cfg(test)]
+mod denials;
 mod restart;
+#[cfg(test)]
 mod revert;
 #[cfg(test)]
 mod support;

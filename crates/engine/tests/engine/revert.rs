@@ -1,6 +1,7 @@
 //! Turns undone: what is put back, what is refused, and what is left when the server is killed in between.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -122,7 +123,6 @@ async fn what_a_turn_did_is_undone_file_by_file() {
 
     let undone = bench.revert("turn_001", Refuse).await.unwrap();
     assert_eq!(all(root), before);
-    use std::os::unix::fs::PermissionsExt as _;
     assert_eq!(
         fs::metadata(root.join("run.sh")).unwrap().permissions().mode() & 0o111,
         0

@@ -76,7 +76,18 @@ impl Bench {
         engine: AgentEngine,
         config: ThreadConfig,
     ) -> Self {
-        let hub = workspace.open_with(Arc::new(engine), with_rules).await;
+        Self::open_under(workspace, engine, config, Arc::new(RulesPolicy::default())).await
+    }
+
+    /// Opens a Thread with an engine, under rules.
+    pub(crate) async fn open_under(
+        workspace: &TestWorkspace,
+        engine: AgentEngine,
+        config: ThreadConfig,
+        policy: Arc<RulesPolicy>,
+    ) -> Self {
+        let under = |settings: &mut Settings| settings.policy = policy;
+        let hub = workspace.open_with(Arc::new(engine), under).await;
         let (tx, rx) = oneshot::channel();
         let wish = NewThread {
             id: hub.fresh_thread_id(),

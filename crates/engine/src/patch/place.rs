@@ -1,0 +1,202 @@
+//! Where a hunk belongs in a file, and what the file becomes.
+//!
+//! Lines are compared exactly first, then without the blanks at their ends, then without those at both, then with
+//! typographic signs taken for plain ones. Lines that stay keep the file's own text, and its line ends are kept. A hunk
+//! without a number or an anchor that fits in several places fits in none.
+
+use super::{Hunk, Mark};
+
+/// Lines of a hunk told when it is not found.
+const TOLD_LINES: usize = 6;
+/// Characters of each.
+const TOLD_CHARS: usize = 120;
+
+/// Returns the content of a file after its hunks.
+///
+/// # Errors
+/// A hunk has no place; the sentence says which, and why.
+pub(crate) fn patched(content: &str, hunks: &[Hunk]) -> Result<String, String> {
+    let file = File::of(content);
+    let mut out = Vec::new();
+    let (mut seen, mut ended) = (0, file.ended);
+    for (number, hunk) in hunks.iter().enumerate() {
+        let place = file.find(hunk, seen).map_err(|why| {
+            let of = if hunks.len() == 1 {
+                String::new()
+            } else {
+                format!(" {} of {}", number + 1, hunks.len())
+            };
+            format!("hunk{of}: {why}")
+        })?;
+        out.extend(file.lines[seen..place].iter().map(|line| (*line).to_owned()));
+        seen = place;
+        for (mark, text) in &hunk.lines {
+            match mark {
+                Mark::Keep => {
+                    out.extend(file.lines.get(seen).map(|line| (*line).to_owned()));
+                    seen += 1;
+                }
+                Mark::Remove => seen += 1,
+                Mark::Add => out.push(text.clone()),
+            }
+        }
+        seen = seen.min(file.lines.len());
+        if seen == file.lines.len() && hunk.line.is_some() {
+            // A unified diff says how the file ends when it touches the end.
+            let last_changes = hunk.lines.last().is_some_and(|(mark, _)| *mark != Mark::Keep);
+            if hunk.no_newline || last_changes {
+                ended = !hunk.no_newline;
+            }
+        }
+    }
+    out.extend(file.lines[seen..].iter().map(|line| (*line).to_owned()));
+    let mut text = out.join(file.end);
+    if !out.is_empty() && (ended || file.lines.is_empty()) {
+        text.push_str(file.end);
+    }
+    Ok(text)
+}
+
+struct File<'a> {
+    lines: Vec<&'a str>,
+    /// What its lines end with.
+    end: &'static str,
+    /// The last line ends like the others.
+    ended: bool,
+}
+
+impl<'a> File<'a> {
+    fn of(content: &'a str) -> Self {
+        let all = content.matches('\n').count();
+        let crlf = all > 0 && content.matches("\r\n").count() == all;
+        let end = if crlf { "\r\n" } else { "\n" };
+        let mut lines: Vec<&str> = content.split(end).collect();
+        // What follows the last line end.
+        let ended = lines.last() == Some(&"");
+        if ended {
+            lines.pop();
+        }
+        Self { lines, end, ended }
+    }
+
+    /// Returns the line, from 0, where a hunk begins, at or after `from`.
+    fn find(&self, hunk: &Hunk, from: usize) -> Result<usize, String> {
+        let mut from = from;
+        for anchor in &hunk.anchors {
+            let found = LEVELS.iter().find_map(|same| {
+                let rest = self.lines.get(from..)?;
+                rest.iter().position(|line| same(line, anchor))
+            });
+            let Some(found) = found else {
+                return Err(format!(
+                    "the line after @@ does not stand in the file{}: {}; read the file again",
+                    if from == 0 { "" } else { " where it is looked for" },
+                    cut(anchor)
+                ));
+            };
+            from += found + 1;
+        }
+        let old = |(mark, text): &'_ (Mark, String)| (*mark != Mark::Add).then(|| text.clone());
+        let wanted: Vec<String> = hunk.lines.iter().filter_map(old).collect();
+        if wanted.is_empty() {
+            return Ok(self.insertion(hunk, from));
+        }
+        let told = |wanted: &[String]| {
+            let lines: Vec<String> = wanted
+                .iter()
+                .take(TOLD_LINES)
+                .map(|line| format!("  {}", cut(line)))
+                .collect();
+            let more = if wanted.len() > TOLD_LINES { "\n  …" } else { "" };
+            format!("{}{more}", lines.join("\n"))
+        };
+        for same in LEVELS {
+            let fits = |at: &usize| {
+                let lines = self.lines.get(*at..at + wanted.len());
+                let at_end = !hunk.at_end || at + wanted.len() == self.lines.len();
+                at_end
+                    && lines.is_some_and(|lines| {
+                        lines.iter().zip(&wanted).all(|(line, wanted)| same(line, wanted))
+                    })
+            };
+            let last = self.lines.len().saturating_sub(wanted.len());
+            let mut places = (from..=last).filter(fits);
+            let Some(first) = places.next() else { continue };
+            if let Some(hint) = hunk.line {
+                let hint = hint - 1;
+                let nearest = places.fold(first, |best, place| {
+                    if place.abs_diff(hint) < best.abs_diff(hint) {
+                        place
+                    } else {
+                        best
+                    }
+                });
+                return Ok(nearest);
+            }
+            let others = places.count();
+            if others > 0 && hunk.anchors.is_empty() && !hunk.at_end {
+                return Err(format!(
+                    "these lines stand in {} places; add lines around them, or a line \"@@ \" with one above \
+                     them:\n{}",
+                    others + 1,
+                    told(&wanted)
+                ));
+            }
+            return Ok(first);
+        }
+        let whole = LEVELS.iter().any(|same| {
+            let last = self.lines.len().saturating_sub(wanted.len());
+            (0..=last.min(from)).any(|at| {
+                let lines = self.lines.get(at..at + wanted.len());
+                lines.is_some_and(|lines| lines.iter().zip(&wanted).all(|(line, wanted)| same(line, wanted)))
+            })
+        });
+        let why = if whole && from > 0 {
+            "these lines stand only before the place that comes before them in the patch; hunks come in the order of \
+             the file"
+        } else if hunk.at_end {
+            "these lines are not the last of the file"
+        } else {
+            "these lines do not stand in the file; read it again"
+        };
+        Err(format!("{why}:\n{}", told(&wanted)))
+    }
+
+    /// Returns where lines come that stand beside none.
+    fn insertion(&self, hunk: &Hunk, from: usize) -> usize {
+        match hunk.line {
+            Some(line) => (line - 1).clamp(from, self.lines.len().max(from)),
+            None if hunk.anchors.is_empty() || hunk.at_end => self.lines.len(),
+            None => from,
+        }
+    }
+}
+
+/// Compares a line of the file with one of the patch.
+type Same = fn(&str, &str) -> bool;
+
+const LEVELS: [Same; 4] = [
+    |line, wanted| line == wanted,
+    |line, wanted| line.trim_end() == wanted.trim_end(),
+    |line, wanted| line.trim() == wanted.trim(),
+    |line, wanted| plain(line).eq(plain(wanted)),
+];
+
+/// Returns a line with signs that models mix up taken for one.
+fn plain(line: &str) -> impl Iterator<Item = char> {
+    line.trim().chars().map(|c| match c {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201b}' => '\'',
+        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}' => '"',
+        '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => ' ',
+        c => c,
+    })
+}
+
+fn cut(line: &str) -> String {
+    let mut text: String = line.chars().take(TOLD_CHARS).collect();
+    if text.len() < line.len() {
+        text.push('…');
+    }
+    text
+}
