@@ -12,7 +12,7 @@
 //! * [`ledger`]: steps as they are written down, and what several of them come to. Pure.
 //! * [`shadow`], [`contents`], [`prepare`]: the repository: looks and steps, contents, the directory.
 //! * [`windows`]: which calls ran side by side, so that nobody is said to have done what another did.
-//! * [`keeper`]: what the agent's loop calls around a call.
+//! * [`keeper`]: what the agent's loop calls around a call; [`step`]: what comes of it.
 //! * [`revert`]: what the core calls when a Turn is to be undone.
 //! * [`tidy`]: what is forgotten, and when.
 //!
@@ -26,9 +26,11 @@ mod ledger;
 mod prepare;
 mod revert;
 mod shadow;
+mod step;
 mod survey;
 mod tidy;
 mod windows;
 
-pub(crate) use keeper::{Ended, TurnKeeper};
+pub(crate) use keeper::TurnKeeper;
 pub use shadow::{CheckpointError, Checkpoints};
+pub(crate) use step::Ended;

@@ -160,7 +160,7 @@ impl Checkpoints {
             .map_err(|error| broken(&error))?;
         let mut steps = Vec::with_capacity(names.len());
         for name in names {
-            match self.close(&name, &whose, None).await {
+            match self.close(&name, &whose, None, None).await {
                 Ok(_) => {}
                 Err(LookError::TooMuch(why)) => {
                     return Err(not_done(format!(

@@ -148,3 +148,58 @@ impl Checkpoints {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bobbin_children::{Children, Environment};
+    use bobbin_core::undo::{ChangedSince, RevertWish, Undo as _, UndoError};
+    use bobbin_model::{ThreadId, TurnId};
+
+    use super::*;
+    use crate::checkpoint::shadow::place;
+    use crate::tools::testing::Workspace;
+
+    #[tokio::test]
+    async fn what_is_forgotten_is_said_to_be_so_and_what_is_kept_can_be_undone() {
+        let workspace = Workspace::new();
+        let mut environment = Environment::empty();
+        environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+        let children = Children::new(None).unwrap();
+        let directory = workspace.outside().join("kept");
+        let checkpoints = Checkpoints::open(&directory, workspace.root(), children, &environment)
+            .await
+            .unwrap();
+        let thread = ThreadId::new("thread_1");
+        let path = workspace.root().join("a");
+        for turn in [1, 2] {
+            let name = format!("{}000001", place(&thread, TurnId(turn)));
+            let files = vec![path.clone()];
+            let held = checkpoints
+                .begin_files(&name, "c", workspace.root(), files)
+                .await
+                .unwrap();
+            workspace.write("a", &turn.to_string());
+            let whose = (thread.clone(), TurnId(turn));
+            checkpoints.close(&name, &whose, None, Some(held)).await.unwrap();
+        }
+        checkpoints.tidy(KEPT, 1, MAX_KIB).await.unwrap();
+        let revert = |turn| {
+            checkpoints.revert(RevertWish {
+                thread: thread.clone(),
+                turn: TurnId(turn),
+                root: workspace.root().to_owned(),
+                changed_since: ChangedSince::Refuse,
+            })
+        };
+        let gone = revert(1).await.unwrap_err();
+        assert!(
+            matches!(&gone, UndoError::NotDone(why) if why.contains("no longer kept")),
+            "{gone}"
+        );
+        assert_eq!(revert(2).await.unwrap().files.len(), 1);
+        assert_eq!(workspace.read("a"), "1");
+        checkpoints.tidy(KEPT, 0, MAX_KIB).await.unwrap();
+        assert!(checkpoints.all_steps().await.unwrap().is_empty());
+        checkpoints.end().await;
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bobbin_core::CoreError;
 use bobbin_core::undo::ChangedSince::{Overwrite, Refuse};
 use bobbin_core::undo::Undone;
-use bobbin_model::{Event, Refusal, RevertAction, TurnDiff};
+use bobbin_model::{Event, ItemBody, Refusal, RevertAction, TurnDiff};
 use bobbin_testkit::TestWorkspace;
 use serde_json::{Value, json};
 
@@ -327,4 +327,32 @@ async fn two_turns_side_by_side_are_not_taken_for_one_another() {
     assert!(!workspace.path().join("mine").exists());
     two.revert("turn_001", Refuse).await.unwrap();
     assert!(!workspace.path().join("theirs").exists());
+}
+
+#[tokio::test]
+async fn a_workspace_too_large_to_be_kept_is_told_of_and_commands_run_all_the_same() {
+    let (workspace, _place, bench) = bench(vec![vec![
+        shell("echo x > made"),
+        shell("echo y > made"),
+        write("a", "1"),
+    ]])
+    .await;
+    for n in 0..33 {
+        let file = fs::File::create(workspace.path().join(format!("large{n}"))).unwrap();
+        file.set_len(16 << 20).unwrap();
+    }
+    bench.run("go").await;
+    let turn = bench.last_turn().await;
+    let notices = turn.items.iter().filter_map(|item| match &item.body {
+        ItemBody::Error { message, code, fatal } => {
+            Some((code.as_str(), *fatal, message.contains("512 MiB")))
+        }
+        _ => None,
+    });
+    assert_eq!(notices.collect::<Vec<_>>(), [("checkpoint_skipped", false, true)]);
+    assert_eq!(fs::read_to_string(workspace.path().join("made")).unwrap(), "y\n");
+    // What a file tool wrote is kept all the same.
+    let undone = bench.revert("turn_001", Refuse).await.unwrap();
+    assert_eq!(told(&undone), [("a", RevertAction::Removed)]);
+    assert_eq!(undone.notes.len(), 1, "{undone:?}");
 }

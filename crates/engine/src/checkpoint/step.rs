@@ -1,0 +1,318 @@
+//! Steps being opened and closed: what calls may change and what they changed, into the repository.
+
+use std::path::{Path, PathBuf};
+
+use bobbin_core::tool::ChangedFile;
+use bobbin_model::turn::FileChangeStatus;
+
+use super::git::GitError;
+use super::ledger::{Change, FileMode, Kept, Kind, State, Step, Text, VERSION};
+use super::revert::{Found, find};
+use super::shadow::{CHUNK_BYTES, Checkpoints, Content, Difference, LookError, Seen, chain};
+use super::windows::{Whose, digest};
+
+/// Most files of one command whose change is shown line by line; more are named.
+const MAX_SHOWN: usize = 2_000;
+
+/// Name of the tree without a file.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/// What a call has changed, beside what it said itself.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    /// Files with what they were before.
+    pub(crate) changed: Vec<ChangedFile>,
+    /// Files whose earlier content is too much to be shown.
+    pub(crate) untold: Vec<(PathBuf, FileChangeStatus)>,
+}
+
+/// An open step as it was written.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// With what the files were.
+    Files(Step, Vec<Option<Content>>),
+    /// With the tree that was seen.
+    Look(Step, String),
+}
+
+impl Checkpoints {
+    pub(super) async fn begin_files(
+        &self,
+        name: &str,
+        call: &str,
+        root: &Path,
+        files: Vec<PathBuf>,
+    ) -> Result<Held, LookError> {
+        let found = tokio::task::spawn_blocking(move || {
+            files
+                .into_iter()
+                .map(|path| {
+                    let (found, stay) = (find(&path), nearest(&path));
+                    (path, found, stay)
+                })
+                .collect::<Vec<_>>()
+        });
+        let found = found
+            .await
+            .map_err(|_| GitError::Pipe(std::io::ErrorKind::Other.into()))?;
+        let mut step = step(call, root, Kind::Files);
+        let mut contents = Vec::new();
+        for (path, found, stay) in found {
+            let before = match found {
+                Found::Nothing => None,
+                Found::File(mode, content) => Some(Content::Bytes(mode, content.into())),
+                // The tool will say so itself.
+                Found::Other => continue,
+            };
+            step.changes.push(Change {
+                path: Text::of(&path),
+                before: before.as_ref().map(mode_of),
+                after: None,
+                shared: false,
+            });
+            step.stay.push(Text::of(&stay));
+            contents.push((before, None));
+        }
+        self.write(name, &step, &contents, None, None).await?;
+        let contents = contents.into_iter().map(|(before, _)| before).collect();
+        Ok(Held::Files(step, contents))
+    }
+
+    pub(super) async fn begin_look(&self, name: &str, call: &str, root: &Path) -> Result<Held, LookError> {
+        let known = self.refused.lock().get(root).cloned();
+        if let Some(why) = known {
+            return Err(LookError::TooMuch(why));
+        }
+        // Never closed.
+        let one = self.one.acquire().await.ok();
+        let seen = self.look(root).await;
+        drop(one);
+        let Seen { tree, empty } = seen.inspect_err(|error| {
+            let why = match error {
+                LookError::TooMuch(why) => why.clone(),
+                LookError::Git(GitError::TooLong(..)) => {
+                    "looking over the workspace takes too long".to_owned()
+                }
+                LookError::Git(_) => return,
+            };
+            self.refused.lock().insert(root.to_owned(), why);
+        })?;
+        let mut step = step(call, root, Kind::Look);
+        step.stay = empty.iter().map(|path| Text::of(path)).collect();
+        self.write(name, &step, &[], Some(&tree), Some((root, &tree)))
+            .await?;
+        Ok(Held::Look(step, tree))
+    }
+
+    /// Writes down that nothing is kept of a call, so that an undoing says so.
+    pub(super) async fn begin_nothing(&self, name: &str, call: &str, root: &Path, why: &str) {
+        let step = Step {
+            state: State::Closed,
+            ..step(call, root, Kind::Nothing { why: why.to_owned() })
+        };
+        if let Err(error) = self.write(name, &step, &[], None, None).await {
+            tracing::warn!(
+                step = name,
+                error = chain(&error),
+                "not even that no checkpoint is there can be written"
+            );
+        }
+    }
+
+    /// Closes a step, if it is open, with what its files are now; `held` is that step, where it is known.
+    ///
+    /// # Errors
+    /// Any [`LookError`]; the step stays open.
+    pub(super) async fn close(
+        &self,
+        name: &str,
+        whose: &Whose,
+        window: Option<u64>,
+        held: Option<Held>,
+    ) -> Result<Ended, LookError> {
+        // Whoever comes second finds it closed. Never closed itself.
+        let closing = self.closing.acquire().await.ok();
+        let held = match held {
+            Some(held) => Some(held),
+            None => self.open_step(name).await?,
+        };
+        let closed = match held {
+            None => Ok(Ended::default()),
+            Some(Held::Files(step, before)) => self.close_files(name, step, before, whose).await,
+            Some(Held::Look(step, tree)) => self.close_look(name, step, &tree, window).await,
+        };
+        drop(closing);
+        closed
+    }
+
+    /// Reads a step that is open.
+    async fn open_step(&self, name: &str) -> Result<Option<Held>, GitError> {
+        let (Kept { step, entries }, tree) = self.read(name).await?;
+        if step.state == State::Closed {
+            return Ok(None);
+        }
+        Ok(Some(if step.kind == Kind::Look {
+            // Git keeps no empty directory, not even the one that a look saw.
+            Held::Look(step, tree.unwrap_or_else(|| EMPTY_TREE.to_owned()))
+        } else {
+            let before = entries.into_iter().map(|(before, _)| before.map(Content::Known));
+            Held::Files(step, before.collect())
+        }))
+    }
+
+    async fn close_files(
+        &self,
+        name: &str,
+        mut step: Step,
+        before: Vec<Option<Content>>,
+        whose: &Whose,
+    ) -> Result<Ended, LookError> {
+        let paths: Vec<PathBuf> = step.changes.iter().map(|change| change.path.path()).collect();
+        let found =
+            tokio::task::spawn_blocking(move || paths.iter().map(|path| find(path)).collect::<Vec<_>>());
+        let found = found
+            .await
+            .map_err(|_| GitError::Pipe(std::io::ErrorKind::Other.into()))?;
+        let (mut changes, mut contents) = (Vec::new(), Vec::new());
+        for ((mut change, before), found) in step.changes.drain(..).zip(before).zip(found) {
+            let path = change.path.path();
+            let after = match found {
+                Found::Nothing => None,
+                Found::File(mode, content) => Some((mode, content)),
+                // Nobody would know it again.
+                Found::Other => continue,
+            };
+            let now = after.as_ref().map(|(_, content)| digest(content));
+            self.windows.lock().wrote(Some(whose), &path, now);
+            change.after = after.as_ref().map(|(mode, _)| *mode);
+            changes.push(change);
+            let after = after.map(|(mode, content)| Content::Bytes(mode, content.into()));
+            contents.push((before, after));
+        }
+        step.changes = changes;
+        step.state = State::Closed;
+        self.write(name, &step, &contents, None, None).await?;
+        Ok(Ended::default())
+    }
+
+    async fn close_look(
+        &self,
+        name: &str,
+        mut step: Step,
+        tree: &str,
+        window: Option<u64>,
+    ) -> Result<Ended, LookError> {
+        let root = step.root.path();
+        let one = self.one.acquire().await.ok();
+        let seen = self.look(&root).await;
+        drop(one);
+        let beside = window
+            .map(|window| self.windows.lock().close(window))
+            .unwrap_or_default();
+        let seen = seen?;
+        step.state = State::Closed;
+        if seen.tree == tree {
+            self.forget(name).await?;
+            return Ok(Ended::default());
+        }
+        let mut found = self.differences(tree, &seen.tree).await?;
+        let place = root.clone();
+        let (found, now) = tokio::task::spawn_blocking(move || {
+            // What somebody else wrote meanwhile, and is still so, is not this call's doing.
+            found.retain(|(path, ..)| {
+                let path = place.join(path);
+                let theirs = beside.others.get(&path);
+                theirs.is_none_or(|theirs| match find(&path) {
+                    Found::Nothing => theirs.is_some(),
+                    Found::File(_, content) => *theirs != Some(digest(&content)),
+                    Found::Other => true,
+                })
+            });
+            (found, beside)
+        })
+        .await
+        .map_err(|_| GitError::Pipe(std::io::ErrorKind::Other.into()))?;
+        let mut contents = Vec::with_capacity(found.len());
+        for (path, before, after) in &found {
+            let path = root.join(path);
+            step.changes.push(Change {
+                shared: now.shared || now.others.contains_key(&path),
+                path: Text::of(&path),
+                before: before.as_ref().map(|entry| entry.mode),
+                after: after.as_ref().map(|entry| entry.mode),
+            });
+            contents.push((
+                before.clone().map(Content::Known),
+                after.clone().map(Content::Known),
+            ));
+        }
+        self.write(name, &step, &contents, None, Some((&root, &seen.tree)))
+            .await?;
+        Ok(self.shown(&root, found).await?)
+    }
+
+    /// Returns changes as the Turn's diff wants them.
+    async fn shown(&self, root: &Path, found: Vec<Difference>) -> Result<Ended, GitError> {
+        let blobs: Vec<&str> = found
+            .iter()
+            .filter_map(|(_, before, _)| Some(before.as_ref()?.blob.as_str()))
+            .take(MAX_SHOWN)
+            .collect();
+        let sizes = self.sizes(&blobs).await?;
+        let mut room = CHUNK_BYTES;
+        let fits = sizes.iter().take_while(|size| {
+            let size = size.unwrap_or(u64::MAX);
+            room.checked_sub(size).inspect(|left| room = *left).is_some()
+        });
+        let fits = fits.count();
+        let mut contents = self.contents(&blobs[..fits]).await?.into_iter();
+        let mut ended = Ended::default();
+        for (at, (path, before, after)) in found.iter().enumerate() {
+            let path = root.join(path);
+            let was_there = before.is_some();
+            let before = match before {
+                None => Some(None),
+                Some(_) => contents.next().map(Some),
+            };
+            if let Some(before) = before.filter(|_| at < MAX_SHOWN) {
+                ended.changed.push(ChangedFile { path, before });
+                continue;
+            }
+            let status = match (was_there, after) {
+                (_, None) => FileChangeStatus::Deleted,
+                (false, _) => FileChangeStatus::Added,
+                (true, _) => FileChangeStatus::Modified,
+            };
+            ended.untold.push((path, status));
+        }
+        Ok(ended)
+    }
+}
+
+fn step(call: &str, root: &Path, kind: Kind) -> Step {
+    Step {
+        version: VERSION,
+        call: call.to_owned(),
+        root: Text::of(root),
+        state: State::Open,
+        kind,
+        changes: Vec::new(),
+        stay: Vec::new(),
+    }
+}
+
+fn mode_of(content: &Content) -> FileMode {
+    match content {
+        Content::Bytes(mode, _) => *mode,
+        Content::Known(entry) => entry.mode,
+    }
+}
+
+/// Returns the nearest directory above a path that is there.
+fn nearest(path: &Path) -> PathBuf {
+    let mut above = path.ancestors().skip(1);
+    above
+        .find(|above| above.is_dir())
+        .unwrap_or(Path::new("/"))
+        .to_owned()
+}
