@@ -18,6 +18,7 @@ mod policy;
 #[cfg(test)]
 mod policy_shells;
 mod tools;
+mod web;
 
 pub use agent::{
     AgentEngine, AgentSettings, Call, Instructions, Message, Model, ModelError, ModelEvent, ModelReply,

@@ -11,6 +11,7 @@ mod blocking;
 mod create_plan;
 mod cut;
 mod edit_file;
+mod fetch_url;
 mod file_batch;
 mod list_files;
 mod paths;

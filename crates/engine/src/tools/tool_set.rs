@@ -15,6 +15,7 @@ use super::apply_patch::ApplyPatch;
 use super::blocking::FileWork;
 use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
+use super::fetch_url::FetchUrl;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::sandbox::Sandbox;
@@ -75,6 +76,7 @@ impl ToolSet {
             Arc::new(ListFiles::new(work.clone())),
             Arc::new(Search::new(work)),
             Arc::new(CreatePlan::new()),
+            Arc::new(FetchUrl::new()),
             Arc::new(Todos::write()),
             Arc::new(Todos::update()),
         ];

@@ -1,0 +1,11 @@
+//! Pages of the web for a model: where they may come from, fetching them, and reading them.
+//!
+//! Nothing of the user's goes along: no cookies, no keys, no proxy's password. What a name leads to is looked up once,
+//! checked, and connected to as it was checked, so that an answer of the name service that changes in between leads
+//! nowhere else. See [`address`] for what is never reached, [`fetch`] for the bounds, [`page`] for what becomes of HTML.
+
+mod address;
+mod fetch;
+mod page;
+
+pub(crate) use fetch::{Fetched, Reach, fetch, parse};
