@@ -146,7 +146,10 @@ pub struct Turn {
 pub struct FileChange {
     /// Path relative to the workspace.
     pub path: String,
-    /// `added`, `modified` or `deleted`.
+    /// Where a renamed file was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_path: Option<String>,
+    /// What happened to it.
     pub status: FileChangeStatus,
     /// Lines added.
     pub additions: u64,
@@ -164,6 +167,8 @@ pub enum FileChangeStatus {
     Modified,
     /// It is gone.
     Deleted,
+    /// It has another name, and may have other content.
+    Renamed,
 }
 
 /// What a call would do to a file, as it was when the call was prepared.

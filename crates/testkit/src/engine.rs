@@ -183,6 +183,7 @@ impl ScriptEngine {
             "diff" => {
                 let file = FileChange {
                     path: rest.to_owned(),
+                    old_path: None,
                     status: FileChangeStatus::Added,
                     additions: 1,
                     deletions: 0,

@@ -1,23 +1,26 @@
 //! The files a Turn has changed, with what they were before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bobbin_core::tool::ChangedFile;
-use bobbin_model::TurnDiff;
 use bobbin_model::turn::FileChangeStatus;
+use bobbin_model::{FileChange, TurnDiff};
 
-use super::patch::{Past, split, take_back};
-use super::section::{Section, section, untold};
+use super::patch::{Past, rename_head, split, take_back};
+use super::rename::pairs;
+use super::section::{Section, renamed, section, untold};
 use crate::tools::{head, shown};
 
 /// Most bytes of diff text (03 §9); the list of files stays complete.
 pub(super) const MAX_DIFF_BYTES: usize = 1 << 20;
 /// Most bytes of old contents kept for one Turn; further files are named, not shown.
 pub(super) const MAX_KEPT_BYTES: usize = 64 << 20;
+/// Largest file that is looked for under another name.
+const MAX_RENAMED_BYTES: usize = 1 << 20;
 /// Largest content read to be shown.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
@@ -35,6 +38,8 @@ struct Followed {
     before: Before,
     /// `None` while the file is as it was.
     section: Option<Section>,
+    /// What a file is that was not there before, where it is kept: it may be one under another name.
+    now: Option<Arc<[u8]>>,
 }
 
 /// What a file was before the Turn.
@@ -76,16 +81,58 @@ impl Changes {
                     text,
                     change: change.clone(),
                 };
+                if let Some(old_path) = &change.old_path {
+                    changes.take_apart(old_path, change, &section.text);
+                    continue;
+                }
                 changes.files.insert(
                     change.path.clone(),
                     Followed {
                         before,
                         section: Some(section),
+                        now: None,
                     },
                 );
             }
         }
         changes
+    }
+
+    /// Takes up a recorded file that was renamed, as one that went and one that came.
+    fn take_apart(&mut self, old_path: &str, change: &FileChange, text: &str) {
+        let told = rename_head(text).map(|head| &text[head..]);
+        let now = read(&self.root.join(&change.path)).ok().flatten();
+        let before = match (told, &now) {
+            (Some(""), now) => now.clone(),
+            (Some(told), Some(now)) => match take_back(told, Some(now)) {
+                Some(Past::Content(before)) => Some(before),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (gone, came) = if let (Some(before), Some(now)) = (before, now) {
+            let gone = Followed {
+                section: section(old_path, Some(&before), None).map(no_longer_than_shown),
+                before: self.keep(Some(before)),
+                now: None,
+            };
+            let came = Followed {
+                section: section(&change.path, None, Some(&now)).map(no_longer_than_shown),
+                before: Before::NotThere,
+                now: self.keep_new(&now),
+            };
+            (gone, came)
+        } else {
+            let lost = |path: &str, status| Followed {
+                before: Before::Unknown,
+                section: Some(untold(path, status)),
+                now: None,
+            };
+            let gone = lost(old_path, FileChangeStatus::Deleted);
+            (gone, lost(&change.path, FileChangeStatus::Added))
+        };
+        self.files.insert(old_path.to_owned(), gone);
+        self.files.insert(change.path.clone(), came);
     }
 
     /// Takes note of files that a call has changed and reads what they are now. Blocking.
@@ -102,7 +149,11 @@ impl Changes {
                 _ => Some(untold(&path, FileChangeStatus::Modified)),
             };
             let section = section.map(no_longer_than_shown);
-            self.files.insert(path, Followed { before, section });
+            let now = match (&before, &now) {
+                (Before::NotThere, Ok(Some(now))) => self.keep_new(now),
+                _ => None,
+            };
+            self.files.insert(path, Followed { before, section, now });
         }
     }
 
@@ -111,8 +162,10 @@ impl Changes {
         for (path, status) in changed {
             let path = shown(&self.root, &path);
             let section = Some(untold(&path, status));
-            let before = Before::Unknown;
-            self.files.entry(path).or_insert(Followed { before, section });
+            let (before, now) = (Before::Unknown, None);
+            self.files
+                .entry(path)
+                .or_insert(Followed { before, section, now });
         }
     }
 
@@ -123,6 +176,7 @@ impl Changes {
             Some(Followed {
                 before: Before::Recorded,
                 section: Some(section),
+                ..
             }) => match take_back(&section.text, before_call.as_deref()) {
                 Some(Past::Content(before)) => Some(before),
                 Some(Past::NotThere) => None,
@@ -130,6 +184,20 @@ impl Changes {
             },
             Some(followed) => return followed.before.clone(),
         };
+        self.keep(before)
+    }
+
+    /// Keeps the content of a file that is there, unless that is too much.
+    fn keep_new(&mut self, content: &[u8]) -> Option<Arc<[u8]>> {
+        if content.len() > MAX_RENAMED_BYTES || self.kept_bytes + content.len() > MAX_KEPT_BYTES {
+            return None;
+        }
+        self.kept_bytes += content.len();
+        Some(content.into())
+    }
+
+    /// Keeps what a file was, unless that is too much.
+    fn keep(&mut self, before: Option<Vec<u8>>) -> Before {
         let Some(content) = before else {
             return Before::NotThere;
         };
@@ -140,10 +208,51 @@ impl Changes {
         Before::Content(content.into())
     }
 
+    /// Returns the sections of renamed files by their new names, and nothing for their old ones.
+    fn renamed(&self) -> HashMap<&str, Option<Section>> {
+        let is = |file: &Followed, status| {
+            file.section
+                .as_ref()
+                .is_some_and(|section| section.change.status == status)
+        };
+        let gone = self.files.iter().filter_map(|(path, file)| match &file.before {
+            Before::Content(content)
+                if is(file, FileChangeStatus::Deleted) && content.len() <= MAX_RENAMED_BYTES =>
+            {
+                Some((path.as_str(), &**content))
+            }
+            _ => None,
+        });
+        let came = self.files.iter().filter_map(|(path, file)| {
+            let now = file
+                .now
+                .as_deref()
+                .filter(|_| is(file, FileChangeStatus::Added))?;
+            Some((path.as_str(), now))
+        });
+        let (gone, came): (Vec<_>, Vec<_>) = (gone.collect(), came.collect());
+        let mut sections = HashMap::new();
+        for pair in pairs(&contents(&gone), &contents(&came)) {
+            let ((old_path, before), (path, after)) = (gone[pair.gone], came[pair.came]);
+            let section = renamed(old_path, path, before, after, pair.alike);
+            sections.insert(old_path, None);
+            sections.insert(path, Some(no_longer_than_shown(section)));
+        }
+        sections
+    }
+
     /// Returns the whole diff.
     pub(crate) fn diff(&self) -> TurnDiff {
         let mut diff = TurnDiff::default();
-        for section in self.files.values().filter_map(|file| file.section.as_ref()) {
+        let renamed = self.renamed();
+        let sections = self
+            .files
+            .iter()
+            .filter_map(|(path, file)| match renamed.get(path.as_str()) {
+                Some(section) => section.as_ref(),
+                None => file.section.as_ref(),
+            });
+        for section in sections {
             diff.files.push(section.change.clone());
             if diff.truncated {
                 continue;
@@ -161,6 +270,10 @@ impl Changes {
         }
         diff
     }
+}
+
+fn contents<'a>(files: &[(&str, &'a [u8])]) -> Vec<&'a [u8]> {
+    files.iter().map(|(_, content)| *content).collect()
 }
 
 /// Drops text that no diff has room for; what is left is still too long, so that the diff says it was cut.
@@ -242,6 +355,55 @@ mod tests {
         workspace.write("b", "2\n");
         change(&mut second, &workspace, "b", "3\n");
         assert_eq!(second.diff(), first.diff());
+    }
+
+    #[test]
+    fn a_renamed_file_is_one_change_also_after_a_crash() {
+        let workspace = Workspace::new();
+        let long = "a\nb\nc\nd\ne\n";
+        workspace.write("old", long);
+        workspace.write("z", "1\n");
+        let mut changes = Changes::new(workspace.root(), None);
+        let mut moved = |from: &str, to: &str, content: &str| {
+            let paths = [from, to].map(|path| workspace.root().join(path));
+            let before = std::fs::read(&paths[0]).ok();
+            std::fs::remove_file(&paths[0]).unwrap();
+            workspace.write(to, content);
+            let [from, to] = paths;
+            changes.note(vec![
+                ChangedFile { path: from, before },
+                ChangedFile {
+                    path: to,
+                    before: None,
+                },
+            ]);
+            changes.diff()
+        };
+        let diff = moved("old", "dir/new", long);
+        let head = "diff --git a/old b/dir/new\nsimilarity index 100%\nrename from old\nrename to dir/new\n";
+        assert_eq!(diff.diff, head);
+        let changed = moved("dir/new", "dir/newer", &long.replace("c\n", "x\n"));
+        let [file] = &changed.files[..] else {
+            panic!("{changed:?}")
+        };
+        assert_eq!(
+            (file.path.as_str(), file.old_path.as_deref()),
+            ("dir/newer", Some("old"))
+        );
+        assert_eq!(
+            (file.status, file.additions, file.deletions),
+            (FileChangeStatus::Renamed, 1, 1)
+        );
+        assert!(
+            changed
+                .diff
+                .contains("--- a/old\n+++ b/dir/newer\n@@ -1,5 +1,5 @@\n a\n b\n-c\n+x\n"),
+            "{}",
+            changed.diff
+        );
+        change(&mut changes, &workspace, "z", "2\n");
+        let whole = changes.diff();
+        assert_eq!(Changes::new(workspace.root(), Some(&whole)).diff(), whole);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod changes;
 mod lines;
 mod patch;
 mod preview;
+mod rename;
 mod section;
 
 pub(crate) use changes::Changes;

@@ -19,6 +19,19 @@ pub(super) fn split(diff: &str) -> Option<Vec<&str>> {
 
 /// Returns the bytes of the section that `text` begins with.
 fn section_length(text: &str) -> Option<usize> {
+    if text.starts_with("diff --git ") {
+        let head = rename_head(text)?;
+        let rest = &text[head..];
+        let is_whole = rest.is_empty() || rest.starts_with("diff --git ");
+        // A renamed file without changes is followed by another's section.
+        let follows = rest.starts_with("--- ") || rest.starts_with("Binary files ");
+        let own = follows && belongs(text, rest);
+        return Some(if is_whole || !own {
+            head
+        } else {
+            head + section_length(rest)?
+        });
+    }
     let all = lines(text);
     let first = all.first()?;
     if first.starts_with("Binary files ") {
@@ -36,6 +49,38 @@ fn section_length(text: &str) -> Option<usize> {
         at += taken.len();
     }
     Some(length)
+}
+
+/// Returns the bytes of the lines that say that a file was renamed.
+pub(super) fn rename_head(text: &str) -> Option<usize> {
+    let all: Vec<&str> = text.split_inclusive('\n').take(4).collect();
+    let starts = ["diff --git ", "similarity index ", "rename from ", "rename to "];
+    let is_head = all.len() == 4
+        && all
+            .iter()
+            .zip(starts)
+            .all(|(line, start)| line.starts_with(start));
+    is_head.then(|| all.iter().map(|line| line.len()).sum())
+}
+
+/// Whether what follows the head of a renamed file is about the same file: its names are the head's.
+fn belongs(head: &str, rest: &str) -> bool {
+    let names = head
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("diff --git "));
+    let mut follows = rest.lines();
+    let first = follows.next().unwrap_or_default();
+    let told = if let Some(old) = first.strip_prefix("--- ") {
+        let new = follows.next().and_then(|line| line.strip_prefix("+++ "));
+        format!("{old} {}", new.unwrap_or_default())
+    } else {
+        let both = first
+            .strip_prefix("Binary files ")
+            .and_then(|rest| rest.strip_suffix(" differ"));
+        both.unwrap_or_default().replacen(" and ", " ", 1)
+    };
+    names == Some(told.as_str())
 }
 
 /// What a file was.

@@ -37,6 +37,7 @@ pub(super) fn section(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -
     };
     let mut change = FileChange {
         path: path.to_owned(),
+        old_path: None,
         status,
         additions: 0,
         deletions: 0,
@@ -63,10 +64,44 @@ pub(super) fn untold(path: &str, status: FileChangeStatus) -> Section {
         text: format!("Binary files {old_name} and {new_name} differ\n").into(),
         change: FileChange {
             path: path.to_owned(),
+            old_path: None,
             status,
             additions: 0,
             deletions: 0,
         },
+    }
+}
+
+/// Returns the section of a file that has another name, with so many of a hundred lines alike.
+pub(super) fn renamed(old_path: &str, path: &str, before: &[u8], after: &[u8], alike: u32) -> Section {
+    let mut change = FileChange {
+        path: path.to_owned(),
+        old_path: Some(old_path.to_owned()),
+        status: FileChangeStatus::Renamed,
+        additions: 0,
+        deletions: 0,
+    };
+    let (old_name, _) = names(old_path, FileChangeStatus::Renamed);
+    let (_, new_name) = names(path, FileChangeStatus::Renamed);
+    let mut text = format!(
+        "diff --git {old_name} {new_name}\nsimilarity index {alike}%\nrename from {}\nrename to {}\n",
+        quoted(old_path),
+        quoted(path)
+    );
+    match (as_text(Some(before)), as_text(Some(after))) {
+        _ if before == after => {}
+        (Some(old), Some(new)) => {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "--- {old_name}\n+++ {new_name}\n");
+            write_hunks(&mut text, &mut change, &lines(old), &lines(new));
+        }
+        _ => {
+            let _ = writeln!(text, "Binary files {old_name} and {new_name} differ");
+        }
+    }
+    Section {
+        text: text.into(),
+        change,
     }
 }
 
@@ -79,7 +114,7 @@ fn names(path: &str, status: FileChangeStatus) -> (String, String) {
     let nothing = || "/dev/null".to_owned();
     match status {
         FileChangeStatus::Added => (nothing(), named("b/")),
-        FileChangeStatus::Modified => (named("a/"), named("b/")),
+        FileChangeStatus::Modified | FileChangeStatus::Renamed => (named("a/"), named("b/")),
         FileChangeStatus::Deleted => (named("a/"), nothing()),
     }
 }

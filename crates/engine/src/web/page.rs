@@ -78,7 +78,6 @@ pub(super) fn text(html: &str, base: &Url) -> String {
             continue;
         }
         match name {
-            "br" => out.line(),
             "pre" => {
                 out.block();
                 out.mark("```");
@@ -89,7 +88,7 @@ pub(super) fn text(html: &str, base: &Url) -> String {
                 out.line();
                 out.mark("- ");
             }
-            "li" => out.line(),
+            "br" | "li" => out.line(),
             "td" | "th" if !tag.closing => out.mark(" | "),
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" if !tag.closing => {
                 out.block();

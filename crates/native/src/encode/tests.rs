@@ -214,6 +214,7 @@ fn of_turns() -> Vec<(&'static str, Frame)> {
     );
     let file = |path: &str, status| FileChange {
         path: path.into(),
+        old_path: None,
         status,
         additions: 1,
         deletions: 2,

@@ -228,8 +228,9 @@ fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -
             FileChangeStatus::Added => wire::DiffFileStatus::Added,
             FileChangeStatus::Modified => wire::DiffFileStatus::Modified,
             FileChangeStatus::Deleted => wire::DiffFileStatus::Deleted,
+            FileChangeStatus::Renamed => wire::DiffFileStatus::Renamed,
         },
-        old_path: None,
+        old_path: file.old_path.clone(),
         additions: file.additions,
         deletions: file.deletions,
     });
