@@ -37,7 +37,13 @@ async fn a_denied_path_is_refused_like_a_denied_command(
         ..RuleText::default()
     };
     let policy = RulesPolicy::new(RuleSet::new([rule], None).unwrap());
-    let bench = Bench::open_under(&workspace, AgentEngine::new(model, built_in()), config, Arc::new(policy)).await;
+    let bench = Bench::open_under(
+        &workspace,
+        AgentEngine::new(model, built_in()),
+        config,
+        Arc::new(policy),
+    )
+    .await;
     bench.run("go").await;
     let turn = bench.last_turn().await;
     let refused = turn.items.iter().find_map(|item| match &item.body {

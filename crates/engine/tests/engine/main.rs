@@ -4,11 +4,11 @@
 mod compaction;
 #[cfg(test)]
 mod crash;
+#[cfg(test)]
+mod denials;
 mod instructions;
 #[cfg(test)]
 mod limits;
-#[cfg(test)]
-mod denials;
 mod restart;
 #[cfg(test)]
 mod revert;
