@@ -5,6 +5,7 @@
 //! `cargo xtask chaos --rounds 200` for the long form. The seed of a round that fails is in its message;
 //! `cargo xtask chaos --seed SEED` plays that round alone.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
@@ -42,6 +43,8 @@ struct Tally {
     kills: u64,
     steps: Vec<String>,
     full: u64,
+    /// Why connections ended, and how many did so.
+    ends: BTreeMap<String, u64>,
 }
 
 struct Round {
@@ -77,12 +80,22 @@ impl Round {
             self.server = Some(self.workspace.web_socket_armed());
             self.stalled = None;
         }
-        let address = self.server.as_mut()?.listening().await?;
+        let Some(address) = self.server.as_mut()?.listening().await else {
+            *self
+                .tally
+                .ends
+                .entry("it ended as it started".to_owned())
+                .or_default() += 1;
+            return None;
+        };
         if let Some(thread) = thread.filter(|_| self.stalled.is_none()) {
             let stalling = tokio::time::timeout(PATIENCE, stall(&address, thread));
             self.stalled = stalling.await.ok().flatten();
         }
-        Wire::socket(&address, bytes).await
+        let connected = Wire::socket(&address, bytes).await;
+        connected
+            .map_err(|Broken(why)| *self.tally.ends.entry(why).or_default() += 1)
+            .ok()
     }
 
     /// Takes note of where a server has died.
@@ -129,7 +142,7 @@ impl Round {
 /// Makes a client that subscribes and then reads nothing.
 async fn stall(address: &str, thread: &str) -> Option<Wire> {
     let mut nothing = Knowledge::default();
-    let wire = Wire::socket(address, u64::MAX).await?;
+    let wire = Wire::socket(address, u64::MAX).await.ok()?;
     let mut line = Line::new(wire, &mut nothing, "stalled");
     line.hello().await.ok()?;
     let subscribe = json!({ "threadId": thread, "afterSeq": 0 });
@@ -155,14 +168,18 @@ async fn round(seed: u64) {
         let connections = round.tally.connections;
         assert!(
             connections < MOST_CONNECTIONS,
-            "seed {seed}: it does not come to an end"
+            "seed {seed}: it does not come to an end; {}; {:?}",
+            known.waits_for,
+            round.tally
         );
+        let calm = connections > MOST_CONNECTIONS / 2;
         // Ever longer, so that every round ends.
         let bytes = 300 + round.random.below(4000) * connections.div_ceil(4) * connections.div_ceil(12);
         let Some(wire) = round.connect(bytes, known.thread.as_deref()).await else {
+            // A process that is killed takes a while to be gone on a busy machine.
+            tokio::time::sleep(Duration::from_millis(u64::from(calm) * 200 + 5)).await;
             continue;
         };
-        let calm = connections > MOST_CONNECTIONS / 2;
         if !calm {
             round.trouble().await;
         }
@@ -183,7 +200,7 @@ async fn round(seed: u64) {
         round.relent();
         match done {
             Ok(Ok(())) => break,
-            Ok(Err(Broken)) => {}
+            Ok(Err(Broken(why))) => *round.tally.ends.entry(why).or_default() += 1,
             Err(_) => panic!("seed {seed}: a connection stands still; {}", known.waits_for),
         }
     }
@@ -200,6 +217,9 @@ async fn round(seed: u64) {
         known.snapshots
     );
     println!("{told}");
+    if tally.connections > 60 {
+        println!("{:?} {script:?}", tally.ends);
+    }
     loop {
         let Some(wire) = round.connect(u64::MAX, None).await else {
             continue;

@@ -96,14 +96,18 @@ pub(crate) enum Wire {
 
 impl Wire {
     /// Connects to a WebSocket; the connection breaks after `bytes`.
-    pub(crate) async fn socket(address: &str, bytes: u64) -> Option<Self> {
-        let place = address.strip_prefix("ws://")?.split('/').next()?;
-        let inner = TcpStream::connect(place).await.ok()?;
+    pub(crate) async fn socket(address: &str, bytes: u64) -> Result<Self, Broken> {
+        let place = address
+            .trim_start_matches("ws://")
+            .split('/')
+            .next()
+            .unwrap_or_default();
+        let inner = TcpStream::connect(place).await.map_err(broken)?;
         let left = Arc::new(AtomicU64::new(bytes));
         let (socket, _) = tokio_tungstenite::client_async(address, Cut { inner, left })
             .await
-            .ok()?;
-        Some(Self::Socket(Box::new(socket)))
+            .map_err(|error| Broken(format!("handshake: {error}")))?;
+        Ok(Self::Socket(Box::new(socket)))
     }
 
     /// Speaks lines with a child; the pipes break after `bytes`.
@@ -118,27 +122,34 @@ impl Wire {
 
     async fn write(&mut self, text: String) -> Result<(), Broken> {
         match self {
-            Self::Socket(socket) => socket.send(Message::text(text)).await.map_err(|_| Broken),
+            Self::Socket(socket) => socket.send(Message::text(text)).await.map_err(broken),
             Self::Lines(_, writer) => writer
                 .write_all(format!("{text}\n").as_bytes())
                 .await
-                .map_err(|_| Broken),
+                .map_err(broken),
         }
     }
 
     async fn read(&mut self) -> Result<Value, Broken> {
         match self {
             Self::Socket(socket) => loop {
-                let message = socket.next().await.ok_or(Broken)?.map_err(|_| Broken)?;
-                if let Message::Text(text) = message {
-                    return Ok(serde_json::from_str(text.as_str()).unwrap());
+                let message = socket
+                    .next()
+                    .await
+                    .ok_or_else(|| broken("the end"))?
+                    .map_err(broken)?;
+                match message {
+                    Message::Text(text) => return Ok(serde_json::from_str(text.as_str()).unwrap()),
+                    Message::Close(frame) => return Err(Broken(format!("{frame:?}"))),
+                    _ => {}
                 }
             },
             Self::Lines(reader, _) => {
                 let mut line = String::new();
                 match reader.read_line(&mut line).await {
                     Ok(_) if line.ends_with('\n') => Ok(serde_json::from_str(&line).unwrap()),
-                    _ => Err(Broken),
+                    Ok(_) => Err(broken("half a line")),
+                    Err(error) => Err(broken(error)),
                 }
             }
         }
@@ -146,7 +157,11 @@ impl Wire {
 }
 
 /// Why a connection ended.
-pub(crate) struct Broken;
+pub(crate) struct Broken(pub(crate) String);
+
+fn broken(why: impl std::fmt::Display) -> Broken {
+    Broken(why.to_string())
+}
 
 /// What the client knows, whatever becomes of its connections.
 #[derive(Default)]
@@ -350,7 +365,7 @@ impl<'a> Line<'a> {
         let start = json!({ "identity": { "channelName": "chaos" } });
         let started = self.once("thread", "thread/start", start).await?;
         let Some(thread) = started["result"]["thread"]["id"].as_str().map(str::to_owned) else {
-            return Err(Broken);
+            return Err(Broken(started.to_string()));
         };
         self.same("thread", &json!(thread));
         self.known.thread = Some(thread.clone());
@@ -360,7 +375,7 @@ impl<'a> Line<'a> {
             let read = json!({ "threadId": thread, "includeTurns": true });
             let read = self.call("thread/read", read).await?;
             if read["error"].is_object() {
-                return Err(Broken);
+                return Err(Broken(read.to_string()));
             }
             self.known.replace(&read["result"]);
         }

@@ -67,7 +67,7 @@ impl Host {
                 self.starts += 1;
             }
             if let Some(address) = self.server.listening().await
-                && let Some(wire) = Wire::socket(&address, u64::MAX).await
+                && let Ok(wire) = Wire::socket(&address, u64::MAX).await
             {
                 return wire;
             }
