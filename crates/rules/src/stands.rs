@@ -10,8 +10,11 @@ use crate::Places;
 use crate::shell::{Word, guesses};
 use crate::wrapper::{carried, name};
 
-/// Most directories a command may be standing in; each `cd` that may not have happened doubles them.
-pub(crate) const MAX_DIRECTORIES: usize = 64;
+/// Most directories a command may be standing in; each `cd` that may not have happened doubles them, and every path
+/// is looked up from each.
+pub(crate) const MAX_DIRECTORIES: usize = 32;
+/// Those of them that are kept where there are more: the line is not allowed then anyway.
+const KEPT: usize = 8;
 /// Most texts within texts that are searched for a `cd`.
 const MAX_NESTED: usize = 4;
 /// What moves the shell.
@@ -82,18 +85,8 @@ pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Mov
     let Some(targets) = targets(words, 0) else {
         return Move::No;
     };
-    if let [cd, path] = words
-        && *cd == Word::exact("cd")
-        && path.exact
-        && !path.text.starts_with(['-', '+'])
-    {
-        let known = from.iter().map(|directory| {
-            let place = places.find(directory, &path.text)?;
-            (place.path == by_name(directory, &path.text)).then_some(place.path)
-        });
-        if let Some(known) = known.collect::<Option<Vec<_>>>() {
-            return Move::To(known);
-        }
+    if let Some(known) = known(words, from, places) {
+        return Move::To(known);
     }
     let mut perhaps = Vec::new();
     if targets.is_empty() {
@@ -112,7 +105,20 @@ pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Mov
 
 /// Whether a command moves the shell, and nobody knows where to.
 pub(crate) fn is_lost(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> bool {
-    matches!(moved(words, from, ground), Move::Perhaps(_))
+    targets(words, 0).is_some() && known(words, from, ground.places).is_none()
+}
+
+/// Returns where `cd` leads from each of these, if its names say so and nothing else is in the way.
+fn known(words: &[Word], from: &[PathBuf], places: &dyn Places) -> Option<Vec<PathBuf>> {
+    let [cd, path] = words else { return None };
+    if *cd != Word::exact("cd") || !path.exact || path.text.starts_with(['-', '+']) {
+        return None;
+    }
+    let known = from.iter().map(|directory| {
+        let place = places.find(directory, &path.text)?;
+        (place.path == by_name(directory, &path.text)).then_some(place.path)
+    });
+    known.collect()
 }
 
 /// Returns every directory that any of these commands may be standing in, whatever runs in which order, and whether
@@ -132,6 +138,7 @@ pub(crate) fn everywhere(
                 continue;
             }
             if all.len() == MAX_DIRECTORIES {
+                all.truncate(KEPT.max(from.len()));
                 return (all, false);
             }
             all.push(directory);
