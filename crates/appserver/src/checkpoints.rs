@@ -12,6 +12,10 @@ use crate::cli;
 use crate::workspace::Workspace;
 
 /// Returns the directory of all workspaces' checkpoints.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the binary is where the environment is read"
+)]
 pub(crate) fn place() -> Option<PathBuf> {
     let given = std::env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)

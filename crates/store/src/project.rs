@@ -171,12 +171,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
             ..
         } => end_turn(script, thread, *turn, outcome, completed_at.0),
         Event::TurnsRolledBack { first, .. } => roll_back(script, thread, *first, stored.at.0),
-        Event::ThreadDeleted => {
-            script
-                .then("UPDATE thread SET deleted_at = ? WHERE thread_id = ?")
-                .bind(stored.at.0)
-                .bind(thread.to_owned());
-        }
+        Event::ThreadDeleted => delete_thread(script, thread, stored.at.0),
         Event::ThreadStarted { .. }
         | Event::ThreadResumed { .. }
         | Event::ThreadRenamed { .. }
@@ -189,6 +184,13 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
         | Event::TurnReverted { .. }
         | Event::TurnRecovered { .. } => {}
     }
+}
+
+fn delete_thread(script: &mut Script, thread: &str, at: i64) {
+    script
+        .then("UPDATE thread SET deleted_at = ? WHERE thread_id = ?")
+        .bind(at)
+        .bind(thread.to_owned());
 }
 
 fn settle(script: &mut Script, thread: &str, turn: TurnId, approval: &ApprovalId, decision: Decision) {

@@ -172,11 +172,15 @@ fn refused(why: impl Into<String>) -> ToolOutput {
     }
 }
 
+/// Tools whose calls are commands, or are read by some.
+const OF_COMMANDS: [&str; 2] = ["shell", "writeTerminal"];
+
 /// Returns what a call needs when a rule speaks of its tool. A rule that allows a tool takes back only the question
 /// about the tool itself: commands and paths have rules of their own.
 pub(super) fn with_rule(permission: Permission, said: Option<Ruling>, tool: &str) -> Permission {
-    let about_the_tool =
-        matches!(&permission, Permission::Ask { scope, .. } if scope.kind == ApprovalKind::RemoteResource);
+    // What commands ask beyond the machine's rules is whether they may leave the sandbox, which no rule answers.
+    let about_the_tool = !OF_COMMANDS.contains(&tool)
+        && matches!(&permission, Permission::Ask { scope, .. } if scope.kind == ApprovalKind::RemoteResource);
     match said {
         Some(ruling) if ruling.judgement == Judgement::Ask && permission == Permission::Free => {
             Permission::Ask {
@@ -233,6 +237,13 @@ mod tests {
             Permission::Free
         );
         assert_eq!(with_rule(remote.clone(), None, "web"), remote);
+        for tool in OF_COMMANDS {
+            let allowed = with_rule(remote.clone(), Some(said(Judgement::Allow)), tool);
+            assert_eq!(
+                allowed, remote,
+                "{tool} outside of the sandbox is a person's word"
+            );
+        }
         let asked = with_rule(Permission::Free, Some(said(Judgement::Ask)), "search");
         assert!(matches!(asked, Permission::Ask { scope, .. } if scope.operation == "search"));
     }
