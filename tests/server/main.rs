@@ -19,12 +19,18 @@ mod chaos_disk;
 #[cfg(test)]
 mod chaos_steps;
 #[cfg(test)]
+mod client_history;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod doors;
 #[cfg(test)]
+mod dynamic_tools;
+#[cfg(test)]
 mod eca;
 mod eca_golden;
+#[cfg(test)]
+mod editor_proxy;
 #[cfg(test)]
 mod exec;
 #[cfg(test)]

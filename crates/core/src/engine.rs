@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalId, CallPreview, Compaction, ContextNote, ContextUsage, ContextWindow, Decision, Item, ItemBody,
-    ItemId, LiveTurn, Plan, PlanChange, Scope, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
+    ApprovalId, CallPreview, Compaction, ContextNote, ContextUsage, ContextWindow, Decision, DynamicTool,
+    Item, ItemBody, ItemId, LiveTurn, Plan, PlanChange, Scope, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -167,6 +167,7 @@ pub struct TurnContext {
     pub(crate) begun: Arc<LiveTurn>,
     pub(crate) context: ContextUsage,
     pub(crate) environment: Arc<ToolEnvironment>,
+    pub(crate) declared: Arc<[DynamicTool]>,
     pub(crate) cancel: CancellationToken,
     pub(crate) wishes: mpsc::Sender<(TurnId, EngineWish)>,
 }
@@ -201,6 +202,12 @@ impl TurnContext {
     /// Returns the server's workspace; a Thread's own folder stands in its environment.
     pub fn workspace(&self) -> &Path {
         &self.hub.settings().workspace
+    }
+
+    /// Returns the tools that a client brought along with the Thread. Whether it is there to run them is known by
+    /// [`ToolEnvironment::clients`].
+    pub fn declared_tools(&self) -> &[DynamicTool] {
+        &self.declared
     }
 
     /// Returns the token that is cancelled when the Turn is interrupted.

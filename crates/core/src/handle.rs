@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bobbin_model::state::{StartTurn, StatusChange};
 use bobbin_model::{
-    Mode, QueuedInput, QueuedInputId, Refusal, Sender, Seq, ThreadConfig, ThreadId, ThreadState, Turn, TurnId,
+    DynamicTool, GivenMessage, Mode, QueuedInput, QueuedInputId, Refusal, Sender, Seq, ThreadConfig,
+    ThreadId, ThreadState, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
@@ -51,6 +52,8 @@ pub enum Command {
     Resume {
         /// Name of the client.
         by: String,
+        /// Tools that it brings along, in place of those there were.
+        tools: Option<Arc<[DynamicTool]>>,
         /// Takes the answer.
         reply: Reply<Resumed>,
     },
@@ -70,6 +73,15 @@ pub enum Command {
     },
     /// Begin a Turn.
     StartTurn {
+        /// The Turn to be.
+        wish: StartTurn,
+        /// Takes the answer.
+        reply: Reply<StartedTurn>,
+    },
+    /// Begin a Turn after a conversation that its client hands in, where the client keeps the history.
+    StartTurnAfter {
+        /// The conversation before it.
+        messages: Arc<[GivenMessage]>,
         /// The Turn to be.
         wish: StartTurn,
         /// Takes the answer.
@@ -163,6 +175,14 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it may begin a Turn.
+    pub(crate) fn begins_a_turn(&self) -> bool {
+        matches!(
+            self,
+            Self::StartTurn { .. } | Self::StartTurnAfter { .. } | Self::Enqueue { .. }
+        )
+    }
+
     /// Answers the command with an error.
     pub(crate) fn refuse(self, error: CoreError) {
         match self {
@@ -180,7 +200,7 @@ impl Command {
             Self::Revert { reply, .. } => reply(Err(error)),
             Self::Steer { reply, .. } => reply(Err(error)),
             Self::Guide { reply, .. } => reply(Err(error)),
-            Self::StartTurn { reply, .. } => reply(Err(error)),
+            Self::StartTurn { reply, .. } | Self::StartTurnAfter { reply, .. } => reply(Err(error)),
             Self::Once { command, .. } => command.refuse(error),
             Self::Enqueue { reply, .. } => reply(Err(error)),
             Self::Unqueue { reply, .. } => reply(Err(error)),

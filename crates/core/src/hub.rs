@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bobbin_model::state::NewThread;
-use bobbin_model::{ApprovalPolicy, Event, Refusal, Scope, Seq, ThreadId, Turn, TurnId, UnixMillis};
+use bobbin_model::{
+    ApprovalPolicy, DynamicTool, Event, Refusal, Scope, Seq, ThreadId, Turn, TurnId, UnixMillis,
+};
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{ListFilter, SearchFilter, SearchPage, Store, StoreStats, ThreadSummary};
 use parking_lot::Mutex;
@@ -17,12 +19,21 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::client::Clients;
 use crate::engine::Engine;
 use crate::handle::{Reply, Shared, Snapshot};
 use crate::owner::{Owner, weight_of_turn};
 use crate::{
     Clock, Command, CoreError, Frame, FrameBody, Ids, Log, Notice, Once, Settings, ThreadHandle, View,
 };
+
+/// Returns the event that says what tools there are, if there are any.
+fn declared(tools: Arc<[DynamicTool]>, at: UnixMillis) -> Vec<(Event, UnixMillis)> {
+    if tools.is_empty() {
+        return Vec::new();
+    }
+    vec![(Event::ToolsDeclared { tools }, at)]
+}
 
 type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 
@@ -52,6 +63,8 @@ pub struct Hub {
     last_owner: AtomicU64,
     /// Names of the Threads being started; at most what clients have in flight.
     starting: Mutex<HashSet<String>>,
+    /// Clients that do things for Threads.
+    clients: Arc<Clients>,
 }
 
 /// Figures of the core, for `server/stats`.
@@ -92,12 +105,18 @@ impl Hub {
             owners: TaskTracker::new(),
             last_owner: AtomicU64::new(0),
             starting: Mutex::default(),
+            clients: Arc::default(),
         })
     }
 
     /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Returns the clients that do things for Threads.
+    pub fn clients(&self) -> &Arc<Clients> {
+        &self.clients
     }
 
     /// Returns the clock.
@@ -236,6 +255,21 @@ impl Hub {
 
     /// Starts a Thread unless that was done under this name before; then answers with that Thread.
     pub async fn start_thread_once(self: &Arc<Self>, wish: NewThread, once: Once, reply: Reply<Snapshot>) {
+        self.start_thread_with(wish, Arc::default(), Some(once), reply)
+            .await;
+    }
+
+    /// Starts a Thread with tools that its client brings along. With a name as [`Hub::start_thread_once`].
+    pub async fn start_thread_with(
+        self: &Arc<Self>,
+        wish: NewThread,
+        tools: Arc<[DynamicTool]>,
+        once: Option<Once>,
+        reply: Reply<Snapshot>,
+    ) {
+        let Some(once) = once else {
+            return self.start(wish, None, declared(tools, self.clock.now()), reply);
+        };
         if !self.starting.lock().insert(once.id.clone()) {
             return reply(Err(CoreError::Busy));
         }
@@ -252,7 +286,7 @@ impl Hub {
             self.snapshot(&handle).await.map(Some)
         };
         match known.await {
-            Ok(None) => self.start(wish, Some(once), Vec::new(), reply),
+            Ok(None) => self.start(wish, Some(once), declared(tools, self.clock.now()), reply),
             Ok(Some(snapshot)) => reply(Ok(snapshot)),
             Err(error) => reply(Err(error)),
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bobbin_model::{ApprovalPolicy, ThreadConfig};
 
 use crate::Limits;
+use crate::client::ThreadClients;
 use crate::policy::{NoRules, Policy};
 use crate::tool::{OutsideWorkspace, ToolEnvironment};
 use crate::undo::Undo;
@@ -87,6 +88,7 @@ impl Settings {
             config: Arc::new(config),
             policy: self.policy.clone(),
             approvals,
+            clients: ThreadClients::default(),
         }
     }
 }

@@ -9,12 +9,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalPolicy, CallPreview, Json, Mode, Plan, PlanChange, Scope, ThreadConfig, ThreadId, TurnId,
+    ApprovalPolicy, CallPreview, DynamicTool, Json, Mode, Plan, PlanChange, Scope, ThreadConfig, ThreadId,
+    ToolAnswer, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use tokio_util::sync::CancellationToken;
 
+use crate::client::ThreadClients;
 use crate::policy::Policy;
 
 /// A tool, as a model is told of it.
@@ -54,6 +56,8 @@ pub struct ToolEnvironment {
     pub policy: Arc<dyn Policy>,
     /// What happens to questions: whether anybody is asked.
     pub approvals: ApprovalPolicy,
+    /// The clients that do things for the Thread.
+    pub clients: ThreadClients,
 }
 
 /// What happens to a path outside the workspace.
@@ -157,6 +161,8 @@ pub struct ToolOutput {
     pub changed: Vec<ChangedFile>,
     /// The command it ran.
     pub command: Option<CommandEnd>,
+    /// What a client said, when one ran it.
+    pub answer: Option<Box<ToolAnswer>>,
 }
 
 /// A file that a call changed.
@@ -234,6 +240,17 @@ pub trait Tool: Send + Sync + 'static {
     /// Returns how the model is told of it.
     fn spec(&self) -> &ToolSpec;
 
+    /// Whether the model is told of it at all just now. One that is not can be called all the same, and says why it
+    /// cannot run.
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    /// Returns what its client declared, if a client runs it: a call of it is one Item, which has the result too.
+    fn declared(&self) -> Option<&DynamicTool> {
+        None
+    }
+
     /// Checks a call without any effect.
     ///
     /// # Errors
@@ -281,6 +298,9 @@ pub trait PreparedCall: Send {
     fn touches(&self) -> Touches {
         Touches::Anything
     }
+
+    /// Tells it the call's id, which its effect may carry. Called before [`PreparedCall::run`].
+    fn named(&mut self, _call_id: &str) {}
 
     /// Runs it. Failures are outputs with `success: false`: the model decides what to do about them.
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput>;

@@ -3,10 +3,13 @@
 //! `mcp__SERVER__TOOL`. No built-in tool begins like that, and two servers' tools differ by their server, so that
 //! names of different tools differ. Where a part has characters that models do not take, holds the separator, or
 //! is too long, the name is altered; it ends with a hash of what it stands for then, so that two altered names
-//! differ too.
+//! differ too. Clients' tools keep their own names where those are free ([`crate::dynamic_tool`]); otherwise they
+//! get one of the same kind, `client__TOOL` with such a hash.
 
 /// What every such name begins with.
 const PREFIX: &str = "mcp__";
+/// What names of clients' tools begin with where their own are taken.
+const CLIENT_PREFIX: &str = "client__";
 /// What stands between the parts.
 const SEPARATOR: &str = "__";
 /// Longest name that every model's wire takes.
@@ -33,6 +36,22 @@ pub fn of_server(server: &str, tool: &str) -> String {
     }
     let hash = hash(server, tool);
     format!("{PREFIX}{part}{SEPARATOR}{tool_part}_{hash:08x}")
+}
+
+/// Whether a name could be one that [`of_server`] made.
+pub fn is_of_server(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
+
+/// Returns the name under which a client's tool is offered whose own name is taken.
+pub fn of_client(namespace: Option<&str>, tool: &str) -> String {
+    let plain = match namespace {
+        Some(namespace) => format!("{namespace}_{tool}"),
+        None => tool.to_owned(),
+    };
+    let part = cleaned(&plain, MAX_NAME - CLIENT_PREFIX.len() - HASH);
+    let hash = hash(namespace.unwrap_or_default(), tool);
+    format!("{CLIENT_PREFIX}{part}_{hash:08x}")
 }
 
 /// Returns the server and the tool of a name that [`of_server`] made: the parts as they stand in it.

@@ -171,6 +171,12 @@ fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<Told>) {
             }
         } else {
             open_item(view, live, item, out);
+            if let ItemBody::DynamicToolCall(call) = &item.body
+                && live.started_calls.contains(&call.call_id)
+            {
+                let call_id = call.call_id.clone();
+                view.event(&Event::CallStarted { turn, call_id }, item.created_at, out);
+            }
         }
     }
     for approval in &live.approvals {

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Approval, ApprovalId, CallPreview, ContextNote, ContextWindow, DecidedBy, Decision, Item, ItemId,
-    Outcome, Plan, QueuedInput, QueuedInputId, RevertedFile, ThreadConfig, ThreadHeader, ThreadStatus,
-    TokenUsage, TurnDiff, TurnFeatures, TurnId, UnixMillis,
+    Approval, ApprovalId, CallPreview, ContextNote, ContextWindow, DecidedBy, Decision, DynamicTool,
+    GivenMessage, Item, ItemId, Outcome, Plan, QueuedInput, QueuedInputId, RevertedFile, ThreadConfig,
+    ThreadHeader, ThreadStatus, TokenUsage, TurnDiff, TurnFeatures, TurnId, UnixMillis,
 };
 
 /// Version of the payload format that this code writes.
@@ -61,6 +61,11 @@ pub enum Event {
     },
     /// It is gone, with everything in it.
     ThreadDeleted,
+    /// A client brought tools along that it runs itself; they take the place of those before.
+    ToolsDeclared {
+        /// All of them.
+        tools: Arc<[DynamicTool]>,
+    },
     /// Its queue changed.
     QueueChanged {
         /// The whole queue.
@@ -85,6 +90,16 @@ pub enum Event {
         /// The queue entry it came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from_queue: Option<QueuedInputId>,
+    },
+    /// The client that started a Turn handed in the conversation before it.
+    HistoryGiven {
+        /// The Turn.
+        turn: TurnId,
+        /// How many messages.
+        count: u32,
+        /// The messages: the client's to keep, and here only as long as the Turn is open.
+        #[serde(skip)]
+        messages: Arc<[GivenMessage]>,
     },
     /// The server came back and the Turn goes on.
     TurnRecovered {
@@ -239,9 +254,11 @@ impl Event {
             Self::ThreadStatusChanged { .. } => "threadStatusChanged",
             Self::ThreadConfigured { .. } => "threadConfigured",
             Self::ThreadDeleted => "threadDeleted",
+            Self::ToolsDeclared { .. } => "toolsDeclared",
             Self::QueueChanged { .. } => "queueChanged",
             Self::PlanUpdated { .. } => "planUpdated",
             Self::TurnStarted { .. } => "turnStarted",
+            Self::HistoryGiven { .. } => "historyGiven",
             Self::TurnRecovered { .. } => "turnRecovered",
             Self::TurnCancelling { .. } => "turnCancelling",
             Self::ItemStarted { .. } => "itemStarted",
@@ -264,6 +281,7 @@ impl Event {
     pub fn turn(&self) -> Option<TurnId> {
         match self {
             Self::TurnStarted { turn, .. }
+            | Self::HistoryGiven { turn, .. }
             | Self::TurnRecovered { turn, .. }
             | Self::ItemStarted { turn, .. }
             | Self::ItemCompleted { turn, .. }
@@ -285,6 +303,7 @@ impl Event {
             | Self::ThreadStatusChanged { .. }
             | Self::ThreadConfigured { .. }
             | Self::ThreadDeleted
+            | Self::ToolsDeclared { .. }
             | Self::QueueChanged { .. }
             | Self::TurnsRolledBack { .. }
             | Self::PlanUpdated { .. } => None,

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalId, ApprovalKind, BackgroundReason, Decision, InputPart, ItemId, Json, Sender, TurnId, UnixMillis,
+    ApprovalId, ApprovalKind, BackgroundReason, Decision, DynamicToolCall, InputPart, ItemId, Json, Sender,
+    TurnId, UnixMillis,
 };
 
 /// How far an Item is. A completed Item never changes.
@@ -229,6 +230,8 @@ pub enum ItemBody {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         refused: bool,
     },
+    /// A call of a tool that a client runs, with its result.
+    DynamicToolCall(Box<DynamicToolCall>),
     /// Terminal view of a shell call.
     CommandExecution(CommandExecution),
     /// Lifecycle of one call.

@@ -16,6 +16,11 @@ impl Json {
         Self(raw.into())
     }
 
+    /// Wraps a raw value that somebody else already holds.
+    pub fn from_shared(raw: Arc<RawValue>) -> Self {
+        Self(raw)
+    }
+
     /// Serializes a value.
     ///
     /// # Errors

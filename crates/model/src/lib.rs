@@ -10,7 +10,9 @@
 pub mod approval;
 pub mod config;
 pub mod context;
+pub mod dynamic_tool;
 pub mod event;
+pub mod given;
 pub mod id;
 pub mod input;
 pub mod item;
@@ -26,7 +28,12 @@ pub mod turn;
 pub use approval::{Approval, ApprovalKind, ApprovalPolicy, DecidedBy, Decision, Scope};
 pub use config::{Mode, ThreadConfig};
 pub use context::{ContextNote, ContextUsage, ContextWindow};
+pub use dynamic_tool::{
+    DynamicApproval, DynamicOperation, DynamicTool, DynamicToolCall, DynamicToolError, ToolAnswer,
+    ToolContent,
+};
 pub use event::{Delta, DeltaChannel, Event};
+pub use given::{GivenCall, GivenMessage};
 pub use id::{ApprovalId, ItemId, QueuedInputId, Seq, ThreadId, TurnId, UnixMillis};
 pub use input::{InputPart, QueueStatus, QueuedInput, Sender};
 pub use item::{CommandStatus, Compaction, CompactionTrigger, DeliveryMode, Item, ItemBody, ItemStatus};

@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 use crate::dialect::Native;
 use crate::errors;
 use crate::methods::{self, Client};
+use crate::serving::Serving;
 
 /// Requests of one connection that may be unanswered at once (01 §11).
 const MAX_IN_FLIGHT: usize = 32;
@@ -96,10 +97,11 @@ pub async fn serve(transport: Transport, door: Door, hub: Arc<Hub>, identity: Ar
     parts.reads.close();
     parts.reads.wait().await;
     let state = std::mem::replace(&mut *parts.state.lock(), State::Fresh);
-    if let State::Ready { pump, .. } = state
-        && let Err(error) = pump.await
-    {
-        tracing::error!(%error, "a pump ended badly");
+    if let State::Ready { pump, serving, .. } = state {
+        serving.leave(parts.hub.clients());
+        if let Err(error) = pump.await {
+            tracing::error!(%error, "a pump ended badly");
+        }
     }
 }
 
@@ -156,6 +158,7 @@ enum State {
     /// Takes everything else.
     Ready {
         native: Arc<Native>,
+        serving: Arc<Serving>,
         session: Arc<Session>,
         pump: JoinHandle<()>,
     },
@@ -203,7 +206,7 @@ impl Connection {
                 name: "bobbin".to_owned(),
                 version: self.parts.identity.version.clone(),
                 protocol_version: wire::PROTOCOL_VERSION.to_owned(),
-                extensions: None,
+                extensions: Some(vec!["acp".to_owned()]),
             },
             capabilities: wire::ServerCapabilities {
                 thread_management: true,
@@ -240,8 +243,10 @@ impl Connection {
         let State::Answered(native) = &*state else { return };
         let native = native.clone();
         let (session, pump) = Session::start(self.peer.clone(), self.parts.hub.clone(), native.clone());
+        let serving = Serving::new(self.peer.clone(), session.clone(), native.editor());
         *state = State::Ready {
             native,
+            serving,
             session,
             pump,
         };
@@ -253,7 +258,13 @@ impl Connection {
             State::Answered(_) => Err(RpcError::invalid_request(
                 "The handshake is incomplete: send the 'initialized' notification first.",
             )),
-            State::Ready { native, session, .. } => Ok(Client {
+            State::Ready {
+                native,
+                serving,
+                session,
+                ..
+            } => Ok(Client {
+                serving: serving.clone(),
                 hub: self.parts.hub.clone(),
                 tool_servers: self.parts.identity.tool_servers.clone(),
                 terminals: self.parts.identity.terminals.clone(),

@@ -1,5 +1,6 @@
 //! Values of the model as the wire shows them. Pure.
 
+pub(crate) mod dynamic;
 pub(crate) mod mcp;
 pub(crate) mod terminal;
 
@@ -298,6 +299,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             result,
             success,
         }),
+        Body::DynamicToolCall(call) => wire::ItemPayload::DynamicToolCall(dynamic::call(*call)),
         Body::CommandExecution(run) => wire::ItemPayload::CommandExecution(command(run)),
         Body::ToolExecution {
             call_id,
@@ -445,6 +447,14 @@ pub(crate) fn approval_kind(kind: model::ApprovalKind) -> wire::ApprovalKind {
         model::ApprovalKind::Shell => wire::ApprovalKind::Shell,
         model::ApprovalKind::File => wire::ApprovalKind::File,
         model::ApprovalKind::RemoteResource => wire::ApprovalKind::RemoteResource,
+    }
+}
+
+fn approval_kind_in(kind: wire::ApprovalKind) -> model::ApprovalKind {
+    match kind {
+        wire::ApprovalKind::Shell => model::ApprovalKind::Shell,
+        wire::ApprovalKind::File => model::ApprovalKind::File,
+        wire::ApprovalKind::RemoteResource => model::ApprovalKind::RemoteResource,
     }
 }
 

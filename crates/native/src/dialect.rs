@@ -93,6 +93,11 @@ impl Native {
         }
     }
 
+    /// Returns what this client serves as an editor.
+    pub(crate) fn editor(&self) -> Option<&wire::AcpExtensions> {
+        self.capabilities.acp_extensions.as_ref()
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.client.name
     }

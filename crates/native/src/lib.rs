@@ -10,7 +10,9 @@ mod cursor;
 mod dialect;
 mod encode;
 mod errors;
+mod history;
 mod input;
 mod methods;
+mod serving;
 
 pub use connection::{Door, ModelCatalog, ServerIdentity, serve};

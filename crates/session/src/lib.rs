@@ -10,6 +10,7 @@ mod dialect;
 mod pump;
 mod readers;
 mod session;
+mod told;
 
 pub use dialect::{Dialect, Through};
 pub use readers::{Attach, Begin, Until};

@@ -93,6 +93,10 @@ impl Session {
             self.close(broken);
             return false;
         }
+        if self.told.is_wanted() {
+            self.readers.lock().note_sent();
+            self.told.notify();
+        }
         if idle {
             if self.hub.everyone().is_closed() && !self.dialect.outlives_core() {
                 // The core has ended and everything it showed is written.

@@ -53,6 +53,8 @@ struct Reader {
     /// First Seq that it covers.
     from: Seq,
     next: Seq,
+    /// Everything before this was written; known when somebody has asked (see `told`).
+    sent: Seq,
     /// Somebody subscribed.
     subscribed: bool,
     /// The Turn that this connection started, until its end.
@@ -187,6 +189,23 @@ impl Readers {
             self.remove(id, everyone);
         }
         done
+    }
+
+    /// Returns up to where a Thread that is read here has been shown.
+    pub(crate) fn visible(&self, id: &ThreadId) -> Option<Seq> {
+        self.threads.get(id).map(|reader| reader.handle.log().visible())
+    }
+
+    /// Takes note that everything that was taken has been written.
+    pub(crate) fn note_sent(&mut self) {
+        for reader in self.threads.values_mut() {
+            reader.sent = reader.next;
+        }
+    }
+
+    /// Whether a Thread that is read here has been written up to a Seq.
+    pub(crate) fn has_sent(&self, id: &ThreadId, seq: Seq) -> bool {
+        self.threads.get(id).is_none_or(|reader| reader.sent > seq)
     }
 
     pub(crate) fn is_subscribed(&self, id: &ThreadId) -> bool {
@@ -338,6 +357,7 @@ impl Reader {
             handle,
             from,
             next,
+            sent: Seq(0),
             subscribed: false,
             turn: None,
             promised: Seq(0),

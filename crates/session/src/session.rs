@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 
 use crate::asks::Asks;
 use crate::readers::Readers;
+use crate::told::Told;
 use crate::{Attach, Dialect, pump};
 
 /// One connected client that has finished its handshake.
@@ -20,6 +21,7 @@ pub struct Session {
     pub(crate) readers: Mutex<Readers>,
     pub(crate) waker: Waker,
     pub(crate) asks: Asks,
+    pub(crate) told: Told,
 }
 
 impl Session {
@@ -35,6 +37,7 @@ impl Session {
             readers,
             waker,
             asks: Asks::default(),
+            told: Told::default(),
         });
         session.readers.lock().open(session.hub.everyone());
         let pump = tokio::spawn(pump::run(session.clone()));

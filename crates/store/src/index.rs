@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use bobbin_model::{Event, Item, ItemBody, ThreadId};
+use bobbin_model::{Event, Item, ItemBody, ThreadId, ToolAnswer};
 use sqlx::{Connection, SqliteConnection};
 
 use crate::script::Script;
@@ -211,6 +211,13 @@ fn of_item(item: &Item) -> Option<(&'static str, Cow<'_, str>)> {
             let arguments = arguments.as_ref().map_or("", |json| json.get());
             let text = format!("{tool_name} {}", beginning(arguments, CALL_BYTES));
             ("toolCall", Cow::Owned(text))
+        }
+        ItemBody::DynamicToolCall(call) => {
+            let arguments = call.arguments.as_ref().map_or("", |json| json.get());
+            let answer = call.answer.as_ref().map_or_else(String::new, ToolAnswer::text);
+            let (arguments, answer) = (beginning(arguments, CALL_BYTES), beginning(&answer, CALL_BYTES));
+            let text = format!("{} {arguments}\n{answer}", call.tool_name);
+            ("dynamicToolCall", Cow::Owned(text))
         }
         ItemBody::ToolResult { result, .. } => ("toolResult", Cow::Borrowed(beginning(result, CALL_BYTES))),
         // The views of the same call, and what was asked about it; and what stands elsewhere in full.

@@ -3,8 +3,8 @@
 //! Pure: a write becomes one [`Script`], which the writer carries out in one trip to the database.
 
 use bobbin_model::{
-    ApprovalId, ContextNote, Decision, Event, Item, Outcome, Seq, ThreadHeader, TokenUsage, TurnFeatures,
-    TurnId,
+    ApprovalId, ContextNote, Decision, Event, GivenMessage, Item, Outcome, Seq, ThreadHeader, TokenUsage,
+    TurnFeatures, TurnId,
 };
 
 use crate::index;
@@ -103,6 +103,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
                 *features,
             );
         }
+        Event::HistoryGiven { turn, messages, .. } => set_history(script, thread, *turn, messages),
         Event::TurnCancelling { turn, reason } => {
             script
                 .then("UPDATE turn SET cancelling = ? WHERE thread_id = ? AND turn_no = ?")
@@ -178,6 +179,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
         | Event::ThreadLabelled { .. }
         | Event::ThreadStatusChanged { .. }
         | Event::ThreadConfigured { .. }
+        | Event::ToolsDeclared { .. }
         | Event::QueueChanged { .. }
         | Event::PlanUpdated { .. }
         | Event::CallPreviewed { .. }
@@ -243,6 +245,14 @@ fn set_compacting(script: &mut Script, thread: &str, turn: TurnId, note: Context
         .bind(turn.0);
 }
 
+fn set_history(script: &mut Script, thread: &str, turn: TurnId, messages: &[GivenMessage]) {
+    script
+        .then("UPDATE turn SET history = ? WHERE thread_id = ? AND turn_no = ?")
+        .bind(json(&messages))
+        .bind(thread.to_owned())
+        .bind(turn.0);
+}
+
 fn add_usage(script: &mut Script, thread: &str, turn: TurnId, usage: TokenUsage, cost_micros: u64) {
     script
         .then(
@@ -262,7 +272,7 @@ fn end_turn(script: &mut Script, thread: &str, turn: TurnId, outcome: &Outcome, 
         Outcome::Completed | Outcome::Cancelled { .. } => None,
     };
     script
-        .then("UPDATE turn SET status = ?, completed_at = ?, error = ? WHERE thread_id = ? AND turn_no = ?")
+        .then("UPDATE turn SET status = ?, completed_at = ?, error = ?, history = NULL WHERE thread_id = ? AND turn_no = ?")
         .bind(outcome.status().as_str())
         .bind(completed_at)
         .bind(error)
@@ -330,7 +340,8 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
          running = ?, waiting_approval = ?, plan_pending = ?, context_tokens = ?, \
          context_window = ?, compact_at = ?, \
          config = coalesce(?, config), queue = coalesce(?, queue), plan = coalesce(?, plan), \
-         grants = coalesce(?, grants), metadata = coalesce(?, metadata), head_seq = max(head_seq, ?) WHERE thread_id = ?",
+         grants = coalesce(?, grants), metadata = coalesce(?, metadata), tools = coalesce(?, tools), \
+         head_seq = max(head_seq, ?) WHERE thread_id = ?",
     )
     .bind(row.display_name.clone())
     .bind(row.status)
@@ -348,6 +359,7 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
     .bind(row.plan.clone())
     .bind(row.grants.clone())
     .bind(row.metadata.clone())
+    .bind(row.tools.clone())
     .bind(number(head_seq))
     .bind(thread.to_owned());
 }

@@ -40,6 +40,11 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
     })?;
     let (diff_seq, cancelling) = (row.diff_seq, row.cancelling.clone());
     let (cost, compacting) = (row.cost_micros, row.compacting);
+    let history = row.history.as_deref().map(serde_json::from_str).transpose();
+    let history = history.map_err(|error| StoreError::CorruptThread {
+        thread: id.clone(),
+        reason: format!("history of turn {}: {error}", row.turn_no),
+    })?;
     let mut turn = row.into_turn(id)?;
     turn.items = items(connection, id, turn.id, turn.id)
         .await?
@@ -50,6 +55,7 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
     live.cancelling = cancelling;
     live.cost_micros = u64::try_from(cost).unwrap_or(0);
     live.compacting = compacting;
+    live.history = history;
     add_text(connection, id, &mut live).await?;
     add_approvals(connection, id, &mut live).await?;
     let started: Vec<(String,)> =

@@ -38,6 +38,9 @@ pub(crate) struct ThreadRow {
     queue: String,
     plan: Option<String>,
     grants: String,
+    /// Not part of what lists read.
+    #[sqlx(default)]
+    tools: Option<String>,
     head_seq: i64,
 }
 
@@ -67,6 +70,10 @@ impl ThreadRow {
             .map(|plan| self.json("plan", plan))
             .transpose()?;
         let grants: BTreeSet<String> = self.json("grants", &self.grants)?;
+        let tools = match self.tools.as_deref() {
+            Some(tools) => self.json("tools", tools)?,
+            None => Arc::default(),
+        };
         let (last_turn, turn_count) = (TurnId(self.last_turn), self.turn_count);
         let tokens = u64::try_from(self.context_tokens).unwrap_or(0);
         let known = |figure: Option<i64>| figure.and_then(|figure| u64::try_from(figure).ok());
@@ -84,6 +91,7 @@ impl ThreadRow {
             context: ContextUsage { tokens, window },
             plan_pending,
             grants,
+            tools,
             live: None,
         };
         Ok(LoadedThread { state, head_seq })
@@ -207,6 +215,7 @@ pub(crate) struct TurnRow {
     pub(crate) cancelling: Option<String>,
     pub(crate) cost_micros: i64,
     pub(crate) compacting: bool,
+    pub(crate) history: Option<String>,
 }
 
 impl TurnRow {

@@ -90,6 +90,7 @@ pub struct Summary {
     pub(crate) plan: Option<String>,
     pub(crate) grants: Option<String>,
     pub(crate) metadata: Option<String>,
+    pub(crate) tools: Option<String>,
 }
 
 impl Summary {
@@ -126,6 +127,7 @@ impl Summary {
             metadata: any(&["threadLabelled"])
                 .then(|| json(&state.header.metadata))
                 .flatten(),
+            tools: any(&["toolsDeclared"]).then(|| json(&state.tools)).flatten(),
         }
     }
 }

@@ -33,6 +33,20 @@ pub struct ThreadStartParams {
     pub client_request_id: Option<ClientRequestId>,
 }
 
+/// Params of `thread/resume`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadResumeParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// Tools that this connection serves, in place of those there were. Absent: it serves those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dynamic_tools: Option<Vec<DynamicToolSpec>>,
+    /// Extension: makes a repeated request safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
 /// A tool that the client serves through `item/tool/call`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -78,7 +92,7 @@ pub struct ThreadResult {
     pub thread: Thread,
 }
 
-/// Params of `thread/resume`, `thread/pause`, `thread/archive`, `thread/unarchive` and `thread/delete`.
+/// Params of `thread/pause`, `thread/archive`, `thread/unarchive` and `thread/delete`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadTargetParams {

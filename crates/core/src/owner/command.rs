@@ -11,8 +11,7 @@ use crate::{Command, CoreError};
 
 impl Owner {
     pub(super) async fn command(&mut self, command: Command) -> Result<(), CoreError> {
-        let begins_a_turn = matches!(command, Command::StartTurn { .. } | Command::Enqueue { .. });
-        if begins_a_turn && self.hub.stopping.is_cancelled() {
+        if command.begins_a_turn() && self.hub.stopping.is_cancelled() {
             self.once = None;
             command.refuse(CoreError::Stopping);
             return Ok(());
@@ -39,8 +38,8 @@ impl Owner {
                 self.change(decided, reply).await
             }
             Command::SetMode { mode, reply } => self.change(Ok(self.state.decide_mode(mode)), reply).await,
-            Command::Resume { by, reply } => {
-                let events = match self.state.decide_resume(&by) {
+            Command::Resume { by, tools, reply } => {
+                let events = match self.state.decide_resume(&by, tools) {
                     Ok(events) => events,
                     Err(refusal) => return self.refuse(refusal, reply).await,
                 };
@@ -55,10 +54,18 @@ impl Owner {
                 let reading = Effect::read((self.snapshot(), reply));
                 self.commit(Staged::default(), reading).await
             }
-            Command::StartTurn { wish, reply } => match self.state.decide_start_turn(wish, now) {
-                Ok(events) => self.start_turn(events, reply).await,
-                Err(refusal) => self.refuse(refusal, reply).await,
-            },
+            Command::StartTurn { wish, reply } => {
+                self.start_turn(self.state.decide_start_turn(wish, now), reply)
+                    .await
+            }
+            Command::StartTurnAfter {
+                messages,
+                wish,
+                reply,
+            } => {
+                let decided = self.state.decide_start_turn_after(messages, wish, now);
+                self.start_turn(decided, reply).await
+            }
             Command::Enqueue { wish, reply } => {
                 let id = self.hub.ids.queued_input(now);
                 match self.state.decide_enqueue(id, wish, now) {
@@ -140,7 +147,15 @@ impl Owner {
         self.commit(Staged::default(), answer).await
     }
 
-    async fn start_turn(&mut self, events: Vec<Event>, reply: Reply<StartedTurn>) -> Result<(), CoreError> {
+    async fn start_turn(
+        &mut self,
+        decided: Result<Vec<Event>, Refusal>,
+        reply: Reply<StartedTurn>,
+    ) -> Result<(), CoreError> {
+        let events = match decided {
+            Ok(events) => events,
+            Err(refusal) => return self.refuse(refusal, reply).await,
+        };
         let staged = self.stage(events);
         let (Some(seq), Some(live)) = (staged.first(), &self.state.live) else {
             return Ok(());

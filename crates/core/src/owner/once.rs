@@ -74,7 +74,10 @@ impl Owner {
 
     async fn answer_again(&mut self, command: Command, found: Found) -> Result<(), CoreError> {
         let answer: record::Answering = match (command, found) {
-            (Command::StartTurn { reply, .. }, Found::Events(seq, events)) => {
+            (
+                Command::StartTurn { reply, .. } | Command::StartTurnAfter { reply, .. },
+                Found::Events(seq, events),
+            ) => {
                 let Some(turn) = events.first().and_then(turn_of) else {
                     return Ok(());
                 };

@@ -12,6 +12,7 @@ use super::Owner;
 use super::record::{After, Effect};
 use crate::CoreError;
 use crate::engine::{EngineFailure, TurnContext};
+use crate::tool::ToolEnvironment;
 
 /// Reason of a Turn that somebody stopped (03 §7).
 pub(super) const BY_REQUEST: &str = "Cancelled by request";
@@ -69,11 +70,14 @@ impl Owner {
             thread: self.state.header.id.clone(),
             begun: Arc::new(live.clone()),
             context: self.state.context,
-            environment: Arc::new(
-                self.hub
+            environment: Arc::new(ToolEnvironment {
+                clients: self.hub.clients().of(&self.state.header.id),
+                ..self
+                    .hub
                     .settings
-                    .environment_of(self.state.header.config.as_ref()),
-            ),
+                    .environment_of(self.state.header.config.as_ref())
+            }),
+            declared: self.state.tools.clone(),
             cancel: cancel.clone(),
             wishes: self.wish_sender.clone(),
         };

@@ -1,6 +1,8 @@
 //! Items and their text as contents: what the user said, what the model says and thinks, the calls it makes.
 
-use bobbin_model::{DecidedBy, Delta, DeltaChannel, Item, ItemBody, ItemId, TurnId, UnixMillis};
+use bobbin_model::{
+    DecidedBy, Delta, DeltaChannel, DynamicToolCall, Item, ItemBody, ItemId, TurnId, UnixMillis,
+};
 
 use super::call::Call;
 use super::{End, View, content_id, find, millis, reason_id, words};
@@ -42,7 +44,20 @@ impl View {
             ItemBody::ToolCall {
                 tool_name, call_id, ..
             } => self.prepare(turn, call_id, tool_name, out),
+            ItemBody::DynamicToolCall(call) => self.prepare_whole(turn, call, out),
             _ => {}
+        }
+    }
+
+    /// Shows a call of a client's tool, which comes with all its arguments.
+    fn prepare_whole(&mut self, turn: TurnId, call: &DynamicToolCall, out: &mut Vec<Told>) {
+        if find(&mut self.calls, &call.call_id).is_some() {
+            return;
+        }
+        self.prepare(turn, &call.call_id, &call.offered_as, out);
+        if let (Some(shown), Some(arguments)) = (find(&mut self.calls, &call.call_id), &call.arguments) {
+            out.push(shown.prepare(arguments.get()));
+            shown.complete(Some(arguments));
         }
     }
 
@@ -61,6 +76,18 @@ impl View {
                     call.complete(arguments.as_ref());
                 }
             }
+            ItemBody::DynamicToolCall(call) => {
+                self.prepare_whole(turn, call, out);
+                if let Some(answer) = &call.answer {
+                    let end = match (answer.is_refused(), answer.success) {
+                        (true, _) => End::Refused,
+                        (false, true) => End::Done,
+                        (false, false) => End::Failed,
+                    };
+                    let at = item.completed_at.unwrap_or(item.created_at);
+                    self.result(&call.call_id, &answer.text(), end, at, out);
+                }
+            }
             _ => {}
         }
     }
@@ -74,7 +101,7 @@ impl View {
                 self.status(Status::Running, out);
             }
             ItemBody::AgentMessage { .. } => self.completed(turn, item, out),
-            ItemBody::Reasoning { .. } | ItemBody::ToolCall { .. } => {
+            ItemBody::Reasoning { .. } | ItemBody::ToolCall { .. } | ItemBody::DynamicToolCall(_) => {
                 self.opened(turn, item, out);
                 self.completed(turn, item, out);
             }

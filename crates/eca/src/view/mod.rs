@@ -181,6 +181,8 @@ impl View {
             | Event::ThreadLabelled { .. }
             | Event::ThreadStatusChanged { .. }
             | Event::ThreadConfigured { .. }
+            | Event::ToolsDeclared { .. }
+            | Event::HistoryGiven { .. }
             | Event::QueueChanged { .. }
             | Event::PlanUpdated { .. }
             | Event::TurnRecovered { .. }

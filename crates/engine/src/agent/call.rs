@@ -39,6 +39,17 @@ impl TurnRun {
 
     /// Adds a call's result, and the plan it made, to the record and to the conversation.
     pub(super) async fn add_result(&mut self, call_id: &str, output: ToolOutput) -> Result<(), TurnGone> {
+        if let Some(open) = self.open_calls.remove(call_id) {
+            let success = output.success;
+            let known = self.tools.get(open.offered_as()).is_some();
+            let text = open.complete(output, known).await?;
+            self.messages.push(Message::Result {
+                call_id: call_id.to_owned(),
+                text,
+                success,
+            });
+            return Ok(());
+        }
         let ToolOutput {
             text,
             success,
@@ -107,8 +118,9 @@ impl TurnRun {
     async fn run_if_allowed(
         &self,
         call: &Call,
-        prepared: Box<dyn PreparedCall>,
+        mut prepared: Box<dyn PreparedCall>,
     ) -> Result<(ToolOutput, Ended), TurnGone> {
+        prepared.named(&call.id);
         if let Some(preview) = prepared.preview().await {
             self.turn.preview(&call.id, preview).await?;
         }
@@ -142,7 +154,11 @@ impl TurnRun {
             let fatal = false;
             self.turn.add(ItemBody::Error { message, code, fatal }).await?;
         }
-        let execution = Execution::open(&self.turn, call, prepared.command(), &self.stop).await?;
+        let execution = if self.open_calls.contains_key(&call.id) {
+            Execution::unseen(&self.turn, call, &self.stop)
+        } else {
+            Execution::open(&self.turn, call, prepared.command(), &self.stop).await?
+        };
         let output = execution.run(prepared).await?;
         Ok((output, begun.end().await))
     }

@@ -89,7 +89,7 @@ impl TurnRun {
         let Some(window) = self
             .full
             .window
-            .filter(|_| self.settings.compaction && !self.full.stuck)
+            .filter(|_| self.settings.compaction && !self.full.stuck && self.turn.begun().history.is_none())
         else {
             return Ok(());
         };

@@ -5,7 +5,15 @@
 
 use std::collections::HashSet;
 
-use bobbin_model::{Compaction, InputPart, Item, ItemBody, ItemId, ItemStatus, Json, Turn, TurnId};
+use bobbin_model::{
+    Compaction, DynamicToolCall, GivenMessage, InputPart, Item, ItemBody, ItemId, ItemStatus, Json,
+    ToolAnswer, Turn, TurnId, UnixMillis,
+};
+
+use crate::tools::head_and_tail;
+
+/// Most bytes of one answer of a client's tool given to a model.
+pub(crate) const MAX_ANSWER_BYTES: usize = 128 << 10;
 
 /// What a call without a result says in a later Turn's conversation.
 const NO_RESULT: &str = "no result: the turn ended before this call did";
@@ -177,6 +185,9 @@ fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Pla
                 steps.push(Placed { at, message });
             }
             ItemBody::AgentMessage { text } => {
+                if !reply.results.is_empty() {
+                    reply.end(turn, &mut steps);
+                }
                 reply.begin(item.id);
                 reply.say(text);
             }
@@ -192,6 +203,22 @@ fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Pla
                     tool: tool_name.clone(),
                     arguments: arguments.clone(),
                 });
+            }
+            ItemBody::DynamicToolCall(call) => {
+                // Made after an earlier call had ended, it belongs to a later reply.
+                if reply.ended_before(item.created_at) {
+                    reply.end(turn, &mut steps);
+                }
+                reply.begin(item.id);
+                reply.calls.push(Call {
+                    id: call.call_id.clone(),
+                    tool: call.offered_as.clone(),
+                    arguments: call.arguments.clone(),
+                });
+                if let (Some(answer), Some(ended)) = (&call.answer, item.completed_at) {
+                    let message = result_of(call, answer);
+                    reply.results.push((ended, Placed { at, message }));
+                }
             }
             ItemBody::ToolResult {
                 call_id,
@@ -235,6 +262,16 @@ struct Reply {
     first: Option<ItemId>,
     text: String,
     calls: Vec<Call>,
+    /// Results of those of its calls that are one Item each, and when they came.
+    results: Vec<(UnixMillis, Placed)>,
+}
+
+fn result_of(call: &DynamicToolCall, answer: &ToolAnswer) -> Message {
+    Message::Result {
+        call_id: call.call_id.clone(),
+        text: head_and_tail(&answer.text(), MAX_ANSWER_BYTES),
+        success: answer.success,
+    }
 }
 
 impl Reply {
@@ -251,13 +288,65 @@ impl Reply {
 
     /// Puts the reply into the conversation, if there was one.
     fn end(&mut self, turn: TurnId, steps: &mut Vec<Placed>) {
-        let Self { first, text, calls } = std::mem::take(self);
+        let Self {
+            first,
+            text,
+            calls,
+            results,
+        } = std::mem::take(self);
         if let Some(first) = first.filter(|_| !text.is_empty() || !calls.is_empty()) {
             let message = Message::Agent { text, calls };
             let at = (turn, first);
             steps.push(Placed { at, message });
         }
+        steps.extend(results.into_iter().map(|(_, result)| result));
     }
+
+    /// Whether one of its calls had its result before this moment.
+    fn ended_before(&self, at: UnixMillis) -> bool {
+        self.results.iter().any(|(ended, _)| *ended < at)
+    }
+}
+
+/// Returns a conversation that a client handed in. Every call in it has a result.
+pub(super) fn handed_in(before: &[GivenMessage]) -> Vec<Message> {
+    let messages = before.iter().map(|message| match message {
+        // It stands beside the server's own instructions, and is told as what it is.
+        GivenMessage::System { text } => Message::User {
+            parts: vec![InputPart::Context {
+                label: "system".to_owned(),
+                text: text.clone(),
+            }],
+        },
+        GivenMessage::User { text } => Message::User {
+            parts: vec![InputPart::Text { text: text.clone() }],
+        },
+        GivenMessage::Agent { text, calls } => Message::Agent {
+            text: text.clone(),
+            calls: calls
+                .iter()
+                .map(|call| Call {
+                    id: call.id.clone(),
+                    tool: call.tool.clone(),
+                    arguments: call.arguments.clone(),
+                })
+                .collect(),
+        },
+        GivenMessage::Result { call_id, text } => Message::Result {
+            call_id: call_id.clone(),
+            text: text.clone(),
+            success: true,
+        },
+    });
+    // No wire takes a reply that says nothing and calls nothing.
+    let said = messages.filter(
+        |message| !matches!(message, Message::Agent { text, calls } if text.is_empty() && calls.is_empty()),
+    );
+    // All of it stands before the Turn at hand, whose number says nothing here.
+    let at = (TurnId(0), ItemId(0));
+    let placed = said.map(|message| Placed { at, message });
+    let whole = with_all_results(placed.collect()).into_iter();
+    whole.map(|placed| placed.message).collect()
 }
 
 fn with_all_results(turn: Vec<Placed>) -> Vec<Placed> {

@@ -70,6 +70,18 @@ impl<'a> Execution<'a> {
         })
     }
 
+    /// Opens none, for a call that has an Item of its own.
+    pub(super) fn unseen(turn: &'a TurnContext, call: &'a Call, stop: &CancellationToken) -> Self {
+        Self {
+            turn,
+            call,
+            lifecycle: None,
+            terminal: None,
+            streamed: 0,
+            stop: stop.clone(),
+        }
+    }
+
     /// Runs the call and completes its Items.
     pub(super) async fn run(mut self, prepared: Box<dyn PreparedCall>) -> Result<ToolOutput, TurnGone> {
         let began = Instant::now();

@@ -4,7 +4,7 @@ use bobbin_core::engine::EngineFailure;
 use bobbin_model::{ContextWindow, Item, Turn, TurnId};
 
 use super::Message;
-use super::conversation::{messages, newest_compaction, placed};
+use super::conversation::{handed_in, messages, newest_compaction, placed};
 use super::turn::TurnRun;
 
 /// Most bytes of earlier Turns given to a model whose window is not known, and least to one whose window is; the oldest
@@ -20,12 +20,20 @@ const PAGE: u32 = 16;
 impl TurnRun {
     /// Reads the conversation as it stands in the record.
     pub(super) async fn read_conversation(&mut self) -> Result<(), EngineFailure> {
-        let earlier = self.earlier().await?;
-        let begun = self.turn.begun();
+        let turn = self.turn.clone();
+        let begun = turn.begun();
         let own = messages(&begun.turn.items);
         let is_round =
             |message: &&Message| matches!(message, Message::Agent { calls, .. } if !calls.is_empty());
         self.spent.rounds = own.iter().filter(is_round).count();
+        if let Some(before) = &begun.history {
+            // The client keeps the history, and says how much of it there is.
+            let own = placed(&[], begun.turn.id, &begun.turn.items, None).into_iter();
+            self.messages = handed_in(before);
+            self.messages.extend(own.map(|placed| placed.message));
+            return Ok(());
+        }
+        let earlier = self.earlier().await?;
         let placed = placed(&earlier, begun.turn.id, &begun.turn.items, None).into_iter();
         self.messages = placed.map(|placed| placed.message).collect();
         Ok(())

@@ -8,11 +8,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bobbin_core::engine::{OpenItem, TurnContext, TurnGone};
-use bobbin_model::{ItemBody, Json};
+use bobbin_model::{DynamicToolCall, ItemBody, Json};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
+use super::one_item::{OpenCall, begun, call_key};
 use super::{Call, ModelError, ModelEvent, ModelSink};
+use crate::ToolSet;
 
 /// Most bytes of one reply, arguments included (guess: a hundred times what models write).
 const MAX_REPLY_BYTES: usize = 16 << 20;
@@ -24,6 +26,7 @@ pub(super) struct Listener<'a> {
     turn: &'a TurnContext,
     /// Call ids of this Turn that are taken.
     ids: &'a mut HashSet<String>,
+    tools: &'a ToolSet,
     prose: Option<(Prose, OpenItem)>,
     text: String,
     calls: Vec<Made>,
@@ -43,16 +46,30 @@ struct Made {
     /// Tool name and the call's id in this Turn.
     named: Arc<(String, String)>,
     text: String,
-    /// `None` once it is complete.
+    /// `None` once it is complete, and for a call that is one Item.
     item: Option<OpenItem>,
     arguments: Option<Json>,
+    /// A call that is one Item, until that is open.
+    one_item: Option<DynamicToolCall>,
+    open: Option<OpenCall>,
+}
+
+/// What a reply was, as it is recorded.
+pub(super) struct Heard {
+    /// What was said.
+    pub(super) text: String,
+    /// The calls, in order.
+    pub(super) calls: Vec<Call>,
+    /// Those of them that are one Item each, by their ids.
+    pub(super) open: Vec<(String, OpenCall)>,
 }
 
 impl<'a> Listener<'a> {
-    pub(super) fn new(turn: &'a TurnContext, ids: &'a mut HashSet<String>) -> Self {
+    pub(super) fn new(turn: &'a TurnContext, ids: &'a mut HashSet<String>, tools: &'a ToolSet) -> Self {
         Self {
             turn,
             ids,
+            tools,
             prose: None,
             text: String::new(),
             calls: Vec::new(),
@@ -65,18 +82,31 @@ impl<'a> Listener<'a> {
         self.bytes == 0 && self.calls.is_empty()
     }
 
-    /// Completes what is still open and returns what was said, and the calls in order.
-    pub(super) async fn finish(mut self) -> Result<(String, Vec<Call>), TurnGone> {
+    /// Completes what is still open and returns what was heard.
+    pub(super) async fn finish(mut self) -> Result<Heard, TurnGone> {
+        // As with other calls, the message in front of them is completed behind their beginning.
+        for call in self.calls.iter_mut().filter(|call| call.one_item.is_some()) {
+            call.complete(self.turn).await?;
+        }
         self.complete_prose().await?;
         for call in &mut self.calls {
-            call.complete().await?;
+            call.complete(self.turn).await?;
         }
-        let calls = self.calls.into_iter().map(|made| Call {
-            id: made.named.1.clone(),
-            tool: made.named.0.clone(),
-            arguments: made.arguments,
-        });
-        Ok((self.text, calls.collect()))
+        let mut heard = Heard {
+            text: self.text,
+            calls: Vec::with_capacity(self.calls.len()),
+            open: Vec::new(),
+        };
+        for made in self.calls {
+            let id = made.named.1.clone();
+            heard.open.extend(made.open.map(|open| (id.clone(), open)));
+            heard.calls.push(Call {
+                id,
+                tool: made.named.0.clone(),
+                arguments: made.arguments,
+            });
+        }
+        Ok(heard)
     }
 
     async fn take(&mut self, event: ModelEvent) -> Result<(), ModelError> {
@@ -94,10 +124,13 @@ impl<'a> Listener<'a> {
                 };
                 Ok(self.turn.add(note).await?)
             }
-            ModelEvent::CallEnded { id } => match self.call(&id) {
-                Some(call) => Ok(call.complete().await?),
-                None => Ok(()),
-            },
+            ModelEvent::CallEnded { id } => {
+                let turn = self.turn;
+                match self.call(&id) {
+                    Some(call) => Ok(call.complete(turn).await?),
+                    None => Ok(()),
+                }
+            }
         }
     }
 
@@ -136,6 +169,22 @@ impl<'a> Listener<'a> {
                 "The model made more than {MAX_CALLS} calls at once."
             )));
         }
+        if let Some(known) = self.tools.get(&tool)
+            && known.declared().is_some()
+        {
+            let id = self.fresh_id(&call_key(&key));
+            let one_item = begun(&**known, &id);
+            self.calls.push(Made {
+                key,
+                named: Arc::new((tool, id)),
+                text: String::new(),
+                item: None,
+                arguments: None,
+                one_item,
+                open: None,
+            });
+            return Ok(());
+        }
         let id = self.fresh_id(&key);
         let body = ItemBody::ToolCall {
             tool_name: tool.clone(),
@@ -151,6 +200,8 @@ impl<'a> Listener<'a> {
             text: String::new(),
             item: Some(item),
             arguments: None,
+            one_item: None,
+            open: None,
         });
         Ok(())
     }
@@ -169,9 +220,11 @@ impl<'a> Listener<'a> {
 
     async fn arguments(&mut self, key: &str, text: String) -> Result<(), ModelError> {
         self.grow(text.len())?;
-        if let Some(call) = self.call(key)
-            && let Some(item) = &call.item
-        {
+        let Some(call) = self.call(key) else { return Ok(()) };
+        if call.one_item.is_some() {
+            // Shown when they are complete (03 §5.8).
+            call.text.push_str(&text);
+        } else if let Some(item) = &call.item {
             call.text.push_str(&text);
             item.arguments(&call.named, text).await?;
         }
@@ -200,7 +253,12 @@ impl ModelSink for Listener<'_> {
 }
 
 impl Made {
-    async fn complete(&mut self) -> Result<(), TurnGone> {
+    async fn complete(&mut self, turn: &TurnContext) -> Result<(), TurnGone> {
+        if let Some(call) = self.one_item.take() {
+            self.arguments = object(&self.text);
+            self.open = Some(OpenCall::open(turn, call, self.arguments.clone()).await?);
+            return Ok(());
+        }
         let Some(item) = self.item.take() else {
             return Ok(());
         };

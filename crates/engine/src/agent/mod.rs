@@ -17,6 +17,7 @@ mod instructions;
 mod limits;
 mod listener;
 mod model;
+mod one_item;
 mod pictures;
 mod restart;
 mod settings;
@@ -24,6 +25,7 @@ mod together;
 mod tokens;
 mod turn;
 
+pub(crate) use conversation::MAX_ANSWER_BYTES;
 pub use conversation::{Call, Message};
 pub use engine::AgentEngine;
 pub use instructions::Instructions;

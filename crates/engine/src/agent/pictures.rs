@@ -202,6 +202,7 @@ mod tests {
             config: Arc::default(),
             policy: Arc::new(NoRules),
             approvals: ApprovalPolicy::Default,
+            clients: bobbin_core::client::ThreadClients::default(),
         }
     }
 

@@ -5,11 +5,13 @@
 //! or the answer it got, is found by the core.
 
 use bobbin_core::engine::{OpenItem, TurnGone, WindowNote};
+use bobbin_core::tool::ToolOutput;
 use bobbin_model::item::ExecutionStatus;
-use bobbin_model::{CommandStatus, ContextNote, Item, ItemBody, ItemStatus};
+use bobbin_model::{CommandStatus, ContextNote, DynamicToolError, Item, ItemBody, ItemStatus, ToolAnswer};
 
 use super::Call;
 use super::call::not_run;
+use super::one_item::OpenCall;
 use super::turn::TurnRun;
 
 /// Result of a call that may have had its effect.
@@ -47,19 +49,26 @@ impl TurnRun {
             turn.add(note).await?;
         }
         for item in open.into_iter().rev() {
+            // A call that is one Item is settled with the others below.
+            if let Some(call) = OpenCall::resume(&turn, item) {
+                self.open_calls.insert(call.id().to_owned(), call);
+                continue;
+            }
             OpenItem::resume(&turn, item).complete(closing_body(item)).await?;
         }
         for (call_id, item) in begun.pending_calls() {
-            let ItemBody::ToolCall {
-                tool_name, arguments, ..
-            } = &item.body
-            else {
-                continue;
+            let (tool_name, arguments, complete) = match &item.body {
+                ItemBody::ToolCall {
+                    tool_name, arguments, ..
+                } => (tool_name, arguments, item.status == ItemStatus::Completed),
+                // Its Item is opened when its arguments are complete.
+                ItemBody::DynamicToolCall(call) => (&call.offered_as, &call.arguments, true),
+                _ => continue,
             };
-            if item.status != ItemStatus::Completed {
+            if !complete {
                 self.add_result(call_id, not_run(UNFINISHED)).await?;
             } else if begun.started_calls.contains(call_id) {
-                self.add_result(call_id, not_run(INTERRUPTED)).await?;
+                self.add_result(call_id, interrupted()).await?;
             } else {
                 let call = Call {
                     id: call_id.to_owned(),
@@ -70,6 +79,15 @@ impl TurnRun {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the result of a call that may have had its effect.
+fn interrupted() -> ToolOutput {
+    let answer = ToolAnswer::failed(DynamicToolError::Interrupted, INTERRUPTED);
+    ToolOutput {
+        answer: Some(Box::new(answer)),
+        ..not_run(INTERRUPTED)
     }
 }
 

@@ -1,6 +1,6 @@
 //! One run of one Turn: rounds of model reply and calls.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use super::conversation::messages;
 use super::guides;
 use super::instructions::{Sources, assemble};
 use super::limits::{Spent, Stopwatch};
-use super::listener::Listener;
+use super::listener::{Heard, Listener};
+use super::one_item::OpenCall;
 use super::pictures::Tell;
 use super::{
     AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
@@ -23,6 +24,7 @@ use super::{
 use crate::ToolSet;
 use crate::checkpoint::{Ended, TurnKeeper};
 use crate::diff::Changes;
+use crate::tools::client_tools;
 
 /// How long what runs may take to end when the time of a Turn is over.
 const GRACE: Duration = Duration::from_secs(2);
@@ -36,6 +38,8 @@ pub(super) struct TurnRun {
     all_tools: ToolSet,
     /// Those there were when the model was last asked: its calls are made with them in mind.
     pub(super) tools: ToolSet,
+    /// Calls of theirs that are one Item each, by their ids, until they end.
+    pub(super) open_calls: HashMap<String, OpenCall>,
     pub(super) turn: TurnContext,
     pub(super) settings: Arc<AgentSettings>,
     /// How full the model's window is.
@@ -72,6 +76,8 @@ impl TurnRun {
         turn: TurnContext,
     ) -> Self {
         let begun = turn.begun();
+        let own = client_tools(&turn, &tools.now_of(turn.thread()));
+        let tools = tools.and(own);
         let call_ids = begun
             .turn
             .items
@@ -83,6 +89,7 @@ impl TurnRun {
             changes: Changes::new(&turn.environment().root, begun.diff.as_ref()),
             tools: ToolSet::default(),
             all_tools: tools,
+            open_calls: HashMap::new(),
             call_ids,
             messages: Vec::new(),
             pictures: Pictures::default(),
@@ -200,7 +207,9 @@ impl TurnRun {
             Err(Refused::TooLong(why)) => why,
             answered => return answered.map_err(Refused::into_failure),
         };
-        if !self.settings.compaction || std::mem::replace(&mut self.full.reacted, true) {
+        // A history that the client keeps is the client's to shorten.
+        let kept_here = self.turn.begun().history.is_none();
+        if !self.settings.compaction || !kept_here || std::mem::replace(&mut self.full.reacted, true) {
             return Err(EngineFailure::Failed(too_long));
         }
         let window = self.full.window.unwrap_or_default();
@@ -215,7 +224,7 @@ impl TurnRun {
         let turn = self.turn.clone();
         self.tools = self.all_tools.now_of(self.turn.thread());
         let specs = self.specs();
-        let mut listener = Listener::new(&turn, &mut self.call_ids);
+        let mut listener = Listener::new(&turn, &mut self.call_ids, &self.tools);
         let request = ModelRequest {
             turn: turn.turn(),
             model: turn.environment().config.model.as_deref(),
@@ -237,7 +246,8 @@ impl TurnRun {
             }
             Err(error) => return Err(failure(error).into()),
         };
-        let (text, calls) = listener.finish().await?;
+        let Heard { text, calls, open } = listener.finish().await?;
+        self.open_calls.extend(open);
         let usage = reply.usage.filter(|usage| usage.tokens != TokenUsage::default());
         if let Some(usage) = usage {
             let billed = self.billed(usage);
@@ -375,6 +385,7 @@ fn failure(error: ModelError) -> EngineFailure {
 fn call_id(item: &Item) -> Option<&str> {
     match &item.body {
         ItemBody::ToolCall { call_id, .. } => Some(call_id),
+        ItemBody::DynamicToolCall(call) => Some(&call.call_id),
         _ => None,
     }
 }

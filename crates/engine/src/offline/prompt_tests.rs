@@ -103,6 +103,10 @@ fn say(text: &str) -> Instruction {
 #[case("call mcp__tea__steep", hosted("mcp__tea__steep", "{}"))]
 #[case("use the tool editor_diagnostics", hosted("editor_diagnostics", "{}"))]
 #[case(
+    "call `set_timer` with {\"minutes\": 4}",
+    hosted("set_timer", "{\"minutes\":4}")
+)]
+#[case(
     "Please use the tool `mcp__tea__steep` with {\"minutes\": 3}",
     hosted("mcp__tea__steep", "{\"minutes\":3}")
 )]

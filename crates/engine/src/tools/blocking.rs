@@ -1,5 +1,6 @@
 //! File work off the async threads, a bounded number of pieces at a time.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::failed;
+use super::replace_file::read_whole;
 
 /// Pieces of file work at a time in the whole server; more wait (guess: disks gain nothing beyond).
 const AT_ONCE: usize = 16;
@@ -69,6 +71,20 @@ impl FileWork {
                 failed("the tool failed inside")
             }
         }
+    }
+
+    /// Returns what stands in a file that is to be changed by somebody else, `Some(None)` when there is none; `None`
+    /// when it cannot be changed by a tool.
+    pub(super) async fn before(&self, path: &Path) -> Option<Option<Vec<u8>>> {
+        // The semaphore is never closed.
+        let permit = self.permits.clone().acquire_owned().await.ok();
+        let path = path.to_owned();
+        let read = tokio::task::spawn_blocking(move || {
+            let before = read_whole(&path).ok();
+            drop(permit);
+            before
+        });
+        read.await.ok().flatten()
     }
 }
 

@@ -9,8 +9,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
-use super::arguments::{decode, done, spec};
+use super::arguments::{decode, done, failed, spec};
 use super::blocking::FileWork;
+use super::editor::EditorOf;
 use super::paths::{Access, Target, locate};
 use super::replace_file::{MAX_FILE_BYTES, read_whole, replace};
 use crate::diff::preview;
@@ -75,6 +76,7 @@ impl Tool for EditFile {
             permission,
             arguments,
             work: self.work.clone(),
+            editor: EditorOf::find(&environment.clients, |can| can.read && can.write),
         }))
     }
 }
@@ -84,6 +86,7 @@ struct Prepared {
     permission: Permission,
     arguments: Arguments,
     work: FileWork,
+    editor: Option<EditorOf>,
 }
 
 impl PreparedCall for Prepared {
@@ -111,13 +114,52 @@ impl PreparedCall for Prepared {
             target,
             arguments,
             work,
+            editor,
             ..
         } = *self;
-        work.run(move || {
-            edit(&target, &arguments).map_err(|error| format!("cannot edit {}: {error}", target.shown()))
-        })
+        async move {
+            if let Some(editor) = editor
+                && let Some(output) = edit_in_editor(&editor, &work, &target, &arguments).await
+            {
+                return output;
+            }
+            let edit = move || {
+                edit(&target, &arguments).map_err(|error| format!("cannot edit {}: {error}", target.shown()))
+            };
+            work.run(edit).await
+        }
         .boxed()
     }
+}
+
+/// Has an editor change what it has of the file; `None` when it does not.
+async fn edit_in_editor(
+    editor: &EditorOf,
+    work: &FileWork,
+    target: &Target,
+    arguments: &Arguments,
+) -> Option<ToolOutput> {
+    let path = target.confirmed().await?;
+    // A file that is not there, or that no tool may change, is not given to the editor either.
+    let before = work.before(&path).await??;
+    let text = editor.read(&path, None, None).await?;
+    let (after, count) = match replaced(&text, arguments) {
+        Ok(replaced) => replaced,
+        Err(why) => return Some(failed(format!("cannot edit {}: {why}", target.shown()))),
+    };
+    editor.write(&path, &after).await.then(|| {
+        let mut output = changed(target, count);
+        output.changed.push(ChangedFile {
+            path,
+            before: Some(before),
+        });
+        output
+    })
+}
+
+fn changed(target: &Target, count: usize) -> ToolOutput {
+    let places = if count == 1 { "place" } else { "places" };
+    done(format!("changed {} in {count} {places}", target.shown()))
 }
 
 fn edit(target: &Target, arguments: &Arguments) -> Result<ToolOutput, String> {
@@ -126,8 +168,7 @@ fn edit(target: &Target, arguments: &Arguments) -> Result<ToolOutput, String> {
     let text = std::str::from_utf8(&before).map_err(|_| "it is not UTF-8 text")?;
     let (after, count) = replaced(text, arguments)?;
     replace(path, after.as_bytes()).map_err(|error| error.to_string())?;
-    let places = if count == 1 { "place" } else { "places" };
-    let mut output = done(format!("changed {} in {count} {places}", target.shown()));
+    let mut output = changed(target, count);
     output.changed.push(ChangedFile {
         path: path.to_owned(),
         before: Some(before),

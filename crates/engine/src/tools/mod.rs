@@ -8,9 +8,11 @@
 mod apply_patch;
 mod arguments;
 mod blocking;
+mod client_tool;
 mod create_plan;
 mod cut;
 mod edit_file;
+mod editor;
 mod fetch_url;
 mod file_batch;
 mod list_files;
@@ -29,6 +31,7 @@ mod tool_set;
 mod walk;
 mod write_file;
 
+pub(crate) use client_tool::client_tools;
 pub(crate) use cut::{head, head_and_tail};
 pub(crate) use file_batch::{Batch, Kind, Want};
 pub(crate) use paths::{Access, Standing, is_direct, locate, resolve, shown, trace};

@@ -105,6 +105,15 @@ impl Target {
     }
 }
 
+impl Target {
+    /// Resolves the path once more off the async threads; `None` when it leads elsewhere by now.
+    pub(crate) async fn confirmed(&self) -> Option<PathBuf> {
+        let target = self.clone();
+        let confirm = move || target.confirm().ok().map(Path::to_path_buf);
+        tokio::task::spawn_blocking(confirm).await.ok()?
+    }
+}
+
 /// Returns a path relative to `root` when it lies there, else as it is. The root itself is `.`.
 pub(crate) fn shown(root: &Path, path: &Path) -> String {
     let text = match path.strip_prefix(root) {

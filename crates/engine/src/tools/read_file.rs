@@ -15,6 +15,8 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience};
+use super::cut::head;
+use super::editor::EditorOf;
 use super::paths::{Access, Target, locate};
 
 /// Most bytes given to the model.
@@ -73,6 +75,7 @@ impl Tool for ReadFile {
             permission,
             arguments,
             work: self.work.clone(),
+            editor: EditorOf::find(&environment.clients, |can| can.read),
         }))
     }
 }
@@ -82,6 +85,7 @@ struct Prepared {
     permission: Permission,
     arguments: Arguments,
     work: FileWork,
+    editor: Option<EditorOf>,
 }
 
 impl PreparedCall for Prepared {
@@ -94,17 +98,27 @@ impl PreparedCall for Prepared {
             target,
             arguments,
             work,
+            editor,
             ..
         } = *self;
-        let patience = Patience::new(MAX_TIME, context.cancel);
-        work.run(move || {
+        async move {
             let first = arguments.offset.unwrap_or(1).max(1);
-            let limit = arguments.limit.unwrap_or(u64::MAX);
-            let path = target.confirm()?;
-            read_lines(path, first, limit, &patience)
-                .map(done)
-                .map_err(|error| format!("cannot read {}: {error}", target.shown()))
-        })
+            if let Some(editor) = editor
+                && let Some(path) = target.confirmed().await
+                && let Some(text) = editor.read(&path, arguments.offset, arguments.limit).await
+            {
+                return done(lines_of_editor(&text, first));
+            }
+            let patience = Patience::new(MAX_TIME, context.cancel);
+            let read = move || {
+                let limit = arguments.limit.unwrap_or(u64::MAX);
+                let path = target.confirm()?;
+                read_lines(path, first, limit, &patience)
+                    .map(done)
+                    .map_err(|error| format!("cannot read {}: {error}", target.shown()))
+            };
+            work.run(read).await
+        }
         .boxed()
     }
 }
@@ -151,6 +165,28 @@ fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::R
         return Ok("[empty]".to_owned());
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Returns what an editor gave of a file from a line on, within the bound.
+fn lines_of_editor(text: &str, first: u64) -> String {
+    if text.is_empty() {
+        let nothing = if first > 1 {
+            "[the file ends before that line]"
+        } else {
+            "[empty]"
+        };
+        return nothing.to_owned();
+    }
+    if text.len() <= MAX_BYTES {
+        return text.to_owned();
+    }
+    let (head, _) = head(text, MAX_BYTES);
+    let whole = head.rfind('\n').map_or(head, |end| &head[..end]);
+    let next = first + whole.lines().count() as u64;
+    format!(
+        "{whole}\n[cut at {} KiB; the file goes on at offset {next}]",
+        MAX_BYTES >> 10
+    )
 }
 
 /// Returns text that filled its bound, with a note on where it goes on.

@@ -14,6 +14,7 @@ use bobbin_terminals::Terminals;
 use serde::Deserialize;
 
 use super::arguments::{decode, spec};
+use super::editor::EditorOf;
 use super::sandbox::{Hold, Sandbox, WhenMissing};
 use super::shell_run::{Patience, Prepared};
 
@@ -135,7 +136,14 @@ impl Tool for ShellTool {
             Hold::Held(_) if arguments.outside_sandbox => None,
             hold => Some(hold),
         };
-        let permission = permission(command, &ruling, hold.as_ref(), &self.sandbox, environment)?;
+        let terminal = EditorOf::find(&environment.clients, |can| can.terminals);
+        // What is to go on in the background goes on here, where it is kept and can be read later.
+        let terminal =
+            terminal.filter(|_| !arguments.background && self.may_leave(hold.as_ref(), environment));
+        let permission = match (&terminal, &hold) {
+            (Some(_), Some(Hold::Held(_))) => leaving(command, &ruling),
+            (_, hold) => permission(command, &ruling, hold.as_ref(), &self.sandbox, environment)?,
+        };
         let inner = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
         let (spec, sandboxed) = match hold {
             Some(Hold::Held(plan)) => (self.sandbox.wrap(&plan, inner), true),
@@ -149,6 +157,7 @@ impl Tool for ShellTool {
             sandboxed,
             spec,
             terminals: self.terminals.clone(),
+            editor: terminal,
         }))
     }
 }
@@ -166,6 +175,19 @@ impl ShellTool {
             Some(_) => (None, limit),
         };
         Patience { limit, leave }
+    }
+
+    /// Whether a command may run in a terminal of the editor, where nothing holds it: a person is asked then, whatever
+    /// rules allow, and where nobody is or the sandbox must be, it runs here.
+    fn may_leave(&self, hold: Option<&Hold>, environment: &ToolEnvironment) -> bool {
+        match hold {
+            None | Some(Hold::Open) => true,
+            Some(Hold::Held(_)) => {
+                self.sandbox.when_missing == WhenMissing::Ask
+                    && environment.approvals != ApprovalPolicy::AutoApprove
+            }
+            Some(Hold::Missing(_)) => self.sandbox.when_missing == WhenMissing::Ask,
+        }
     }
 }
 
@@ -223,6 +245,26 @@ fn permission(
             plan.profile
         ))),
         Some(Hold::Open | Hold::Held(_)) => Ok(Permission::Free),
+    }
+}
+
+/// Returns what a command needs that would be held here and runs in a terminal of the editor instead.
+fn leaving(command: &str, ruling: &Ruling) -> Permission {
+    // What only reads in the workspace is what the reading tools do, which are not held either.
+    if ruling.judgement == Judgement::Allow && ruling.rule.is_none() {
+        return Permission::Free;
+    }
+    // By itself, whatever rules and earlier answers say: those were given for commands that are held.
+    Permission::Ask {
+        scope: Scope {
+            kind: ApprovalKind::RemoteResource,
+            operation: "run a command in a terminal of the editor".to_owned(),
+            target: command.to_owned(),
+        },
+        reason: format!(
+            "The agent wants to run a command in a terminal of the editor, where no sandbox holds it: {}.",
+            ruling.reason
+        ),
     }
 }
 

@@ -15,6 +15,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 
 use super::cut::head_and_tail;
+use super::editor::{EditorOf, TerminalLimits};
 use super::paths::shown;
 
 /// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
@@ -23,6 +24,8 @@ const GRACE: Duration = Duration::from_secs(1);
 const CAPTURED_BYTES: usize = 1 << 20;
 /// Output given to the model.
 const MODEL_BYTES: usize = 64 << 10;
+/// How long a command may take in a terminal of the editor where nothing else says.
+const IN_EDITOR: Duration = Duration::from_mins(2);
 /// How a command begins its result that is left in the background.
 const GOES_ON: &str = "goes on in the background as ";
 
@@ -43,6 +46,8 @@ pub(super) struct Prepared {
     pub(super) sandboxed: bool,
     pub(super) spec: ProcessSpec,
     pub(super) terminals: Terminals,
+    /// Who runs it in a terminal of its own instead.
+    pub(super) editor: Option<EditorOf>,
 }
 
 impl PreparedCall for Prepared {
@@ -54,7 +59,7 @@ impl PreparedCall for Prepared {
         Some(CommandLine {
             command: self.command.clone(),
             working_directory: self.root.clone(),
-            sandboxed: self.sandboxed,
+            sandboxed: self.sandboxed && self.editor.is_none(),
         })
     }
 
@@ -66,9 +71,21 @@ impl PreparedCall for Prepared {
             sandboxed,
             spec,
             terminals,
+            editor,
             ..
         } = *self;
         async move {
+            if let Some(editor) = editor {
+                let patient = patience.leave.map(|(after, _)| after);
+                let limits = TerminalLimits {
+                    time: patience.limit.or(patient).unwrap_or(IN_EDITOR),
+                    kept: CAPTURED_BYTES,
+                    told: MODEL_BYTES,
+                };
+                if let Some(output) = editor.run(&command, &root, &limits, &context.cancel).await {
+                    return output;
+                }
+            }
             let requested = matches!(patience.leave, Some((_, BackgroundReason::Requested)));
             if requested && let Err(why) = terminals.has_room(&context.origin.thread) {
                 return not_run(format!("did not run: {why}"));

@@ -4,8 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use bobbin_children::Children;
 use bobbin_core::SystemClock;
+use bobbin_core::client::{
+    Answered, ClientFailure, ClientToolCall, Clients, Editor, EditorCan, Service, ThreadClient,
+};
 use bobbin_core::tool::{CallContext, OutputSink};
-use bobbin_model::CommandStatus;
+use bobbin_model::{CommandStatus, ThreadId};
 use bobbin_sandbox::{Files, Network, Profile, Support};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -217,6 +220,118 @@ fn without_a_sandbox_nothing_runs_that_a_person_has_not_seen() {
     assert!(said(&refusing, &asks, &make).contains("there is none"));
     let unheld = said(&tool(), &asks, &make);
     assert_eq!(unheld, "free", "who wants no sandbox is not asked about one");
+}
+
+/// An editor with terminals, which opens none.
+struct Closed;
+
+impl ThreadClient for Closed {
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    fn run_tool(&self, _: ClientToolCall) -> BoxFuture<'_, Answered<bobbin_model::ToolAnswer>> {
+        std::future::ready(Err(ClientFailure::Gone)).boxed()
+    }
+
+    fn editor(&self) -> Option<&dyn Editor> {
+        Some(self)
+    }
+}
+
+fn no<T: Send + 'static>() -> BoxFuture<'static, Answered<T>> {
+    std::future::ready(Err(ClientFailure::Refused("no".to_owned()))).boxed()
+}
+
+impl Editor for Closed {
+    fn can(&self) -> EditorCan {
+        EditorCan {
+            terminals: true,
+            ..EditorCan::default()
+        }
+    }
+
+    fn read<'a>(
+        &'a self,
+        _: &'a ThreadId,
+        _: &'a str,
+        _: Option<u64>,
+        _: Option<u64>,
+    ) -> BoxFuture<'a, Answered<String>> {
+        no()
+    }
+
+    fn write<'a>(&'a self, _: &'a ThreadId, _: &'a str, _: &'a str) -> BoxFuture<'a, Answered<()>> {
+        no()
+    }
+
+    fn start<'a>(&'a self, _: &'a ThreadId, _: &'a str, _: &'a str) -> BoxFuture<'a, Answered<String>> {
+        no()
+    }
+
+    fn wait<'a>(&'a self, _: &'a ThreadId, _: &'a str, _: Duration) -> BoxFuture<'a, Answered<Option<i64>>> {
+        no()
+    }
+
+    fn output<'a>(&'a self, _: &'a ThreadId, _: &'a str) -> BoxFuture<'a, Answered<(String, Option<i64>)>> {
+        no()
+    }
+
+    fn kill<'a>(&'a self, _: &'a ThreadId, _: &'a str) -> BoxFuture<'a, Answered<()>> {
+        no()
+    }
+
+    fn release<'a>(&'a self, _: &'a ThreadId, _: &'a str) -> BoxFuture<'a, Answered<()>> {
+        no()
+    }
+}
+
+#[test]
+fn a_held_command_leaves_for_the_editor_only_with_a_persons_word() {
+    let workspace = Workspace::new();
+    let kernel = Support {
+        landlock: 6,
+        seccomp: true,
+    };
+    let clients = Arc::new(Clients::default());
+    let (thread, editor): (ThreadId, Arc<dyn ThreadClient>) = (ThreadId::new("t"), Arc::new(Closed));
+    clients.bind(&thread, Service::Editor, &editor);
+    let rules = bobbin_rules::RuleText {
+        action: "allow".to_owned(),
+        command: Some("make *".to_owned()),
+        ..bobbin_rules::RuleText::default()
+    };
+    let rules = bobbin_rules::RuleSet::new([rules], None).unwrap();
+    let asks = ToolEnvironment {
+        clients: clients.of(&thread),
+        policy: Arc::new(crate::RulesPolicy::new(rules)),
+        ..workspace.environment()
+    };
+    let auto = ToolEnvironment {
+        approvals: ApprovalPolicy::AutoApprove,
+        ..asks.clone()
+    };
+    let make = json!({ "command": "make tea" });
+    let line = |tool: &ShellTool, environment: &ToolEnvironment| {
+        let call = tool.prepare(&Workspace::json(&make), environment).unwrap();
+        call.command().unwrap().sandboxed
+    };
+    let asking = held(kernel, WhenMissing::Ask);
+    // A rule allows it where it is held.
+    let asked = said(&asking, &asks, &make);
+    assert!(
+        asked.starts_with("remoteResource:run a command in a terminal of the editor:make tea "),
+        "{asked}"
+    );
+    assert!(!line(&asking, &asks));
+    assert_eq!(said(&asking, &asks, &json!({ "command": "ls" })), "free");
+    // Where nobody is asked, or the sandbox must be, it stays and is held.
+    assert!(said(&asking, &auto, &make) == "free" && line(&asking, &auto));
+    let refusing = held(kernel, WhenMissing::Refuse);
+    assert!(said(&refusing, &asks, &make) == "free" && line(&refusing, &asks));
+    // Who wants no sandbox is asked as ever.
+    assert_eq!(said(&tool(), &asks, &make), "free");
+    assert!(said(&tool(), &asks, &json!({ "command": "rm a" })).starts_with("shell:*"));
 }
 
 #[test]

@@ -57,6 +57,7 @@ impl Workspace {
             config: Arc::new(ThreadConfig::default()),
             policy: Arc::new(RulesPolicy::default()),
             approvals: ApprovalPolicy::Default,
+            clients: bobbin_core::client::ThreadClients::default(),
         }
     }
 

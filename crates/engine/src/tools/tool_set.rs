@@ -91,6 +91,20 @@ impl ToolSet {
         Self { sources, ..self }
     }
 
+    /// Adds tools that are always there, but for names that are taken.
+    #[must_use]
+    pub(crate) fn and(self, more: Vec<Arc<dyn Tool>>) -> Self {
+        if more.is_empty() {
+            return self;
+        }
+        let mut tools = by_name(more);
+        tools.extend(self.tools.iter().map(|(name, tool)| (name.clone(), tool.clone())));
+        Self {
+            tools: Arc::new(tools),
+            ..self
+        }
+    }
+
     /// Returns the set of the tools that a Thread has now; it never changes.
     #[must_use]
     pub fn now_of(&self, thread: &ThreadId) -> Self {
@@ -136,6 +150,7 @@ impl ToolSet {
     fn left_by(&self, mode: Mode) -> impl Iterator<Item = &ToolSpec> {
         self.tools
             .values()
+            .filter(|tool| tool.is_there())
             .map(|tool| tool.spec())
             .filter(move |spec| is_allowed(spec, mode))
     }

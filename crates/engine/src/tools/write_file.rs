@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
+use super::editor::EditorOf;
 use super::paths::{Access, Target, locate};
 use super::replace_file::{read_whole, replace};
 use crate::diff::preview;
@@ -63,6 +64,7 @@ impl Tool for WriteFile {
             permission,
             content: arguments.content,
             work: self.work.clone(),
+            editor: EditorOf::find(&environment.clients, |can| can.write),
         }))
     }
 }
@@ -72,6 +74,7 @@ struct Prepared {
     permission: Permission,
     content: String,
     work: FileWork,
+    editor: Option<EditorOf>,
 }
 
 impl PreparedCall for Prepared {
@@ -97,13 +100,49 @@ impl PreparedCall for Prepared {
             target,
             content,
             work,
+            editor,
             ..
         } = *self;
-        work.run(move || {
-            write(&target, &content).map_err(|error| format!("cannot write {}: {error}", target.shown()))
-        })
+        async move {
+            if let Some(editor) = editor
+                && let Some(output) = write_in_editor(&editor, &work, &target, &content).await
+            {
+                return output;
+            }
+            let write = move || {
+                write(&target, &content).map_err(|error| format!("cannot write {}: {error}", target.shown()))
+            };
+            work.run(write).await
+        }
         .boxed()
     }
+}
+
+/// Has an editor write the file; `None` when it does not.
+async fn write_in_editor(
+    editor: &EditorOf,
+    work: &FileWork,
+    target: &Target,
+    content: &str,
+) -> Option<ToolOutput> {
+    let path = target.confirmed().await?;
+    let before = work.before(&path).await?;
+    let text = wrote(target, before.is_none(), content);
+    editor.write(&path, content).await.then(|| {
+        let mut output = done(text);
+        output.changed.push(ChangedFile { path, before });
+        output
+    })
+}
+
+fn wrote(target: &Target, is_new: bool, content: &str) -> String {
+    let what = if is_new { "created" } else { "replaced" };
+    format!(
+        "{what} {} ({} lines, {} bytes)",
+        target.shown(),
+        content.lines().count(),
+        content.len()
+    )
 }
 
 fn write(target: &Target, content: &str) -> Result<ToolOutput, String> {
@@ -113,13 +152,7 @@ fn write(target: &Target, content: &str) -> Result<ToolOutput, String> {
         fs::create_dir_all(directory).map_err(|error| error.to_string())?;
     }
     replace(path, content.as_bytes()).map_err(|error| error.to_string())?;
-    let what = if before.is_none() { "created" } else { "replaced" };
-    let text = format!(
-        "{what} {} ({} lines, {} bytes)",
-        target.shown(),
-        content.lines().count(),
-        content.len()
-    );
+    let text = wrote(target, before.is_none(), content);
     let mut output = done(text);
     output.changed.push(ChangedFile {
         path: path.to_owned(),

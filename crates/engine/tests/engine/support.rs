@@ -337,7 +337,10 @@ impl Bench {
     }
 }
 
-async fn answer<T: Send + 'static>(thread: &ThreadHandle, command: impl FnOnce(Reply<T>) -> Command) -> T {
+pub(crate) async fn answer<T: Send + 'static>(
+    thread: &ThreadHandle,
+    command: impl FnOnce(Reply<T>) -> Command,
+) -> T {
     let (tx, rx) = oneshot::channel();
     thread
         .send(command(Box::new(move |result| drop(tx.send(result)))))
@@ -425,6 +428,7 @@ fn kind(item: &Item) -> &'static str {
         ItemBody::Reasoning { .. } => "reasoning",
         ItemBody::ToolCall { .. } => "call",
         ItemBody::ToolResult { .. } => "result",
+        ItemBody::DynamicToolCall(_) => "dynamic",
         ItemBody::CommandExecution(_) => "command",
         ItemBody::ToolExecution { .. } => "execution",
         ItemBody::ApprovalRequest { .. } => "request",

@@ -148,6 +148,7 @@ fn environment() -> ToolEnvironment {
         config: Arc::default(),
         policy: Arc::new(bobbin_core::policy::NoRules),
         approvals: bobbin_model::ApprovalPolicy::Default,
+        clients: bobbin_core::client::ThreadClients::default(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Events into state. Never refuses: what is recorded has happened.
 
+use std::sync::Arc;
+
 use super::{LiveTurn, ThreadState};
 use crate::{
-    ApprovalId, ContextNote, ContextUsage, Decision, DeltaChannel, Event, Item, ItemId, ItemStatus, Outcome,
-    QueuedInputId, Turn, TurnStatus, UnixMillis,
+    ApprovalId, ContextNote, ContextUsage, Decision, DeltaChannel, Event, GivenMessage, Item, ItemId,
+    ItemStatus, Outcome, QueuedInputId, Turn, TurnStatus, UnixMillis,
 };
 
 impl ThreadState {
@@ -26,6 +28,7 @@ impl ThreadState {
             }
             Event::ThreadStatusChanged { new, .. } => self.header.status = *new,
             Event::ThreadConfigured { config } => self.header.config = Some(config.clone()),
+            Event::ToolsDeclared { tools } => self.tools = tools.clone(),
             Event::QueueChanged { queue } => self.queue.clone_from(queue),
             Event::PlanUpdated { plan } => self.plan = Some(plan.clone()),
             Event::TurnStarted {
@@ -42,6 +45,7 @@ impl ThreadState {
                 self.drop_queued(from_queue.as_ref());
                 self.live = Some(LiveTurn::new(*turn, at, origin_channel.clone(), *features));
             }
+            Event::HistoryGiven { messages, .. } => self.put_history(messages),
             Event::TurnCancelling { reason, .. } => {
                 if let Some(live) = &mut self.live {
                     live.cancelling = Some(reason.clone());
@@ -168,6 +172,12 @@ impl ThreadState {
         let offset = stream.len();
         stream.push_str(text);
         Some(offset)
+    }
+
+    fn put_history(&mut self, messages: &Arc<[GivenMessage]>) {
+        if let Some(live) = &mut self.live {
+            live.history = Some(messages.clone());
+        }
     }
 
     fn put_item(&mut self, item: &Item) {

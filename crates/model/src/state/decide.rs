@@ -1,14 +1,16 @@
 //! Wishes about the Thread as a whole: start, rename, status, configuration, queue.
 
+use std::sync::Arc;
+
 use super::{
     LiveTurn, MAX_DISPLAY_NAME, MAX_LABEL, MAX_LABELS, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState,
 };
 use crate::input::display_text;
 use crate::thread::title_of;
 use crate::{
-    DeliveryMode, Event, HistoryMode, Identity, InputPart, Item, ItemBody, ItemId, Mode, QueueStatus,
-    QueuedInput, QueuedInputId, Refusal, Sender, ThreadConfig, ThreadHeader, ThreadId, ThreadSource,
-    ThreadStatus, TurnFeatures, TurnId, UnixMillis, item,
+    DeliveryMode, DynamicTool, Event, GivenMessage, HistoryMode, Identity, InputPart, Item, ItemBody, ItemId,
+    Mode, QueueStatus, QueuedInput, QueuedInputId, Refusal, Sender, ThreadConfig, ThreadHeader, ThreadId,
+    ThreadSource, ThreadStatus, TurnFeatures, TurnId, UnixMillis, given, item,
 };
 
 /// A Thread to be.
@@ -171,11 +173,11 @@ impl ThreadState {
         }]
     }
 
-    /// Decides on taking the Thread up again.
+    /// Decides on taking the Thread up again, with the tools that its client brings along.
     ///
     /// # Errors
     /// [`Refusal::ThreadNotActive`] when it is archived.
-    pub fn decide_resume(&self, by: &str) -> Result<Vec<Event>, Refusal> {
+    pub fn decide_resume(&self, by: &str, tools: Option<Arc<[DynamicTool]>>) -> Result<Vec<Event>, Refusal> {
         let mut events = Vec::new();
         match self.header.status {
             ThreadStatus::Archived => return Err(self.not_active()),
@@ -185,6 +187,8 @@ impl ThreadState {
             }),
             ThreadStatus::Active => {}
         }
+        let others = tools.filter(|tools| *tools != self.tools);
+        events.extend(others.map(|tools| Event::ToolsDeclared { tools }));
         events.push(Event::ThreadResumed { by: by.to_owned() });
         Ok(events)
     }
@@ -207,8 +211,41 @@ impl ThreadState {
     /// Decides on a new Turn.
     ///
     /// # Errors
-    /// [`Refusal::ThreadNotActive`], [`Refusal::TurnInProgress`], [`Refusal::Invalid`] for an empty input.
+    /// [`Refusal::ThreadNotActive`], [`Refusal::TurnInProgress`], [`Refusal::Invalid`] for an empty input and where
+    /// the client keeps the history.
     pub fn decide_start_turn(&self, wish: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
+        self.check_keeps_history()?;
+        self.decide_turn(wish, now)
+    }
+
+    /// Decides on a new Turn after a conversation that its client hands in.
+    ///
+    /// # Errors
+    /// As [`ThreadState::decide_start_turn`]; [`Refusal::Invalid`] also for messages that make no conversation, and
+    /// where the server keeps the history.
+    pub fn decide_start_turn_after(
+        &self,
+        messages: Arc<[GivenMessage]>,
+        wish: StartTurn,
+        now: UnixMillis,
+    ) -> Result<Vec<Event>, Refusal> {
+        if self.header.history_mode == HistoryMode::Server {
+            return Err(Refusal::Invalid(
+                "'messages' is for threads whose history the client keeps ('historyMode' \"client\").".into(),
+            ));
+        }
+        given::check(&messages).map_err(Refusal::Invalid)?;
+        let mut events = self.decide_turn(wish, now)?;
+        let given = Event::HistoryGiven {
+            turn: TurnId(self.last_turn.0 + 1),
+            count: u32::try_from(messages.len()).unwrap_or(u32::MAX),
+            messages,
+        };
+        events.insert(1, given);
+        Ok(events)
+    }
+
+    fn decide_turn(&self, wish: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
         self.check_active()?;
         self.check_idle()?;
         if wish.input.is_empty() {
@@ -281,13 +318,19 @@ impl ThreadState {
     /// Decides on one more queue entry.
     ///
     /// # Errors
-    /// [`Refusal::ThreadNotActive`], [`Refusal::QueueFull`], [`Refusal::Invalid`] for an empty input.
+    /// [`Refusal::ThreadNotActive`], [`Refusal::QueueFull`], [`Refusal::Invalid`] for an empty input and where the
+    /// client keeps the history, without which no Turn can begin by itself.
     pub fn decide_enqueue(
         &self,
         id: QueuedInputId,
         wish: StartTurn,
         now: UnixMillis,
     ) -> Result<Vec<Event>, Refusal> {
+        self.check_keeps_history()?;
+        self.enqueued(id, wish, now)
+    }
+
+    fn enqueued(&self, id: QueuedInputId, wish: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
         self.check_active()?;
         if wish.input.is_empty() {
             return Err(Refusal::Invalid("'input' has no usable part.".into()));
@@ -342,7 +385,7 @@ impl ThreadState {
             let parts = std::mem::take(&mut wish.input);
             wish.input = joined(earlier.native, parts);
         }
-        let mut events = without.decide_enqueue(id, wish, now)?;
+        let mut events = without.enqueued(id, wish, now)?;
         for event in &mut events {
             if let Event::QueueChanged { queue } = event
                 && let Some(entry) = queue.last_mut()
@@ -514,6 +557,15 @@ impl ThreadState {
                 turn: live.turn.id,
             }),
             None => Ok(()),
+        }
+    }
+
+    fn check_keeps_history(&self) -> Result<(), Refusal> {
+        match self.header.history_mode {
+            HistoryMode::Server => Ok(()),
+            HistoryMode::Client => Err(Refusal::Invalid(
+                "The client keeps this thread's history: start each turn with its 'messages'.".into(),
+            )),
         }
     }
 

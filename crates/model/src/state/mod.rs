@@ -9,10 +9,12 @@ mod decide;
 mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::{
-    Approval, ApprovalId, CallPreview, ContextUsage, Decision, Item, ItemBody, ItemId, ItemStatus, Plan,
-    QueuedInput, Runtime, Scope, ThreadHeader, Turn, TurnDiff, TurnFeatures, TurnId, TurnStatus, UnixMillis,
+    Approval, ApprovalId, CallPreview, ContextUsage, Decision, DynamicTool, GivenMessage, Item, ItemBody,
+    ItemId, ItemStatus, Plan, QueuedInput, Runtime, Scope, ThreadHeader, Turn, TurnDiff, TurnFeatures,
+    TurnId, TurnStatus, UnixMillis,
 };
 
 pub use decide::{NewThread, StartTurn, StatusChange};
@@ -47,6 +49,8 @@ pub struct ThreadState {
     pub plan_pending: bool,
     /// Scope keys accepted for this session.
     pub grants: BTreeSet<String>,
+    /// Tools that a client brought along and runs itself.
+    pub tools: Arc<[DynamicTool]>,
     /// The open Turn.
     pub live: Option<LiveTurn>,
 }
@@ -77,6 +81,8 @@ pub struct LiveTurn {
     pub cost_micros: u64,
     /// Whether its conversation is being compacted.
     pub compacting: bool,
+    /// The conversation before it, where the client keeps that.
+    pub history: Option<Arc<[GivenMessage]>>,
 }
 
 impl ThreadState {
@@ -91,6 +97,7 @@ impl ThreadState {
             context: ContextUsage::default(),
             plan_pending: false,
             grants: BTreeSet::new(),
+            tools: Arc::default(),
             live: None,
         }
     }
@@ -139,6 +146,7 @@ impl LiveTurn {
             cancelling: None,
             cost_micros: 0,
             compacting: false,
+            history: None,
         }
     }
 
@@ -191,6 +199,7 @@ impl LiveTurn {
             ItemBody::ToolCall { call_id, .. } if self.result_of(call_id).is_none() => {
                 Some((call_id.as_str(), item))
             }
+            ItemBody::DynamicToolCall(call) if call.answer.is_none() => Some((call.call_id.as_str(), item)),
             _ => None,
         })
     }

@@ -136,12 +136,12 @@ fn only_an_active_idle_thread_takes_a_turn() {
 fn resume_is_refused_for_archived_and_reactivates_paused() {
     let mut state = thread();
     state.header.status = ThreadStatus::Archived;
-    assert!(state.decide_resume("me").is_err());
+    assert!(state.decide_resume("me", None).is_err());
     state.header.status = ThreadStatus::Paused;
-    assert_eq!(state.decide_resume("me").unwrap().len(), 2);
+    assert_eq!(state.decide_resume("me", None).unwrap().len(), 2);
     state.header.status = ThreadStatus::Active;
     assert_eq!(
-        state.decide_resume("me").unwrap(),
+        state.decide_resume("me", None).unwrap(),
         [Event::ThreadResumed { by: "me".into() }]
     );
 }

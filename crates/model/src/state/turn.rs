@@ -4,8 +4,8 @@ use super::{LiveTurn, ThreadState};
 use crate::item::{CommandStatus, ExecutionStatus};
 use crate::plan::CREATE_PLAN;
 use crate::{
-    Approval, ApprovalId, ContextNote, DecidedBy, Decision, Event, Item, ItemBody, ItemId, ItemStatus, Json,
-    Mode, Outcome, Refusal, TurnId, UnixMillis,
+    Approval, ApprovalId, ContextNote, DecidedBy, Decision, DynamicToolError, Event, Item, ItemBody, ItemId,
+    ItemStatus, Json, Mode, Outcome, Refusal, ToolAnswer, TurnId, UnixMillis,
 };
 
 impl ThreadState {
@@ -284,6 +284,15 @@ fn stopped_body(item: &Item, outcome: &Outcome) -> Option<ItemBody> {
             result_preview: None,
             error_message: Some(if cancelled { "cancelled" } else { "the turn failed" }.to_owned()),
         }),
+        ItemBody::DynamicToolCall(mut call) => {
+            let why = if cancelled {
+                "cancelled: the call was given up; it may have had some or all of its effect"
+            } else {
+                "the turn failed before this call ended"
+            };
+            call.answer = Some(ToolAnswer::failed(DynamicToolError::Cancelled, why));
+            Some(ItemBody::DynamicToolCall(call))
+        }
         _ => None,
     }
 }

@@ -38,6 +38,7 @@ use tokio_util::task::TaskTracker;
 use crate::connection::ModelCatalog;
 use crate::dialect::Native;
 use crate::errors;
+use crate::serving::Serving;
 
 /// One client that has finished its handshake.
 #[derive(Clone)]
@@ -47,6 +48,7 @@ pub(crate) struct Client {
     pub(crate) terminals: Option<Arc<dyn Terminals>>,
     pub(crate) suggestions: Option<Arc<dyn Suggestions>>,
     pub(crate) native: Arc<Native>,
+    pub(crate) serving: Arc<Serving>,
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
     pub(crate) reads: TaskTracker,

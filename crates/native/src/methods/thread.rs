@@ -9,18 +9,16 @@ use bobbin_wire as wire;
 use bobbin_wire::RpcError;
 
 use super::{Client, fail, handle, params, refuse};
-use crate::convert;
+use crate::convert::{self, dynamic};
 
 pub(super) async fn start(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadStartParams>(request, responder) else {
         return;
     };
-    if params.dynamic_tools.is_some_and(|tools| !tools.is_empty()) {
-        return refuse(
-            responder,
-            RpcError::invalid_params("'dynamicTools' is not served yet."),
-        );
-    }
+    let tools = match dynamic::declared_in(params.dynamic_tools.unwrap_or_default()) {
+        Ok(tools) => tools,
+        Err(error) => return refuse(responder, error),
+    };
     let config = match params.config.as_ref().map(config_of).transpose() {
         Ok(config) => config,
         Err(error) => return refuse(responder, error),
@@ -31,16 +29,15 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
         config,
         history_mode: match params.history_mode {
             None | Some(wire::HistoryMode::Server) => HistoryMode::Server,
-            Some(wire::HistoryMode::Client) => {
-                let detail = "'historyMode' \"client\" is not served yet; leave it out.";
-                return refuse(responder, RpcError::invalid_params(detail));
-            }
+            Some(wire::HistoryMode::Client) => HistoryMode::Client,
         },
         display_name: params.display_name,
     };
     let native = client.native.clone();
+    let (serving, hub) = (client.serving.clone(), client.hub.clone());
     let reply: Reply<Snapshot> = Box::new(move |started| match started {
         Ok(snapshot) => {
+            serving.serve(hub.clients(), &snapshot.state);
             let header = &snapshot.state.header;
             native
                 .channels()
@@ -53,22 +50,26 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
         }
         Err(error) => fail(responder, &error),
     });
-    match client.once.clone() {
-        Some(once) => client.hub.start_thread_once(wish, once, reply).await,
-        None => client.hub.start_thread(wish, reply),
-    }
+    let once = client.once.clone();
+    client.hub.start_thread_with(wish, tools, once, reply).await;
 }
 
 pub(super) async fn resume(client: &Client, request: &CallContext, responder: Responder) {
-    let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
+    let Some((params, responder)) = params::<wire::ThreadResumeParams>(request, responder) else {
         return;
+    };
+    let tools = match params.dynamic_tools.map(dynamic::declared_in).transpose() {
+        Ok(tools) => tools,
+        Err(error) => return refuse(responder, error),
     };
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
+    let (serving, hub) = (client.serving.clone(), client.hub.clone());
     let (session, attached) = (client.session.clone(), thread.clone());
     let reply: Reply<_> = Box::new(move |resumed: Result<bobbin_core::Resumed, _>| match resumed {
         Ok(resumed) => {
+            serving.serve(hub.clients(), &resumed.snapshot.state);
             let thread = convert::thread(&resumed.snapshot.state);
             responder.ok(wire::ThreadResult { thread });
             // Not subscribed: `thread/resumed` comes once, behind the answer.
@@ -82,7 +83,9 @@ pub(super) async fn resume(client: &Client, request: &CallContext, responder: Re
         Err(error) => fail(responder, &error),
     });
     let by = client.native.name().to_owned();
-    client.command(&thread, Command::Resume { by, reply }).await;
+    client
+        .command(&thread, Command::Resume { by, tools, reply })
+        .await;
 }
 
 pub(super) async fn rename(client: &Client, request: &CallContext, responder: Responder) {

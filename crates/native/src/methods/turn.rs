@@ -5,22 +5,22 @@ use bobbin_model::state::StartTurn;
 use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
-use bobbin_wire::RpcError;
 
 use super::{Client, fail, handle, params, refuse, thread};
 use crate::convert;
-use crate::input;
+use crate::{history, input};
 
 pub(super) async fn start(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::TurnStartParams>(request, responder) else {
         return;
     };
-    if params.messages.is_some() {
-        let detail = "'messages' is for threads whose history the client keeps.";
-        return refuse(responder, RpcError::invalid_params(detail));
-    }
     let input = match input::normalise(params.input) {
         Ok(input) => input,
+        Err(error) => return refuse(responder, error),
+    };
+    let messages = params.messages.map(|messages| history::read(&messages, &input));
+    let messages = match messages.transpose() {
+        Ok(messages) => messages,
         Err(error) => return refuse(responder, error),
     };
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
@@ -51,7 +51,15 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
         }
         Err(error) => fail(responder, &error),
     });
-    client.command(&thread, Command::StartTurn { wish, reply }).await;
+    let command = match messages {
+        Some(messages) => Command::StartTurnAfter {
+            messages,
+            wish,
+            reply,
+        },
+        None => Command::StartTurn { wish, reply },
+    };
+    client.command(&thread, command).await;
 }
 
 pub(super) async fn interrupt(client: &Client, request: &CallContext, responder: Responder) {

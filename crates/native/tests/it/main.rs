@@ -3,9 +3,15 @@
 #[cfg(test)]
 mod adapters;
 #[cfg(test)]
+mod client_history;
+#[cfg(test)]
 mod coverage;
 #[cfg(test)]
 mod cursors;
+#[cfg(test)]
+mod dynamic_tools;
+#[cfg(test)]
+mod editor_proxy;
 #[cfg(test)]
 mod errors;
 #[cfg(test)]

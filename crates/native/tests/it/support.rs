@@ -68,6 +68,11 @@ impl Server {
         self.workspace.clock.clone()
     }
 
+    /// The same with another engine.
+    pub(crate) async fn reopen_with(&self, engine: impl Engine) -> Arc<Hub> {
+        self.workspace.open(Arc::new(engine)).await
+    }
+
     pub(crate) fn link(&self) -> Link {
         Self::link_to(self.hub.clone())
     }

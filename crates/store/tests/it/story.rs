@@ -622,7 +622,7 @@ proptest! {
                         .unwrap_or_default(),
                     7 => state.decide_start_queued(now).unwrap_or_default(),
                     8 => state.decide_status(StatusChange::Pause),
-                    _ => state.decide_resume("me").unwrap_or_default(),
+                    _ => state.decide_resume("me", None).unwrap_or_default(),
                 };
                 if events.is_empty() {
                     continue;

@@ -52,7 +52,7 @@ methods! {
         /// Creates a Thread.
         THREAD_START = "thread/start", Now, ThreadStartParams => ThreadResult;
         /// Makes a Thread active and binds its client-side tools to this connection.
-        THREAD_RESUME = "thread/resume", Now, ThreadTargetParams => ThreadResult,
+        THREAD_RESUME = "thread/resume", Now, ThreadResumeParams => ThreadResult,
             [ThreadNotFound, ThreadNotActive];
         /// Lists Threads, latest activity first.
         THREAD_LIST = "thread/list", Now, ThreadListParams => ThreadListResult;
@@ -243,27 +243,27 @@ methods! {
         ITEM_APPROVAL_REQUEST = "item/approval/request", Now,
             ApprovalRequestParams => ApprovalRequestResult;
         /// Runs a tool that the client gave in `thread/start`.
-        ITEM_TOOL_CALL = "item/tool/call", Later, ToolCallParams => ToolCallResult;
+        ITEM_TOOL_CALL = "item/tool/call", Now, ToolCallParams => ToolCallResult;
 
         /// Reads a file through the editor.
-        EXT_ACP_FS_READ_TEXT_FILE = "ext/acp/fs/readTextFile", Later,
+        EXT_ACP_FS_READ_TEXT_FILE = "ext/acp/fs/readTextFile", Now,
             AcpReadTextFileParams => AcpReadTextFileResult;
         /// Writes a file through the editor.
-        EXT_ACP_FS_WRITE_TEXT_FILE = "ext/acp/fs/writeTextFile", Later,
+        EXT_ACP_FS_WRITE_TEXT_FILE = "ext/acp/fs/writeTextFile", Now,
             AcpWriteTextFileParams => AcpWriteTextFileResult;
         /// Runs a command in the editor.
-        EXT_ACP_TERMINAL_CREATE = "ext/acp/terminal/create", Later,
+        EXT_ACP_TERMINAL_CREATE = "ext/acp/terminal/create", Now,
             AcpTerminalCreateParams => AcpTerminalCreateResult;
         /// Reads the output of a command in the editor.
-        EXT_ACP_TERMINAL_GET_OUTPUT = "ext/acp/terminal/getOutput", Later,
+        EXT_ACP_TERMINAL_GET_OUTPUT = "ext/acp/terminal/getOutput", Now,
             AcpTerminalParams => AcpTerminalOutputResult;
         /// Waits for a command in the editor.
-        EXT_ACP_TERMINAL_WAIT_FOR_EXIT = "ext/acp/terminal/waitForExit", Later,
+        EXT_ACP_TERMINAL_WAIT_FOR_EXIT = "ext/acp/terminal/waitForExit", Now,
             AcpTerminalWaitParams => AcpTerminalWaitResult;
         /// Ends a command in the editor.
-        EXT_ACP_TERMINAL_KILL = "ext/acp/terminal/kill", Later, AcpTerminalParams => EmptyResult;
+        EXT_ACP_TERMINAL_KILL = "ext/acp/terminal/kill", Now, AcpTerminalParams => EmptyResult;
         /// Closes a terminal in the editor.
-        EXT_ACP_TERMINAL_RELEASE = "ext/acp/terminal/release", Later, AcpTerminalParams => EmptyResult;
+        EXT_ACP_TERMINAL_RELEASE = "ext/acp/terminal/release", Now, AcpTerminalParams => EmptyResult;
 
         /// Runs JavaScript in the client.
         EXT_NODE_REPL_EVALUATE = "ext/nodeRepl/evaluate", Later,

@@ -1,5 +1,6 @@
 //! ``call mcp__pantry__steep with {"minutes": 3}``: a tool of a tool server, by the name it is offered under; any
-//! other tool where it is said that it is one: ``use the tool editor_diagnostics``.
+//! other tool where it is said that it is one, ``use the tool editor_diagnostics``, or where its name stands in
+//! backquotes before arguments, ``call `set_timer` with {"minutes": 4}``.
 
 use bobbin_core::tool_name;
 use serde_json::Value;
@@ -11,6 +12,7 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
     let begun = after_any(line, &["call", "use", "invoke"])?;
     let rest = skip(begun, &["the tool", "tool"]);
     let is_said = rest.len() < begun.len();
+    let is_marked = rest.starts_with('`');
     let (tool, rest) = if let Some(named) = quoted(rest) {
         (named.text, named.rest)
     } else {
@@ -18,12 +20,13 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
         (rest[..end].to_owned(), rest[end..].trim_start())
     };
     let tool = tool.trim_end_matches([':', ',']).to_owned();
-    // Any other word after "call" or "use" may mean anything.
-    if !is_said || tool.is_empty() {
-        tool_name::parts(&tool)?;
-    }
     let rest = after(rest, "with").unwrap_or(rest);
     let rest = rest.strip_prefix(':').unwrap_or(rest).trim();
+    // Any other word after "call" or "use" may mean anything.
+    let is_plain = is_marked && !tool.contains(char::is_whitespace) && rest.starts_with('{');
+    if (!is_said && !is_plain) || tool.is_empty() {
+        tool_name::parts(&tool)?;
+    }
     let arguments = match fenced {
         Some(block) => is_noise(rest).then_some(block)?,
         None if is_noise(rest) => "{}",

@@ -1,0 +1,275 @@
+//! Clients that do things for a Thread: run the tools they brought along, read and write files as an editor sees
+//! them, run commands in an editor's terminals (AppServer protocol 04 §7 and §8).
+//!
+//! A dialect puts its connections behind [`ThreadClient`]; engines find them through [`ThreadClients`]. Who serves a
+//! Thread is known here only, and only while that client is connected. Bounded by what each dialect lets one
+//! connection serve.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_model::{Json, ThreadId, ToolAnswer, TurnId};
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+
+/// A call that a client is to run.
+#[derive(Debug, Clone)]
+pub struct ClientToolCall {
+    /// The Thread.
+    pub thread: ThreadId,
+    /// The Turn.
+    pub turn: TurnId,
+    /// The call.
+    pub call_id: String,
+    /// The tool's namespace.
+    pub namespace: Option<String>,
+    /// The tool's own name.
+    pub tool: String,
+    /// The arguments, an object.
+    pub arguments: Json,
+}
+
+/// Why a client did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClientFailure {
+    /// It is not connected any more; whether it has done it is not known.
+    #[error("the client is not connected any more")]
+    Gone,
+    /// It answered that it cannot; the text is its own.
+    #[error("{0}")]
+    Refused(String),
+    /// Its answer cannot be used; the text says why.
+    #[error("the client's answer cannot be used: {0}")]
+    Unusable(String),
+    /// It has not answered in time; whether it has done it is not known.
+    #[error("the client has not answered within {0:?}")]
+    Late(Duration),
+}
+
+/// What a client answers.
+pub type Answered<T> = Result<T, ClientFailure>;
+
+/// A connected client that does things for Threads. Every answer has its time limit.
+pub trait ThreadClient: Send + Sync + 'static {
+    /// Whether it is still connected.
+    fn is_there(&self) -> bool;
+
+    /// Has it run a tool.
+    fn run_tool(&self, call: ClientToolCall) -> BoxFuture<'_, Answered<ToolAnswer>>;
+
+    /// Returns its side as an editor, if it said that it is one.
+    fn editor(&self) -> Option<&dyn Editor>;
+}
+
+/// What of an editor a client lets the server use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EditorCan {
+    /// Read text files, unsaved changes included.
+    pub read: bool,
+    /// Write text files.
+    pub write: bool,
+    /// Run commands in terminals.
+    pub terminals: bool,
+}
+
+/// A client's side as an editor.
+pub trait Editor: Send + Sync {
+    /// Returns what may be asked of it.
+    fn can(&self) -> EditorCan;
+
+    /// Reads a text file; `first` is a line counted from 1, `limit` a number of lines.
+    fn read<'a>(
+        &'a self,
+        thread: &'a ThreadId,
+        path: &'a str,
+        first: Option<u64>,
+        limit: Option<u64>,
+    ) -> BoxFuture<'a, Answered<String>>;
+
+    /// Writes a whole text file.
+    fn write<'a>(
+        &'a self,
+        thread: &'a ThreadId,
+        path: &'a str,
+        content: &'a str,
+    ) -> BoxFuture<'a, Answered<()>>;
+
+    /// Starts a command in a terminal; returns the terminal's id.
+    fn start<'a>(
+        &'a self,
+        thread: &'a ThreadId,
+        command: &'a str,
+        directory: &'a str,
+    ) -> BoxFuture<'a, Answered<String>>;
+
+    /// Waits until a terminal's command has ended, at most so long; `None` when it has not, or its exit code is not
+    /// known.
+    fn wait<'a>(
+        &'a self,
+        thread: &'a ThreadId,
+        terminal: &'a str,
+        limit: Duration,
+    ) -> BoxFuture<'a, Answered<Option<i64>>>;
+
+    /// Returns a terminal's output so far and its command's exit code, once there is one.
+    fn output<'a>(
+        &'a self,
+        thread: &'a ThreadId,
+        terminal: &'a str,
+    ) -> BoxFuture<'a, Answered<(String, Option<i64>)>>;
+
+    /// Ends a terminal's command.
+    fn kill<'a>(&'a self, thread: &'a ThreadId, terminal: &'a str) -> BoxFuture<'a, Answered<()>>;
+
+    /// Gives a terminal back.
+    fn release<'a>(&'a self, thread: &'a ThreadId, terminal: &'a str) -> BoxFuture<'a, Answered<()>>;
+}
+
+/// What a client does for a Thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Service {
+    /// It runs the tools that were brought along.
+    Tools,
+    /// It is the Thread's editor.
+    Editor,
+}
+
+/// Which client does what for which Thread.
+#[derive(Default)]
+pub struct Clients {
+    bound: Mutex<HashMap<(ThreadId, Service), Arc<dyn ThreadClient>>>,
+}
+
+impl Clients {
+    /// Notes that a client does something for a Thread from now on, in place of any other. One that is gone is not
+    /// noted.
+    pub fn bind(&self, thread: &ThreadId, service: Service, client: &Arc<dyn ThreadClient>) {
+        let mut bound = self.bound.lock();
+        // Asked with the lock held: one that goes now is taken out by `leave` afterwards.
+        if client.is_there() {
+            bound.insert((thread.clone(), service), client.clone());
+        }
+    }
+
+    /// Notes that a client does nothing more for a Thread.
+    pub fn unbind(&self, thread: &ThreadId, client: &Arc<dyn ThreadClient>) {
+        let mut bound = self.bound.lock();
+        for service in [Service::Tools, Service::Editor] {
+            let place = (thread.clone(), service);
+            if bound.get(&place).is_some_and(|bound| is_same(bound, client)) {
+                bound.remove(&place);
+            }
+        }
+    }
+
+    /// Notes that a client is gone.
+    pub fn leave(&self, client: &Arc<dyn ThreadClient>) {
+        self.bound.lock().retain(|_, bound| !is_same(bound, client));
+    }
+
+    /// Returns who does what for one Thread.
+    pub fn of(self: &Arc<Self>, thread: &ThreadId) -> ThreadClients {
+        ThreadClients {
+            place: Some((self.clone(), thread.clone())),
+        }
+    }
+}
+
+impl fmt::Debug for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.bound.lock().keys()).finish()
+    }
+}
+
+fn is_same(one: &Arc<dyn ThreadClient>, other: &Arc<dyn ThreadClient>) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+}
+
+/// The clients of one Thread, whoever they are at the moment. Cheap to clone; the default has none.
+#[derive(Debug, Clone, Default)]
+pub struct ThreadClients {
+    place: Option<(Arc<Clients>, ThreadId)>,
+}
+
+impl ThreadClients {
+    /// Returns the Thread, if there is one.
+    pub fn thread(&self) -> Option<&ThreadId> {
+        self.place.as_ref().map(|(_, thread)| thread)
+    }
+
+    /// Returns who does something for the Thread, if somebody connected does.
+    pub fn who(&self, service: Service) -> Option<Arc<dyn ThreadClient>> {
+        let (clients, thread) = self.place.as_ref()?;
+        let client = clients.bound.lock().get(&(thread.clone(), service)).cloned();
+        client.filter(|client| client.is_there())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Far {
+        gone: AtomicBool,
+    }
+
+    impl ThreadClient for Far {
+        fn is_there(&self) -> bool {
+            !self.gone.load(Ordering::Relaxed)
+        }
+
+        fn run_tool(&self, _: ClientToolCall) -> BoxFuture<'_, Answered<ToolAnswer>> {
+            std::future::ready(Err(ClientFailure::Gone)).boxed()
+        }
+
+        fn editor(&self) -> Option<&dyn Editor> {
+            None
+        }
+    }
+
+    fn is(found: Option<&Arc<dyn ThreadClient>>, client: &Arc<dyn ThreadClient>) -> bool {
+        found.is_some_and(|found| is_same(found, client))
+    }
+
+    #[test]
+    fn the_last_who_came_serves_until_it_leaves() {
+        let clients = Arc::new(Clients::default());
+        let (one, two): (Arc<dyn ThreadClient>, Arc<dyn ThreadClient>) =
+            (Arc::new(Far::default()), Arc::new(Far::default()));
+        let (thread, other) = (ThreadId::new("t"), ThreadId::new("u"));
+        let of = clients.of(&thread);
+        assert!(of.who(Service::Tools).is_none());
+        clients.bind(&thread, Service::Tools, &one);
+        clients.bind(&other, Service::Tools, &one);
+        clients.bind(&thread, Service::Tools, &two);
+        clients.bind(&thread, Service::Editor, &one);
+        assert!(is(of.who(Service::Tools).as_ref(), &two));
+        assert!(is(of.who(Service::Editor).as_ref(), &one));
+        clients.leave(&two);
+        assert!(of.who(Service::Tools).is_none());
+        clients.unbind(&thread, &one);
+        assert!(of.who(Service::Editor).is_none());
+        assert!(is(clients.of(&other).who(Service::Tools).as_ref(), &one));
+    }
+
+    #[test]
+    fn one_that_is_gone_is_neither_noted_nor_found() {
+        let clients = Arc::new(Clients::default());
+        let far = Arc::new(Far::default());
+        let client: Arc<dyn ThreadClient> = far.clone();
+        let thread = ThreadId::new("t");
+        clients.bind(&thread, Service::Tools, &client);
+        far.gone.store(true, Ordering::Relaxed);
+        assert!(clients.of(&thread).who(Service::Tools).is_none());
+        clients.leave(&client);
+        clients.bind(&thread, Service::Tools, &client);
+        assert_eq!(format!("{clients:?}"), "{}");
+    }
+}

@@ -1,0 +1,113 @@
+//! Calls that are one Item each: those of tools that a client runs (AppServer protocol 03 §5.9, 04 §7).
+//!
+//! Such an Item is opened once the arguments are complete and completed with the result; it takes the place of the
+//! call's, the result's and the lifecycle's.
+
+use bobbin_core::engine::{OpenItem, TurnContext, TurnGone};
+use bobbin_core::tool::{Tool, ToolOutput};
+use bobbin_model::dynamic_tool::CALL_ID;
+use bobbin_model::{DynamicToolCall, DynamicToolError, ItemBody, Json, ToolAnswer};
+
+/// Longest part of a model's own id in a call's id: some wires take 40 characters altogether.
+const MAX_KEY: usize = 32;
+
+/// A call whose Item is open.
+pub(super) struct OpenCall {
+    item: OpenItem,
+    call: DynamicToolCall,
+}
+
+/// Returns what the id of a call of a client's tool is made from.
+pub(super) fn call_key(key: &str) -> String {
+    let from = key.len().saturating_sub(MAX_KEY);
+    format!("{CALL_ID}{}", &key[key.ceil_char_boundary(from)..])
+}
+
+/// Returns how a call of this tool is recorded, if it is one Item.
+pub(super) fn begun(tool: &dyn Tool, call_id: &str) -> Option<DynamicToolCall> {
+    let declared = tool.declared()?;
+    Some(DynamicToolCall {
+        namespace: declared.namespace.clone(),
+        tool_name: declared.name.clone(),
+        offered_as: tool.spec().name.to_string(),
+        call_id: call_id.to_owned(),
+        arguments: None,
+        answer: None,
+    })
+}
+
+impl OpenCall {
+    /// Opens the Item of a call whose arguments are complete.
+    pub(super) async fn open(
+        turn: &TurnContext,
+        mut call: DynamicToolCall,
+        arguments: Option<Json>,
+    ) -> Result<Self, TurnGone> {
+        call.arguments = arguments;
+        let item = turn
+            .open(ItemBody::DynamicToolCall(Box::new(call.clone())))
+            .await?;
+        Ok(Self { item, call })
+    }
+
+    /// Takes up the Item of a call that was open when the server stopped.
+    pub(super) fn resume(turn: &TurnContext, item: &bobbin_model::Item) -> Option<Self> {
+        match &item.body {
+            ItemBody::DynamicToolCall(call) => Some(Self {
+                item: OpenItem::resume(turn, item),
+                call: (**call).clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns the call's id.
+    pub(super) fn id(&self) -> &str {
+        &self.call.call_id
+    }
+
+    /// Returns the name under which the model knows the tool.
+    pub(super) fn offered_as(&self) -> &str {
+        &self.call.offered_as
+    }
+
+    /// Completes the Item with what the call gave, or why it was not sent; returns the text for the model.
+    /// `known` says whether the tool is still one of the Thread's.
+    pub(super) async fn complete(mut self, output: ToolOutput, known: bool) -> Result<String, TurnGone> {
+        let ToolOutput {
+            text,
+            refused,
+            answer,
+            ..
+        } = output;
+        let (text, answer) = if let Some(answer) = answer {
+            (text, *answer)
+        } else {
+            let error = match (known, refused) {
+                (false, _) => DynamicToolError::Unavailable,
+                (true, true) => DynamicToolError::AccessDenied,
+                (true, false) => DynamicToolError::InvalidArguments,
+            };
+            let answer = ToolAnswer::failed(error, text);
+            (answer.text(), answer)
+        };
+        self.call.answer = Some(answer);
+        self.item
+            .complete(Some(ItemBody::DynamicToolCall(Box::new(self.call))))
+            .await?;
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_call_has_the_protocols_beginning_and_fits_every_wire() {
+        assert_eq!(call_key("call_1"), "dyntool_call_1");
+        assert_eq!(call_key(""), "dyntool_");
+        let long = call_key(&"\u{e9}".repeat(64));
+        assert!(long.len() <= 40 && long.starts_with(CALL_ID), "{long}");
+    }
+}

@@ -1,0 +1,226 @@
+//! File tools and commands by way of the Thread's editor (AppServer protocol 04 §8).
+//!
+//! Checks and questions come before and are the same as without an editor; only the last step goes there: text files
+//! are read with their unsaved changes and written where the user sees it, commands run in a terminal of the editor. An
+//! editor that is gone or fails is passed over for a file, and for a command that it has not begun: the tool does it
+//! here then. What an editor may have done is not done again.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_core::client::{Answered, ClientFailure, Editor, EditorCan, Service, ThreadClient, ThreadClients};
+use bobbin_core::tool::{CommandEnd, ToolOutput};
+use bobbin_model::{CommandStatus, ThreadId};
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::cut::head_and_tail;
+
+/// How long an editor has for each thing that is asked of it about a command that is over or given up: an interrupted
+/// Turn waits no longer than all of them together.
+const ENDING: Duration = Duration::from_millis(800);
+
+/// The editor of a Thread, found when it is needed.
+#[derive(Clone)]
+pub(super) struct EditorOf {
+    client: Arc<dyn ThreadClient>,
+    thread: ThreadId,
+}
+
+impl EditorOf {
+    /// Returns the Thread's editor if it is there and can do this.
+    pub(super) fn find(clients: &ThreadClients, can: impl FnOnce(EditorCan) -> bool) -> Option<Self> {
+        let client = clients.who(Service::Editor)?;
+        let able = client.editor().is_some_and(|editor| can(editor.can()));
+        let thread = clients.thread()?.clone();
+        able.then_some(Self { client, thread })
+    }
+
+    fn editor(&self) -> Answered<&dyn Editor> {
+        self.client.editor().ok_or(ClientFailure::Gone)
+    }
+
+    /// Reads lines of a file; `None` when the editor does not give them.
+    pub(super) async fn read(&self, path: &Path, first: Option<u64>, limit: Option<u64>) -> Option<String> {
+        let read = match (self.editor(), path.to_str()) {
+            (Ok(editor), Some(path)) => editor.read(&self.thread, path, first, limit).await,
+            _ => return None,
+        };
+        read.inspect_err(
+            |error| tracing::debug!(thread = %self.thread, %error, "an editor does not read a file"),
+        )
+        .ok()
+    }
+
+    /// Writes a whole file. Returns whether the editor says that it has.
+    pub(super) async fn write(&self, path: &Path, content: &str) -> bool {
+        let written = match (self.editor(), path.to_str()) {
+            (Ok(editor), Some(path)) => editor.write(&self.thread, path, content).await,
+            _ => return false,
+        };
+        written
+            .inspect_err(
+                |error| tracing::debug!(thread = %self.thread, %error, "an editor does not write a file"),
+            )
+            .is_ok()
+    }
+
+    /// Runs a command in a terminal; `None` when the editor has not begun it.
+    pub(super) async fn run(
+        &self,
+        command: &str,
+        directory: &Path,
+        limits: &TerminalLimits,
+        cancel: &CancellationToken,
+    ) -> Option<ToolOutput> {
+        let (Ok(editor), Some(directory)) = (self.editor(), directory.to_str()) else {
+            return None;
+        };
+        let thread = &self.thread;
+        let terminal = match editor.start(thread, command, directory).await {
+            Ok(terminal) => terminal,
+            // It may have begun: the command is not run a second time.
+            Err(error @ (ClientFailure::Late(_) | ClientFailure::Gone | ClientFailure::Unusable(_))) => {
+                return Some(lost(&error));
+            }
+            Err(error) => {
+                tracing::debug!(%thread, %error, "an editor opens no terminal");
+                return None;
+            }
+        };
+        let began = Instant::now();
+        let waited = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Ended::Cancelled,
+            code = editor.wait(thread, &terminal, limits.time) => match code {
+                Ok(Some(code)) => Ended::Code(code),
+                Ok(None) => Ended::Unknown,
+                Err(ClientFailure::Late(_)) => Ended::TimedOut,
+                Err(error) => Ended::Lost(error),
+            },
+        };
+        let ended = self.settle(editor, &terminal, waited, began, limits).await;
+        Some(ended)
+    }
+
+    /// Ends what still runs, takes the output and gives the terminal back.
+    async fn settle(
+        &self,
+        editor: &dyn Editor,
+        terminal: &str,
+        ended: Ended,
+        began: Instant,
+        limits: &TerminalLimits,
+    ) -> ToolOutput {
+        let thread = &self.thread;
+        let duration = began.elapsed();
+        if !matches!(ended, Ended::Code(_) | Ended::Unknown) {
+            brief(editor.kill(thread, terminal)).await;
+        }
+        let read = tokio::time::timeout(ENDING, editor.output(thread, terminal)).await;
+        let (output, code) = match read {
+            Ok(Ok((output, code))) => (output, code),
+            Ok(Err(_)) | Err(_) => (String::new(), None),
+        };
+        let ended = match (ended, code) {
+            (Ended::Unknown, Some(code)) => Ended::Code(code),
+            (Ended::Unknown, None) => {
+                // It may be running still.
+                brief(editor.kill(thread, terminal)).await;
+                if duration >= limits.time {
+                    Ended::TimedOut
+                } else {
+                    Ended::Unknown
+                }
+            }
+            (ended, _) => ended,
+        };
+        brief(editor.release(thread, terminal)).await;
+        report(&ended, &output, duration, limits)
+    }
+}
+
+/// Asks for something whose answer is not waited for long.
+async fn brief(asked: BoxFuture<'_, Answered<()>>) {
+    drop(tokio::time::timeout(ENDING, asked).await);
+}
+
+/// Bounds of one command.
+pub(super) struct TerminalLimits {
+    /// How long it may run.
+    pub(super) time: Duration,
+    /// Bytes of output kept for the terminal view.
+    pub(super) kept: usize,
+    /// Bytes of output given to the model.
+    pub(super) told: usize,
+}
+
+/// How a command in a terminal ended.
+enum Ended {
+    Code(i64),
+    /// The editor does not say.
+    Unknown,
+    TimedOut,
+    Cancelled,
+    Lost(ClientFailure),
+}
+
+fn report(ended: &Ended, output: &str, duration: Duration, limits: &TerminalLimits) -> ToolOutput {
+    let (status, how) = match ended {
+        Ended::Code(0) => (CommandStatus::Completed, "exit code 0".to_owned()),
+        Ended::Code(code) => (CommandStatus::Failed, format!("exit code {code}")),
+        Ended::Unknown => (
+            CommandStatus::Failed,
+            "ended by signal or otherwise: the editor tells no exit code".to_owned(),
+        ),
+        Ended::TimedOut => (
+            CommandStatus::Killed,
+            format!("killed after {} ms, its time limit", limits.time.as_millis()),
+        ),
+        Ended::Cancelled => (CommandStatus::Cancelled, "cancelled".to_owned()),
+        Ended::Lost(error) => (
+            CommandStatus::Lost,
+            format!("its end is not known, and it was not run again: {error}"),
+        ),
+    };
+    let kept = head_and_tail(output, limits.kept);
+    let command = CommandEnd {
+        exit_code: match ended {
+            Ended::Code(code) => i32::try_from(*code).ok(),
+            _ => None,
+        },
+        status,
+        output_chars: output.chars().count() as u64,
+        truncated: output.len() > limits.kept,
+        output: kept,
+        duration,
+        output_path: None,
+        background: None,
+    };
+    ToolOutput {
+        text: format!("{how}\n{}", head_and_tail(output, limits.told)),
+        success: status == CommandStatus::Completed,
+        command: Some(command),
+        ..ToolOutput::default()
+    }
+}
+
+fn lost(error: &ClientFailure) -> ToolOutput {
+    let command = CommandEnd {
+        exit_code: None,
+        status: CommandStatus::Lost,
+        output: String::new(),
+        output_chars: 0,
+        truncated: false,
+        duration: Duration::ZERO,
+        output_path: None,
+        background: None,
+    };
+    ToolOutput {
+        text: format!("it is not known whether the editor ran it, and it was not run again: {error}"),
+        command: Some(command),
+        ..ToolOutput::default()
+    }
+}

@@ -1,0 +1,273 @@
+//! Tools that a client brings along with a Thread and runs itself (AppServer protocol 02 §5.1.1, 04 §7).
+//!
+//! What the client declared, and what a call of such a tool is on record: one Item that is call and result at once.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ApprovalKind, Json};
+
+/// A tool as its client declared it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DynamicTool {
+    /// Its name, unique with its namespace.
+    pub name: String,
+    /// The group it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments, an object.
+    pub input_schema: Json,
+    /// What a person is asked before it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<DynamicApproval>,
+}
+
+/// What a person is asked before a dynamic tool runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DynamicApproval {
+    /// Kind of thing the tool touches.
+    pub kind: ApprovalKind,
+    /// The argument that names it.
+    pub target_argument: String,
+    /// What is done to it.
+    pub operation: DynamicOperation,
+}
+
+/// Where it stands what a dynamic tool does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DynamicOperation {
+    /// Always this.
+    Fixed(String),
+    /// In this argument of the call.
+    Argument(String),
+}
+
+/// A call of a dynamic tool, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DynamicToolCall {
+    /// The tool's namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The tool's own name.
+    pub tool_name: String,
+    /// The name under which the model knows it.
+    pub offered_as: String,
+    /// The call; begins with [`CALL_ID`].
+    pub call_id: String,
+    /// The arguments; absent when the model wrote no JSON object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Json>,
+    /// What came of it; absent while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<ToolAnswer>,
+}
+
+/// What the id of every such call begins with.
+pub const CALL_ID: &str = "dyntool_";
+
+/// What a client says a call gave.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolAnswer {
+    /// Whether the tool did what it was asked.
+    pub success: bool,
+    /// What it brought back, to show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ToolContent>,
+    /// What it brought back, for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Json>,
+    /// A stable word for what went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// What went wrong, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+}
+
+/// A piece of what a tool brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ToolContent {
+    /// Text.
+    Text(String),
+    /// A picture.
+    Image {
+        /// Its media type.
+        media_type: String,
+        /// The picture, Base64.
+        data_base64: String,
+    },
+}
+
+/// What went wrong with a call of a dynamic tool (AppServer protocol 04 §7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DynamicToolError {
+    /// Its client is not connected, or does not serve it any more.
+    Unavailable,
+    /// The client answered with an error.
+    ClientError,
+    /// The answer has another shape than the protocol's, or is too large.
+    InvalidResponse,
+    /// No answer came in time.
+    Timeout,
+    /// The tool failed without saying with what code.
+    Failed,
+    /// The arguments do not fit the schema; the call was not sent.
+    InvalidArguments,
+    /// A person or a rule said no; the call was not sent.
+    AccessDenied,
+    /// The Turn ended first. A code of our own.
+    Cancelled,
+    /// The server stopped while the call ran; it was not repeated. A code of our own.
+    Interrupted,
+}
+
+impl DynamicToolError {
+    /// Returns the protocol's word for it.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Unavailable => "DynamicToolUnavailable",
+            Self::ClientError => "DynamicToolClientError",
+            Self::InvalidResponse => "DynamicToolInvalidResponse",
+            Self::Timeout => "DynamicToolTimeout",
+            Self::Failed => "DynamicToolFailed",
+            Self::InvalidArguments => "InvalidArguments",
+            Self::AccessDenied => "AccessDenied",
+            Self::Cancelled => "Cancelled",
+            Self::Interrupted => "InterruptedByRestart",
+        }
+    }
+}
+
+impl ToolAnswer {
+    /// Returns the answer of a call that failed on the way.
+    pub fn failed(error: DynamicToolError, message: impl Into<String>) -> Self {
+        Self {
+            error_code: Some(error.code().to_owned()),
+            error_message: Some(message.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the call was not sent because a person or a rule said no.
+    pub fn is_refused(&self) -> bool {
+        self.error_code.as_deref() == Some(DynamicToolError::AccessDenied.code())
+    }
+
+    /// Returns the answer as text for a model that reads no pictures.
+    pub fn text(&self) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        match (&self.error_code, &self.error_message) {
+            (Some(code), Some(message)) => parts.push(format!("{code}: {message}")),
+            (Some(word), None) | (None, Some(word)) => parts.push(word.clone()),
+            (None, None) => {}
+        }
+        parts.extend(self.content.iter().map(|content| match content {
+            ToolContent::Text(text) => text.clone(),
+            ToolContent::Image {
+                media_type,
+                data_base64,
+            } => format!(
+                "[image, {media_type}, {} bytes: not shown]",
+                data_base64.len() / 4 * 3
+            ),
+        }));
+        // Programs' results are often said in words too; where they are not, they are all there is.
+        if self.content.is_empty()
+            && let Some(value) = &self.structured
+        {
+            parts.push(value.get().to_owned());
+        }
+        parts.retain(|part| !part.is_empty());
+        if parts.is_empty() {
+            let silence = if self.success {
+                "done; nothing was said"
+            } else {
+                "the tool failed without saying why"
+            };
+            return silence.to_owned();
+        }
+        parts.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn structured(text: &str) -> Json {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn an_answer_as_text_has_all_that_can_be_read() {
+        let image = ToolContent::Image {
+            media_type: "image/png".into(),
+            data_base64: "AAAAAAAA".into(),
+        };
+        let said = ToolContent::Text("Timer set.".into());
+        let table = [
+            (
+                ToolAnswer {
+                    success: true,
+                    content: vec![said, image],
+                    structured: Some(structured(r#"{"timer":17}"#)),
+                    ..ToolAnswer::default()
+                },
+                "Timer set.\n[image, image/png, 6 bytes: not shown]",
+            ),
+            (
+                ToolAnswer {
+                    success: true,
+                    structured: Some(structured(r#"{"timer":17.0}"#)),
+                    ..ToolAnswer::default()
+                },
+                r#"{"timer":17.0}"#,
+            ),
+            (
+                ToolAnswer::failed(DynamicToolError::Timeout, "no answer in 120 s"),
+                "DynamicToolTimeout: no answer in 120 s",
+            ),
+            (
+                ToolAnswer {
+                    success: true,
+                    ..ToolAnswer::default()
+                },
+                "done; nothing was said",
+            ),
+            (ToolAnswer::default(), "the tool failed without saying why"),
+        ];
+        for (answer, text) in table {
+            assert_eq!(answer.text(), text);
+        }
+    }
+
+    #[test]
+    fn a_call_survives_a_round_trip_with_its_json_as_it_came() {
+        let call = DynamicToolCall {
+            namespace: None,
+            tool_name: "set_timer".into(),
+            offered_as: "set_timer".into(),
+            call_id: "dyntool_1".into(),
+            arguments: Some(structured(r#"{"z":1e2,"a":1.50}"#)),
+            answer: Some(ToolAnswer {
+                success: true,
+                structured: Some(structured(r#"{"n":12345678901234567890123}"#)),
+                ..ToolAnswer::default()
+            }),
+        };
+        let text = serde_json::to_string(&crate::ItemBody::DynamicToolCall(Box::new(call.clone()))).unwrap();
+        assert!(
+            text.contains("1e2") && text.contains("12345678901234567890123"),
+            "{text}"
+        );
+        let back: crate::ItemBody = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, crate::ItemBody::DynamicToolCall(Box::new(call)));
+    }
+}
