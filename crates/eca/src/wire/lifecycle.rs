@@ -73,12 +73,12 @@ impl Capabilities {
     /// Whether they name something that came after the first version (20.8).
     pub(crate) fn are_current(&self) -> bool {
         self.code_assistant.as_ref().is_some_and(|code| {
-            yes(&code.rewrite)
-                || yes(&code.chat_capabilities)
+            yes(code.rewrite.as_ref())
+                || yes(code.chat_capabilities.as_ref())
                 || code
                     .editor
                     .as_ref()
-                    .is_some_and(|editor| yes(&editor.definition) || yes(&editor.references))
+                    .is_some_and(|editor| yes(editor.definition.as_ref()) || yes(editor.references.as_ref()))
         })
     }
 }
@@ -87,12 +87,12 @@ impl Capabilities {
     /// Whether the editor can be asked for its diagnostics (section 15).
     pub(crate) fn has_diagnostics(&self) -> bool {
         let editor = self.code_assistant.as_ref().and_then(|code| code.editor.as_ref());
-        editor.is_some_and(|editor| yes(&editor.diagnostics))
+        editor.is_some_and(|editor| yes(editor.diagnostics.as_ref()))
     }
 }
 
-fn yes(value: &Option<Value>) -> bool {
-    value.as_ref().is_some_and(|value| *value != Value::Bool(false))
+fn yes(value: Option<&Value>) -> bool {
+    value.is_some_and(|value| *value != Value::Bool(false))
 }
 
 /// Result of `initialize`: everything is optional for clients.
