@@ -201,7 +201,10 @@ async fn round(seed: u64) {
         match done {
             Ok(Ok(())) => break,
             Ok(Err(Broken(why))) => *round.tally.ends.entry(why).or_default() += 1,
-            Err(_) => panic!("seed {seed}: a connection stands still; {}", known.waits_for),
+            Err(late) => panic!(
+                "seed {seed}: a connection stands still ({late}); {}",
+                known.waits_for
+            ),
         }
     }
     round.reap();
