@@ -159,8 +159,10 @@ impl TerminalTool {
     ) -> Result<Permission, ToolRefusal> {
         let facts = self.terminals.facts(id);
         let facts = facts.ok_or_else(|| ToolRefusal(format!("there is no terminal {id}")))?;
-        // The program that reads it may be a shell.
-        for line in input.lines().filter(|line| !line.trim().is_empty()) {
+        // The program that reads it may be a shell: each line by itself, and all of it, since a line may move the shell
+        // for those behind it.
+        let lines = std::iter::once(input).chain(input.lines());
+        for line in lines.filter(|line| !line.trim().is_empty()) {
             let ruling = environment.policy.command(line, &environment.root).ruling;
             if ruling.judgement == Judgement::Deny {
                 return Err(ToolRefusal(format!(

@@ -176,7 +176,12 @@ async fn what_is_written_is_asked_about_and_held_against_the_rules() {
         command: Some("git push *".to_owned()),
         ..RuleText::default()
     };
-    let policy = Arc::new(RulesPolicy::new(RuleSet::new([rules], None).unwrap()));
+    let path = RuleText {
+        action: "deny".to_owned(),
+        path: Some("secrets/key".to_owned()),
+        ..RuleText::default()
+    };
+    let policy = Arc::new(RulesPolicy::new(RuleSet::new([rules, path], None).unwrap()));
     let environment = ToolEnvironment {
         policy,
         ..bench.workspace.environment()
@@ -192,10 +197,10 @@ async fn what_is_written_is_asked_about_and_held_against_the_rules() {
         reason,
         "The agent wants to write to the running command `sleep 600`."
     );
-    let refused = bench
-        .may_write(&id, "ls\ngit push origin\n", &environment)
-        .unwrap_err();
-    assert!(refused.starts_with("refused: "), "{refused}");
+    for input in ["ls\ngit push origin\n", "cd secrets\ncat key\n"] {
+        let refused = bench.may_write(&id, input, &environment).unwrap_err();
+        assert!(refused.starts_with("refused: "), "{input}: {refused}");
+    }
     assert!(bench.may_write("term_0", "x", &environment).is_err());
     // Where commands are held and this one is not, only a person's word for this very input counts.
     let profile = Profile {
