@@ -68,8 +68,13 @@ pub(crate) fn parts(contexts: impl IntoIterator<Item = Labelled>) -> Vec<InputPa
     let mut left = MAX_ALL_BYTES;
     let mut parts = Vec::new();
     for (label, text) in contexts {
-        let size = text.len() as u64;
-        let text = cut(text, size);
+        // What was cut already has a note behind it.
+        let text = if text.len() > MAX_BYTES + MAX_NOTE {
+            let size = text.len() as u64;
+            cut(text, size)
+        } else {
+            text
+        };
         if text.len() > left {
             tracing::info!(label, "a context was skipped: there are too many");
             continue;
@@ -193,9 +198,9 @@ fn cursor(path: &Path, Position { start, end }: Position) -> (String, String) {
     (label, text)
 }
 
-/// Cuts a text at the limit, on a character, and says so. What was cut already stays as it is.
+/// Cuts a text at the limit, on a character, and says so.
 fn cut(mut text: String, size: u64) -> String {
-    if text.len() > MAX_BYTES + MAX_NOTE {
+    if text.len() > MAX_BYTES {
         let end = (0..=MAX_BYTES).rev().find(|at| text.is_char_boundary(*at));
         text.truncate(end.unwrap_or(0));
         // Writing to a String cannot fail.

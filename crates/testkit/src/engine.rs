@@ -138,13 +138,7 @@ impl ScriptEngine {
                     .await
             }
             "preview" => {
-                let preview = CallPreview {
-                    path: "/srv/teapot/pot".to_owned(),
-                    diff: "@@ -0,0 +1 @@\n+hot".to_owned(),
-                    additions: 1,
-                    deletions: 0,
-                };
-                self.call(turn, n, rest, Some(ApprovalKind::Shell), Some(preview))
+                self.call(turn, n, rest, Some(ApprovalKind::Shell), Some(preview()))
                     .await
             }
             "call" => self.call(turn, n, rest, None, None).await,
@@ -338,6 +332,16 @@ impl ScriptEngine {
                 refused: false,
             })
             .await?)
+    }
+}
+
+/// What a call that is previewed would do.
+fn preview() -> CallPreview {
+    CallPreview {
+        path: "/srv/teapot/pot".to_owned(),
+        diff: "@@ -0,0 +1 @@\n+hot".to_owned(),
+        additions: 1,
+        deletions: 0,
     }
 }
 

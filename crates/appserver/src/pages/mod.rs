@@ -116,7 +116,7 @@ mod tests {
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut asked = [0; 4096];
-            let _ = stream.read(&mut asked).await.unwrap();
+            assert!(stream.read(&mut asked).await.unwrap() > 0);
             stream.write_all(answer.as_bytes()).await.unwrap();
         });
         format!("http://{address}/tea")

@@ -47,6 +47,9 @@ const WISH_BATCH: usize = 64;
 /// Where a loop with nothing to wait for sleeps to.
 const FAR: Duration = Duration::from_hours(1);
 
+/// Events with when they happened.
+pub(crate) type Past = Vec<(Event, UnixMillis)>;
+
 pub(crate) struct Owner {
     hub: Arc<Hub>,
     state: ThreadState,
@@ -126,7 +129,7 @@ impl Owner {
 
     /// Runs until the Thread is unloaded, deleted, failed or stopped. `started` has the first events of a
     /// new Thread, with their times; without it the Thread was loaded, and an open Turn is taken up.
-    pub(crate) async fn run(mut self, started: Option<(Vec<(Event, UnixMillis)>, Reply<Snapshot>)>) {
+    pub(crate) async fn run(mut self, started: Option<(Past, Reply<Snapshot>)>) {
         let begun = match started {
             Some((events, reply)) => self.begin(events, reply).await,
             None => self.take_up(Why::Restarted).await,
@@ -226,11 +229,7 @@ impl Owner {
         }
     }
 
-    async fn begin(
-        &mut self,
-        events: Vec<(Event, UnixMillis)>,
-        reply: Reply<Snapshot>,
-    ) -> Result<(), CoreError> {
+    async fn begin(&mut self, events: Past, reply: Reply<Snapshot>) -> Result<(), CoreError> {
         let staged = self.stage_past(events);
         let snapshot = self.snapshot();
         let answer: record::Answering = Box::new(move |done| reply(done.map(|()| snapshot)));

@@ -135,6 +135,11 @@ async fn a_fork_begins_as_the_chat_did_and_goes_its_own_way() {
     let opened = seen.iter().find(|message| message["method"] == "chat/opened");
     let fork = opened.unwrap()["params"]["chatId"].clone();
     assert_ne!(fork, "c");
+    let told = |message: &Value| message["params"]["chatId"] == "c" && is_content(message, "text");
+    let said = seen.iter().find(|message| told(message)).unwrap();
+    let said = said["params"]["content"]["text"].as_str().unwrap();
+    assert!(said.contains(fork.as_str().unwrap()), "{said}");
+    seen.retain(|message| !told(message));
     seen.extend(prompt(&mut client, json!({ "chatId": fork, "message": "say other" })).await);
     transcript!(server, seen);
     assert_eq!(server.engine.effects(), ["touch tea"], "nothing is done again");
@@ -208,16 +213,16 @@ async fn a_flag_stands_behind_its_message_until_it_is_taken_away() {
         let id = client.request("chat/addFlag", wish).await;
         until(&mut client, |message| message["id"] == id).await;
     }
+    // A flag can be forked from and taken away by its own id.
+    let flag = json!({ "chatId": "c", "contentId": "flag:turn_001.item_001" });
+    let id = client.request("chat/fork", flag.clone()).await;
+    let seen = until(&mut client, |message| message["id"] == id).await;
+    assert_eq!(shown(&seen, "user"), ["say one\n"], "{seen:?}");
     server.restart().await;
     let mut client = server.editor().await;
     let id = client.request("chat/open", json!({ "chatId": "c" })).await;
     let seen = until(&mut client, |message| message["id"] == id).await;
     transcript!(server, seen);
-    // A flag can be forked from and taken away by its own id.
-    let flag = json!({ "chatId": "c", "contentId": "flag:turn_001.item_001" });
-    let id = client.request("chat/fork", flag.clone()).await;
-    let seen = until(&mut client, |message| message["id"] == id).await;
-    assert_eq!(shown(&seen, "user"), ["say one\n"]);
     assert_eq!(client.call("chat/removeFlag", flag).await, json!({}));
     let id = client.request("chat/open", json!({ "chatId": "c" })).await;
     let seen = until(&mut client, |message| message["id"] == id).await;

@@ -71,7 +71,7 @@ async fn a_prompt_with_every_context() {
 async fn a_call_that_a_rule_forbids() {
     let server = Server::start().await;
     let mut client = server.editor().await;
-    let params = json!({ "chatId": "c", "message": "deny touch tea\nsay then not" });
+    let params = json!({ "chatId": "c", "message": "deny touch tea\nsay not" });
     let seen = prompt(&mut client, params).await;
     transcript!(server, seen);
     assert_eq!(server.engine.effects(), Vec::<String>::new());
