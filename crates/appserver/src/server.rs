@@ -95,7 +95,7 @@ impl Opened {
 /// Opens the core of a held workspace and takes up what was open.
 pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened> {
     // Nothing, except in builds for tests.
-    bobbin_store::step::arm_by(|name| std::env::var_os(name));
+    bobbin_store::step::arm_by(|name| models::variable(name).map(Into::into));
     let workspace = held.workspace();
     let options = Options {
         durability: config.durability,

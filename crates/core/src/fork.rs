@@ -116,8 +116,6 @@ fn events(turn: Turn, last: TurnId, context: u64, now: UnixMillis) -> Vec<(Event
             // The copy was not paid for.
             cost_micros: 0,
             turn_output_tokens: Some(turn.usage.output_tokens),
-            context_window: None,
-            cost_micros: 0,
         };
         events.push((usage, started_at));
     }

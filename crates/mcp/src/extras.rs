@@ -176,7 +176,7 @@ pub(crate) async fn prompt(
         };
         match message.role {
             Role::Assistant => format!("Assistant: {text}"),
-            _ => text,
+            Role::User => text,
         }
     });
     let text = parts.collect::<Vec<_>>().join("\n");

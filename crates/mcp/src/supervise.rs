@@ -157,7 +157,7 @@ async fn serve(
                 tracing::warn!(server = server.spec.name, %error, "tools were not listed");
             }
             Heard::Tools(Err(_)) => {
-                tracing::warn!(server = server.spec.name, "tools were not listed in time")
+                tracing::warn!(server = server.spec.name, "tools were not listed in time");
             }
         }
         extras_due = extras::are_there(&peer);

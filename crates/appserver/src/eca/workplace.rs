@@ -41,7 +41,7 @@ pub(super) enum Open {
     /// Nobody else serves it.
     Ready(Prepared),
     Refused(anyhow::Error),
-    Served(Served),
+    Served(Box<Served>),
 }
 
 /// A workspace that is served here.
@@ -262,7 +262,7 @@ impl Host for Workplace {
         async move {
             match self.serve(&wanted).await {
                 Ok((served, offer)) => {
-                    *self.open.lock() = Open::Served(served);
+                    *self.open.lock() = Open::Served(Box::new(served));
                     Ok(offer)
                 }
                 Err(error) => {

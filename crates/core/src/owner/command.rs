@@ -21,15 +21,7 @@ impl Owner {
             Command::Rename { display_name, reply } => {
                 self.change(self.state.decide_rename(&display_name), reply).await
             }
-            Command::Status { change, reply } => {
-                let mut staged = Staged::default();
-                if change == StatusChange::Archive {
-                    staged.append(self.stage(self.state.decide_cancel(BY_CALLER, now)));
-                }
-                staged.append(self.stage(self.state.decide_status(change)));
-                self.commit(staged, Effect::answer(Box::new(reply))).await?;
-                self.stop_engine().await
-            }
+            Command::Status { change, reply } => self.change_status(change, reply).await,
             Command::Configure { config, reply } => {
                 self.change(Ok(self.state.decide_configure(config)), reply).await
             }
@@ -39,16 +31,8 @@ impl Owner {
             }
             Command::SetMode { mode, reply } => self.change(Ok(self.state.decide_mode(mode)), reply).await,
             Command::Resume { by, tools, reply } => {
-                let events = match self.state.decide_resume(&by, tools) {
-                    Ok(events) => events,
-                    Err(refusal) => return self.refuse(refusal, reply).await,
-                };
-                let staged = self.stage(events);
-                let snapshot = self.snapshot();
-                let first = staged.first().unwrap_or(snapshot.at);
-                let resumed = Resumed { first, snapshot };
-                let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| resumed))));
-                self.commit(staged, answer).await
+                let decided = self.state.decide_resume(&by, tools);
+                self.resume(decided, reply).await
             }
             Command::Read { reply } => {
                 let reading = Effect::read((self.snapshot(), reply));
@@ -117,6 +101,33 @@ impl Owner {
                 self.cancel_turn(BY_CALLER, Effect::default()).await
             }
         }
+    }
+
+    async fn change_status(&mut self, change: StatusChange, reply: Reply<()>) -> Result<(), CoreError> {
+        let mut staged = Staged::default();
+        if change == StatusChange::Archive {
+            staged.append(self.stage(self.state.decide_cancel(BY_CALLER, self.now())));
+        }
+        staged.append(self.stage(self.state.decide_status(change)));
+        self.commit(staged, Effect::answer(Box::new(reply))).await?;
+        self.stop_engine().await
+    }
+
+    async fn resume(
+        &mut self,
+        decided: Result<Vec<Event>, Refusal>,
+        reply: Reply<Resumed>,
+    ) -> Result<(), CoreError> {
+        let events = match decided {
+            Ok(events) => events,
+            Err(refusal) => return self.refuse(refusal, reply).await,
+        };
+        let staged = self.stage(events);
+        let snapshot = self.snapshot();
+        let first = staged.first().unwrap_or(snapshot.at);
+        let resumed = Resumed { first, snapshot };
+        let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| resumed))));
+        self.commit(staged, answer).await
     }
 
     async fn change(

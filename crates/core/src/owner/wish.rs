@@ -1,6 +1,6 @@
 //! What engines want to happen, and what committed events cause.
 
-use bobbin_model::{ContextNote, DeltaChannel, Event, ItemBody, ItemId, TurnId};
+use bobbin_model::{Compaction, ContextNote, ContextWindow, DeltaChannel, Event, ItemBody, ItemId, TurnId};
 
 use super::Owner;
 use super::record::{After, Effect};
@@ -73,23 +73,7 @@ impl Owner {
             EngineWish::Usage(billed) => self.record(vec![self.usage(turn, billed)]).await,
             EngineWish::Note(note) => self.record(vec![noted(turn, note)]).await,
             EngineWish::Compacted { body, billed, window } => {
-                let note = WindowNote {
-                    note: ContextNote::Compacted,
-                    tokens: body.tokens_after,
-                    window,
-                    message: "The conversation so far was summed up to make room.".to_owned(),
-                };
-                let body = ItemBody::Compaction(Box::new(body));
-                let Some((_, added)) = self.state.decide_add_item(body, now) else {
-                    return Ok(());
-                };
-                let mut events: Vec<Event> = billed
-                    .map(|billed| self.usage(turn, billed))
-                    .into_iter()
-                    .collect();
-                events.extend(added);
-                events.push(noted(turn, note));
-                self.record(events).await
+                self.compacted(turn, body, billed, window).await
             }
             EngineWish::Items { reply } => {
                 let live = self.state.live.as_ref();
@@ -112,6 +96,33 @@ impl Owner {
                 .await
             }
         }
+    }
+
+    /// Records a summary, what it cost, and that the window has room again, as one.
+    async fn compacted(
+        &mut self,
+        turn: TurnId,
+        body: Compaction,
+        billed: Option<Billed>,
+        window: ContextWindow,
+    ) -> Result<(), CoreError> {
+        let note = WindowNote {
+            note: ContextNote::Compacted,
+            tokens: body.tokens_after,
+            window,
+            message: "The conversation so far was summed up to make room.".to_owned(),
+        };
+        let body = ItemBody::Compaction(Box::new(body));
+        let Some((_, added)) = self.state.decide_add_item(body, self.now()) else {
+            return Ok(());
+        };
+        let mut events: Vec<Event> = billed
+            .map(|billed| self.usage(turn, billed))
+            .into_iter()
+            .collect();
+        events.extend(added);
+        events.push(noted(turn, note));
+        self.record(events).await
     }
 
     fn usage(&self, turn: TurnId, billed: Billed) -> Event {

@@ -19,13 +19,7 @@ impl ThreadState {
             | Event::TurnReverted { .. }
             | Event::ThreadDeleted => {}
             Event::ThreadRenamed { display_name } => self.header.display_name = Some(display_name.clone()),
-            Event::ThreadLabelled { name, value } => {
-                let labels = &mut self.header.metadata;
-                match value {
-                    Some(value) => labels.insert(name.clone(), value.clone()),
-                    None => labels.remove(name),
-                };
-            }
+            Event::ThreadLabelled { name, value } => self.label(name, value.as_ref()),
             Event::ThreadStatusChanged { new, .. } => self.header.status = *new,
             Event::ThreadConfigured { config } => self.header.config = Some(config.clone()),
             Event::ToolsDeclared { tools } => self.tools = tools.clone(),
@@ -114,6 +108,14 @@ impl ThreadState {
             }
         }
         None
+    }
+
+    fn label(&mut self, name: &str, value: Option<&String>) {
+        let labels = &mut self.header.metadata;
+        match value {
+            Some(value) => labels.insert(name.to_owned(), value.clone()),
+            None => labels.remove(name),
+        };
     }
 
     /// Applies what concerns the model's window and what its calls cost.
