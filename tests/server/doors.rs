@@ -4,7 +4,7 @@ use bobbin_testkit::Client;
 use serde_json::{Value, json};
 
 use crate::eca::{content, finished, hello, start};
-use crate::support::{Workspace, agent_text};
+use crate::support::{Workspace, agent_text, rich};
 
 /// Returns the agent's text as an editor is told it, up to the end of a turn.
 async fn told(editor: &mut Client) -> (String, Vec<Value>) {
@@ -180,14 +180,15 @@ async fn a_server_that_was_killed_is_not_looked_for_any_more() {
 #[tokio::test]
 async fn a_workspace_that_is_just_given_back_is_waited_for() {
     let workspace = Workspace::new();
-    let (mut first, mut leaving) = start(&workspace, &["eca"]);
-    leaving.call("initialize", hello(&workspace)).await;
+    // It has no door for a second one.
+    let (mut first, link) = workspace.stdio();
+    let leaving = Client::ready(link, "first", rich()).await;
     let (_child, mut editor) = start(&workspace, &["eca"]);
     let id = editor.request("initialize", hello(&workspace)).await;
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     assert_eq!(editor.unread(), 0);
-    leaving.notify("exit", json!({})).await;
-    first.wait().await.unwrap();
+    drop(leaving);
+    first.exit().await;
     let answer = editor.find("the answer", |message| message["id"] == id).await;
     assert!(answer.get("result").is_some(), "{answer}");
 }

@@ -13,7 +13,7 @@ use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::undo::Undo;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
-use bobbin_eca::{EditorTools, Pages};
+use bobbin_eca::EditorTools;
 use bobbin_engine::{AgentEngine, Checkpoints, Helpers, RulesPolicy, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
@@ -27,7 +27,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::eca::Editors;
-use crate::pages::WebPages;
 use crate::signals::Signals;
 use crate::tool_servers::Servers;
 use crate::workspace::{GUARD_ARGUMENT, Held};
@@ -68,8 +67,6 @@ pub(crate) struct Opened {
     pub(crate) servers: Arc<Servers>,
     /// What connected editors answer for.
     pub(crate) editor_tools: Arc<EditorTools>,
-    /// Who reads the pages that prompts refer to.
-    pub(crate) pages: Option<Arc<dyn Pages>>,
     /// What files were before Turns changed them.
     checkpoints: Option<Arc<Checkpoints>>,
     pub(crate) models: ModelSet,
@@ -179,22 +176,10 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         helpers,
         servers,
         editor_tools,
-        pages: pages(),
         checkpoints,
         models,
         complaints,
     })
-}
-
-/// Returns who reads pages. A server without one serves everything else.
-fn pages() -> Option<Arc<dyn Pages>> {
-    match WebPages::new() {
-        Ok(pages) => Some(Arc::new(pages)),
-        Err(error) => {
-            tracing::warn!(%error, "pages of the web are not read");
-            None
-        }
-    }
 }
 
 /// Serves until told to stop. `greet` is called with the WebSocket address once it is listened on.

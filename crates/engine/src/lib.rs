@@ -29,3 +29,4 @@ pub use helper::Helpers;
 pub use offline::Offline;
 pub use policy::RulesPolicy;
 pub use tools::{Sandbox, ToolSet, WhenMissing};
+pub use web::read_page;

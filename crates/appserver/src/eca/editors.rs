@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 
 use crate::cli::home;
 use crate::config::Config;
+use crate::pages::WebPages;
 use crate::server::Opened;
 use crate::tool_servers::Servers;
 use crate::workspace::Workspace;
@@ -32,7 +33,7 @@ impl Editors {
                 tools: opened.tools.specs(Mode::Agent),
                 tool_servers: Some(opened.servers.clone()),
                 editor_tools: opened.editor_tools.clone(),
-                pages: opened.pages.clone(),
+                pages: Some(Arc::new(WebPages)),
                 config_files: config.sources.clone(),
                 home: home(),
                 notices: warnings.map(|text| warning(text)).collect(),

@@ -19,6 +19,7 @@ use super::Editors;
 use crate::cli::home;
 use crate::config::Config;
 use crate::join::{self, Door, JoinError};
+use crate::pages::WebPages;
 use crate::workspace::{Held, SOCKET, State, Workspace};
 use crate::{exit, server};
 
@@ -215,7 +216,7 @@ impl Workplace {
             tools: opened.tools.specs(Mode::Agent),
             tool_servers: Some(opened.servers.clone()),
             editor_tools: opened.editor_tools.clone(),
-            pages: opened.pages.clone(),
+            pages: Some(Arc::new(WebPages)),
             config_files: config.sources,
             home: home(),
             notices,

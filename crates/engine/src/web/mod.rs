@@ -9,3 +9,19 @@ mod fetch;
 mod page;
 
 pub(crate) use fetch::{Fetched, Reach, fetch, parse};
+
+/// Reads a page that a person named, wherever it is, as text.
+///
+/// # Errors
+/// It could not be had; half a sentence says why.
+///
+/// # Cancel safety
+/// Dropping the future drops the connection.
+pub async fn read_page(address: &str) -> Result<String, String> {
+    let fetched = fetch(parse(address)?, Reach::Anywhere).await?;
+    if fetched.ok {
+        Ok(fetched.text)
+    } else {
+        Err(format!("the server answered {}", fetched.status))
+    }
+}
