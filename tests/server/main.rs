@@ -28,6 +28,7 @@ mod doors;
 mod dynamic_tools;
 #[cfg(test)]
 mod eca;
+mod eca_golden;
 #[cfg(test)]
 mod editor_proxy;
 #[cfg(test)]
