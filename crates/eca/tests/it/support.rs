@@ -174,11 +174,19 @@ impl Server {
         parts.collect()
     }
 
-    /// Writes a conversation down with everything that changes from run to run replaced.
+    /// Writes a conversation down with everything that changes from run to run replaced: how a text was cut into pieces
+    /// goes with the time, and the pieces are joined.
     pub(crate) fn redact(&self, messages: &[Value]) -> String {
         let mut names = BTreeMap::new();
         let root = self.root().to_string_lossy().into_owned();
-        let lines = messages.iter().map(|message| {
+        let mut whole: Vec<Value> = Vec::new();
+        for message in messages {
+            match whole.last_mut() {
+                Some(last) if goes_on(last, message) => join(last, message),
+                _ => whole.push(message.clone()),
+            }
+        }
+        let lines = whole.iter().map(|message| {
             let text = message.to_string().replace(&root, "WORKSPACE");
             redact(&text, &mut names)
         });
@@ -198,6 +206,30 @@ pub(crate) fn hello() -> Value {
 /// Whether a message is a content of a kind.
 pub(crate) fn is_content(message: &Value, kind: &str) -> bool {
     message["method"] == "chat/contentReceived" && message["params"]["content"]["type"] == kind
+}
+
+/// Where a piece of something streamed has its text.
+fn piece(message: &Value) -> Option<&'static str> {
+    if is_content(message, "toolCallPrepare") {
+        return Some("argumentsText");
+    }
+    (is_content(message, "text") && message["params"]["role"] == "assistant").then_some("text")
+}
+
+/// Whether a message is more of what the last one is a piece of.
+fn goes_on(last: &Value, message: &Value) -> bool {
+    let of = |message: &Value| {
+        let params = &message["params"];
+        (params["chatId"].clone(), params["content"]["id"].clone())
+    };
+    piece(last).is_some() && piece(last) == piece(message) && of(last) == of(message)
+}
+
+fn join(last: &mut Value, message: &Value) {
+    let name = piece(message).unwrap_or_default();
+    let text = |message: &Value| message["params"]["content"][name].as_str().map(str::to_owned);
+    let whole = [text(last), text(message)];
+    last["params"]["content"][name] = json!(whole.into_iter().flatten().collect::<String>());
 }
 
 /// Whether a message says that a turn is over.
