@@ -147,7 +147,13 @@ impl Checkpoints {
 
     /// Reads a step that is open.
     async fn open_step(&self, name: &str) -> Result<Option<Held>, GitError> {
-        let (Kept { step, entries }, tree) = self.read(name).await?;
+        let (Kept { step, entries }, tree) = match self.read(name).await {
+            // A call that was dropped before what it may change was kept has not begun.
+            Err(GitError::Failed { complaint, .. }) if complaint.contains("invalid object name") => {
+                return Ok(None);
+            }
+            read => read?,
+        };
         if step.state == State::Closed {
             return Ok(None);
         }
