@@ -97,8 +97,8 @@ async fn damage_is_told_where_it_is_met_and_the_rest_goes_on() {
         let said = |turn: &serde_json::Value| turn["items"][0]["payload"]["text"].to_string();
         assert!(turns.iter().all(|turn| said(turn).contains(word)));
     }
-    // A search for its neighbour may have to pass what is damaged.
-    assert!(told.contains(&WORDS[0]) && told.len() < WORDS.len(), "{told:?}");
+    // A search for its neighbours may have to pass what is damaged: they are whole, or told as well.
+    assert!(told.contains(&WORDS[0]), "{told:?}");
     assert!(server.terminate().await.success());
 }
 

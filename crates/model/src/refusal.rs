@@ -43,7 +43,7 @@ pub enum Refusal {
     #[error("the request id {0:?} was used for another request")]
     RequestIdReused(String),
     /// Files are not as the Turn left them, and would lose what somebody did to them since.
-    #[error("since {turn} these files have been changed: {}; undo later turns first, or force it and lose that", listed(.files))]
+    #[error("since {turn} these files have, or may have, been changed by others: {}; undo later turns first, or force it and lose that", listed(.files))]
     FilesChanged {
         /// The Turn that is to be undone.
         turn: TurnId,

@@ -158,17 +158,20 @@ pub(super) struct Fate {
 pub(super) fn fates(steps: &[Kept]) -> BTreeMap<PathBuf, Fate> {
     let mut fates: BTreeMap<PathBuf, Fate> = BTreeMap::new();
     for kept in steps {
+        // Two looks do not say who changed a file between them, nor whether what was not kept was there before: a
+        // person has a word in it.
+        let looked = kept.step.kind == Kind::Look;
         for (change, (before, after)) in kept.step.changes.iter().zip(&kept.entries) {
             let path = change.path.path();
             if let Some(fate) = fates.get_mut(&path) {
-                fate.contested |= fate.after != *before || change.shared;
+                fate.contested |= fate.after != *before || change.shared || looked;
                 fate.after.clone_from(after);
                 continue;
             }
             let fate = Fate {
                 before: before.clone(),
                 after: after.clone(),
-                contested: change.shared,
+                contested: change.shared || looked,
             };
             fates.insert(path, fate);
         }

@@ -121,7 +121,7 @@ async fn what_a_turn_did_is_undone_file_by_file() {
     }
     assert!(diff.diff.contains("+two"), "{}", diff.diff);
 
-    let undone = bench.revert("turn_001", Refuse).await.unwrap();
+    let undone = bench.revert("turn_001", Overwrite).await.unwrap();
     assert_eq!(all(root), before);
     assert_eq!(
         fs::metadata(root.join("run.sh")).unwrap().permissions().mode() & 0o111,
@@ -238,7 +238,7 @@ async fn a_call_that_a_crash_interrupted_is_in_the_diff_and_undone() {
         .await;
     let frames = again.log().end().await;
     assert_eq!(last_diff(&frames).files[0].path, "a");
-    again.revert("turn_001", Refuse).await.unwrap();
+    again.revert("turn_001", Overwrite).await.unwrap();
     assert_eq!(fs::read_to_string(workspace.path().join("a")).unwrap(), "before");
 }
 
@@ -255,7 +255,7 @@ async fn a_call_that_was_given_up_is_undone_too() {
     fs::write(workspace.path().join("made"), "x").unwrap();
     bench.interrupt().await;
     log.end().await;
-    let undone = bench.revert("turn_001", Refuse).await.unwrap();
+    let undone = bench.revert("turn_001", Overwrite).await.unwrap();
     assert_eq!(told(&undone), [("made", RevertAction::Removed)], "{undone:?}");
 }
 
@@ -280,7 +280,7 @@ async fn nothing_of_the_users_git_is_used_or_touched() {
     fs::write(root.join("a.txt"), "$Id$\r\n").unwrap();
     let before = all(root);
     bench.run("go").await;
-    bench.revert("turn_001", Refuse).await.unwrap();
+    bench.revert("turn_001", Overwrite).await.unwrap();
     assert_eq!(all(root), before);
     assert!(!place.path().join("sprung").exists());
 }
@@ -318,7 +318,7 @@ async fn two_turns_side_by_side_are_not_taken_for_one_another() {
     two.run("write").await;
     fs::write(workspace.path().join("go"), "").unwrap();
     waiting.end().await;
-    let undone = one.revert("turn_001", Refuse).await.unwrap();
+    let undone = one.revert("turn_001", Overwrite).await.unwrap();
     assert!(
         !told(&undone).iter().any(|(path, _)| *path == "theirs"),
         "{undone:?}"
