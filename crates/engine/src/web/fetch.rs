@@ -109,8 +109,10 @@ async fn follow(mut url: Url, reach: Reach) -> Result<Fetched, String> {
             .map_err(|error| format!("it leads to {to:?}, which is no address: {error}"))?;
         check(&next).map_err(|why| format!("it leads elsewhere, and {why}"))?;
         let same = next.host() == url.host() && next.port_or_known_default() == url.port_or_known_default();
-        // From the open to the closed door of one house, as nearly everybody does.
-        let upgraded = next.host() == url.host() && url.scheme() == "http" && next.scheme() == "https";
+        // From the open to the closed door of one house, as nearly everybody does; another port is another place.
+        let usual_ports = url.port().is_none() && next.port().is_none();
+        let upgraded =
+            usual_ports && next.host() == url.host() && url.scheme() == "http" && next.scheme() == "https";
         if !(same || upgraded) {
             return Err(format!(
                 "it leads to another place, which was not fetched: {next}"
