@@ -55,7 +55,7 @@ pub enum CheckpointError {
     },
 }
 
-/// What files were before Turns changed them. One per server; see [the module](super).
+/// What files were before Turns changed them. One per server.
 #[derive(Debug)]
 pub struct Checkpoints {
     pub(super) git: Git,
