@@ -21,6 +21,6 @@ mod stamp;
 mod watch;
 
 pub use bare::{Bare, serve as serve_bare};
-pub use plan::{Extent, Plan, names, run};
-pub use report::{Report, Row, Target};
+pub use plan::{Extent, Plan, Progress, names, run};
+pub use report::{Failure, Report, Row, Target};
 pub use scripted::{Door, serve as serve_scripted};

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use bobbin_bench::{Bare, Door, Extent, Plan};
+use anyhow::{Context, bail};
+use bobbin_bench::{Bare, Door, Extent, Plan, Progress};
 use clap::{Args, Parser, Subcommand};
 
 /// Measures a native server beside the bare limits of this machine.
@@ -47,6 +47,9 @@ struct Measure {
     /// JSON instead of a table.
     #[arg(long)]
     json: bool,
+    /// Writes the JSON to a file too.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     /// Names the scenarios and what they measure, and does nothing.
     #[arg(long)]
     list: bool,
@@ -102,15 +105,35 @@ async fn measure(measure: Measure) -> anyhow::Result<()> {
         only: measure.scenario,
     };
     let mut told = std::io::stderr();
-    let report = bobbin_bench::run(&plan, |name| {
-        // Progress is for whoever watches; without a terminal nobody misses it.
-        drop(writeln!(told, "{name} …"));
+    // Progress is for whoever watches; without a terminal nobody misses it.
+    let report = bobbin_bench::run(&plan, |progress| match progress {
+        Progress::Begins(name) => drop(writeln!(told, "{name} …")),
+        Progress::Failed(reason) => drop(writeln!(told, "  FAILED: {reason}")),
+        Progress::Done(took, rows) => {
+            for row in rows {
+                drop(writeln!(told, "  {}", row.line()));
+            }
+            drop(writeln!(told, "  ({:.1} s)", took.as_secs_f64()));
+        }
     })
     .await?;
+    let json = serde_json::to_string_pretty(&report)?;
+    if let Some(file) = &measure.save {
+        std::fs::write(file, format!("{json}\n"))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
     if measure.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        writeln!(out, "{json}")?;
     } else {
         write!(out, "{}", report.table())?;
+    }
+    if let Some(failure) = report.failed.first() {
+        bail!(
+            "{} of the scenarios gave no figures, the first of them {}: {}",
+            report.failed.len(),
+            failure.scenario,
+            failure.reason
+        );
     }
     Ok(())
 }

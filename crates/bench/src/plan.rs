@@ -1,14 +1,19 @@
 //! A run: which scenarios, how long, against what.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use tempfile::TempDir;
+use tokio::time::Instant;
 
-use crate::Report;
 use crate::link::Link;
 use crate::process::{Process, command};
+use crate::report::{Failure, Report, Row};
 use crate::scenario::ALL;
+
+/// How long one scenario may take: several times what the longest takes on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(8);
 
 /// How much is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,16 +40,30 @@ pub struct Plan {
     pub scratch: PathBuf,
 }
 
+/// How far a run is.
+#[derive(Debug, Clone, Copy)]
+pub enum Progress<'a> {
+    /// A scenario begins.
+    Begins(&'static str),
+    /// It took so long and has these figures.
+    Done(Duration, &'a [Row]),
+    /// It has none, for this reason.
+    Failed(&'a str),
+}
+
 /// Returns each scenario's name and what it measures.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     ALL.iter().map(|scenario| (scenario.name, scenario.about))
 }
 
-/// Runs the scenarios, calling `progress` with the name of each before it starts.
+/// Runs the scenarios, calling `progress` before and after each.
+///
+/// A scenario that fails, as when a program cannot be started or something that was counted does not come, is in the
+/// report with its reason, and the others are run all the same. None takes more than eight minutes.
 ///
 /// # Errors
-/// No scenario has that name, a program could not be started, or something that was counted did not come.
-pub async fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> anyhow::Result<Report> {
+/// No scenario has that name.
+pub async fn run(plan: &Plan, mut progress: impl FnMut(Progress<'_>)) -> anyhow::Result<Report> {
     let wanted = |name: &str| plan.only.as_deref().is_none_or(|only| only == name);
     if !names().any(|(name, _)| wanted(name)) {
         let known: Vec<&str> = names().map(|(name, _)| name).collect();
@@ -55,16 +74,39 @@ pub async fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> anyhow::Result<
         );
     }
     let mut rows = Vec::new();
+    let mut failed = Vec::new();
     for scenario in ALL.iter().filter(|scenario| wanted(scenario.name)) {
-        progress(scenario.name);
-        let taken = (scenario.run)(plan)
+        progress(Progress::Begins(scenario.name));
+        let begun = Instant::now();
+        // What it started is killed when it is dropped.
+        let outcome = tokio::time::timeout(PATIENCE, (scenario.run)(plan))
             .await
-            .with_context(|| format!("scenario {}", scenario.name))?;
-        rows.extend(taken);
+            .unwrap_or_else(|_| {
+                Err(anyhow!(
+                    "not done after {} minutes; try it alone, on a quiet machine, with --scenario {}",
+                    PATIENCE.as_secs() / 60,
+                    scenario.name
+                ))
+            });
+        match outcome {
+            Ok(taken) => {
+                progress(Progress::Done(begun.elapsed(), &taken));
+                rows.extend(taken);
+            }
+            Err(error) => {
+                let reason = format!("{error:#}");
+                progress(Progress::Failed(&reason));
+                failed.push(Failure {
+                    scenario: scenario.name,
+                    reason,
+                });
+            }
+        }
     }
     Ok(Report {
         quick: plan.extent == Extent::Quick,
         rows,
+        failed,
     })
 }
 

@@ -57,6 +57,25 @@ impl Row {
         }
     }
 
+    /// Returns the figure in one line, for whoever watches a run.
+    pub fn line(&self) -> String {
+        let mut line = format!("{}: {}", self.measure, with_unit(self.value, self.unit));
+        if let (Some(bare), Some(ratio)) = (self.bare, self.ratio) {
+            // Writing to a String cannot fail.
+            let _ = write!(line, " beside {}: {ratio:.2}", with_unit(bare, self.unit));
+        }
+        match (self.target, self.met) {
+            (Some(target), Some(false)) => {
+                let _ = write!(line, ", NOT {}", in_words(target, self.unit));
+            }
+            (Some(target), _) => {
+                let _ = write!(line, ", {}", in_words(target, self.unit));
+            }
+            (None, _) => {}
+        }
+        line
+    }
+
     /// Sets the limit beside it.
     pub(crate) fn beside(mut self, bare: f64) -> Self {
         self.bare = Some(bare);
@@ -76,6 +95,16 @@ impl Row {
     }
 }
 
+/// A scenario without figures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// Which.
+    pub scenario: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
 /// All figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -84,6 +113,8 @@ pub struct Report {
     pub quick: bool,
     /// The figures, in the order they were taken.
     pub rows: Vec<Row>,
+    /// The scenarios that have none.
+    pub failed: Vec<Failure>,
 }
 
 impl Report {
@@ -181,6 +212,15 @@ mod tests {
     }
 
     #[test]
+    fn a_line_says_whether_the_target_is_met() {
+        let row = |value| Row::new("one", "time", "ms", value);
+        assert_eq!(row(3.0).line(), "time: 3.00 ms");
+        let beside = |value| row(value).beside(2.0).wanted(Target::RatioAtMost(2.0)).line();
+        assert_eq!(beside(3.0), "time: 3.00 ms beside 2.00 ms: 1.50, ≤ 2 × bare");
+        assert_eq!(beside(6.0), "time: 6.00 ms beside 2.00 ms: 3.00, NOT ≤ 2 × bare");
+    }
+
+    #[test]
     fn the_table_has_a_line_for_each_figure() {
         let rows = vec![
             Row::new("one", "time", "ms", 3.0)
@@ -188,7 +228,12 @@ mod tests {
                 .wanted(Target::RatioAtMost(2.0)),
             Row::new("two", "rate", "/s", 123_456.0).wanted(Target::AtLeast(200_000.0)),
         ];
-        let table = Report { quick: false, rows }.table();
+        let report = Report {
+            quick: false,
+            rows,
+            failed: Vec::new(),
+        };
+        let table = report.table();
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 4);
         assert!(

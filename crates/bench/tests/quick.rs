@@ -23,6 +23,7 @@ mod quick {
     async fn report(name: &str) -> Report {
         let (plan, scratch) = plan(name);
         let report = run(&plan, |_| {}).await.unwrap();
+        assert!(report.failed.is_empty(), "{:?}", report.failed);
         let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().collect();
         assert!(left.is_empty(), "{name} leaves {left:?}");
         report
@@ -51,6 +52,27 @@ mod quick {
             .find(|row| row.measure.contains("not admitted"))
             .unwrap();
         assert!(refused.value <= 500.0, "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn a_scenario_that_fails_is_reported_with_its_reason() {
+        let (mut plan, _scratch) = plan("thread-start");
+        plan.server = "/no/such/program".into();
+        let mut told = Vec::new();
+        let report = run(&plan, |progress| told.push(format!("{progress:?}")))
+            .await
+            .unwrap();
+        assert!(report.rows.is_empty());
+        assert_eq!(report.failed[0].scenario, "thread-start");
+        assert!(
+            report.failed[0].reason.contains("cannot start"),
+            "{:?}",
+            report.failed
+        );
+        assert!(
+            told[0].starts_with("Begins") && told[1].starts_with("Failed"),
+            "{told:?}"
+        );
     }
 
     #[tokio::test]

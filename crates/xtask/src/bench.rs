@@ -2,7 +2,8 @@
 //!
 //! Optimised, except for `--quick`, which proves only that the driver works.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -20,6 +21,9 @@ pub(crate) struct Bench {
     /// JSON instead of a table.
     #[arg(long)]
     json: bool,
+    /// Writes the JSON to a file too.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     /// Names the scenarios and what they measure, and does nothing.
     #[arg(long)]
     list: bool,
@@ -50,15 +54,19 @@ impl Bench {
         cargo::run(driver)
     }
 
-    fn passed_on(&self) -> Vec<&str> {
+    fn passed_on(&self) -> Vec<&OsStr> {
         let scenario = self.scenario.iter().flat_map(|name| ["--scenario", name]);
+        let save = self
+            .save
+            .iter()
+            .flat_map(|file| [OsStr::new("--save"), file.as_os_str()]);
         let given = [
             (self.quick, "--quick"),
             (self.json, "--json"),
             (self.list, "--list"),
         ];
         let flags = given.iter().filter(|(given, _)| *given).map(|(_, flag)| *flag);
-        scenario.chain(flags).collect()
+        scenario.chain(flags).map(OsStr::new).chain(save).collect()
     }
 }
 
@@ -73,7 +81,16 @@ mod tests {
             quick: true,
             json: false,
             list: true,
+            save: Some("figures.json".into()),
         };
-        assert_eq!(bench.passed_on(), ["--scenario", "turn", "--quick", "--list"]);
+        let expected = [
+            "--scenario",
+            "turn",
+            "--quick",
+            "--list",
+            "--save",
+            "figures.json",
+        ];
+        assert_eq!(bench.passed_on(), expected);
     }
 }
