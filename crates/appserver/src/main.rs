@@ -16,6 +16,7 @@ mod logging;
 mod models;
 mod pages;
 mod permissions;
+mod prompts;
 mod sandbox;
 mod server;
 mod signals;

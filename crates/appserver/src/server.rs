@@ -18,6 +18,7 @@ use bobbin_engine::{AgentEngine, Checkpoints, Helpers, RulesPolicy, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
+use bobbin_prompts::Prompts;
 use bobbin_store::{Options, SqliteStore};
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_transport::{Access, Connections, Listener, Route};
@@ -30,7 +31,7 @@ use crate::eca::Editors;
 use crate::signals::Signals;
 use crate::tool_servers::Servers;
 use crate::workspace::{GUARD_ARGUMENT, Held};
-use crate::{checkpoints, cli, console, exit, join, models};
+use crate::{checkpoints, cli, console, exit, join, models, prompts};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -63,6 +64,8 @@ pub(crate) struct Opened {
     pub(crate) terminals: Terminals,
     /// What suggests small things.
     pub(crate) helpers: Helpers,
+    /// The commands and skills of its people.
+    pub(crate) prompts: Arc<Prompts>,
     /// The servers that some of them come from.
     pub(crate) servers: Arc<Servers>,
     /// What connected editors answer for.
@@ -123,6 +126,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let (checkpoints, without) = checkpoints::open(workspace, &children, &environment).await;
     sandbox.hide.extend(checkpoints::to_hide(workspace));
     let guarded = sandbox.hide.clone();
+    let prompts = prompts::of(&workspace.root, home.as_deref(), &environment);
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
     let git = (children.clone(), environment.clone(), sandbox.clone());
@@ -144,7 +148,8 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let helpers = Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2);
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
         .with_settings(agent)
-        .with_checkpoints(checkpoints.clone());
+        .with_checkpoints(checkpoints.clone())
+        .with_prompts(Some(prompts.clone()));
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
     let rules = config.permissions.compile(cli::home().as_deref())?;
@@ -174,6 +179,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         tools,
         terminals,
         helpers,
+        prompts,
         servers,
         editor_tools,
         checkpoints,
@@ -279,6 +285,7 @@ pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {
         tool_servers: Some(opened.servers.clone()),
         terminals: Some(Arc::new(opened.terminals.clone())),
         suggestions: Some(Arc::new(opened.helpers.clone())),
+        prompts: Some(opened.prompts.clone()),
     })
 }
 

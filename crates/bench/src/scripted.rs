@@ -94,6 +94,7 @@ impl Native {
             tool_servers: None,
             terminals: None,
             suggestions: None,
+            prompts: None,
         });
         serve_native(transport, door, self.hub.clone(), identity).boxed()
     }

@@ -23,11 +23,17 @@ pub enum InputPart {
         /// The line as typed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw_text: Option<String>,
+        /// The command's text with the arguments in it, as it was when it was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expanded: Option<String>,
     },
     /// A reference to a skill.
     SkillRef {
         /// Name without the dollar sign.
         name: String,
+        /// The skill's text, as it was when it was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
     },
     /// A reference to a file.
     FileRef {
@@ -72,8 +78,9 @@ impl InputPart {
                 name,
                 args_text,
                 raw_text,
-            } => name.len() + optional(args_text) + optional(raw_text),
-            Self::SkillRef { name } => name.len(),
+                expanded,
+            } => name.len() + optional(args_text) + optional(raw_text) + optional(expanded),
+            Self::SkillRef { name, content } => name.len() + optional(content),
             Self::Context { label, text } => label.len() + text.len(),
             Self::FileRef { path, display_path } => path.len() + optional(display_path),
             Self::Image { url } => url.len(),
@@ -93,7 +100,7 @@ impl InputPart {
                 Some(args) if !args.is_empty() => format!("/{name} {args}"),
                 _ => format!("/{name}"),
             },
-            Self::SkillRef { name } => format!("${name}"),
+            Self::SkillRef { name, .. } => format!("${name}"),
             Self::FileRef { path, display_path } => format!("@{}", display_path.as_ref().unwrap_or(path)),
             Self::Image { url } => format!("[image: {url}]"),
             Self::LocalImage { path, file_name, .. } => {
@@ -110,6 +117,15 @@ impl InputPart {
         match self {
             Self::FileRef { path, .. } => Self::Text {
                 text: format!("@{path}"),
+            },
+            Self::CommandRef {
+                expanded: Some(text), ..
+            } => Self::Text { text: text.clone() },
+            Self::SkillRef {
+                name,
+                content: Some(content),
+            } => Self::Text {
+                text: format!("Follow the skill '{name}':\n\n{content}\n\n"),
             },
             // No picture is fetched or read: what the model gets in its place says so.
             Self::Image { .. } | Self::LocalImage { .. } => Self::Text { text: self.display() },

@@ -15,6 +15,7 @@ use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
     ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
 };
+use bobbin_prompts::Prompts;
 use bobbin_session::Session;
 use bobbin_wire as wire;
 use bobbin_wire::{RpcError, decode, method};
@@ -61,6 +62,8 @@ pub struct ServerIdentity {
     pub terminals: Option<Arc<dyn Terminals>>,
     /// Who makes suggestions, where there is somebody.
     pub suggestions: Option<Arc<dyn Suggestions>>,
+    /// The commands and skills of the workspace and its user, where they are looked for.
+    pub prompts: Option<Arc<Prompts>>,
     /// The models it can list, when there is somebody to ask.
     pub models: Option<Arc<dyn ModelCatalog>>,
 }
@@ -223,6 +226,8 @@ impl Connection {
                 mcp_status: has_tool_servers,
                 mcp_server_origins: has_tool_servers,
                 policy_explain: true,
+                skills_management: self.parts.identity.prompts.is_some(),
+                command_management: self.parts.identity.prompts.is_some(),
                 extensions: self
                     .parts
                     .identity
@@ -269,6 +274,7 @@ impl Connection {
                 tool_servers: self.parts.identity.tool_servers.clone(),
                 terminals: self.parts.identity.terminals.clone(),
                 suggestions: self.parts.identity.suggestions.clone(),
+                prompts: self.parts.identity.prompts.clone(),
                 native: native.clone(),
                 session: session.clone(),
                 peer: self.peer.clone(),

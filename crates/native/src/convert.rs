@@ -176,12 +176,13 @@ fn part(part: &model::InputPart) -> wire::InputPart {
             name,
             args_text,
             raw_text,
+            ..
         } => wire::InputPart::CommandRef(wire::CommandRefPart {
             name,
             args_text,
             raw_text,
         }),
-        Part::SkillRef { name } => wire::InputPart::SkillRef(wire::SkillRefPart { name }),
+        Part::SkillRef { name, .. } => wire::InputPart::SkillRef(wire::SkillRefPart { name }),
         Part::FileRef { path, display_path } => {
             wire::InputPart::FileRef(wire::FileRefPart { path, display_path })
         }

@@ -6,6 +6,7 @@ use bobbin_core::tool_server::ToolServerError;
 use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
 use bobbin_peer::ErrorObject;
+use bobbin_prompts::PromptError;
 use bobbin_wire::RpcError;
 
 use crate::connection::RETRY_AFTER_MS;
@@ -104,7 +105,27 @@ pub(crate) fn of_suggestion(error: &SuggestError) -> RpcError {
     }
 }
 
-fn sentence(refusal: &Refusal) -> String {
+/// Returns the wire's error for one about commands and skills.
+pub(crate) fn of_prompt(error: &PromptError) -> RpcError {
+    match error {
+        PromptError::NotFound { what: "skill", name } => RpcError::skill_not_found(name),
+        PromptError::NotFound { name, .. } => RpcError::command_not_found(name),
+        PromptError::BadName(_) | PromptError::TooLarge { .. } => RpcError::invalid_params(sentence(error)),
+        PromptError::Unreadable { .. } | PromptError::Unchangeable { .. } => {
+            RpcError::internal_error(sentence(error))
+        }
+    }
+}
+
+/// Returns the wire's error for an input that names a command or skill (03 §3).
+pub(crate) fn of_prompt_in_input(error: &PromptError) -> RpcError {
+    match error {
+        PromptError::NotFound { .. } => RpcError::invalid_params(sentence(error)),
+        other => of_prompt(other),
+    }
+}
+
+fn sentence(refusal: &impl ToString) -> String {
     let text = refusal.to_string();
     let mut chars = text.chars();
     match chars.next() {

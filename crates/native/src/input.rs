@@ -1,17 +1,80 @@
 //! What a client hands in, checked and normalised (AppServer protocol 03 §3).
 
+use std::sync::Arc;
+
 use bobbin_model::{InputPart, Sender};
+use bobbin_prompts::{PromptError, Prompts};
 use bobbin_wire as wire;
 use bobbin_wire::RpcError;
+
+use crate::errors;
 
 /// Commands that are no input: they are run with `command/execute`.
 const BUILT_IN: [&str; 6] = ["new", "stop", "help", "debug", "heartbeat", "cron"];
 
-/// Normalises an input: unknown and blank parts are dropped, markers stripped.
+/// Normalises an input, with the texts of the commands and skills it names as they are now.
 ///
 /// # Errors
 /// `-32602` for a built-in command, for a command or skill that does not exist, and when nothing is left.
-pub(crate) fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, RpcError> {
+pub(crate) async fn read(
+    parts: Vec<wire::InputPart>,
+    prompts: Option<Arc<Prompts>>,
+) -> Result<Vec<InputPart>, RpcError> {
+    let parts = normalise(parts)?;
+    let names_any =
+        |part: &InputPart| matches!(part, InputPart::CommandRef { .. } | InputPart::SkillRef { .. });
+    if !parts.iter().any(names_any) {
+        return Ok(parts);
+    }
+    let filling = tokio::task::spawn_blocking(move || {
+        let filled = parts.into_iter().map(|part| filled(part, prompts.as_deref()));
+        filled.collect::<Result<Vec<_>, _>>()
+    });
+    match filling.await {
+        Ok(filled) => filled.map_err(|error| errors::of_prompt_in_input(&error)),
+        Err(error) => {
+            tracing::error!(%error, "reading commands and skills ended badly");
+            Err(RpcError::internal_error("The commands could not be read."))
+        }
+    }
+}
+
+/// Puts the text of a command or skill into the part that names it. Blocking.
+fn filled(part: InputPart, prompts: Option<&Prompts>) -> Result<InputPart, PromptError> {
+    let missing = |what, name: &str| PromptError::NotFound {
+        what,
+        name: name.to_owned(),
+    };
+    Ok(match part {
+        InputPart::CommandRef {
+            name,
+            args_text,
+            raw_text,
+            ..
+        } => {
+            let prompts = prompts.ok_or_else(|| missing("command", &format!("/{name}")))?;
+            let expanded = prompts.expand(&name, args_text.as_deref().unwrap_or_default())?;
+            InputPart::CommandRef {
+                name,
+                args_text,
+                raw_text,
+                expanded: Some(expanded),
+            }
+        }
+        InputPart::SkillRef { name, .. } => {
+            let prompts = prompts.ok_or_else(|| missing("skill", &name))?;
+            let content = prompts.skill_text(&name)?.body;
+            InputPart::SkillRef {
+                name,
+                content: Some(content),
+            }
+        }
+        other => other,
+    })
+}
+
+/// Normalises an input: unknown and blank parts are dropped, markers stripped.
+fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, RpcError> {
     let mut usable = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
@@ -25,15 +88,22 @@ pub(crate) fn normalise(parts: Vec<wire::InputPart>) -> Result<Vec<InputPart>, R
             }
             wire::InputPart::CommandRef(part) => {
                 let name = part.name.trim_start_matches('/');
-                return Err(RpcError::invalid_params(if BUILT_IN.contains(&name) {
-                    format!("'/{name}' is a built-in command; use 'command/execute'.")
-                } else {
-                    format!("There is no command '/{name}'.")
-                }));
+                if BUILT_IN.contains(&name) {
+                    let detail = format!("'/{name}' is a built-in command; use 'command/execute'.");
+                    return Err(RpcError::invalid_params(detail));
+                }
+                usable.push(InputPart::CommandRef {
+                    name: name.to_owned(),
+                    args_text: part.args_text,
+                    raw_text: part.raw_text,
+                    expanded: None,
+                });
             }
             wire::InputPart::SkillRef(part) => {
-                let name = part.name.trim_start_matches('$');
-                return Err(RpcError::invalid_params(format!("There is no skill '${name}'.")));
+                usable.push(InputPart::SkillRef {
+                    name: part.name.trim_start_matches('$').to_owned(),
+                    content: None,
+                });
             }
             wire::InputPart::FileRef(part) => {
                 usable.push(InputPart::FileRef {
@@ -95,10 +165,52 @@ pub(crate) fn sender(sender: wire::SenderContext) -> Sender {
 
 #[cfg(test)]
 mod tests {
+    use bobbin_prompts::Machine;
+
     use super::*;
 
     fn parse(json: &str) -> Result<Vec<InputPart>, RpcError> {
         normalise(serde_json::from_str(json).unwrap())
+    }
+
+    #[tokio::test]
+    async fn commands_and_skills_are_taken_with_their_texts() {
+        let dir = tempfile::tempdir().unwrap();
+        let craft = dir.path().join(".craft");
+        for (file, text) in [
+            ("commands/audit.md", "Audit the recipe for $1."),
+            (
+                "skills/descale/SKILL.md",
+                "---\ndescription: How to\n---\nUse vinegar.",
+            ),
+        ] {
+            std::fs::create_dir_all(craft.join(file).parent().unwrap()).unwrap();
+            std::fs::write(craft.join(file), text).unwrap();
+        }
+        let prompts = Arc::new(Prompts::new(dir.path().to_owned(), None, Machine::default()));
+        let read = async |json: &str, prompts| read(serde_json::from_str(json).unwrap(), prompts).await;
+        let both = r#"[{"type":"skillRef","name":"$descale"},{"type":"commandRef","name":"/audit","argsText":"milk"}]"#;
+        let parts = read(both, Some(prompts.clone())).await.unwrap();
+        let given: Vec<_> = parts.iter().map(InputPart::materialized).collect();
+        let text = |text: &str| InputPart::Text { text: text.into() };
+        let skill = text("Follow the skill 'descale':\n\nUse vinegar.\n\n");
+        assert_eq!(given, [skill, text("Audit the recipe for milk.")]);
+        assert_eq!(bobbin_model::input::display_text(&parts), "$descale/audit milk");
+        for (json, detail) in [
+            (r#"[{"type":"commandRef","name":"tea"}]"#, "no command '/tea'"),
+            (r#"[{"type":"skillRef","name":"$brew"}]"#, "no skill 'brew'"),
+            (
+                r#"[{"type":"skillRef","name":"../descale"}]"#,
+                "no name of a skill",
+            ),
+        ] {
+            let error = read(json, Some(prompts.clone())).await.unwrap_err();
+            assert!(
+                error.code == -32602 && error.detail().contains(detail),
+                "{json}: {error:?}"
+            );
+            assert_eq!(read(json, None).await.unwrap_err().code, -32602);
+        }
     }
 
     #[test]
@@ -140,8 +252,6 @@ mod tests {
                 "no usable part",
             ),
             (r#"[{"type":"commandRef","name":"/new"}]"#, "'/new' is a built-in"),
-            (r#"[{"type":"commandRef","name":"tea"}]"#, "no command '/tea'"),
-            (r#"[{"type":"skillRef","name":"$brew"}]"#, "no skill '$brew'"),
         ] {
             let error = parse(json).unwrap_err();
             assert!(

@@ -12,6 +12,7 @@
 
 pub mod approval;
 pub mod capabilities;
+pub mod command;
 pub mod config;
 pub mod content;
 pub mod decode;
@@ -33,6 +34,7 @@ pub mod queue;
 pub mod revert;
 pub mod search;
 pub mod server_requests;
+pub mod skill;
 pub mod stats;
 pub mod suggest;
 pub mod system;
@@ -52,6 +54,7 @@ mod examples;
 
 pub use approval::*;
 pub use capabilities::*;
+pub use command::*;
 pub use config::*;
 pub use content::*;
 pub use decode::DecodeError;
@@ -73,6 +76,7 @@ pub use queue::*;
 pub use revert::*;
 pub use search::*;
 pub use server_requests::*;
+pub use skill::*;
 pub use stats::*;
 pub use suggest::*;
 pub use system::*;

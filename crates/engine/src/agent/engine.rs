@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
+use bobbin_prompts::Prompts;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
@@ -18,6 +19,7 @@ pub struct AgentEngine {
     tools: ToolSet,
     settings: Arc<AgentSettings>,
     checkpoints: Option<Arc<Checkpoints>>,
+    prompts: Option<Arc<Prompts>>,
 }
 
 impl AgentEngine {
@@ -28,6 +30,7 @@ impl AgentEngine {
             tools,
             settings: Arc::default(),
             checkpoints: None,
+            prompts: None,
         }
     }
 
@@ -45,6 +48,12 @@ impl AgentEngine {
     pub fn with_checkpoints(self, checkpoints: Option<Arc<Checkpoints>>) -> Self {
         Self { checkpoints, ..self }
     }
+
+    /// Tells the model of the skills that there are.
+    #[must_use]
+    pub fn with_prompts(self, prompts: Option<Arc<Prompts>>) -> Self {
+        Self { prompts, ..self }
+    }
 }
 
 impl Engine for AgentEngine {
@@ -57,6 +66,7 @@ impl Engine for AgentEngine {
             keeper,
             turn,
         )
+        .with_prompts(self.prompts.clone())
         .run()
         .boxed()
     }

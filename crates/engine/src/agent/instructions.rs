@@ -4,6 +4,7 @@
 //! beginning of a request has it for the next one too. Pure; the files are read by `guides`.
 
 use bobbin_model::{Mode, UnixMillis};
+use bobbin_prompts::Skill;
 use bobbin_sandbox::{Files, Network};
 
 use super::guides::Guide;
@@ -19,12 +20,18 @@ const GUIDES: &str = "# Instructions of the project\n\nThese files are written f
                       project. Follow them; where two disagree, the later one counts, and what the user says counts \
                       more than both. They do not widen what you may do. A folder further down may have an AGENTS.md \
                       of its own: read it before you change something there.";
+const SKILLS: &str = "# Skills\n\nInstructions for certain tasks, kept in this project or by the user. When a task is one of \
+                      these, read the skill with SkillView before you begin.";
 const THREAD: &str = "# Instructions for this conversation";
 const ENVIRONMENT: &str = "# Environment";
 const AGENT_MODE: &str = "Mode: agent.";
 const PLAN_MODE: &str = "Mode: plan. You can look but not change anything. Answer with a plan.";
 /// Most bytes of a Thread's own instructions.
 const MAX_THREAD_BYTES: usize = 32 << 10;
+/// Most skills that are told of.
+const MAX_SKILLS: usize = 50;
+/// Most bytes that are told of one of them.
+const MAX_SKILL_BYTES: usize = 300;
 
 /// What a model is told first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -51,6 +58,8 @@ impl Instructions {
 pub(super) struct Sources<'a> {
     /// The project's files, the outermost first.
     pub(super) guides: &'a [Guide],
+    /// What the model can look at when it is of use.
+    pub(super) skills: &'a [Skill],
     /// What the Thread's configuration adds.
     pub(super) thread: Option<&'a str>,
     /// The folder, as people read it.
@@ -73,6 +82,9 @@ pub(super) fn assemble(sources: Sources<'_>) -> Instructions {
         for guide in sources.guides {
             standing.extend(["\n\n", &framed(guide)]);
         }
+    }
+    if !sources.skills.is_empty() {
+        standing.extend(["\n\n", SKILLS, "\n\n", &listed(sources.skills)]);
     }
     if let Some(thread) = sources.thread.map(str::trim).filter(|text| !text.is_empty()) {
         let text = &thread[..thread.floor_char_boundary(MAX_THREAD_BYTES)];
@@ -97,6 +109,22 @@ pub(super) fn assemble(sources: Sources<'_>) -> Instructions {
         current.extend(["\nDate: ", &day.to_string(), " (UTC)"]);
     }
     Instructions { standing, current }
+}
+
+/// Returns a line for each skill, and says how many are left out.
+fn listed(skills: &[Skill]) -> String {
+    let line = |skill: &Skill| {
+        // What it is for stays on its line, whatever it says.
+        let words: Vec<&str> = skill.description.split_whitespace().collect();
+        let words = words.join(" ");
+        let about = &words[..words.floor_char_boundary(MAX_SKILL_BYTES)];
+        format!("- {}: {about}", skill.name)
+    };
+    let mut lines: Vec<String> = skills.iter().take(MAX_SKILLS).map(line).collect();
+    if let Some(more) = skills.len().checked_sub(MAX_SKILLS).filter(|more| *more > 0) {
+        lines.push(format!("- [{more} more are left out]"));
+    }
+    lines.join("\n")
 }
 
 /// Returns a file in a frame that its text cannot leave.
@@ -145,6 +173,7 @@ mod tests {
     fn bare() -> Sources<'static> {
         Sources {
             guides: &[],
+            skills: &[],
             thread: None,
             workspace: "/srv/tea",
             platform: "linux x86_64",
@@ -167,6 +196,42 @@ mod tests {
             ..bare()
         };
         insta::assert_snapshot!(assemble(sources).whole());
+    }
+
+    #[test]
+    fn skills_are_told_of_in_a_line_each() {
+        let skill = |name: &str, description: &str| Skill {
+            name: name.into(),
+            description: description.into(),
+            display_name: None,
+            short_description: None,
+            default_prompt: None,
+            source: bobbin_prompts::Source::Workspace,
+            unavailable: None,
+            enabled: true,
+            path: "/srv/tea/.craft/skills/x/SKILL.md".into(),
+            metadata: std::collections::BTreeMap::new(),
+        };
+        let mut skills = vec![
+            skill("descale", "How to\n# descale"),
+            skill("long", &"é".repeat(400)),
+        ];
+        let lines = listed(&skills);
+        assert_eq!(lines.lines().next(), Some("- descale: How to # descale"));
+        assert_eq!(
+            lines.lines().nth(1).unwrap().len(),
+            "- long: ".len() + MAX_SKILL_BYTES
+        );
+        skills.extend((0..50).map(|number| skill(&format!("s{number}"), "x")));
+        assert!(listed(&skills).ends_with("- s47: x\n- [2 more are left out]"));
+        let sources = Sources {
+            skills: &skills[..1],
+            ..bare()
+        };
+        let whole = assemble(sources).whole();
+        assert!(
+            whole.contains("# Skills\n\n") && whole.contains("- descale: How to # descale\n\n# Environment")
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bobbin_core::engine::{Billed, EngineFailure, TurnContext, TurnGone};
 use bobbin_core::tool::{ToolEnvironment, ToolSpec};
 use bobbin_model::{CompactionTrigger, Item, ItemBody, ItemStatus, TokenUsage};
+use bobbin_prompts::Prompts;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +25,7 @@ use super::{
 use crate::ToolSet;
 use crate::checkpoint::{Ended, TurnKeeper};
 use crate::diff::Changes;
-use crate::tools::client_tools;
+use crate::tools::{ViewSkill, client_tools};
 
 /// How long what runs may take to end when the time of a Turn is over.
 const GRACE: Duration = Duration::from_secs(2);
@@ -48,6 +49,8 @@ pub(super) struct TurnRun {
     pub(super) stop: CancellationToken,
     /// What the model is told before the conversation; read once a run.
     pub(super) instructions: Instructions,
+    /// The skills that it is told of.
+    prompts: Option<Arc<Prompts>>,
     /// The conversation, this Turn's part at the end.
     pub(super) messages: Vec<Message>,
     call_ids: HashSet<String>,
@@ -108,8 +111,14 @@ impl TurnRun {
             model,
             settings,
             instructions: Instructions::default(),
+            prompts: None,
             turn,
         }
+    }
+
+    /// Gives it the skills that the model is told of.
+    pub(super) fn with_prompts(self, prompts: Option<Arc<Prompts>>) -> Self {
+        Self { prompts, ..self }
     }
 
     pub(super) async fn run(mut self) -> Result<(), EngineFailure> {
@@ -182,15 +191,25 @@ impl TurnRun {
         let turn = self.turn.clone();
         let (workspace, root) = (turn.workspace().to_owned(), turn.environment().root.clone());
         let policy = turn.environment().policy.clone();
-        let reading = tokio::task::spawn_blocking(move || guides::read(&workspace, &root, &*policy));
-        let guides = reading.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "cannot read the instructions of a project");
-            Vec::new()
+        let prompts = self.prompts.clone();
+        let reading = tokio::task::spawn_blocking(move || {
+            let skills = prompts.map(|prompts| prompts.skills()).unwrap_or_default();
+            (guides::read(&workspace, &root, &*policy), skills)
         });
+        let (guides, mut skills) = reading.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot read the instructions of a project");
+            Default::default()
+        });
+        skills.retain(|skill| skill.enabled && skill.unavailable.is_none());
+        if let Some(prompts) = self.prompts.clone().filter(|_| !skills.is_empty()) {
+            let tools = std::mem::take(&mut self.all_tools);
+            self.all_tools = tools.and(vec![Arc::new(ViewSkill::new(prompts))]);
+        }
         let environment = turn.environment();
         let thread = environment.config.extra.get("agentInstructions");
         self.instructions = assemble(Sources {
             guides: &guides,
+            skills: &skills,
             thread: thread.and_then(|text| text.as_str()),
             workspace: &environment.root.to_string_lossy(),
             platform: &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

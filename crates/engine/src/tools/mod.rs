@@ -28,6 +28,7 @@ mod shell_run;
 mod terminal_tools;
 mod todos;
 mod tool_set;
+mod view_skill;
 mod walk;
 mod write_file;
 
@@ -41,6 +42,7 @@ pub use sandbox::{Sandbox, WhenMissing};
 pub(crate) use shell_run::split_status;
 pub use tool_set::ToolSet;
 pub(crate) use tool_set::is_allowed;
+pub(crate) use view_skill::ViewSkill;
 
 #[cfg(test)]
 pub(crate) mod testing;

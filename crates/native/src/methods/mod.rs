@@ -5,6 +5,7 @@
 //! tasks of their own, which the connection joins; there are never more than requests in flight.
 
 mod channel;
+mod command;
 mod mcp;
 mod models;
 mod policy;
@@ -13,6 +14,7 @@ mod read;
 mod revert;
 mod rollback;
 mod search;
+mod skills;
 mod stats;
 mod subscribe;
 mod suggest;
@@ -28,6 +30,7 @@ use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Command, CoreError, Hub, Once, ThreadHandle};
 use bobbin_model::ThreadId;
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
+use bobbin_prompts::Prompts;
 use bobbin_session::Session;
 use bobbin_wire::method::{client_notification, request as method};
 use bobbin_wire::{ClientRequestId, RpcError, decode};
@@ -47,6 +50,7 @@ pub(crate) struct Client {
     pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
     pub(crate) terminals: Option<Arc<dyn Terminals>>,
     pub(crate) suggestions: Option<Arc<dyn Suggestions>>,
+    pub(crate) prompts: Option<Arc<Prompts>>,
     pub(crate) native: Arc<Native>,
     pub(crate) serving: Arc<Serving>,
     pub(crate) session: Arc<Session>,
@@ -124,6 +128,14 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::MCP_REMOVE => mcp::remove(client, &request, responder).await,
         method::MCP_STATUS_LIST => mcp::status(client, &request, responder),
         method::MCP_TEST => mcp::test(client, &request, responder),
+        method::SKILLS_LIST => skills::list(client, &request, responder),
+        method::SKILLS_READ => skills::read(client, &request, responder),
+        method::SKILLS_VIEW => skills::view(client, &request, responder),
+        method::SKILLS_RESTORE_ORIGINAL => skills::restore_original(client, &request, responder),
+        method::SKILLS_SET_ENABLED => skills::set_enabled(client, &request, responder),
+        method::SKILLS_UNINSTALL => skills::uninstall(client, &request, responder),
+        method::COMMAND_LIST => command::list(client, &request, responder),
+        method::COMMAND_EXECUTE => command::execute(client, &request, responder).await,
         method::WORKSPACE_COMMIT_MESSAGE_SUGGEST => {
             suggest::commit_message(client, &request, responder).await;
         }

@@ -5,6 +5,8 @@ mod adapters;
 #[cfg(test)]
 mod client_history;
 #[cfg(test)]
+mod commands_and_skills;
+#[cfg(test)]
 mod coverage;
 #[cfg(test)]
 mod cursors;

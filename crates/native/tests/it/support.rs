@@ -10,6 +10,7 @@ use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, Settings};
 use bobbin_framing::{Limits, Transport};
 use bobbin_native::{Door, ModelCatalog, ServerIdentity};
+use bobbin_prompts::{Machine, Prompts};
 use bobbin_testkit::{Client, Link, ManualClock, ScriptEngine, TestWorkspace};
 use bobbin_wire::{ModelInfo, ModelListResult, Timestamp};
 use futures_util::FutureExt;
@@ -95,7 +96,10 @@ impl Server {
     ) -> Link {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
+        let workspace = hub.settings().workspace.clone();
+        let prompts = Prompts::new(workspace, None, Machine::default());
         let identity = Arc::new(ServerIdentity {
+            prompts: Some(Arc::new(prompts)),
             version: "0.0.0".into(),
             tool_servers,
             terminals,

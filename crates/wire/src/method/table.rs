@@ -130,6 +130,27 @@ methods! {
         /// Starts an MCP server for a moment and counts its tools.
         MCP_TEST = "mcp/test", Now, McpTestParams => McpTestResult, [McpInvalid];
 
+        /// Lists the skills.
+        SKILLS_LIST = "skills/list", Now, SkillsListParams => SkillsListResult;
+        /// Returns a skill's file as it is.
+        SKILLS_READ = "skills/read", Now, SkillParams => SkillsReadResult, [SkillNotFound];
+        /// Returns what an agent reads of a skill.
+        SKILLS_VIEW = "skills/view", Now, SkillParams => SkillsViewResult, [SkillNotFound];
+        /// Takes back the workspace's adaptation of a skill. There are none, so every skill is the original.
+        SKILLS_RESTORE_ORIGINAL = "skills/restoreOriginal", Now,
+            SkillParams => SkillsRestoreOriginalResult, [SkillNotFound];
+        /// Switches a skill on or off in this workspace.
+        SKILLS_SET_ENABLED = "skills/setEnabled", Now,
+            SkillsSetEnabledParams => SkillsSetEnabledResult, [SkillNotFound];
+        /// Removes a skill of the workspace or the user from the disk.
+        SKILLS_UNINSTALL = "skills/uninstall", Now, SkillParams => SkillsUninstallResult, [SkillNotFound];
+
+        /// Lists the slash commands.
+        COMMAND_LIST = "command/list", Now, CommandListParams => CommandListResult;
+        /// Runs a slash command, or returns the text of a custom one.
+        COMMAND_EXECUTE = "command/execute", Now, CommandExecuteParams => CommandExecuteResult,
+            [ThreadNotFound, CommandNotFound, CommandDenied, CommandServiceMissing];
+
         /// Suggests a commit message for changed files.
         WORKSPACE_COMMIT_MESSAGE_SUGGEST = "workspace/commitMessage/suggest", Now,
             CommitMessageSuggestParams => CommitMessageSuggestResult, [ThreadNotFound];

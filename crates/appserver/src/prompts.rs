@@ -1,0 +1,27 @@
+//! Where the commands and skills of a workspace and its user are looked for, and what the machine has for them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bobbin_children::Environment;
+use bobbin_prompts::{Machine, Prompts};
+
+/// Returns those of a workspace; `environment` is what its commands get.
+pub(crate) fn of(workspace: &Path, home: Option<&Path>, environment: &Environment) -> Arc<Prompts> {
+    let (mut path, mut names) = (Vec::new(), Vec::new());
+    for (name, value) in environment.iter() {
+        if name == "PATH" {
+            path = std::env::split_paths(value).collect();
+        }
+        names.extend(name.to_str().filter(|_| !value.is_empty()).map(ToOwned::to_owned));
+    }
+    let machine = Machine {
+        path,
+        variables: names.into_iter().collect(),
+    };
+    Arc::new(Prompts::new(
+        workspace.to_owned(),
+        home.map(Path::to_owned),
+        machine,
+    ))
+}

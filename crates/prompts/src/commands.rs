@@ -1,0 +1,236 @@
+//! Commands: Markdown files whose text is sent as if it were typed, with the arguments put in.
+//!
+//! `.craft/commands/brew.md` is `/brew`, `.craft/commands/tea/brew.md` is `/tea:brew`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::front_matter::parts;
+use crate::place::{MAX_ENTRIES, Place, is_name};
+use crate::{PromptError, Prompts, Source};
+
+/// Directories below one another.
+const MAX_DEPTH: usize = 4;
+/// Most bytes of a command with its arguments in it.
+const MAX_EXPANDED_BYTES: usize = 256 << 10;
+/// Most characters of a description that is made from the text.
+const DESCRIPTION_CHARS: usize = 100;
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Its name without the slash.
+    pub name: String,
+    /// What its file says of it, or how its text begins.
+    pub description: String,
+    /// Whose it is.
+    pub source: Source,
+}
+
+impl Prompts {
+    /// Lists the commands by name. A file that cannot be read is left out, with a warning in the log.
+    pub fn commands(&self) -> Vec<Command> {
+        let mut found = BTreeMap::new();
+        for place in &self.places {
+            walk(place, &place.directory("commands"), "", 1, &mut found);
+        }
+        found.into_values().collect()
+    }
+
+    /// Returns a command's text with the arguments in it: `$ARGUMENTS` is all of them, `$1` to `$9` are single words,
+    /// quoted as in a shell. Where the text names none, they follow it.
+    ///
+    /// # Errors
+    /// There is no such command, its file cannot be read, or the result has more than 256 KiB.
+    pub fn expand(&self, name: &str, arguments: &str) -> Result<String, PromptError> {
+        let not_found = || PromptError::NotFound {
+            what: "command",
+            name: format!("/{name}"),
+        };
+        let segments: Vec<&str> = name.split(':').collect();
+        if segments.len() > MAX_DEPTH || !segments.iter().all(|segment| is_name(segment)) {
+            return Err(not_found());
+        }
+        for place in &self.places {
+            let mut path = place.directory("commands");
+            path.extend(&segments[..segments.len() - 1]);
+            path.push(format!("{}.md", segments[segments.len() - 1]));
+            if path.symlink_metadata().is_ok() {
+                let text = place.read(&path)?;
+                return fill(parts(&text).body.trim_end(), arguments.trim()).ok_or_else(|| {
+                    PromptError::TooLarge {
+                        what: format!("'/{name}' with its arguments"),
+                        limit: MAX_EXPANDED_BYTES,
+                    }
+                });
+            }
+        }
+        Err(not_found())
+    }
+}
+
+fn walk(place: &Place, directory: &Path, prefix: &str, depth: usize, found: &mut BTreeMap<String, Command>) {
+    for entry in place.names(directory) {
+        if found.len() >= MAX_ENTRIES {
+            return;
+        }
+        let path = directory.join(&entry);
+        if let Some(stem) = entry.strip_suffix(".md").filter(|stem| is_name(stem)) {
+            let name = format!("{prefix}{stem}");
+            if found.contains_key(&name) {
+                continue;
+            }
+            match place.read(&path) {
+                Ok(text) => {
+                    let command = Command {
+                        name: name.clone(),
+                        description: described(&text),
+                        source: place.source,
+                    };
+                    found.insert(name, command);
+                }
+                Err(error) => tracing::warn!(%error, "a command is left out"),
+            }
+        } else if depth < MAX_DEPTH && path.is_dir() {
+            walk(place, &path, &format!("{prefix}{entry}:"), depth + 1, found);
+        }
+    }
+}
+
+fn described(text: &str) -> String {
+    let parts = parts(text);
+    let own = parts.head.description.filter(|text| !text.trim().is_empty());
+    own.unwrap_or_else(|| {
+        let lines = parts.body.lines().map(|line| line.trim_start_matches('#').trim());
+        let first = lines
+            .into_iter()
+            .find(|line| !line.is_empty())
+            .unwrap_or_default();
+        first.chars().take(DESCRIPTION_CHARS).collect()
+    })
+}
+
+/// Puts arguments into a text, in one pass: what they say is not looked at again.
+fn fill(text: &str, arguments: &str) -> Option<String> {
+    let words = shell_words::split(arguments)
+        // A quote that is not closed is a letter like any other.
+        .unwrap_or_else(|_| arguments.split_whitespace().map(ToOwned::to_owned).collect());
+    let mut filled = String::with_capacity(text.len() + arguments.len());
+    let mut rest = text;
+    let mut named = false;
+    while let Some(at) = rest.find('$') {
+        filled.push_str(&rest[..at]);
+        let behind = &rest[at + 1..];
+        let (put, used) = if behind.starts_with("ARGUMENTS") {
+            (arguments, "ARGUMENTS".len())
+        } else if let Some(digit) = single_digit(behind) {
+            (words.get(digit - 1).map_or("", String::as_str), 1)
+        } else {
+            filled.push('$');
+            rest = behind;
+            continue;
+        };
+        named = true;
+        filled.push_str(put);
+        rest = &behind[used..];
+        if filled.len() > MAX_EXPANDED_BYTES {
+            return None;
+        }
+    }
+    filled.push_str(rest);
+    if !named && !arguments.is_empty() {
+        filled.extend(["\n\n", arguments]);
+    }
+    (filled.len() <= MAX_EXPANDED_BYTES).then_some(filled)
+}
+
+/// Returns the digit 1 to 9 that a text begins with, unless more of them follow: `$10` is an amount of money.
+fn single_digit(text: &str) -> Option<usize> {
+    let mut letters = text.bytes();
+    let digit = letters.next().filter(|byte| (b'1'..=b'9').contains(byte))?;
+    let alone = !letters.next().is_some_and(|byte| byte.is_ascii_digit());
+    alone.then(|| usize::from(digit - b'0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::Machine;
+
+    fn prompts(workspace: &[(&str, &str)], home: &[(&str, &str)]) -> (tempfile::TempDir, Prompts) {
+        let dir = tempfile::tempdir().unwrap();
+        for (root, files) in [("workspace", workspace), ("home", home)] {
+            for (name, text) in files {
+                let path = dir.path().join(root).join(".craft/commands").join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+        }
+        let home = Some(dir.path().join("home"));
+        let prompts = Prompts::new(dir.path().join("workspace"), home, Machine::default());
+        (dir, prompts)
+    }
+
+    #[rstest]
+    #[case::nothing_to_put("Boil.", "", "Boil.")]
+    #[case::behind("Boil.", "two cups", "Boil.\n\ntwo cups")]
+    #[case::all("Boil $ARGUMENTS now.", "two cups", "Boil two cups now.")]
+    #[case::single("Boil $2, then $1.", "milk 'green tea'", "Boil green tea, then milk.")]
+    #[case::missing("Boil $1 and $2.", "milk", "Boil milk and .")]
+    #[case::not_again("Boil $1.", "$2 x", "Boil $2.")]
+    #[case::money("It costs $10 and $5x, $.", "", "It costs $10 and x, $.")]
+    #[case::open_quote("Boil $1.", "it's", "Boil it's.")]
+    fn arguments_are_put_where_the_text_names_them(
+        #[case] text: &str,
+        #[case] arguments: &str,
+        #[case] expected: &str,
+    ) {
+        let (_dir, prompts) = prompts(&[("boil.md", text)], &[]);
+        assert_eq!(prompts.expand("boil", arguments).unwrap(), expected);
+    }
+
+    #[test]
+    fn commands_are_named_by_their_files_and_the_workspaces_come_first() {
+        let (_dir, prompts) = prompts(
+            &[
+                ("brew.md", "---\ndescription: Makes tea\n---\nBrew."),
+                ("tea/green.md", "# Green\n\nBrew green."),
+                ("notes.txt", "x"),
+                (".hidden.md", "x"),
+                ("a b.md", "x"),
+                ("bad.md", "\u{0}"),
+            ],
+            &[("brew.md", "Brew at home."), ("clean.md", "Clean.")],
+        );
+        let listed: Vec<_> = prompts
+            .commands()
+            .into_iter()
+            .map(|command| (command.name, command.description, command.source))
+            .collect();
+        let row = |name: &str, description: &str, source| (name.to_owned(), description.to_owned(), source);
+        assert_eq!(
+            listed,
+            [
+                row("bad", "\u{0}", Source::Workspace),
+                row("brew", "Makes tea", Source::Workspace),
+                row("clean", "Clean.", Source::User),
+                row("tea:green", "Green", Source::Workspace),
+            ]
+        );
+        assert_eq!(prompts.expand("brew", "").unwrap(), "Brew.");
+        assert_eq!(prompts.expand("tea:green", "").unwrap(), "# Green\n\nBrew green.");
+    }
+
+    #[test]
+    fn what_is_not_there_or_too_long_is_told() {
+        let (_dir, prompts) = prompts(&[("echo.md", &"$ARGUMENTS ".repeat(5000))], &[]);
+        for name in ["", "none", "../echo", "echo.md/..", "a:b:c:d:e", "/echo"] {
+            let error = prompts.expand(name, "").unwrap_err();
+            assert!(matches!(error, PromptError::NotFound { .. }), "{name}: {error}");
+        }
+        let error = prompts.expand("echo", &"x".repeat(1000)).unwrap_err();
+        assert!(matches!(error, PromptError::TooLarge { .. }), "{error}");
+    }
+}

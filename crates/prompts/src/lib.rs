@@ -1,0 +1,72 @@
+//! What people wrote for agents as files: *commands*, texts that a user sends by name with arguments, and *skills*,
+//! instructions that an agent looks at when they are of use.
+//!
+//! A workspace has its own in `.craft/commands` and `.craft/skills`, and a user has some for every workspace, in the
+//! same directories of the home. Of two with one name the workspace's counts (AppServer protocol 05 §4 and §6).
+//!
+//! Knows nothing of protocols, Threads or models. Everything here blocks on the disk and is read when it is asked
+//! for, so that an edited file counts at once. Files of a workspace may come from anybody: one that leads out of the
+//! workspace by a link is not read. Bounded by the constants of [`place`] and [`commands`].
+
+mod commands;
+mod error;
+mod front_matter;
+mod place;
+mod skills;
+mod switched_off;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+pub use commands::Command;
+pub use error::PromptError;
+use parking_lot::Mutex;
+pub use skills::{Skill, SkillText};
+
+use crate::place::Place;
+use crate::switched_off::SwitchedOff;
+
+/// Whose a command or skill is; the first counts where two have one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// The workspace's.
+    Workspace,
+    /// The user's, for every workspace.
+    User,
+}
+
+/// What skills may ask for of the machine.
+#[derive(Debug, Clone, Default)]
+pub struct Machine {
+    /// Where programs are looked for.
+    pub path: Vec<PathBuf>,
+    /// Names of the environment's variables that have a value.
+    pub variables: BTreeSet<String>,
+}
+
+/// The commands and skills of one workspace and its user.
+#[derive(Debug)]
+pub struct Prompts {
+    places: Vec<Place>,
+    machine: Machine,
+    /// Which skills are switched off. Held while its file is changed, never across anything else.
+    switched_off: Mutex<SwitchedOff>,
+}
+
+impl Prompts {
+    /// Returns those of a workspace and of the user whose home it is; nothing is read yet.
+    pub fn new(workspace: PathBuf, home: Option<PathBuf>, machine: Machine) -> Self {
+        let switched_off = Mutex::new(SwitchedOff::of(&workspace));
+        let user = home
+            // A home that is a workspace has them once, and they are nobody else's.
+            .filter(|home| *home != workspace)
+            .map(|home| Place::new(Source::User, home));
+        Self {
+            places: std::iter::once(Place::new(Source::Workspace, workspace))
+                .chain(user)
+                .collect(),
+            machine,
+            switched_off,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Where commands and skills lie, and reading there: nothing outside, nothing but ordinary files, nothing long.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::{PromptError, Source};
+
+/// Most bytes of one file.
+pub(crate) const MAX_FILE_BYTES: usize = 64 << 10;
+/// Most entries of one directory that are looked at; the rest is as if it were not there.
+pub(crate) const MAX_ENTRIES: usize = 500;
+
+/// A directory with a `.craft` in it.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) source: Source,
+    root: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new(source: Source, root: PathBuf) -> Self {
+        Self { source, root }
+    }
+
+    /// Returns the directory of that kind, `commands` or `skills`.
+    pub(crate) fn directory(&self, kind: &str) -> PathBuf {
+        self.root.join(".craft").join(kind)
+    }
+
+    /// Reads a file as text.
+    ///
+    /// # Errors
+    /// It is not there, no ordinary file, too long, no UTF-8, or leads out of the workspace. A user's own may be kept
+    /// elsewhere and linked.
+    pub(crate) fn read(&self, path: &Path) -> Result<String, PromptError> {
+        let cannot = |error: std::io::Error| PromptError::unreadable(path, &error);
+        let real = self.inside(path)?;
+        // Opening a pipe could wait for ever.
+        if !std::fs::metadata(&real).map_err(cannot)?.is_file() {
+            return Err(PromptError::unreadable(path, &"it is no ordinary file"));
+        }
+        let mut bytes = Vec::new();
+        File::open(&real)
+            .and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes))
+            .map_err(cannot)?;
+        if bytes.len() > MAX_FILE_BYTES {
+            return Err(PromptError::TooLarge {
+                what: path.display().to_string(),
+                limit: MAX_FILE_BYTES,
+            });
+        }
+        String::from_utf8(bytes).map_err(|_| PromptError::unreadable(path, &"it is not UTF-8"))
+    }
+
+    /// Returns where a path really leads, if that is not out of the workspace.
+    fn inside(&self, path: &Path) -> Result<PathBuf, PromptError> {
+        let cannot = |error: std::io::Error| PromptError::unreadable(path, &error);
+        let real = path.canonicalize().map_err(cannot)?;
+        let held = self.source == Source::Workspace;
+        if held && !real.starts_with(self.root.canonicalize().map_err(cannot)?) {
+            return Err(PromptError::unreadable(
+                path,
+                &"a link leads from it out of the workspace",
+            ));
+        }
+        Ok(real)
+    }
+
+    /// Returns the names in a directory that are UTF-8 and not hidden, in order. One that is not there, or leads out,
+    /// has none.
+    pub(crate) fn names(&self, directory: &Path) -> Vec<String> {
+        let Ok(entries) = self.inside(directory).and_then(|real| {
+            std::fs::read_dir(real).map_err(|error| PromptError::unreadable(directory, &error))
+        }) else {
+            return Vec::new();
+        };
+        let mut names: Vec<String> = entries
+            .take(MAX_ENTRIES)
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| is_name(name))
+            .collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Whether a text is one component of a path and none that is hidden.
+pub(crate) fn is_name(name: &str) -> bool {
+    let plain = |c: char| c != '/' && c != '\\' && c != ':' && !c.is_control() && !c.is_whitespace();
+    !name.is_empty() && !name.starts_with('.') && name.len() <= 255 && name.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(source: Source) -> (tempfile::TempDir, Place, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::new(source, dir.path().to_owned());
+        let commands = place.directory("commands");
+        std::fs::create_dir_all(&commands).unwrap();
+        (dir, place, commands)
+    }
+
+    #[test]
+    fn what_is_too_long_or_no_text_is_not_read() {
+        let (_dir, place, commands) = place(Source::Workspace);
+        let file = commands.join("a.md");
+        for (bytes, said) in [
+            (vec![b'x'; MAX_FILE_BYTES + 1], "more than 65536 bytes"),
+            (vec![0xff], "not UTF-8"),
+        ] {
+            std::fs::write(&file, bytes).unwrap();
+            let error = place.read(&file).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        std::fs::write(&file, vec![b'x'; MAX_FILE_BYTES]).unwrap();
+        assert_eq!(place.read(&file).unwrap().len(), MAX_FILE_BYTES);
+        let error = place.read(&commands).unwrap_err().to_string();
+        assert!(error.contains("no ordinary file"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_out_of_a_home_and_not_out_of_a_workspace() {
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::fs::write(elsewhere.path().join("secret"), "key").unwrap();
+        for (source, read) in [(Source::Workspace, false), (Source::User, true)] {
+            let (_dir, place, commands) = place(source);
+            std::os::unix::fs::symlink(elsewhere.path().join("secret"), commands.join("a.md")).unwrap();
+            assert_eq!(place.read(&commands.join("a.md")).is_ok(), read, "{source:?}");
+            let skills = place.directory("skills");
+            std::os::unix::fs::symlink(elsewhere.path(), &skills).unwrap();
+            assert_eq!(place.names(&skills).len(), usize::from(read), "{source:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_one_component_and_not_hidden() {
+        for good in ["a", "a-b_c.2", "日本"] {
+            assert!(is_name(good), "{good}");
+        }
+        for bad in ["", ".", "..", ".a", "a/b", "a\\b", "a b", "a:b", "a\n"] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Skills: directories with a `SKILL.md` that says how something is done.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::front_matter::{Head, parts, yaml};
+use crate::place::{Place, is_name};
+use crate::{Machine, PromptError, Prompts, Source};
+
+/// A skill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skill {
+    /// Its directory's name.
+    pub name: String,
+    /// What its head says of it, or its name.
+    pub description: String,
+    /// How people call it.
+    pub display_name: Option<String>,
+    /// Its description in a few words.
+    pub short_description: Option<String>,
+    /// What to say to begin with it.
+    pub default_prompt: Option<String>,
+    /// Whose it is.
+    pub source: Source,
+    /// What it asks of the machine and is not there, as a sentence.
+    pub unavailable: Option<String>,
+    /// Whether it is not switched off.
+    pub enabled: bool,
+    /// The `SKILL.md`.
+    pub path: PathBuf,
+    /// All that its head says.
+    pub metadata: BTreeMap<String, Value>,
+}
+
+/// A skill's file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillText {
+    /// As it is.
+    pub source: String,
+    /// Without its head.
+    pub body: String,
+    /// All that its head says.
+    pub metadata: BTreeMap<String, Value>,
+}
+
+impl Prompts {
+    /// Lists the skills by name. One whose file cannot be read is left out, with a warning in the log.
+    pub fn skills(&self) -> Vec<Skill> {
+        let off = self.off();
+        let mut found = BTreeMap::new();
+        for place in &self.places {
+            for name in place.names(&place.directory("skills")) {
+                if found.contains_key(&name) || !has(place, &name) {
+                    continue;
+                }
+                match self.skill_in(place, &name, &off) {
+                    Ok(skill) => drop(found.insert(name, skill)),
+                    Err(error) => tracing::warn!(%error, "a skill is left out"),
+                }
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// Returns one skill.
+    ///
+    /// # Errors
+    /// The name is none, there is no such skill, or its file cannot be read.
+    pub fn skill(&self, name: &str) -> Result<Skill, PromptError> {
+        self.skill_in(self.place_of(name)?, name, &self.off())
+    }
+
+    /// Returns a skill's file.
+    ///
+    /// # Errors
+    /// As [`Prompts::skill`].
+    pub fn skill_text(&self, name: &str) -> Result<SkillText, PromptError> {
+        let place = self.place_of(name)?;
+        let source = place.read(&file(place, name))?;
+        let parts = parts(&source);
+        Ok(SkillText {
+            body: parts.body.to_owned(),
+            metadata: parts.metadata,
+            source,
+        })
+    }
+
+    /// Switches a skill on or off in this workspace; returns it.
+    ///
+    /// # Errors
+    /// As [`Prompts::skill`], or the choice cannot be kept.
+    pub fn enable_skill(&self, name: &str, enabled: bool) -> Result<Skill, PromptError> {
+        self.place_of(name)?;
+        self.switched_off.lock().set(name, !enabled)?;
+        self.skill(name)
+    }
+
+    /// Removes a skill's directory, or the link that it is; returns what it was. Whatever it was switched to is
+    /// forgotten.
+    ///
+    /// # Errors
+    /// As [`Prompts::skill`], or it cannot be removed.
+    pub fn remove_skill(&self, name: &str) -> Result<Skill, PromptError> {
+        let place = self.place_of(name)?;
+        let skill = self.skill_in(place, name, &self.off())?;
+        let directory = place.directory("skills").join(name);
+        let remove = || {
+            if directory.symlink_metadata()?.is_symlink() {
+                std::fs::remove_file(&directory)
+            } else {
+                std::fs::remove_dir_all(&directory)
+            }
+        };
+        remove().map_err(|error| PromptError::unchangeable(&directory, &error))?;
+        self.switched_off.lock().set(name, false)?;
+        Ok(skill)
+    }
+
+    /// Returns which skills are switched off; all of them are on where that cannot be read.
+    fn off(&self) -> BTreeSet<String> {
+        self.switched_off.lock().names().unwrap_or_else(|error| {
+            tracing::warn!(%error, "no skill is taken to be switched off");
+            BTreeSet::new()
+        })
+    }
+
+    fn place_of(&self, name: &str) -> Result<&Place, PromptError> {
+        if !is_name(name) {
+            return Err(PromptError::BadName(name.to_owned()));
+        }
+        let found = self.places.iter().find(|place| has(place, name));
+        found.ok_or_else(|| PromptError::NotFound {
+            what: "skill",
+            name: name.to_owned(),
+        })
+    }
+
+    fn skill_in(&self, place: &Place, name: &str, off: &BTreeSet<String>) -> Result<Skill, PromptError> {
+        let path = file(place, name);
+        let text = place.read(&path)?;
+        let parts = parts(&text);
+        let interface = interface(place, name);
+        Ok(Skill {
+            name: name.to_owned(),
+            unavailable: missing(&self.machine, &parts.head),
+            description: parts
+                .head
+                .description
+                .filter(|text| !text.trim().is_empty())
+                .unwrap_or_else(|| name.to_owned()),
+            display_name: interface.display_name,
+            short_description: interface.short_description,
+            default_prompt: interface.default_prompt,
+            source: place.source,
+            enabled: !off.contains(name),
+            path,
+            metadata: parts.metadata,
+        })
+    }
+}
+
+fn file(place: &Place, name: &str) -> PathBuf {
+    place.directory("skills").join(name).join("SKILL.md")
+}
+
+fn has(place: &Place, name: &str) -> bool {
+    file(place, name).symlink_metadata().is_ok()
+}
+
+/// How people are shown a skill: the `interface` of its `agents/openai.yaml`.
+#[derive(Debug, Default, Deserialize)]
+struct Interface {
+    #[serde(default)]
+    display_name: Option<String>,
+    #[serde(default)]
+    short_description: Option<String>,
+    #[serde(default)]
+    default_prompt: Option<String>,
+}
+
+fn interface(place: &Place, name: &str) -> Interface {
+    #[derive(Debug, Default, Deserialize)]
+    struct Agent {
+        #[serde(default)]
+        interface: Interface,
+    }
+    let path = place.directory("skills").join(name).join("agents/openai.yaml");
+    let Ok(text) = place.read(&path) else {
+        return Interface::default();
+    };
+    let agent: Agent = yaml(&text).unwrap_or_else(|error| {
+        tracing::debug!(path = %path.display(), %error, "how a skill is shown is not read");
+        Agent::default()
+    });
+    agent.interface
+}
+
+/// Says what a skill asks for that is not there.
+fn missing(machine: &Machine, head: &Head) -> Option<String> {
+    let has_program = |name: &str| {
+        let one = Path::new(name).components().count() == 1;
+        one && machine.path.iter().any(|place| place.join(name).is_file())
+    };
+    let programs = head.bins.all().filter(|name| !has_program(name));
+    let variables = head.env.all().filter(|name| !machine.variables.contains(*name));
+    let missing: Vec<String> = programs
+        .map(|name| format!("the program {name}"))
+        .chain(variables.map(|name| format!("the variable {name}")))
+        .collect();
+    (!missing.is_empty()).then(|| format!("It needs {}.", missing.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Kitchen {
+        dir: tempfile::TempDir,
+        prompts: Prompts,
+    }
+
+    fn kitchen(workspace: &[(&str, &str)], home: &[(&str, &str)]) -> Kitchen {
+        let dir = tempfile::tempdir().unwrap();
+        for (root, files) in [("workspace", workspace), ("home", home)] {
+            std::fs::create_dir_all(dir.path().join(root).join(".craft")).unwrap();
+            for (name, text) in files {
+                let path = dir.path().join(root).join(".craft/skills").join(name);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+        }
+        std::fs::write(dir.path().join("kettle"), "").unwrap();
+        let machine = Machine {
+            path: vec![dir.path().to_owned()],
+            variables: ["WATER".to_owned()].into(),
+        };
+        let home = Some(dir.path().join("home"));
+        let prompts = Prompts::new(dir.path().join("workspace"), home, machine);
+        Kitchen { dir, prompts }
+    }
+
+    const DESCALE: &str = "---\ndescription: How to descale\n---\nUse vinegar.";
+
+    #[test]
+    fn the_workspaces_skill_counts_before_the_users() {
+        let kitchen = kitchen(
+            &[("descale/SKILL.md", DESCALE), ("empty/README.md", "")],
+            &[("descale/SKILL.md", "Use acid."), ("pour/SKILL.md", "Pour.")],
+        );
+        let skills = kitchen.prompts.skills();
+        let listed: Vec<_> = skills
+            .iter()
+            .map(|skill| (skill.name.as_str(), skill.description.as_str(), skill.source))
+            .collect();
+        assert_eq!(
+            listed,
+            [
+                ("descale", "How to descale", Source::Workspace),
+                ("pour", "pour", Source::User)
+            ]
+        );
+        let text = kitchen.prompts.skill_text("descale").unwrap();
+        assert_eq!(
+            (text.source.as_str(), text.body.as_str()),
+            (DESCALE, "Use vinegar.")
+        );
+        assert_eq!(text.metadata["description"], "How to descale");
+    }
+
+    #[test]
+    fn what_a_skill_asks_for_is_looked_for() {
+        let head = "---\nbins: kettle, pot\nenv: [WATER, GAS]\n---\n";
+        let kitchen = kitchen(&[("boil/SKILL.md", head)], &[]);
+        let skill = kitchen.prompts.skill("boil").unwrap();
+        let said = "It needs the program pot, the variable GAS.";
+        assert_eq!(skill.unavailable.as_deref(), Some(said));
+        std::fs::write(kitchen.dir.path().join("pot"), "").unwrap();
+        let skill = kitchen.prompts.skill("boil").unwrap();
+        assert_eq!(skill.unavailable.as_deref(), Some("It needs the variable GAS."));
+    }
+
+    #[test]
+    fn how_it_is_shown_stands_beside_it() {
+        let yaml = "interface:\n  display_name: Descaling\n  default_prompt: Descale it\n";
+        let kitchen = kitchen(
+            &[
+                ("descale/SKILL.md", DESCALE),
+                ("descale/agents/openai.yaml", yaml),
+            ],
+            &[],
+        );
+        let skill = kitchen.prompts.skill("descale").unwrap();
+        assert_eq!(skill.display_name.as_deref(), Some("Descaling"));
+        assert_eq!(skill.default_prompt.as_deref(), Some("Descale it"));
+        assert_eq!(skill.short_description, None);
+    }
+
+    #[test]
+    fn a_skill_is_switched_off_and_on_and_stays_so() {
+        let kitchen = kitchen(&[], &[("descale/SKILL.md", DESCALE)]);
+        assert!(kitchen.prompts.skill("descale").unwrap().enabled);
+        assert!(!kitchen.prompts.enable_skill("descale", false).unwrap().enabled);
+        let again = Prompts::new(
+            kitchen.dir.path().join("workspace"),
+            Some(kitchen.dir.path().join("home")),
+            Machine::default(),
+        );
+        assert!(!again.skill("descale").unwrap().enabled);
+        assert!(again.enable_skill("descale", true).unwrap().enabled);
+        assert!(again.skills()[0].enabled);
+    }
+
+    #[test]
+    fn a_file_of_choices_that_cannot_be_read_is_not_replaced() {
+        let kitchen = kitchen(&[("descale/SKILL.md", DESCALE)], &[]);
+        let file = kitchen.dir.path().join("workspace/.craft/skills.json");
+        std::fs::write(&file, "{").unwrap();
+        let error = kitchen.prompts.enable_skill("descale", false).unwrap_err();
+        assert!(matches!(error, PromptError::Unreadable { .. }), "{error}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "{");
+        assert!(kitchen.prompts.skill("descale").unwrap().enabled);
+    }
+
+    #[test]
+    fn a_removed_skill_is_gone_with_the_choice_about_it() {
+        let kitchen = kitchen(&[("descale/SKILL.md", DESCALE), ("descale/more.md", "x")], &[]);
+        kitchen.prompts.enable_skill("descale", false).unwrap();
+        let removed = kitchen.prompts.remove_skill("descale").unwrap();
+        assert!(!removed.path.parent().unwrap().exists());
+        assert!(matches!(
+            kitchen.prompts.skill("descale").unwrap_err(),
+            PromptError::NotFound { .. }
+        ));
+        let kept = std::fs::read_to_string(kitchen.dir.path().join("workspace/.craft/skills.json")).unwrap();
+        assert!(!kept.contains("descale"), "{kept}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_linked_skill_of_the_user_is_read_and_only_its_link_removed() {
+        let kitchen = kitchen(&[], &[]);
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::fs::write(elsewhere.path().join("SKILL.md"), DESCALE).unwrap();
+        for root in ["workspace", "home"] {
+            let skills = kitchen.dir.path().join(root).join(".craft/skills");
+            std::fs::create_dir_all(&skills).unwrap();
+            std::os::unix::fs::symlink(elsewhere.path(), skills.join(root)).unwrap();
+        }
+        let names: Vec<_> = kitchen
+            .prompts
+            .skills()
+            .into_iter()
+            .map(|skill| skill.name)
+            .collect();
+        assert_eq!(names, ["home"]);
+        kitchen.prompts.remove_skill("home").unwrap();
+        assert!(elsewhere.path().join("SKILL.md").exists());
+    }
+
+    #[test]
+    fn names_that_are_paths_are_refused() {
+        let kitchen = kitchen(&[("descale/SKILL.md", DESCALE)], &[]);
+        for name in ["", "..", "../skills/descale", "a/b", "/descale"] {
+            for error in [
+                kitchen.prompts.skill(name).unwrap_err(),
+                kitchen.prompts.remove_skill(name).unwrap_err(),
+            ] {
+                assert!(matches!(error, PromptError::BadName(_)), "{name}: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Which skills a workspace does without: `.craft/skills.json`.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::PromptError;
+
+/// Most bytes of the file that are read.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// The file; read when asked, as people edit it too.
+#[derive(Debug)]
+pub(crate) struct SwitchedOff {
+    path: PathBuf,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    #[serde(default)]
+    disabled: BTreeSet<String>,
+}
+
+impl SwitchedOff {
+    pub(crate) fn of(workspace: &Path) -> Self {
+        Self {
+            path: workspace.join(".craft/skills.json"),
+        }
+    }
+
+    /// Returns the names.
+    ///
+    /// # Errors
+    /// The file is there and not what it should be.
+    pub(crate) fn names(&self) -> Result<BTreeSet<String>, PromptError> {
+        let cannot = |reason: String| PromptError::unreadable(&self.path, &reason);
+        match std::fs::metadata(&self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            Err(error) => return Err(cannot(error.to_string())),
+            Ok(found) if !found.is_file() || found.len() > MAX_BYTES => {
+                return Err(cannot(format!(
+                    "it is no ordinary file of at most {MAX_BYTES} bytes"
+                )));
+            }
+            Ok(_) => {}
+        }
+        let text = std::fs::read(&self.path).map_err(|error| cannot(error.to_string()))?;
+        let kept: Kept = serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))?;
+        Ok(kept.disabled)
+    }
+
+    /// Adds or takes out a name; the file is replaced whole.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub(crate) fn set(&mut self, name: &str, off: bool) -> Result<(), PromptError> {
+        let mut disabled = self.names()?;
+        let changed = if off {
+            disabled.insert(name.to_owned())
+        } else {
+            disabled.remove(name)
+        };
+        if !changed {
+            return Ok(());
+        }
+        let cannot = |reason: String| PromptError::unchangeable(&self.path, &reason);
+        let text =
+            serde_json::to_string_pretty(&Kept { disabled }).map_err(|error| cannot(error.to_string()))?;
+        let write = || {
+            let directory = self.path.parent().unwrap_or(Path::new("."));
+            let mut file = tempfile::NamedTempFile::new_in(directory)?;
+            writeln!(file, "{text}")?;
+            file.as_file().sync_all()?;
+            file.persist(&self.path)?;
+            Ok::<_, std::io::Error>(())
+        };
+        write().map_err(|error| cannot(error.to_string()))
+    }
+}
