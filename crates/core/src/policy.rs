@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::Path;
 
-use bobbin_model::{ApprovalKind, Scope};
+use bobbin_model::{ApprovalKind, ApprovalPolicy, Scope};
 
 /// What may happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +62,18 @@ pub struct CommandRuling {
     /// Why it must not run where nobody is asked, as half a sentence: there are rules that refuse, and a part of the
     /// line could not be held against them.
     pub unseen: Option<String>,
+}
+
+impl CommandRuling {
+    /// Returns why the line must not run, whatever a person might say, as half a sentence: a rule refuses it, or nobody
+    /// is asked and a part of it could not be held against the rules that refuse. Whoever runs a line asks here first.
+    pub fn refusal(&self, approvals: ApprovalPolicy) -> Option<&str> {
+        if self.ruling.judgement == Judgement::Deny {
+            return Some(&self.ruling.reason);
+        }
+        let asks_nobody = approvals == ApprovalPolicy::AutoApprove;
+        self.unseen.as_deref().filter(|_| asks_nobody)
+    }
 }
 
 /// Says what may be done.

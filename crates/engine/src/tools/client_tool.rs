@@ -170,10 +170,11 @@ fn may_run(command: &str, directory: &str, environment: &ToolEnvironment) -> Res
         scope: command_scope(command, &directory),
         reason: format!("The agent wants to run a command with a tool of a client: {why}."),
     };
-    let ruling = environment.policy.command(command, &directory).ruling;
-    if ruling.judgement == Judgement::Deny {
-        return Ok(May::Not(format!("refused: {}; it was not run", ruling.reason)));
+    let ruled = environment.policy.command(command, &directory);
+    if let Some(why) = ruled.refusal(environment.approvals) {
+        return Ok(May::Not(format!("refused: {why}; it was not run")));
     }
+    let ruling = ruled.ruling;
     Ok(match (outside, environment.outside_workspace) {
         (true, OutsideWorkspace::Refuse) => {
             May::Not("it would run outside the workspace, where this thread may not go".to_owned())
@@ -264,5 +265,45 @@ fn output(answer: ToolAnswer) -> ToolOutput {
         success: answer.success,
         answer: Some(Box::new(answer)),
         ..ToolOutput::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_model::ApprovalPolicy;
+    use bobbin_rules::{RuleSet, RuleText};
+
+    use super::*;
+    use crate::RulesPolicy;
+    use crate::tools::testing::Workspace;
+
+    #[test]
+    fn a_line_that_the_rules_cannot_read_runs_with_a_clients_tool_only_where_somebody_is_asked() {
+        let workspace = Workspace::new();
+        let rule = RuleText {
+            action: "deny".to_owned(),
+            path: Some("secrets/key".to_owned()),
+            ..RuleText::default()
+        };
+        let asks = ToolEnvironment {
+            policy: Arc::new(RulesPolicy::new(RuleSet::new([rule], None).unwrap())),
+            ..workspace.environment()
+        };
+        let auto = ToolEnvironment {
+            approvals: ApprovalPolicy::AutoApprove,
+            ..asks.clone()
+        };
+        let may = |line: &str, environment: &ToolEnvironment| match may_run(line, ".", environment).unwrap() {
+            May::If(Permission::Free) => "free".to_owned(),
+            May::If(Permission::Ask { .. }) => "ask".to_owned(),
+            May::Not(why) => why,
+        };
+        let unread = "cat /proc/self/fd/9";
+        assert_eq!(may(unread, &asks), "ask");
+        assert!(may(unread, &auto).contains("cannot be held against the rules"));
+        assert_eq!(may("make tea", &auto), "ask");
+        for environment in [&asks, &auto] {
+            assert!(may("cat secrets/key", environment).starts_with("refused: "));
+        }
     }
 }

@@ -122,15 +122,10 @@ impl Tool for ShellTool {
             )));
         }
         let ruled = environment.policy.command(command, &environment.root);
-        let ruling = ruled.ruling;
-        if ruling.judgement == Judgement::Deny {
-            return Err(ToolRefusal(format!("refused: {}; it was not run", ruling.reason)));
-        }
-        if environment.approvals == ApprovalPolicy::AutoApprove
-            && let Some(why) = ruled.unseen
-        {
+        if let Some(why) = ruled.refusal(environment.approvals) {
             return Err(ToolRefusal(format!("refused: {why}; it was not run")));
         }
+        let ruling = ruled.ruling;
         let hold = self.sandbox.hold(&environment.root);
         let hold = match hold {
             Hold::Held(_) if arguments.outside_sandbox => None,

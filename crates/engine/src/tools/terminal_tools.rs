@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::policy::Judgement;
 use bobbin_core::terminal::{TerminalError, Terminals as _, Wait};
 use bobbin_core::tool::{
     CallContext, CallOrigin, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
@@ -163,12 +162,9 @@ impl TerminalTool {
         // for those behind it.
         let lines = std::iter::once(input).chain(input.lines());
         for line in lines.filter(|line| !line.trim().is_empty()) {
-            let ruling = environment.policy.command(line, &environment.root).ruling;
-            if ruling.judgement == Judgement::Deny {
-                return Err(ToolRefusal(format!(
-                    "refused: {}; it was not written",
-                    ruling.reason
-                )));
+            let ruled = environment.policy.command(line, &environment.root);
+            if let Some(why) = ruled.refusal(environment.approvals) {
+                return Err(ToolRefusal(format!("refused: {why}; it was not written")));
             }
         }
         let outside = !facts.sandboxed && self.profile.holds_something();

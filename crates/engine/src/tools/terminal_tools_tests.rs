@@ -217,6 +217,15 @@ async fn what_is_written_is_asked_about_and_held_against_the_rules() {
         approvals: ApprovalPolicy::AutoApprove,
         ..environment
     };
+    // What cannot be held against the rules that refuse is for a person to see, and nobody is asked.
+    let unread = "cat /proc/self/fd/9\n";
+    let refused = bench.may_write(&id, unread, &auto).unwrap_err();
+    assert!(refused.contains("cannot be held against the rules"), "{refused}");
+    let asks = ToolEnvironment {
+        approvals: ApprovalPolicy::Default,
+        ..auto.clone()
+    };
+    assert!(matches!(bench.may_write(&id, unread, &asks), Ok(Permission::Ask { .. })));
     assert!(
         bench
             .may_write(&id, "ls\n", &auto)
