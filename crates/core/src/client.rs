@@ -14,6 +14,8 @@ use bobbin_model::{Json, ThreadId, ToolAnswer, TurnId};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
+use crate::upkeep::Upkeep;
+
 /// A call that a client is to run.
 #[derive(Debug, Clone)]
 pub struct ClientToolCall {
@@ -139,17 +141,40 @@ pub enum Service {
 /// Which client does what for which Thread.
 #[derive(Default)]
 pub struct Clients {
-    bound: Mutex<HashMap<(ThreadId, Service), Arc<dyn ThreadClient>>>,
+    bound: Mutex<HashMap<(ThreadId, Service), Bound>>,
+    upkeep: Upkeep,
+}
+
+#[derive(Clone)]
+struct Bound {
+    client: Arc<dyn ThreadClient>,
+    /// It brought along what it serves.
+    brought: bool,
 }
 
 impl Clients {
     /// Notes that a client does something for a Thread from now on, in place of any other. One that is gone is not
     /// noted.
     pub fn bind(&self, thread: &ThreadId, service: Service, client: &Arc<dyn ThreadClient>) {
+        self.note(thread, service, client, true);
+    }
+
+    /// Does the same for a client that did not bring along what is to be served: one that did, and is there, stays.
+    pub fn take_over(&self, thread: &ThreadId, service: Service, client: &Arc<dyn ThreadClient>) {
+        self.note(thread, service, client, false);
+    }
+
+    fn note(&self, thread: &ThreadId, service: Service, client: &Arc<dyn ThreadClient>, brought: bool) {
         let mut bound = self.bound.lock();
+        let place = (thread.clone(), service);
+        let stays = |known: &Bound| known.brought && known.client.is_there();
+        if !brought && bound.get(&place).is_some_and(stays) {
+            return;
+        }
         // Asked with the lock held: one that goes now is taken out by `leave` afterwards.
         if client.is_there() {
-            bound.insert((thread.clone(), service), client.clone());
+            let client = client.clone();
+            bound.insert(place, Bound { client, brought });
         }
     }
 
@@ -158,7 +183,10 @@ impl Clients {
         let mut bound = self.bound.lock();
         for service in [Service::Tools, Service::Editor] {
             let place = (thread.clone(), service);
-            if bound.get(&place).is_some_and(|bound| is_same(bound, client)) {
+            if bound
+                .get(&place)
+                .is_some_and(|bound| is_same(&bound.client, client))
+            {
                 bound.remove(&place);
             }
         }
@@ -166,7 +194,14 @@ impl Clients {
 
     /// Notes that a client is gone.
     pub fn leave(&self, client: &Arc<dyn ThreadClient>) {
-        self.bound.lock().retain(|_, bound| !is_same(bound, client));
+        self.bound
+            .lock()
+            .retain(|_, bound| !is_same(&bound.client, client));
+    }
+
+    /// Ends what is still done with clients for calls that are over.
+    pub(crate) async fn stop(&self) {
+        self.upkeep.stop().await;
     }
 
     /// Returns who does what for one Thread.
@@ -202,8 +237,16 @@ impl ThreadClients {
     /// Returns who does something for the Thread, if somebody connected does.
     pub fn who(&self, service: Service) -> Option<Arc<dyn ThreadClient>> {
         let (clients, thread) = self.place.as_ref()?;
-        let client = clients.bound.lock().get(&(thread.clone(), service)).cloned();
-        client.filter(|client| client.is_there())
+        let bound = clients.bound.lock().get(&(thread.clone(), service)).cloned();
+        bound.map(|bound| bound.client).filter(|client| client.is_there())
+    }
+
+    /// Runs work with a client that may outlive the call it belongs to; the work bounds its time. Returns whether it
+    /// was begun: it is not when too much of it runs.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> bool {
+        self.place
+            .as_ref()
+            .is_some_and(|(clients, _)| clients.upkeep.spawn(work))
     }
 }
 
@@ -257,6 +300,27 @@ mod tests {
         clients.unbind(&thread, &one);
         assert!(of.who(Service::Editor).is_none());
         assert!(is(clients.of(&other).who(Service::Tools).as_ref(), &one));
+    }
+
+    #[test]
+    fn who_brought_tools_along_keeps_them_from_those_that_did_not() {
+        let clients = Arc::new(Clients::default());
+        let (owner, viewer) = (Arc::new(Far::default()), Arc::new(Far::default()));
+        let (one, two): (Arc<dyn ThreadClient>, Arc<dyn ThreadClient>) = (owner.clone(), viewer);
+        let thread = ThreadId::new("t");
+        let serves = |client| is(clients.of(&thread).who(Service::Tools).as_ref(), client);
+        clients.bind(&thread, Service::Tools, &one);
+        clients.take_over(&thread, Service::Tools, &two);
+        assert!(serves(&one));
+        // It came back by another connection, which is this one for all that is known.
+        owner.gone.store(true, Ordering::Relaxed);
+        clients.take_over(&thread, Service::Tools, &two);
+        assert!(serves(&two));
+        owner.gone.store(false, Ordering::Relaxed);
+        clients.take_over(&thread, Service::Tools, &one);
+        assert!(serves(&one), "of those that only resumed, the last serves");
+        clients.bind(&thread, Service::Tools, &two);
+        assert!(serves(&two));
     }
 
     #[test]

@@ -487,6 +487,7 @@ impl Hub {
         self.stopping.cancel();
         self.owners.close();
         self.owners.wait().await;
+        self.clients.stop().await;
         self.everyone.close();
         self.ended.cancel();
         reached(Step::BeforeClose);

@@ -23,6 +23,7 @@ pub mod tool;
 pub mod tool_name;
 pub mod tool_server;
 pub mod undo;
+mod upkeep;
 
 pub use bobbin_eventlog::{
     ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Part, Read, View, Waker, WireMessage, join,

@@ -38,6 +38,15 @@ const MAX_SERVED: usize = 1024;
 /// Longest text of a client's error that is passed on.
 const MAX_ERROR: usize = 4 << 10;
 
+/// Where the tools of a Thread come from that a connection takes up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tools {
+    /// It declared them with this request.
+    Brought,
+    /// They were declared before, perhaps by another client: that one stays while it is there.
+    Known,
+}
+
 /// One connection as a servant of Threads.
 pub(crate) struct Serving {
     peer: PeerHandle,
@@ -66,7 +75,7 @@ impl Serving {
     }
 
     /// Takes up a Thread that this connection started or resumed.
-    pub(crate) fn serve(self: &Arc<Self>, clients: &Clients, thread: &ThreadState) {
+    pub(crate) fn serve(self: &Arc<Self>, clients: &Clients, thread: &ThreadState, tools_are: Tools) {
         let tools = !thread.tools.is_empty();
         let editor = self.editor().is_some();
         if !tools && !editor {
@@ -88,8 +97,10 @@ impl Serving {
             tracing::debug!(thread = %dropped, "a connection serves too many threads; its oldest is given up");
             clients.unbind(&dropped, &client);
         }
-        if tools {
-            clients.bind(id, Service::Tools, &client);
+        match tools_are {
+            _ if !tools => {}
+            Tools::Brought => clients.bind(id, Service::Tools, &client),
+            Tools::Known => clients.take_over(id, Service::Tools, &client),
         }
         if editor {
             clients.bind(id, Service::Editor, &client);

@@ -10,6 +10,7 @@ use bobbin_wire::RpcError;
 
 use super::{Client, fail, handle, params, refuse};
 use crate::convert::{self, dynamic};
+use crate::serving::Tools;
 
 pub(super) async fn start(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadStartParams>(request, responder) else {
@@ -37,7 +38,7 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
     let (serving, hub) = (client.serving.clone(), client.hub.clone());
     let reply: Reply<Snapshot> = Box::new(move |started| match started {
         Ok(snapshot) => {
-            serving.serve(hub.clients(), &snapshot.state);
+            serving.serve(hub.clients(), &snapshot.state, Tools::Brought);
             let header = &snapshot.state.header;
             native
                 .channels()
@@ -67,9 +68,14 @@ pub(super) async fn resume(client: &Client, request: &CallContext, responder: Re
     };
     let (serving, hub) = (client.serving.clone(), client.hub.clone());
     let (session, attached) = (client.session.clone(), thread.clone());
+    let tools_are = if tools.is_some() {
+        Tools::Brought
+    } else {
+        Tools::Known
+    };
     let reply: Reply<_> = Box::new(move |resumed: Result<bobbin_core::Resumed, _>| match resumed {
         Ok(resumed) => {
-            serving.serve(hub.clients(), &resumed.snapshot.state);
+            serving.serve(hub.clients(), &resumed.snapshot.state, tools_are);
             let thread = convert::thread(&resumed.snapshot.state);
             responder.ok(wire::ThreadResult { thread });
             // Not subscribed: `thread/resumed` comes once, behind the answer.

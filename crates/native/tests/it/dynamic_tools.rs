@@ -252,6 +252,32 @@ async fn a_client_that_comes_back_and_resumes_serves_its_tools_again() {
     again.wait_for("turn/completed").await;
 }
 
+/// 04 §7: "the tools given in `thread/start.dynamicTools`": a client that only resumes the Thread did not give them.
+#[tokio::test]
+async fn a_client_that_resumes_without_tools_does_not_take_them_from_the_one_that_serves_them() {
+    let server = server().await;
+    let mut owner = server.client().await;
+    let id = start(&mut owner, json!([timer()])).await;
+    let mut viewer = server.client().await;
+    viewer.call("thread/resume", json!({ "threadId": id })).await;
+    viewer.start_turn(&id, FOUR).await;
+    let asked = owner.wait_for("item/tool/call").await;
+    owner.reply(&asked, json!({ "success": true })).await;
+    let seen = viewer.until("turn/completed").await;
+    assert!(seen.iter().all(|message| message["method"] != "item/tool/call"));
+    assert_eq!(call_of(seen.last().unwrap())["success"], true);
+    viewer.find("idle", is_idle).await;
+    // One that brings its own takes their place.
+    let tools = json!([timer()]);
+    viewer
+        .call("thread/resume", json!({ "threadId": id, "dynamicTools": tools }))
+        .await;
+    viewer.start_turn(&id, FOUR).await;
+    let asked = viewer.wait_for("item/tool/call").await;
+    viewer.reply(&asked, json!({ "success": true })).await;
+    viewer.wait_for("turn/completed").await;
+}
+
 #[tokio::test]
 async fn declarations_outlive_the_server() {
     let server = server().await;
