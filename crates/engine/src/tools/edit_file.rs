@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::arguments::{decode, done, failed, spec};
 use super::blocking::FileWork;
 use super::editor::EditorOf;
+use super::editor_write::{self, Next};
 use super::paths::{Access, Target, locate};
 use super::replace_file::{MAX_FILE_BYTES, read_whole, replace};
 use crate::diff::preview;
@@ -147,14 +148,25 @@ async fn edit_in_editor(
         Ok(replaced) => replaced,
         Err(why) => return Some(failed(format!("cannot edit {}: {why}", target.shown()))),
     };
-    editor.write(&path, &after).await.then(|| {
-        let mut output = changed(target, count);
-        output.changed.push(ChangedFile {
-            path,
-            before: Some(before),
-        });
-        output
-    })
+    let shown = target.shown();
+    match editor_write::write(editor, work, &path, Some(&before), &after, &shown).await {
+        Next::Here => None,
+        // What the editor has of it, which is to be changed, must be what stands there.
+        Next::HereIfUnchanged if text.as_bytes() == before => None,
+        Next::HereIfUnchanged => Some(failed(format!(
+            "it is not known whether the editor changed {shown}: the file is as it was, and was not changed here, since \
+             the editor had changes that were not saved"
+        ))),
+        Next::Told(output) => Some(*output),
+        Next::Nothing => {
+            let mut output = changed(target, count);
+            output.changed.push(ChangedFile {
+                path,
+                before: Some(before),
+            });
+            Some(output)
+        }
+    }
 }
 
 fn changed(target: &Target, count: usize) -> ToolOutput {

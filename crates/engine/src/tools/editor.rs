@@ -3,7 +3,9 @@
 //! Checks and questions come before and are the same as without an editor; only the last step goes there: text files
 //! are read with their unsaved changes and written where the user sees it, commands run in a terminal of the editor. An
 //! editor that is gone or fails is passed over for a file, and for a command that it has not begun: the tool does it
-//! here then. What an editor may have done is not done again.
+//! here then. What an editor may have done is not done again: a file that it may have written is looked at first (see
+//! [`editor_write`](super::editor_write)), and a terminal has a task that ends it and gives it back whatever becomes of
+//! the call.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use bobbin_core::client::{Answered, ClientFailure, Editor, EditorCan, Service, T
 use bobbin_core::tool::{CommandEnd, ToolOutput};
 use bobbin_model::{CommandStatus, ThreadId};
 use futures_util::future::BoxFuture;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -21,11 +24,14 @@ use super::cut::head_and_tail;
 /// How long an editor has for each thing that is asked of it about a command that is over or given up: an interrupted
 /// Turn waits no longer than all of them together.
 const ENDING: Duration = Duration::from_millis(800);
+/// How long a terminal that nobody waits for any more may still take to open (a guess: twice what editors are given).
+const STARTING: Duration = Duration::from_mins(1);
 
 /// The editor of a Thread, found when it is needed.
 #[derive(Clone)]
 pub(super) struct EditorOf {
     client: Arc<dyn ThreadClient>,
+    clients: ThreadClients,
     thread: ThreadId,
 }
 
@@ -35,7 +41,12 @@ impl EditorOf {
         let client = clients.who(Service::Editor)?;
         let able = client.editor().is_some_and(|editor| can(editor.can()));
         let thread = clients.thread()?.clone();
-        able.then_some(Self { client, thread })
+        let clients = clients.clone();
+        able.then_some(Self {
+            client,
+            clients,
+            thread,
+        })
     }
 
     fn editor(&self) -> Answered<&dyn Editor> {
@@ -54,67 +65,135 @@ impl EditorOf {
         .ok()
     }
 
-    /// Writes a whole file. Returns whether the editor says that it has.
-    pub(super) async fn write(&self, path: &Path, content: &str) -> bool {
+    /// Writes a whole file.
+    pub(super) async fn write(&self, path: &Path, content: &str) -> Written {
         let written = match (self.editor(), path.to_str()) {
             (Ok(editor), Some(path)) => editor.write(&self.thread, path, content).await,
-            _ => return false,
+            _ => return Written::No,
         };
-        written
-            .inspect_err(
-                |error| tracing::debug!(thread = %self.thread, %error, "an editor does not write a file"),
-            )
-            .is_ok()
+        match written {
+            Ok(()) => Written::Yes,
+            Err(error) => {
+                tracing::debug!(thread = %self.thread, %error, "an editor does not write a file");
+                if may_have_begun(&error) {
+                    Written::Unknown(error)
+                } else {
+                    Written::No
+                }
+            }
+        }
     }
 
     /// Runs a command in a terminal; `None` when the editor has not begun it.
+    ///
+    /// # Cancel safety
+    /// The terminal is ended and given back whenever this is dropped, one that the editor is still opening too.
     pub(super) async fn run(
         &self,
         command: &str,
         directory: &Path,
-        limits: &TerminalLimits,
+        limits: TerminalLimits,
         cancel: &CancellationToken,
     ) -> Option<ToolOutput> {
-        let (Ok(editor), Some(directory)) = (self.editor(), directory.to_str()) else {
-            return None;
+        let order = Order {
+            editor: self.clone(),
+            command: command.to_owned(),
+            directory: directory.to_str()?.to_owned(),
+            limits,
+            stop: cancel.child_token(),
         };
-        let thread = &self.thread;
-        let terminal = match editor.start(thread, command, directory).await {
+        let _stop = order.stop.clone().drop_guard();
+        let (told, ended) = oneshot::channel();
+        if !self.clients.spawn(order.run(told)) {
+            tracing::warn!(thread = %self.thread, "too many terminals of editors are being closed; a command runs here");
+            return None;
+        }
+        // Dropped without a word with the server only.
+        ended.await.unwrap_or_else(|_| Some(lost(&ClientFailure::Gone)))
+    }
+}
+
+/// Whether an editor may have done what it was asked although it says nothing of it, or nothing that can be read.
+fn may_have_begun(failure: &ClientFailure) -> bool {
+    matches!(
+        failure,
+        ClientFailure::Late(_) | ClientFailure::Gone | ClientFailure::Unusable(_)
+    )
+}
+
+/// What became of a file that an editor was to write.
+pub(super) enum Written {
+    /// It says that it has.
+    Yes,
+    /// It has not.
+    No,
+    /// Nobody knows.
+    Unknown(ClientFailure),
+}
+
+/// One command for a terminal of an editor, from its start until the terminal is given back.
+struct Order {
+    editor: EditorOf,
+    command: String,
+    directory: String,
+    limits: TerminalLimits,
+    /// The Turn does not wait for it any more.
+    stop: CancellationToken,
+}
+
+impl Order {
+    /// Runs it; tells its end as soon as there is one, `None` when the editor has not begun it.
+    async fn run(self, told: oneshot::Sender<Option<ToolOutput>>) {
+        let Ok(editor) = self.editor.editor() else {
+            drop(told.send(None));
+            return;
+        };
+        let thread = &self.editor.thread;
+        let mut starting = editor.start(thread, &self.command, &self.directory);
+        let started = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => {
+                // Nobody waits for it any more, and what comes of it must not run on.
+                drop(told.send(Some(report(&Ended::Cancelled, "", Duration::ZERO, &self.limits))));
+                if let Ok(Ok(terminal)) = tokio::time::timeout(STARTING, starting).await {
+                    brief(editor.kill(thread, &terminal)).await;
+                    brief(editor.release(thread, &terminal)).await;
+                }
+                return;
+            }
+            started = &mut starting => started,
+        };
+        let terminal = match started {
             Ok(terminal) => terminal,
-            // It may have begun: the command is not run a second time.
-            Err(error @ (ClientFailure::Late(_) | ClientFailure::Gone | ClientFailure::Unusable(_))) => {
-                return Some(lost(&error));
+            // The command is not run a second time.
+            Err(error) if may_have_begun(&error) => {
+                drop(told.send(Some(lost(&error))));
+                return;
             }
             Err(error) => {
                 tracing::debug!(%thread, %error, "an editor opens no terminal");
-                return None;
+                drop(told.send(None));
+                return;
             }
         };
         let began = Instant::now();
         let waited = tokio::select! {
             biased;
-            () = cancel.cancelled() => Ended::Cancelled,
-            code = editor.wait(thread, &terminal, limits.time) => match code {
+            () = self.stop.cancelled() => Ended::Cancelled,
+            code = editor.wait(thread, &terminal, self.limits.time) => match code {
                 Ok(Some(code)) => Ended::Code(code),
                 Ok(None) => Ended::Unknown,
                 Err(ClientFailure::Late(_)) => Ended::TimedOut,
                 Err(error) => Ended::Lost(error),
             },
         };
-        let ended = self.settle(editor, &terminal, waited, began, limits).await;
-        Some(ended)
+        let ended = self.settle(editor, &terminal, waited, began).await;
+        drop(told.send(Some(ended)));
     }
 
     /// Ends what still runs, takes the output and gives the terminal back.
-    async fn settle(
-        &self,
-        editor: &dyn Editor,
-        terminal: &str,
-        ended: Ended,
-        began: Instant,
-        limits: &TerminalLimits,
-    ) -> ToolOutput {
-        let thread = &self.thread;
+    async fn settle(&self, editor: &dyn Editor, terminal: &str, ended: Ended, began: Instant) -> ToolOutput {
+        let (thread, limits) = (&self.editor.thread, &self.limits);
         let duration = began.elapsed();
         if !matches!(ended, Ended::Code(_) | Ended::Unknown) {
             brief(editor.kill(thread, terminal)).await;

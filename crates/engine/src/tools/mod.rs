@@ -13,6 +13,7 @@ mod create_plan;
 mod cut;
 mod edit_file;
 mod editor;
+mod editor_write;
 mod fetch_url;
 mod file_batch;
 mod list_files;

@@ -82,7 +82,7 @@ impl PreparedCall for Prepared {
                     kept: CAPTURED_BYTES,
                     told: MODEL_BYTES,
                 };
-                if let Some(output) = editor.run(&command, &root, &limits, &context.cancel).await {
+                if let Some(output) = editor.run(&command, &root, limits, &context.cancel).await {
                     return output;
                 }
             }

@@ -225,7 +225,10 @@ async fn what_is_written_is_asked_about_and_held_against_the_rules() {
         approvals: ApprovalPolicy::Default,
         ..auto.clone()
     };
-    assert!(matches!(bench.may_write(&id, unread, &asks), Ok(Permission::Ask { .. })));
+    assert!(matches!(
+        bench.may_write(&id, unread, &asks),
+        Ok(Permission::Ask { .. })
+    ));
     assert!(
         bench
             .may_write(&id, "ls\n", &auto)

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
 use super::editor::EditorOf;
+use super::editor_write::{self, Next};
 use super::paths::{Access, Target, locate};
 use super::replace_file::{read_whole, replace};
 use crate::diff::preview;
@@ -104,13 +105,16 @@ impl PreparedCall for Prepared {
             ..
         } = *self;
         async move {
-            if let Some(editor) = editor
-                && let Some(output) = write_in_editor(&editor, &work, &target, &content).await
-            {
-                return output;
+            let mut unchanged = None;
+            if let Some(editor) = editor {
+                match write_in_editor(&editor, &work, &target, &content).await {
+                    InEditor::Done(output) => return *output,
+                    InEditor::Not(expected) => unchanged = expected,
+                }
             }
             let write = move || {
-                write(&target, &content).map_err(|error| format!("cannot write {}: {error}", target.shown()))
+                write(&target, &content, unchanged.as_ref())
+                    .map_err(|error| format!("cannot write {}: {error}", target.shown()))
             };
             work.run(write).await
         }
@@ -118,21 +122,33 @@ impl PreparedCall for Prepared {
     }
 }
 
-/// Has an editor write the file; `None` when it does not.
-async fn write_in_editor(
-    editor: &EditorOf,
-    work: &FileWork,
-    target: &Target,
-    content: &str,
-) -> Option<ToolOutput> {
-    let path = target.confirmed().await?;
-    let before = work.before(&path).await?;
-    let text = wrote(target, before.is_none(), content);
-    editor.write(&path, content).await.then(|| {
-        let mut output = done(text);
-        output.changed.push(ChangedFile { path, before });
-        output
-    })
+/// What came of a file in an editor.
+enum InEditor {
+    /// This.
+    Done(Box<ToolOutput>),
+    /// Nothing; where it may be written over, whatever stands in it unless it says what that must be.
+    Not(Option<Option<Vec<u8>>>),
+}
+
+/// Has an editor write the file.
+async fn write_in_editor(editor: &EditorOf, work: &FileWork, target: &Target, content: &str) -> InEditor {
+    let Some(path) = target.confirmed().await else {
+        return InEditor::Not(None);
+    };
+    let Some(before) = work.before(&path).await else {
+        return InEditor::Not(None);
+    };
+    let shown = target.shown();
+    match editor_write::write(editor, work, &path, before.as_deref(), content, &shown).await {
+        Next::Here => InEditor::Not(None),
+        Next::HereIfUnchanged => InEditor::Not(Some(before)),
+        Next::Told(output) => InEditor::Done(output),
+        Next::Nothing => {
+            let mut output = done(wrote(target, before.is_none(), content));
+            output.changed.push(ChangedFile { path, before });
+            InEditor::Done(Box::new(output))
+        }
+    }
 }
 
 fn wrote(target: &Target, is_new: bool, content: &str) -> String {
@@ -145,9 +161,12 @@ fn wrote(target: &Target, is_new: bool, content: &str) -> String {
     )
 }
 
-fn write(target: &Target, content: &str) -> Result<ToolOutput, String> {
+fn write(target: &Target, content: &str, unchanged: Option<&Option<Vec<u8>>>) -> Result<ToolOutput, String> {
     let path = target.confirm()?;
     let before = read_whole(path)?;
+    if unchanged.is_some_and(|unchanged| *unchanged != before) {
+        return Err("somebody has changed it meanwhile; read it again".to_owned());
+    }
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(|error| error.to_string())?;
     }
