@@ -105,15 +105,15 @@ impl PreparedCall for Prepared {
             ..
         } = *self;
         async move {
-            let mut unchanged = None;
+            let mut over = Over::Anything;
             if let Some(editor) = editor {
                 match write_in_editor(&editor, &work, &target, &content).await {
                     InEditor::Done(output) => return *output,
-                    InEditor::Not(expected) => unchanged = expected,
+                    InEditor::Not(what) => over = what,
                 }
             }
             let write = move || {
-                write(&target, &content, unchanged.as_ref())
+                write(&target, &content, &over)
                     .map_err(|error| format!("cannot write {}: {error}", target.shown()))
             };
             work.run(write).await
@@ -126,22 +126,29 @@ impl PreparedCall for Prepared {
 enum InEditor {
     /// This.
     Done(Box<ToolOutput>),
-    /// Nothing; where it may be written over, whatever stands in it unless it says what that must be.
-    Not(Option<Option<Vec<u8>>>),
+    /// Nothing: the tool writes it.
+    Not(Over),
+}
+
+/// What a file may be written over.
+enum Over {
+    Anything,
+    /// This, or nothing where nothing stood.
+    This(Option<Vec<u8>>),
 }
 
 /// Has an editor write the file.
 async fn write_in_editor(editor: &EditorOf, work: &FileWork, target: &Target, content: &str) -> InEditor {
     let Some(path) = target.confirmed().await else {
-        return InEditor::Not(None);
+        return InEditor::Not(Over::Anything);
     };
     let Some(before) = work.before(&path).await else {
-        return InEditor::Not(None);
+        return InEditor::Not(Over::Anything);
     };
     let shown = target.shown();
     match editor_write::write(editor, work, &path, before.as_deref(), content, &shown).await {
-        Next::Here => InEditor::Not(None),
-        Next::HereIfUnchanged => InEditor::Not(Some(before)),
+        Next::Here => InEditor::Not(Over::Anything),
+        Next::HereIfUnchanged => InEditor::Not(Over::This(before)),
         Next::Told(output) => InEditor::Done(output),
         Next::Nothing => {
             let mut output = done(wrote(target, before.is_none(), content));
@@ -161,10 +168,10 @@ fn wrote(target: &Target, is_new: bool, content: &str) -> String {
     )
 }
 
-fn write(target: &Target, content: &str, unchanged: Option<&Option<Vec<u8>>>) -> Result<ToolOutput, String> {
+fn write(target: &Target, content: &str, over: &Over) -> Result<ToolOutput, String> {
     let path = target.confirm()?;
     let before = read_whole(path)?;
-    if unchanged.is_some_and(|unchanged| *unchanged != before) {
+    if matches!(over, Over::This(expected) if *expected != before) {
         return Err("somebody has changed it meanwhile; read it again".to_owned());
     }
     if let Some(directory) = path.parent() {

@@ -7,6 +7,7 @@
 mod address;
 mod fetch;
 mod page;
+mod tags;
 
 pub(crate) use fetch::{Fetched, Reach, fetch, parse};
 

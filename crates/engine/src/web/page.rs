@@ -1,9 +1,11 @@
 //! HTML as text that a model reads: headings, paragraphs, lists, links, code. Pure, and pleased with anything.
 //!
 //! No tree is built: tags are taken as they come. What is not shown to people (scripts, styles, the head but for the
-//! title) is left out. Time and memory go with the input, which the caller bounds.
+//! title) is left out. Time and memory go with the input, which the caller bounds (see [`tags`](super::tags)).
 
 use reqwest::Url;
+
+use super::tags::{Piece, Tags};
 
 /// Elements whose content nobody sees.
 const UNSEEN: &[&str] = &[
@@ -46,35 +48,39 @@ const BLOCKS: &[&str] = &[
     "h5",
     "h6",
 ];
-/// Longest tag; a longer one is text. Keeps the time in proportion to the input.
-const MAX_TAG_BYTES: usize = 2 << 10;
 /// Longest address of a link that is kept.
 const MAX_LINK_BYTES: usize = 500;
 
 /// Returns the text of a page; links are made whole with its address.
 pub(super) fn text(html: &str, base: &Url) -> String {
+    counted(html, base).0
+}
+
+/// Returns the same with how many bytes were looked at.
+fn counted(html: &str, base: &Url) -> (String, usize) {
     let mut out = Text::default();
-    let mut rest = html;
+    let mut tags = Tags::new(html);
     let mut links: Vec<Option<String>> = Vec::new();
-    while let Some(at) = rest.find('<') {
-        out.words(&rest[..at]);
-        rest = &rest[at..];
-        let Some(tag) = Tag::read(rest) else {
-            out.words("<");
-            rest = &rest[1..];
-            continue;
+    while let Some(piece) = tags.piece() {
+        let tag = match piece {
+            Piece::Text(text) => {
+                out.words(text);
+                continue;
+            }
+            Piece::Tag(tag) => tag,
         };
-        rest = &rest[tag.length..];
         let name = tag.name.as_str();
-        if !tag.closing && UNSEEN.contains(&name) {
-            if name == "head"
-                && let Some(title) = title(rest)
-            {
+        let unseen = UNSEEN.iter().find(|unseen| !tag.closing && **unseen == name);
+        if let Some(unseen) = unseen {
+            let title = (*unseen == "head").then(|| tags.title()).flatten();
+            let title = title.map(decoded).unwrap_or_default();
+            let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+            if !title.is_empty() {
                 out.block();
                 out.words(&format!("# {title}"));
                 out.block();
             }
-            rest = behind(rest, name);
+            tags.skip(unseen);
             continue;
         }
         match name {
@@ -97,12 +103,17 @@ pub(super) fn text(html: &str, base: &Url) -> String {
             }
             "code" if !out.pre => out.mark("`"),
             "img" => {
-                if let Some(alt) = tag.attribute("alt").filter(|alt| !alt.trim().is_empty()) {
+                if let Some(alt) = tag
+                    .attribute("alt")
+                    .map(decoded)
+                    .filter(|alt| !alt.trim().is_empty())
+                {
                     out.words(&format!("[{alt}]"));
                 }
             }
             "a" if !tag.closing => {
-                let link = tag.attribute("href").and_then(|href| base.join(href.trim()).ok());
+                let link = tag.attribute("href").map(decoded);
+                let link = link.and_then(|href| base.join(href.trim()).ok());
                 let link = link.filter(|link| matches!(link.scheme(), "http" | "https"));
                 let link = link.map(String::from).filter(|link| link.len() <= MAX_LINK_BYTES);
                 if link.is_some() {
@@ -119,118 +130,7 @@ pub(super) fn text(html: &str, base: &Url) -> String {
             _ => {}
         }
     }
-    out.words(rest);
-    out.finish()
-}
-
-/// Returns what stands behind the end of an element.
-fn behind<'a>(rest: &'a str, name: &str) -> &'a str {
-    let mut from = 0;
-    while let Some(at) = rest[from..].find("</") {
-        let at = from + at;
-        let tag = Tag::read(&rest[at..]);
-        if let Some(tag) = tag.filter(|tag| tag.name == name) {
-            return &rest[at + tag.length..];
-        }
-        from = at + 2;
-    }
-    // Its end is missing: a head ends where the body begins, of anything else nothing more is shown.
-    match rest.find("<body").filter(|_| name == "head") {
-        Some(at) => &rest[at..],
-        None => "",
-    }
-}
-
-fn title(head: &str) -> Option<String> {
-    let head = &head[..head.find("</head").unwrap_or(head.len())];
-    let at = head.find("<title")?;
-    let tag = Tag::read(&head[at..])?;
-    let rest = &head[at + tag.length..];
-    let title = decoded(&rest[..rest.find('<').unwrap_or(rest.len())]);
-    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(title).filter(|title| !title.is_empty())
-}
-
-struct Tag<'a> {
-    name: String,
-    closing: bool,
-    inside: &'a str,
-    length: usize,
-}
-
-impl<'a> Tag<'a> {
-    /// Reads the tag, comment or declaration that a text begins with.
-    fn read(text: &'a str) -> Option<Self> {
-        if let Some(comment) = text.strip_prefix("<!--") {
-            let length = comment.find("-->").map_or(text.len(), |end| end + 7);
-            return Some(Self {
-                name: String::new(),
-                closing: false,
-                inside: "",
-                length,
-            });
-        }
-        let closing = text.starts_with("</");
-        let inner = &text[if closing { 2 } else { 1 }..];
-        if !inner.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '!' | '?')) {
-            return None;
-        }
-        let inner = &inner[..inner.floor_char_boundary(MAX_TAG_BYTES)];
-        let mut quote = None;
-        let end = inner.char_indices().find(|(_, c)| match (quote, *c) {
-            (None, '>') => true,
-            (None, '"' | '\'') => {
-                quote = Some(*c);
-                false
-            }
-            (Some(open), c) if open == c => {
-                quote = None;
-                false
-            }
-            _ => false,
-        });
-        // A quote that does not end must not swallow the page.
-        let end = end.map(|(at, _)| at).or_else(|| inner.find('>'))?;
-        let inside = &inner[..end];
-        let is_name = |c: char| c.is_ascii_alphanumeric();
-        let name: String = inside.chars().take_while(|c| is_name(*c)).collect();
-        Some(Self {
-            closing,
-            inside: &inside[name.len()..],
-            name: name.to_ascii_lowercase(),
-            length: if closing { 2 } else { 1 } + end + 1,
-        })
-    }
-
-    fn attribute(&self, name: &str) -> Option<String> {
-        let mut rest = self.inside;
-        loop {
-            rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
-            let end = rest
-                .find(|c: char| c.is_whitespace() || c == '=')
-                .unwrap_or(rest.len());
-            if rest.is_empty() {
-                return None;
-            }
-            let (key, more) = rest.split_at(end);
-            let Some(value) = more.trim_start().strip_prefix('=') else {
-                rest = more;
-                if key.is_empty() {
-                    return None;
-                }
-                continue;
-            };
-            let value = value.trim_start();
-            let (value, more) = match value.chars().next().filter(|c| matches!(c, '"' | '\'')) {
-                Some(quote) => value[1..].split_once(quote).unwrap_or((&value[1..], "")),
-                None => value.split_at(value.find(char::is_whitespace).unwrap_or(value.len())),
-            };
-            if key.eq_ignore_ascii_case(name) {
-                return Some(decoded(value));
-            }
-            rest = more;
-        }
-    }
+    (out.finish(), tags.steps)
 }
 
 #[derive(Default)]
@@ -394,6 +294,39 @@ mod tests {
         assert_eq!(read(html), expected);
     }
 
+    /// Most looks at a byte: by each of what is looked for, ends of [`UNSEEN`] above all.
+    const MAX_STEPS: usize = 3 * 10 + 8;
+
+    #[rstest]
+    #[case("<a")]
+    #[case("<head><body>")]
+    #[case("<head><title")]
+    #[case("<title><head><body>")]
+    #[case("</script")]
+    #[case("<a\">\"")]
+    #[case("<head><body><title> ")]
+    fn a_page_that_repeats_itself_without_an_end_is_looked_at_a_few_times(#[case] piece: &str) {
+        for html in [
+            piece.repeat(20_000),
+            format!("<head><script>{}", piece.repeat(20_000)),
+        ] {
+            let steps = counted(&html, &Url::parse("https://tea.example").unwrap()).1;
+            assert!(
+                steps <= MAX_STEPS * html.len(),
+                "{piece}: {steps} of {}",
+                html.len()
+            );
+        }
+    }
+
+    #[test]
+    fn a_head_without_an_end_ends_with_the_body_and_is_titled_once() {
+        let html = "<head><title>A</title><body>b<head><title>C</title><body>d";
+        assert_eq!(read(html), "# A\n\nb\n\nd");
+        assert_eq!(read("<SCRIPT>x</Script >y<script>z"), "y");
+        assert_eq!(read("<p title=\"a>b\">c<p title=\">d"), "c\n\nd");
+    }
+
     proptest! {
         #[test]
         fn any_text_is_read_without_harm(html in "[<>/a-z\"'= &;#x!\\-\n\u{e9}]{0,200}") {
@@ -410,6 +343,18 @@ mod tests {
             let html = pieces.concat();
             let read = read(&html);
             prop_assert!(read.len() <= html.len() * 40 + 40);
+        }
+
+        #[test]
+        fn time_goes_with_the_length_of_a_page_whatever_it_repeats(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                "<p", "<a", "</a", "<head>", "</head>", "</head", "<body>", "<script>", "</script", ">", "\"", "'", "=", " ",
+                "<!--", "-->", "<title", "<title>", "</", "<", "x", "<svg>", "</svg>",
+            ]), 1..6)
+        ) {
+            let html = pieces.concat().repeat(1 << 10);
+            let steps = counted(&html, &Url::parse("https://tea.example").unwrap()).1;
+            prop_assert!(steps <= MAX_STEPS * html.len(), "{steps} of {}", html.len());
         }
     }
 }
