@@ -1,8 +1,12 @@
 //! Puts a model's reply into Items while it streams in.
 //!
 //! Order (AppServer protocol 03 §7): at most one message or reasoning is open; a call is opened without
-//! arguments and completed with all of them. A call is opened *before* the message in front of it is completed: so
-//! a completed message at the end of a Turn's record always means that the reply was over.
+//! arguments and completed with all of them.
+//!
+//! Invariant: **a completed message at the end of a Turn's record means that the reply was over, and whole.** A call is
+//! opened before the message in front of it is completed; reasoning is opened in the commit that completes the
+//! message in front of it; and of a reply that was cut nothing is completed here: what is open then is completed by the
+//! Turn's end.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -140,7 +144,7 @@ impl<'a> Listener<'a> {
         }
         self.grow(text.len())?;
         if self.prose.as_ref().is_none_or(|(open, _)| *open != kind) {
-            self.complete_prose().await?;
+            // What is open is completed with this, in one commit.
             let body = match kind {
                 Prose::Message => ItemBody::AgentMessage { text: String::new() },
                 Prose::Reasoning => ItemBody::Reasoning { text: String::new() },

@@ -29,6 +29,11 @@ use crate::tools::{ViewSkill, client_tools};
 
 /// How long what runs may take to end when the time of a Turn is over.
 const GRACE: Duration = Duration::from_secs(2);
+/// Code of the note that a last reply was empty.
+const EMPTY_REPLY: &str = "empty_reply";
+/// What the user is told of a reply that was cut.
+const CUT: &str = "The model's reply was cut at its limit of tokens. What it had said is kept: send a message to have it go \
+                   on, or move the limit with MaxOutputTokens of its provider.";
 /// Shortest time between two shown diffs while calls of one reply run (03 §9).
 const DIFF_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -265,8 +270,11 @@ impl TurnRun {
             }
             Err(error) => return Err(failure(error).into()),
         };
-        let Heard { text, calls, open } = listener.finish().await?;
-        self.open_calls.extend(open);
+        let heard = match reply.stop {
+            Stop::Done => Some(listener.finish().await?),
+            // What came of it stays open until the Turn ends, which keeps it: half a reply must not look like a whole one.
+            Stop::Length => None,
+        };
         let usage = reply.usage.filter(|usage| usage.tokens != TokenUsage::default());
         if let Some(usage) = usage {
             let billed = self.billed(usage);
@@ -274,13 +282,12 @@ impl TurnRun {
             turn.usage(billed).await?;
             self.note_missing_price(usage).await?;
         }
-        if reply.stop == Stop::Length {
-            let why =
-                "The model's reply was cut at its limit of tokens; MaxOutputTokens of its provider moves it.";
-            return Err(EngineFailure::Failed(why.to_owned()).into());
-        }
+        let Some(Heard { text, calls, open }) = heard else {
+            return Err(EngineFailure::Failed(CUT.to_owned()).into());
+        };
+        self.open_calls.extend(open);
         if text.is_empty() && calls.is_empty() {
-            return Err(EngineFailure::Failed("The model gave an empty reply.".to_owned()).into());
+            return self.end_with_nothing().await;
         }
         self.messages.push(Message::Agent {
             text,
@@ -292,6 +299,21 @@ impl TurnRun {
             self.warn_of_window().await?;
         }
         Ok(calls)
+    }
+
+    /// A reply said nothing and made no call. Behind results of calls that is how some models say that they are done;
+    /// as a first answer it is none.
+    async fn end_with_nothing(&mut self) -> Result<Vec<Call>, Refused> {
+        if self.spent.rounds == 0 {
+            return Err(EngineFailure::Failed("The model gave an empty reply.".to_owned()).into());
+        }
+        let note = ItemBody::Error {
+            message: "The model said nothing more after its last calls.".to_owned(),
+            code: EMPTY_REPLY.to_owned(),
+            fatal: false,
+        };
+        self.turn.add(note).await?;
+        Ok(Vec::new())
     }
 
     /// Returns a reply's figures for the record.
@@ -409,10 +431,12 @@ fn call_id(item: &Item) -> Option<&str> {
     }
 }
 
-/// Whether a record ends with a whole reply that made no call (see `listener`): the server stopped before it
-/// could record the Turn's end.
+/// Whether a record ends with a whole reply that made no call (see the invariant of `listener`): the server stopped
+/// before it could record the Turn's end.
 fn is_over(items: &[Item]) -> bool {
-    items.last().is_some_and(|last| {
-        last.status == ItemStatus::Completed && matches!(last.body, ItemBody::AgentMessage { .. })
+    items.last().is_some_and(|last| match &last.body {
+        ItemBody::AgentMessage { .. } => last.status == ItemStatus::Completed,
+        ItemBody::Error { code, .. } => code == EMPTY_REPLY,
+        _ => false,
     })
 }

@@ -69,7 +69,9 @@ impl Model for FromRecord {
                 let calls = CALLS
                     .iter()
                     .flat_map(|(id, tool)| call(id, tool, &json!({ "id": id })));
-                let events: Vec<ModelEvent> = std::iter::once(text("I begin. ")).chain(calls).collect();
+                // A message that is complete in the middle of a reply is no end of it.
+                let before = [text("I begin. "), ModelEvent::Reasoning("Hm.".to_owned())];
+                let events: Vec<ModelEvent> = before.into_iter().chain(calls).collect();
                 // Full: room is made before the next request.
                 (events, 8_500)
             } else {
@@ -298,6 +300,10 @@ fn check(place: &Path, turn: &Turn, step: u32, seen: &mut [bool; 3]) {
         return;
     }
     assert!(turn.items.iter().all(|item| item.status == ItemStatus::Completed));
+    assert!(
+        message(turn).contains("done with"),
+        "step {step}: a round was left out: {turn:#?}"
+    );
     let effects = std::fs::read_to_string(place.join("effects")).unwrap_or_default();
     let told = results(turn);
     // Replies that were cut off are given again, with ids of their own: each call has one result all the same.

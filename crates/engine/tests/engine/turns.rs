@@ -433,6 +433,46 @@ async fn a_failed_cut_or_empty_reply_fails_the_turn_with_words() {
 }
 
 #[tokio::test]
+async fn an_empty_reply_behind_calls_completes_the_turn_with_a_note() {
+    let workspace = TestWorkspace::default();
+    let model = Scripted::new([
+        Script::Reply(call("1", "listFiles", &json!({}))),
+        Script::Reply(vec![]),
+    ]);
+    let bench = Bench::open(&workspace, model, built_in()).await;
+    bench.run("go").await;
+    let turn = bench.last_turn().await;
+    assert_eq!(turn.status, TurnStatus::Completed, "{:?}", turn.error);
+    let last = &turn.items.last().unwrap().body;
+    assert!(
+        matches!(last, ItemBody::Error { code, fatal: false, .. } if code == "empty_reply"),
+        "{last:?}"
+    );
+    bench.hub.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_cut_reply_said_is_kept_and_told_to_the_model_that_goes_on() {
+    let workspace = TestWorkspace::default();
+    let model = Scripted::new([Script::Cut("half of it"), say("and the rest")]);
+    let bench = Bench::open(&workspace, model.clone(), ToolSet::default()).await;
+    bench.run("go").await;
+    let turn = bench.last_turn().await;
+    assert_eq!(turn.status, TurnStatus::Failed);
+    assert_eq!(message(&turn), "half of it");
+    assert!(
+        turn.items
+            .iter()
+            .all(|item| item.status == bobbin_model::ItemStatus::Completed)
+    );
+    assert!(turn.error.as_ref().unwrap().contains("What it had said is kept"));
+    bench.run("go on").await;
+    let asked = format!("{:?}", model.asked().last().unwrap());
+    assert!(asked.contains("half of it"), "{asked}");
+    bench.hub.stop().await;
+}
+
+#[tokio::test]
 async fn reasoning_and_message_take_turns_and_calls_close_them() {
     let workspace = TestWorkspace::default();
     let mut events = vec![ModelEvent::Reasoning("hm".to_owned()), text("I look."), text("")];
