@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use bobbin_model::{RevertedFile, ThreadId, TurnId};
 use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 /// A Turn whose file changes are to be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,11 +50,15 @@ pub enum UndoError {
     /// It cannot be done; a sentence for the user says why and what was done.
     #[error("{0}")]
     NotDone(String),
+    /// It was told to stop before the first file was touched.
+    #[error("the server is stopping")]
+    Stopped,
 }
 
 /// Keeps what files were before Turns changed them.
 pub trait Undo: fmt::Debug + Send + Sync + 'static {
     /// Undoes the file changes of a Turn, whole or not at all as far as a disk allows that. Doing it again changes
-    /// nothing. Bounded in time.
-    fn revert(&self, wish: RevertWish) -> BoxFuture<'_, Result<Undone, UndoError>>;
+    /// nothing. Until the first file is touched it is bounded in time and ends when `stop` says so; from there on it goes
+    /// to its end, so that what was done is known.
+    fn revert(&self, wish: RevertWish, stop: CancellationToken) -> BoxFuture<'_, Result<Undone, UndoError>>;
 }

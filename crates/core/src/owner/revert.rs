@@ -38,20 +38,17 @@ impl Owner {
             root: settings.environment_of(self.state.header.config.as_ref()).root,
             changed_since,
         };
-        let stopping = self.hub.stopping.clone();
-        let undone = tokio::select! {
-            biased;
-            undone = undo.revert(wish) => undone,
-            () = stopping.cancelled() => {
-                self.once = None;
-                reply(Err(CoreError::Stopping));
-                return Ok(());
-            }
-        };
+        // Not given up from here: once a file was touched, what was done goes on record.
+        let undone = undo.revert(wish, self.hub.stopping.clone()).await;
         let Undone { files, notes } = match undone {
             Ok(undone) => undone,
             Err(UndoError::Changed(files)) => {
                 return self.refuse(Refusal::FilesChanged { turn, files }, reply).await;
+            }
+            Err(UndoError::Stopped) => {
+                self.once = None;
+                reply(Err(CoreError::Stopping));
+                return Ok(());
             }
             Err(UndoError::NotDone(detail)) => return self.refuse(Refusal::NotNow(detail), reply).await,
         };

@@ -1,10 +1,7 @@
-//! Contents in the shadow repository, by their names: how large they are, what they are, and what names files have.
-
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+//! Contents in the shadow repository, by their names: how large they are, and what they are.
 
 use super::git::{GitError, Job};
-use super::shadow::{CHUNK_BYTES, Checkpoints, LOOK_TIME, MAX_NAMES, TIME};
+use super::shadow::{CHUNK_BYTES, Checkpoints, MAX_NAMES, TIME};
 
 impl Checkpoints {
     /// Returns the sizes of contents, in their order; one that is not there has none.
@@ -52,38 +49,6 @@ impl Checkpoints {
             rest = rest.get(end + size + 2..).ok_or_else(broken)?;
         }
         Ok(found)
-    }
-
-    /// Returns the names that the contents of ordinary files have, or would have, in the repository.
-    ///
-    /// # Errors
-    /// Any [`GitError`]; also where one cannot be read.
-    pub(super) async fn names_of(&self, files: &[PathBuf]) -> Result<Vec<String>, GitError> {
-        if files.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut input = Vec::new();
-        for file in files {
-            input.extend_from_slice(file.as_os_str().as_bytes());
-            input.push(b'\n');
-        }
-        let job = Job::new(["hash-object", "--no-filters", "--stdin-paths"], LOOK_TIME);
-        let said = self.git.run(job.input(input).up_to(MAX_NAMES)).await?;
-        Ok(String::from_utf8_lossy(&said)
-            .lines()
-            .map(str::to_owned)
-            .collect())
-    }
-
-    /// Returns the name that a content has, or would have.
-    ///
-    /// # Errors
-    /// Any [`GitError`].
-    pub(super) async fn name_of(&self, content: Vec<u8>) -> Result<String, GitError> {
-        let job = Job::new(["hash-object", "--stdin"], TIME).input(content);
-        Ok(String::from_utf8_lossy(&self.git.run(job).await?)
-            .trim()
-            .to_owned())
     }
 }
 

@@ -13,6 +13,7 @@
 //! * [`shadow`], [`contents`], [`prepare`]: the repository: looks and steps, contents, the directory.
 //! * [`windows`]: which calls ran side by side, so that nobody is said to have done what another did.
 //! * [`keeper`]: what the agent's loop calls around a call; [`step`]: what comes of it.
+//! * [`found`]: what lies at a path now.
 //! * [`revert`]: what the core calls when a Turn is to be undone.
 //! * [`tidy`]: what is forgotten, and when.
 //!
@@ -20,6 +21,7 @@
 //! in `.git` and `.craft`; what a command changes outside of the workspace, or after its call has ended.
 
 mod contents;
+mod found;
 mod git;
 mod keeper;
 mod ledger;

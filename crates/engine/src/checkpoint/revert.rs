@@ -1,88 +1,88 @@
 //! What the core calls when a Turn is to be undone.
 //!
 //! Reads the Turn's ledger, compares what lies at each path with what the Turn left there, and puts everything back as
-//! one. One undoing at a time; [`MAX_TIME`] in all. Links on the way to a file, which may have come since, are not
-//! followed.
+//! one, each file only if it is still what was seen when it was compared. One undoing at a time. [`MAX_TIME`] until the
+//! first file is touched; from there on it goes to its end. Links on the way to a file, which may have come since, are
+//! not followed.
 
 use std::collections::BTreeSet;
-use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bobbin_core::undo::{ChangedSince, RevertWish, Undo, UndoError, Undone};
 use bobbin_model::{RevertAction, RevertedFile};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
+use super::found::{Found, find};
 use super::git::{GitError, Job};
-use super::ledger::{Entry, Fate, FileMode, Kept, Kind, Now, Verdict, fates, verdict};
+use super::ledger::{Fate, FileMode, Kept, Kind, Now, Verdict, fates, verdict};
 use super::shadow::{CHUNK_BYTES, Checkpoints, LookError, TIME, chain, forgotten};
-use super::survey::MAX_FILE_BYTES;
 use super::windows::digest;
-use crate::tools::{self, Batch, Want, is_direct, shown};
+use crate::tools::{self, Batch, Patience, Want, remove_directory, shown};
 
-/// Longest undoing.
+/// Longest undoing before the first file is touched.
 const MAX_TIME: Duration = Duration::from_mins(1);
 /// Most bytes put back at once: they are in memory together.
 const MAX_BYTES: u64 = 4 * CHUNK_BYTES;
 
-/// What lies at a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
-    Nothing,
-    File(FileMode, Vec<u8>),
-    /// Nothing that is kept: a directory, a device, a file that is too large or may not be read.
-    Other,
-}
+/// A file that is to be put back, with what lies there now.
+type Back = (PathBuf, Fate, Now);
 
-/// Reads what lies at a path. Blocking.
-pub(super) fn find(path: &Path) -> Found {
-    match kind_of(path) {
-        Ok(None) => Found::Nothing,
-        Ok(Some(FileMode::Link)) => match std::fs::read_link(path) {
-            Ok(target) => Found::File(FileMode::Link, target.as_os_str().as_bytes().to_vec()),
-            Err(_) => Found::Other,
-        },
-        Ok(Some(mode)) => match std::fs::read(path) {
-            Ok(content) => Found::File(mode, content),
-            Err(_) => Found::Other,
-        },
-        Err(_) => Found::Other,
-    }
-}
-
-/// Returns what kind of file lies at a path.
-fn kind_of(path: &Path) -> io::Result<Option<FileMode>> {
-    match std::fs::symlink_metadata(path) {
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-        Ok(about) if about.is_symlink() => Ok(Some(FileMode::Link)),
-        Ok(about) if about.is_file() && about.len() <= MAX_FILE_BYTES => {
-            let runs = about.permissions().mode() & 0o100 != 0;
-            Ok(Some(if runs { FileMode::Program } else { FileMode::Plain }))
-        }
-        Ok(_) => Err(io::ErrorKind::InvalidData.into()),
-    }
+/// All that is to be done.
+struct Plan {
+    batch: Batch,
+    /// Files that go.
+    removed: Vec<PathBuf>,
+    /// Directories that stay, empty or not.
+    stay: BTreeSet<PathBuf>,
+    undone: Undone,
 }
 
 impl Undo for Checkpoints {
-    fn revert(&self, wish: RevertWish) -> BoxFuture<'_, Result<Undone, UndoError>> {
+    fn revert(&self, wish: RevertWish, stop: CancellationToken) -> BoxFuture<'_, Result<Undone, UndoError>> {
         async move {
-            tokio::time::timeout(MAX_TIME, self.undo(&wish))
-                .await
-                .unwrap_or_else(|_| Err(not_done("It took too long; nothing was undone.")))
+            let patience = Patience::new(MAX_TIME, stop.clone());
+            let planning = async {
+                // Never closed.
+                let one = self.one.acquire().await.ok();
+                (one, self.plan(&wish, &patience).await)
+            };
+            let planned = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Err(UndoError::Stopped),
+                planned = tokio::time::timeout(MAX_TIME, planning) => planned,
+            };
+            let (one, plan) = planned.map_err(|_| too_long())?;
+            let Plan {
+                batch,
+                removed,
+                stay,
+                undone,
+            } = plan?;
+            // What has begun goes to its end, and what was done is told.
+            let done = tokio::task::spawn_blocking(move || {
+                batch.apply_patiently(&patience)?;
+                remove_empty(&removed, &stay);
+                Ok::<(), String>(())
+            });
+            let done = done.await;
+            drop(one);
+            match done.map_err(|error| broken(&error))? {
+                Ok(()) => Ok(undone),
+                Err(_) if stop.is_cancelled() => Err(UndoError::Stopped),
+                Err(error) => Err(not_done(format!(
+                    "A file could not be put back, so none was: {error}."
+                ))),
+            }
         }
         .boxed()
     }
+}
+
+fn too_long() -> UndoError {
+    not_done("It took too long; nothing was undone.")
 }
 
 fn not_done(text: impl Into<String>) -> UndoError {
@@ -96,7 +96,8 @@ fn broken(error: &dyn std::error::Error) -> UndoError {
 }
 
 impl Checkpoints {
-    async fn undo(&self, wish: &RevertWish) -> Result<Undone, UndoError> {
+    /// Finds out what is to be done, without doing it.
+    async fn plan(&self, wish: &RevertWish, patience: &Patience) -> Result<Plan, UndoError> {
         let steps = self.ledger(wish).await?;
         let mut notes: Vec<String> = steps.iter().filter_map(|kept| note(&kept.step.kind)).collect();
         notes.dedup();
@@ -115,16 +116,16 @@ impl Checkpoints {
             notes.push("No change of a file is kept of this turn.".to_owned());
         }
         let fates: Vec<(PathBuf, Fate)> = fates(&steps).into_iter().collect();
-        let now = self.now(&fates).await.map_err(|error| broken(&error))?;
+        let fates = now(fates, patience.clone()).await?;
         let (mut back, mut changed, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
-        for ((path, fate), now) in fates.iter().zip(&now) {
-            let name = || shown(&wish.root, path);
-            match verdict(fate, now) {
+        for (path, fate, now) in fates {
+            match verdict(&fate, &now) {
                 Verdict::Right => {}
-                Verdict::PutBack => back.push((path, fate)),
-                Verdict::Changed if wish.changed_since == ChangedSince::Overwrite => back.push((path, fate)),
-                Verdict::Changed => changed.push(name()),
-                Verdict::InTheWay => in_the_way.push(name()),
+                Verdict::Changed if wish.changed_since == ChangedSince::Refuse => {
+                    changed.push(shown(&wish.root, &path));
+                }
+                Verdict::PutBack | Verdict::Changed => back.push((path, fate, now)),
+                Verdict::InTheWay => in_the_way.push(shown(&wish.root, &path)),
             }
         }
         if !in_the_way.is_empty() {
@@ -136,8 +137,7 @@ impl Checkpoints {
         if !changed.is_empty() {
             return Err(UndoError::Changed(changed));
         }
-        self.put_back(&back, &steps).await?;
-        let files = back.iter().map(|(path, fate)| RevertedFile {
+        let files = back.iter().map(|(path, fate, _)| RevertedFile {
             path: shown(&wish.root, path),
             action: if fate.before.is_some() {
                 RevertAction::Restored
@@ -145,9 +145,22 @@ impl Checkpoints {
                 RevertAction::Removed
             },
         });
-        Ok(Undone {
+        let undone = Undone {
             files: files.collect(),
             notes,
+        };
+        let removed = back.iter().filter(|(_, fate, _)| fate.before.is_none());
+        let removed = removed.map(|(path, ..)| path.clone()).collect();
+        let stay = steps
+            .iter()
+            .flat_map(|kept| kept.step.stay.iter().chain([&kept.step.root]))
+            .map(super::ledger::Text::path)
+            .collect();
+        Ok(Plan {
+            batch: self.batch(back).await?,
+            removed,
+            stay,
+            undone,
         })
     }
 
@@ -179,62 +192,9 @@ impl Checkpoints {
         Ok(steps)
     }
 
-    /// Returns what lies at each path now.
-    async fn now(&self, fates: &[(PathBuf, Fate)]) -> Result<Vec<Now>, GitError> {
-        let paths: Vec<PathBuf> = fates.iter().map(|(path, _)| path.clone()).collect();
-        let kinds = tokio::task::spawn_blocking(move || {
-            let kind = |path: PathBuf| {
-                let kind = if is_direct(&path) {
-                    kind_of(&path).ok()
-                } else {
-                    None
-                };
-                let target = matches!(kind, Some(Some(FileMode::Link))).then(|| {
-                    std::fs::read_link(&path)
-                        .unwrap_or_default()
-                        .as_os_str()
-                        .as_bytes()
-                        .to_vec()
-                });
-                (path, kind, target)
-            };
-            paths.into_iter().map(kind).collect::<Vec<_>>()
-        });
-        let kinds = kinds
-            .await
-            .map_err(|_| GitError::Pipe(io::ErrorKind::Other.into()))?;
-        let is_ordinary =
-            |kind: &Option<Option<FileMode>>| matches!(kind, Some(Some(FileMode::Plain | FileMode::Program)));
-        // A line break in a name would be two names.
-        let ordinary = kinds
-            .iter()
-            .filter(|(path, kind, _)| is_ordinary(kind) && is_one_line(path));
-        let ordinary: Vec<PathBuf> = ordinary.map(|(path, ..)| path.clone()).collect();
-        let mut names = self.names_of(&ordinary).await?.into_iter();
-        let mut all = Vec::with_capacity(kinds.len());
-        for (path, kind, target) in kinds {
-            all.push(match (kind, target) {
-                (None, _) => Now::Other,
-                (Some(None), _) => Now::Nothing,
-                (Some(Some(mode)), Some(target)) => {
-                    let blob = self.name_of(target).await?;
-                    Now::File(Entry { mode, blob })
-                }
-                (Some(Some(mode)), None) => {
-                    let blob = if is_one_line(&path) {
-                        names.next().unwrap_or_default()
-                    } else {
-                        self.name_of(tokio::fs::read(&path).await?).await?
-                    };
-                    Now::File(Entry { mode, blob })
-                }
-            });
-        }
-        Ok(all)
-    }
-
-    async fn put_back(&self, back: &[(&PathBuf, &Fate)], steps: &[Kept]) -> Result<(), UndoError> {
-        let entries = || back.iter().filter_map(|(_, fate)| fate.before.as_ref());
+    /// Reads what is to be put back.
+    async fn batch(&self, back: Vec<Back>) -> Result<Batch, UndoError> {
+        let entries = || back.iter().filter_map(|(_, fate, _)| fate.before.as_ref());
         let blobs: Vec<&str> = entries().map(|entry| entry.blob.as_str()).collect();
         let sizes = self.sizes(&blobs).await.map_err(|error| broken(&error))?;
         let total = sizes.iter().map(|size| size.unwrap_or_default()).sum::<u64>();
@@ -260,52 +220,51 @@ impl Checkpoints {
         }
         let mut contents = contents.into_iter();
         let mut batch = Batch::default();
-        for (path, fate) in back {
+        for (path, fate, now) in back {
             let content = fate
                 .before
                 .as_ref()
                 .and_then(|entry| Some((entry.mode, contents.next()?)));
-            let now = content.as_ref().map(|(_, content)| digest(content));
-            self.windows.lock().wrote(None, path, now);
+            let then = content.as_ref().map(|(_, content)| digest(content));
+            self.windows.lock().wrote(None, &path, then);
             let want = match content {
                 None => Want::Gone,
                 Some((FileMode::Link, target)) => Want::Link(target.into()),
                 Some((FileMode::Program, content)) => Want::File(tools::Kind::Program, content.into()),
                 Some((FileMode::Plain, content)) => Want::File(tools::Kind::Plain, content.into()),
             };
-            batch.add((*path).clone(), want);
+            batch.add(
+                path,
+                want,
+                Box::new(move |found| Found::from(found.clone()).now() == now),
+            );
         }
-        let removed = back.iter().filter(|(_, fate)| fate.before.is_none());
-        let removed: Vec<PathBuf> = removed.map(|(path, _)| (*path).clone()).collect();
-        let stay: BTreeSet<PathBuf> = steps
-            .iter()
-            .flat_map(|kept| kept.step.stay.iter().chain([&kept.step.root]))
-            .map(super::ledger::Text::path)
-            .collect();
-        tokio::task::spawn_blocking(move || {
-            batch.apply()?;
-            remove_empty(&removed, &stay);
-            Ok::<(), String>(())
-        })
-        .await
-        .map_err(|error| broken(&error))?
-        .map_err(|error| not_done(format!("A file could not be put back, so none was: {error}.")))
+        Ok(batch)
     }
+}
+
+/// Adds what lies at each path now.
+async fn now(fates: Vec<(PathBuf, Fate)>, patience: Patience) -> Result<Vec<Back>, UndoError> {
+    let looking = tokio::task::spawn_blocking(move || {
+        let look = |(path, fate): (PathBuf, Fate)| {
+            let now = (!patience.is_over()).then(|| find(&path).now())?;
+            Some((path, fate, now))
+        };
+        fates.into_iter().map(look).collect::<Option<Vec<_>>>()
+    });
+    let looked = looking.await.map_err(|error| broken(&error))?;
+    looked.ok_or_else(too_long)
 }
 
 /// Removes directories that are empty now that these files are gone, but for those that stay. Blocking.
 fn remove_empty(removed: &[PathBuf], stay: &BTreeSet<PathBuf>) {
     for file in removed {
         for above in file.ancestors().skip(1) {
-            if stay.contains(above) || std::fs::remove_dir(above).is_err() {
+            if stay.contains(above) || remove_directory(above).is_err() {
                 break;
             }
         }
     }
-}
-
-fn is_one_line(path: &Path) -> bool {
-    !path.as_os_str().as_bytes().contains(&b'\n')
 }
 
 /// Returns what is to be told of a call of which nothing is kept.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use bobbin_core::tool::ChangedFile;
 use bobbin_model::turn::FileChangeStatus;
 
+use super::found::{Found, find};
 use super::git::GitError;
 use super::ledger::{Change, FileMode, Kept, Kind, State, Step, Text, VERSION};
-use super::revert::{Found, find};
 use super::shadow::{CHUNK_BYTES, Checkpoints, Content, Difference, LookError, Seen, chain};
 use super::windows::{Whose, digest};
 

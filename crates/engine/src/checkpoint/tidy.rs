@@ -184,12 +184,13 @@ mod tests {
         }
         checkpoints.tidy(KEPT, 1, MAX_KIB).await.unwrap();
         let revert = |turn| {
-            checkpoints.revert(RevertWish {
+            let wish = RevertWish {
                 thread: thread.clone(),
                 turn: TurnId(turn),
                 root: workspace.root().to_owned(),
                 changed_since: ChangedSince::Refuse,
-            })
+            };
+            checkpoints.revert(wish, tokio_util::sync::CancellationToken::new())
         };
         let gone = revert(1).await.unwrap_err();
         assert!(

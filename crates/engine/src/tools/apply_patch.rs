@@ -22,7 +22,7 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
-use super::file_batch::{Batch, Kind, Want};
+use super::file_batch::{Batch, Kind, Want, as_read};
 use super::paths::{Access, Target, locate};
 use super::replace_file::{MAX_FILE_BYTES, read_whole};
 use crate::patch::{Action, Hunk, patched, read};
@@ -271,7 +271,7 @@ fn apply(sections: &[Section]) -> Result<ToolOutput, String> {
         }
         let kind = fate.mode.map_or(Kind::AsItWas, Kind::Mode);
         let want = fate.now.map_or(Want::Gone, |content| Want::File(kind, content));
-        batch.add(path.clone(), want);
+        batch.add(path.clone(), want, as_read(fate.before.clone()));
         let before = fate.before.map(|content| content.to_vec());
         changed.push(ChangedFile { path, before });
     }

@@ -90,20 +90,20 @@ impl FileWork {
 
 /// The moment from which a long walk gives up: its time is over or its Turn is.
 #[derive(Debug, Clone)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     until: Instant,
     cancel: CancellationToken,
 }
 
 impl Patience {
-    pub(super) fn new(time: Duration, cancel: CancellationToken) -> Self {
+    pub(crate) fn new(time: Duration, cancel: CancellationToken) -> Self {
         Self {
             until: Instant::now() + time,
             cancel,
         }
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || Instant::now() >= self.until
     }
 }

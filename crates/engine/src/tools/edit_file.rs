@@ -179,7 +179,7 @@ fn edit(target: &Target, arguments: &Arguments) -> Result<ToolOutput, String> {
     let before = read_whole(path)?.ok_or("there is no such file")?;
     let text = std::str::from_utf8(&before).map_err(|_| "it is not UTF-8 text")?;
     let (after, count) = replaced(text, arguments)?;
-    replace(path, after.as_bytes()).map_err(|error| error.to_string())?;
+    replace(path, Some(&before), after.as_bytes())?;
     let mut output = changed(target, count);
     output.changed.push(ChangedFile {
         path: path.to_owned(),

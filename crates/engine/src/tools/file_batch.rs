@@ -1,23 +1,26 @@
 //! Several files changed as one: all of them, or none.
 //!
-//! What is to be written lies beside its place, on the disk, before the first file is touched; each file takes its name
-//! in one step; the old ones stay under other names until the last is done, and come back when one cannot be. Only a
-//! server that is killed in the middle leaves a part (then the Turn's checkpoint has the old ones). The caller has
-//! checked the paths. Blocking.
+//! What is to be written is written first, under names of ours beside the places it is for, while nothing is touched yet
+//! and all of it can be given up. Then each file takes its name in one step, if what lies there is still what the caller
+//! has seen; the old ones stay under other names until the last is done, and come back when one cannot be. Directories
+//! are reached without following a link. Only a server that is killed in the middle leaves a part (then the Turn's
+//! checkpoint has the old ones). The caller has checked the paths. Blocking; no file stays open.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs::{self, Permissions};
+use std::fs::Permissions;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tempfile::{NamedTempFile, TempPath};
+use super::blocking::Patience;
+use super::directory::{Directory, Found, Stamp, fresh_name, is_missing, parts};
+use super::replace_file::MAX_FILE_BYTES;
 
-/// Names of files that are on their way.
-const PREFIX: &str = ".bobbin-";
+/// Names of files that are on their way, or going.
+pub(crate) const PREFIX: &str = ".bobbin-";
 
 /// What a file is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,49 +46,86 @@ pub(crate) enum Kind {
     Program,
 }
 
+/// Says whether what lies there is still what was seen.
+pub(crate) type Still = Box<dyn Fn(&Found) -> bool + Send>;
+
+/// Returns the question whether a file, or that there is none, is still as it was read.
+pub(crate) fn as_read(before: Option<Arc<[u8]>>) -> Still {
+    Box::new(move |now| match (now, &before) {
+        (Found::Nothing, None) => true,
+        (Found::File(_, now), Some(before)) => now[..] == before[..],
+        _ => false,
+    })
+}
+
+struct Wanted {
+    path: PathBuf,
+    want: Want,
+    still: Still,
+}
+
 /// Files to be changed together.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Batch {
-    wanted: Vec<(PathBuf, Want)>,
+    wanted: Vec<Wanted>,
 }
 
 /// Something done that can be taken back.
 enum Done {
-    /// The file was there; this is it.
-    Replaced(PathBuf, TempPath),
-    /// It was not.
-    Made(PathBuf),
-}
-
-enum Ready {
-    File(NamedTempFile),
-    Link(TempPath),
+    /// The file was there and has this name now; in its place is what was written, or nothing.
+    Replaced(PathBuf, Name, Option<Stamp>),
+    /// It was not there, and this is.
+    Made(PathBuf, Stamp),
 }
 
 impl Batch {
-    /// Adds a file. Each path is added once.
-    pub(crate) fn add(&mut self, path: PathBuf, want: Want) {
-        self.wanted.push((path, want));
+    /// Adds a file, with the question whether it is still what the caller has seen. Each path is added once.
+    pub(crate) fn add(&mut self, path: PathBuf, want: Want, still: Still) {
+        self.wanted.push(Wanted { path, want, still });
     }
 
     /// Does all of it.
     ///
     /// # Errors
-    /// One file could not be changed; the sentence names it, and none is changed.
+    /// One file could not be changed, or was changed by somebody else meanwhile; the sentence names it, and none is
+    /// changed.
     pub(crate) fn apply(self) -> Result<(), String> {
+        self.apply_unless(|| false)
+    }
+
+    /// Does all of it, unless patience is over before the first file is touched.
+    ///
+    /// # Errors
+    /// As [`Batch::apply`].
+    pub(crate) fn apply_patiently(self, patience: &Patience) -> Result<(), String> {
+        self.apply_unless(|| patience.is_over())
+    }
+
+    fn apply_unless(self, is_over: impl Fn() -> bool) -> Result<(), String> {
         let mut work = Work::default();
-        let result = work.all(&self.wanted);
+        let result = work.all(&self.wanted, is_over);
         if let Err((path, error)) = result {
-            let lost = work.take_back();
-            let mut text = format!("{}: {error}", path.display());
-            for path in lost {
+            let mut text = format!("{}: {}", path.display(), said(&error));
+            for lost in work.take_back() {
                 // Writing to a String cannot fail.
-                let _ = write!(text, "; {} could not be put back", path.display());
+                let _ = write!(text, "; {lost}");
             }
             return Err(text);
         }
         Ok(())
     }
+}
+
+/// Returns an error in words that somebody understands.
+fn said(error: &io::Error) -> String {
+    if error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32) {
+        return "a link lies on the way to it".to_owned();
+    }
+    error.to_string()
+}
+
+fn changed() -> io::Error {
+    io::Error::other("it was changed meanwhile")
 }
 
 #[derive(Default)]
@@ -95,165 +135,248 @@ struct Work {
 }
 
 impl Work {
-    fn all(&mut self, wanted: &[(PathBuf, Want)]) -> Result<(), (PathBuf, io::Error)> {
+    fn all(&mut self, wanted: &[Wanted], is_over: impl Fn() -> bool) -> Result<(), (PathBuf, io::Error)> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |error| (path, error)
         };
-        // What goes first: its place may be needed for a directory.
-        for (path, want) in wanted {
-            if *want == Want::Gone {
-                self.remove(path).map_err(at(path))?;
+        let mut ready = Vec::with_capacity(wanted.len());
+        for Wanted { path, want, .. } in wanted {
+            if is_over() {
+                return Err(at(path)(io::Error::other("writing it took too long")));
             }
+            ready.push(match want {
+                Want::File(kind, content) => Some(write(path, kind, content).map_err(at(path))?),
+                Want::Link(target) => Some(link(path, target).map_err(at(path))?),
+                Want::Gone => None,
+            });
         }
-        let mut ready = Vec::new();
-        for (path, want) in wanted {
-            let made = match want {
-                Want::File(kind, content) => self.file(path, kind, content).map(Ready::File),
-                Want::Link(target) => self.link(path, target).map(Ready::Link),
-                Want::Gone => continue,
-            };
-            ready.push((path, made.map_err(at(path))?));
+        // What goes first: its place may be needed for a directory.
+        for wanted in wanted.iter().filter(|wanted| wanted.want == Want::Gone) {
+            self.remove(wanted).map_err(at(&wanted.path))?;
         }
-        for (path, ready) in ready {
-            self.place(path, ready).map_err(at(path))?;
+        let ready = wanted.iter().zip(ready);
+        let mut ready = ready
+            .filter_map(|(wanted, name)| Some((wanted, name?)))
+            .peekable();
+        while let Some((wanted, name)) = ready.next() {
+            // After the last nothing is taken back.
+            let keep = ready.peek().is_some();
+            self.place(wanted, name, keep).map_err(at(&wanted.path))?;
         }
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, kind: &Kind, content: &[u8]) -> io::Result<NamedTempFile> {
-        let directory = self.directory_of(path)?;
-        let new = if *kind == Kind::Program { 0o777 } else { 0o666 };
-        let mut file = tempfile::Builder::new()
-            .prefix(PREFIX)
-            // As for any new file: what the process' umask leaves of this.
-            .permissions(Permissions::from_mode(new))
-            .tempfile_in(directory)?;
-        let old = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
-        let old = old.map(|old| old.permissions().mode() & 0o7777);
-        let mode = match kind {
-            Kind::Mode(mode) => Some(*mode),
-            Kind::AsItWas => old,
-            Kind::Plain => old.map(|mode| mode & !0o111),
-            // Whoever may read it may run it.
-            Kind::Program => old.map(|mode| mode | ((mode & 0o444) >> 2)),
-        };
-        if let Some(mode) = mode {
-            file.as_file().set_permissions(Permissions::from_mode(mode))?;
-        }
-        file.write_all(content)?;
-        file.as_file().sync_all()?;
-        Ok(file)
-    }
-
-    fn link(&mut self, path: &Path, target: &[u8]) -> io::Result<TempPath> {
-        let directory = self.directory_of(path)?;
-        let link = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .make_in(directory, |place| symlink(OsStr::from_bytes(target), place))?;
-        Ok(link.into_temp_path())
-    }
-
-    fn place(&mut self, path: &Path, ready: Ready) -> io::Result<()> {
-        self.done.push(match fs::symlink_metadata(path) {
-            Ok(_) => Done::Replaced(path.to_owned(), second_name(path)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Done::Made(path.to_owned()),
-            Err(error) => return Err(error),
-        });
-        let placed = match ready {
-            Ready::File(file) => file.persist(path).map(drop).map_err(|error| error.error),
-            Ready::Link(link) => link.persist(path).map_err(|error| error.error),
-        };
-        if placed.is_err() {
-            // Nothing happened here.
-            self.done.pop();
-        }
-        placed
-    }
-
-    fn remove(&mut self, path: &Path) -> io::Result<()> {
-        match fs::symlink_metadata(path) {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                Ok(())
+    fn place(&mut self, wanted: &Wanted, mut new: Name, keep: bool) -> io::Result<()> {
+        let (above, name) = parts(&wanted.path)?;
+        let to = Directory::make(above, &mut self.directories)?;
+        let from = Directory::open(&new.directory)?;
+        let stamp = from.stamp(&new.name)?;
+        if !to.has(name)? {
+            if !(wanted.still)(&Found::Nothing) {
+                return Err(changed());
             }
-            Err(error) => Err(error),
-            Ok(_) => {
-                let second = second_name(path)?;
-                fs::remove_file(path)?;
-                self.done.push(Done::Replaced(path.to_owned(), second));
-                Ok(())
+            from.rename_to_new(&new.name, &to, name)
+                .map_err(|error| match error.kind() {
+                    io::ErrorKind::AlreadyExists => changed(),
+                    _ => error,
+                })?;
+            self.done.push(Done::Made(wanted.path.clone(), stamp));
+            return Ok(());
+        }
+        let mut old = None;
+        if keep {
+            let second = Name::fresh(above);
+            to.second(name, &second.name, MAX_FILE_BYTES)?;
+            old = Some(second);
+        }
+        if !(wanted.still)(&to.find(name, MAX_FILE_BYTES)) {
+            return Err(changed());
+        }
+        from.rename(&new.name, &to, name)?;
+        new.keep();
+        if let Some(old) = old {
+            self.done
+                .push(Done::Replaced(wanted.path.clone(), old, Some(stamp)));
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, wanted: &Wanted) -> io::Result<()> {
+        let nothing = || {
+            let still = (wanted.still)(&Found::Nothing);
+            still.then_some(()).ok_or_else(changed)
+        };
+        let (above, name) = parts(&wanted.path)?;
+        let directory = match Directory::open(above) {
+            Err(error) if is_missing(&error) => return nothing(),
+            directory => directory?,
+        };
+        match directory.find(name, MAX_FILE_BYTES) {
+            Found::Nothing => return nothing(),
+            Found::Other => return Err(io::Error::other("it is no ordinary file")),
+            Found::File(..) | Found::Link(_) => {}
+        }
+        // Out of the way first, then looked at: what comes in its place meanwhile is not touched.
+        let mut old = Name::fresh(above);
+        directory.rename(name, &directory, &old.name)?;
+        if !(wanted.still)(&directory.find(&old.name, MAX_FILE_BYTES)) {
+            if directory.rename_to_new(&old.name, &directory, name).is_err() {
+                let kept = old.path();
+                old.keep();
+                return Err(io::Error::other(format!(
+                    "it was changed meanwhile, and is now {}",
+                    kept.display()
+                )));
             }
+            return Err(changed());
         }
+        self.done.push(Done::Replaced(wanted.path.clone(), old, None));
+        Ok(())
     }
 
-    fn directory_of<'a>(&mut self, path: &'a Path) -> io::Result<&'a Path> {
-        let directory = path.parent().unwrap_or(Path::new("/"));
-        let missing: Vec<&Path> = directory
-            .ancestors()
-            .take_while(|above| !above.exists())
-            .collect();
-        for missing in missing.into_iter().rev() {
-            fs::create_dir(missing)?;
-            self.directories.push(missing.to_owned());
-        }
-        Ok(directory)
-    }
-
-    /// Takes back what was done, the last first. Returns what could not be.
-    fn take_back(&mut self) -> Vec<PathBuf> {
+    /// Takes back what was done, the last first. Returns sentences about what could not be.
+    fn take_back(&mut self) -> Vec<String> {
         let mut lost = Vec::new();
         while let Some(done) = self.done.pop() {
-            let (path, taken) = match done {
-                Done::Replaced(path, second) => {
-                    let taken = second.persist(&path).map_err(|error| error.error);
-                    (path, taken)
+            match done {
+                Done::Replaced(path, mut old, new) => {
+                    if let Err(error) = put_back(&path, &old, new) {
+                        let (path, old_path) = (path.display(), old.path());
+                        lost.push(format!(
+                            "{path} could not be put back ({}); what it was is in {}",
+                            said(&error),
+                            old_path.display()
+                        ));
+                        old.keep();
+                    }
                 }
-                Done::Made(path) => {
-                    let taken = fs::remove_file(&path);
-                    (path, taken)
+                Done::Made(path, new) => {
+                    if let Err(error) = take_away(&path, new) {
+                        lost.push(format!(
+                            "{} could not be removed ({})",
+                            path.display(),
+                            said(&error)
+                        ));
+                    }
                 }
-            };
-            if taken.is_err() {
-                lost.push(path);
             }
         }
         for directory in self.directories.drain(..).rev() {
             // Somebody may have put something there.
-            drop(fs::remove_dir(directory));
+            drop(remove_directory(&directory));
         }
         lost
     }
 }
 
-/// Gives a file a second name, which goes with the value: a link, or where there are none a copy.
-fn second_name(path: &Path) -> io::Result<TempPath> {
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    let second = tempfile::Builder::new()
-        .prefix(PREFIX)
-        .make_in(directory, |place| {
-            fs::hard_link(path, place).or_else(|error| {
-                if error.kind() == io::ErrorKind::AlreadyExists {
-                    return Err(error);
-                }
-                if fs::symlink_metadata(path)?.is_symlink() {
-                    symlink(fs::read_link(path)?, place)
-                } else {
-                    fs::copy(path, place).map(drop)
-                }
-            })
-        })?;
-    Ok(second.into_temp_path())
+/// Removes an empty directory; no link on the way is followed.
+///
+/// # Errors
+/// It is not empty, or cannot be removed.
+pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
+    let (above, name) = Directory::above(path)?;
+    above.remove_directory(name)
+}
+
+/// Gives a file its name back, if what has come in its place is still what we have put there.
+fn put_back(path: &Path, old: &Name, new: Option<Stamp>) -> io::Result<()> {
+    let (above, name) = Directory::above(path)?;
+    match new {
+        Some(new) if above.stamp(name)? == new => above.rename(&old.name, &above, name),
+        Some(_) => Err(changed()),
+        None => above.rename_to_new(&old.name, &above, name),
+    }
+}
+
+fn take_away(path: &Path, new: Stamp) -> io::Result<()> {
+    let (above, name) = Directory::above(path)?;
+    match above.stamp(name) {
+        Ok(now) if now == new => above.remove(name),
+        Err(error) if is_missing(&error) => Ok(()),
+        Ok(_) => Err(changed()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A name of ours in a directory, that goes with the value.
+struct Name {
+    directory: PathBuf,
+    name: OsString,
+    goes: bool,
+}
+
+impl Name {
+    fn fresh(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            name: fresh_name(PREFIX),
+            goes: true,
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.join(&self.name)
+    }
+
+    /// What has it stays, or has another name by now.
+    fn keep(&mut self) {
+        self.goes = false;
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        if self.goes
+            && let Ok(directory) = Directory::open(&self.directory)
+        {
+            // It may never have come to be.
+            drop(directory.remove(&self.name));
+        }
+    }
+}
+
+/// Writes a file that is to have a path, in the nearest directory above it that is there.
+fn write(path: &Path, kind: &Kind, content: &[u8]) -> io::Result<Name> {
+    let new = Name::fresh(Directory::nearest(path)?);
+    let directory = Directory::open(&new.directory)?;
+    // As for any new file: what the process' umask leaves of this.
+    let permissions = if *kind == Kind::Program { 0o777 } else { 0o666 };
+    let mut file = directory.create(&new.name, permissions)?;
+    let old = Directory::above(path)
+        .ok()
+        .and_then(|(above, name)| above.mode(name));
+    let mode = match kind {
+        Kind::Mode(mode) => Some(*mode),
+        Kind::AsItWas => old,
+        Kind::Plain => old.map(|mode| mode & !0o111),
+        // Whoever may read it may run it.
+        Kind::Program => old.map(|mode| mode | ((mode & 0o444) >> 2)),
+    };
+    if let Some(mode) = mode {
+        file.set_permissions(Permissions::from_mode(mode))?;
+    }
+    file.write_all(content)?;
+    file.sync_all()?;
+    Ok(new)
+}
+
+fn link(path: &Path, target: &[u8]) -> io::Result<Name> {
+    let new = Name::fresh(Directory::nearest(path)?);
+    Directory::open(&new.directory)?.link(OsStr::from_bytes(target), &new.name)?;
+    Ok(new)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::tools::testing::Workspace;
+
+    fn anyway() -> Still {
+        Box::new(|_| true)
+    }
 
     fn file(text: &str) -> Want {
         Want::File(Kind::AsItWas, text.as_bytes().into())
@@ -262,7 +385,7 @@ mod tests {
     fn apply(workspace: &Workspace, wanted: &[(&str, Want)]) -> Result<(), String> {
         let mut batch = Batch::default();
         for (path, want) in wanted {
-            batch.add(workspace.root().join(path), want.clone());
+            batch.add(workspace.root().join(path), want.clone(), anyway());
         }
         batch.apply()
     }
@@ -359,5 +482,122 @@ mod tests {
                 ("1", "1")
             );
         }
+    }
+
+    #[test]
+    fn what_was_changed_since_it_was_read_stays_and_so_does_the_rest() {
+        let workspace = Workspace::new();
+        for path in ["a", "b", "gone"] {
+            workspace.write(path, "1");
+        }
+        let before = all(&workspace);
+        let one = || as_read(Some(b"1".as_slice().into()));
+        let other = || as_read(Some(b"0".as_slice().into()));
+        let at = |path: &str| workspace.root().join(path);
+        let failing: [Vec<(&str, Want, Still)>; 4] = [
+            vec![("a", file("2"), one()), ("b", file("2"), other())],
+            vec![("a", file("2"), one()), ("gone", Want::Gone, other())],
+            vec![("a", file("2"), one()), ("b", file("2"), as_read(None))],
+            vec![("new", file("2"), as_read(None)), ("missing", file("2"), one())],
+        ];
+        for wanted in failing {
+            let mut batch = Batch::default();
+            for (path, want, still) in wanted {
+                batch.add(at(path), want, still);
+            }
+            let error = batch.apply().unwrap_err();
+            assert!(error.ends_with(": it was changed meanwhile"), "{error}");
+            assert_eq!(all(&workspace), before);
+            for path in ["a", "b", "gone"] {
+                assert_eq!(workspace.read(path), "1");
+            }
+        }
+    }
+
+    #[test]
+    fn a_directory_that_became_a_link_is_not_followed() {
+        let workspace = Workspace::new();
+        workspace.write("first", "1");
+        workspace.write("deep/a", "1");
+        fs::write(workspace.outside().join("a"), "1").unwrap();
+        let (deep, away) = (workspace.root().join("deep"), workspace.root().join("away"));
+        for want in [file("2"), Want::Gone] {
+            let mut batch = Batch::default();
+            // The moment between the first file and the second.
+            let (from, to, outside) = (deep.clone(), away.clone(), workspace.outside().to_owned());
+            let swap: Still = Box::new(move |_| {
+                fs::rename(&from, &to).unwrap();
+                std::os::unix::fs::symlink(&outside, &from).unwrap();
+                true
+            });
+            let (first, second) = match want {
+                Want::Gone => (Want::Gone, want),
+                want => (file("2"), want),
+            };
+            batch.add(workspace.root().join("first"), first, swap);
+            batch.add(deep.join("a"), second, anyway());
+            let error = batch.apply().unwrap_err();
+            assert!(error.contains("a link lies on the way"), "{error}");
+            assert_eq!(fs::read_to_string(workspace.outside().join("a")).unwrap(), "1");
+            assert_eq!(fs::read_dir(workspace.outside()).unwrap().count(), 1);
+            assert_eq!(workspace.read("first"), "1");
+            assert_eq!(workspace.read("away/a"), "1");
+            fs::remove_file(&deep).unwrap();
+            fs::rename(&away, &deep).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_taken_back_is_ours_and_what_cannot_be_is_named_and_kept() {
+        let workspace = Workspace::new();
+        workspace.write("a", "1");
+        let path = workspace.root().join("a");
+        let mut batch = Batch::default();
+        batch.add(path.clone(), file("2"), anyway());
+        // Somebody saves the first file while the second one fails.
+        let save: Still = Box::new(move |_| {
+            fs::write(&path, "somebody's").unwrap();
+            false
+        });
+        batch.add(workspace.root().join("b"), file("2"), save);
+        let error = batch.apply().unwrap_err();
+        assert_eq!(workspace.read("a"), "somebody's");
+        let (_, kept) = error.split_once("what it was is in ").unwrap();
+        assert_eq!(fs::read_to_string(kept).unwrap(), "1");
+    }
+
+    #[test]
+    fn patience_that_is_over_touches_nothing() {
+        let workspace = Workspace::new();
+        workspace.write("a", "1");
+        let before = all(&workspace);
+        let cancel = tokio_util::sync::CancellationToken::new();
+        cancel.cancel();
+        let mut batch = Batch::default();
+        batch.add(workspace.root().join("a"), file("2"), anyway());
+        let patience = Patience::new(std::time::Duration::from_secs(60), cancel);
+        assert!(batch.apply_patiently(&patience).is_err());
+        assert_eq!((all(&workspace), workspace.read("a").as_str()), (before, "1"));
+    }
+
+    #[test]
+    fn many_files_need_few_open_ones() {
+        let workspace = Workspace::new();
+        let open = || fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+        let (before, most) = (open(), Arc::new(std::sync::atomic::AtomicUsize::new(0)));
+        let mut batch = Batch::default();
+        for number in 0..1_500 {
+            let most = most.clone();
+            let still: Still = Box::new(move |_| {
+                most.fetch_max(open(), std::sync::atomic::Ordering::Relaxed);
+                true
+            });
+            batch.add(workspace.root().join(format!("{number}")), file("x"), still);
+        }
+        batch.apply().unwrap();
+        assert_eq!(all(&workspace).len(), 1_500);
+        // Other tests of this process open files too.
+        let most = most.load(std::sync::atomic::Ordering::Relaxed);
+        assert!(most < before + 700, "{before} open files became {most}");
     }
 }

@@ -206,17 +206,6 @@ pub(crate) fn trace(root: &Path, text: &str, stands: Option<&Path>) -> Result<Tr
         .map_err(|error| ToolRefusal(format!("cannot resolve {text}: {error}")))
 }
 
-/// Whether no symbolic link lies on the way to a path; what it is itself does not matter. Parts that are not there
-/// are taken as they stand.
-pub(crate) fn is_direct(path: &Path) -> bool {
-    let parent = path.parent().unwrap_or(Path::new("/"));
-    match real_path(parent, None) {
-        Ok(real) => real.path == parent,
-        // A file where a directory was.
-        Err(error) => error.kind() == io::ErrorKind::NotADirectory,
-    }
-}
-
 /// A resolved path, and what was passed on the way to it.
 #[derive(Debug)]
 pub(crate) struct Trace {

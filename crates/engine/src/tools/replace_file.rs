@@ -1,13 +1,14 @@
 //! Puts new content in a file's place, whole or not at all.
 //!
-//! The content goes to a temporary file in the same directory, reaches the disk, and takes the name in one
+//! A [`Batch`] of one file: the content goes to a temporary file beside it, reaches the disk, and takes the name in one
 //! step; whoever reads sees the old or the new content. Permissions stay. A file with several hard links
 //! loses the one written here, as with any editor that saves this way.
 
-use std::fs::{self, File, Permissions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::Path;
+
+use super::file_batch::{Batch, Kind, Want, as_read};
 
 /// Largest file that is read to be edited or replaced: its old content is kept for the Turn's diff.
 pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -41,30 +42,22 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<Vec<u8>>, String> {
     Ok(Some(content))
 }
 
-/// Writes a file, new or in place of the one that is there. The directory must exist.
+/// Writes a file, new or in place of what was read there, with its directories.
 ///
 /// # Errors
-/// The temporary file could not be written or could not take the name; the old file is as it was.
-pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    let mut file = tempfile::Builder::new()
-        .prefix(".bobbin-")
-        // As for any new file: what the process' umask leaves of this.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory)?;
-    match fs::metadata(path) {
-        Ok(old) => file.as_file().set_permissions(old.permissions())?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
-    file.write_all(content)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+/// It could not be written, or is not what was read any more; the old file is as it was.
+pub(super) fn replace(path: &Path, before: Option<&[u8]>, content: &[u8]) -> Result<(), String> {
+    let mut batch = Batch::default();
+    let want = Want::File(Kind::AsItWas, content.into());
+    batch.add(path.to_owned(), want, as_read(before.map(Into::into)));
+    batch.apply()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
     use crate::tools::testing::Workspace;
 
@@ -72,9 +65,10 @@ mod tests {
     fn permissions_stay_and_nothing_else_is_left_behind() {
         let workspace = Workspace::new();
         let path = workspace.root().join("run.sh");
-        replace(&path, b"one").unwrap();
+        replace(&path, None, b"one").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o751)).unwrap();
-        replace(&path, b"two").unwrap();
+        assert!(replace(&path, Some(b"zero"), b"two").is_err());
+        replace(&path, Some(b"one"), b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o751);
         assert_eq!(fs::read_dir(workspace.root()).unwrap().count(), 1);

@@ -1,7 +1,5 @@
 //! `writeFile`: a whole file, new or replaced.
 
-use std::fs;
-
 use bobbin_core::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec, Touches,
@@ -174,10 +172,7 @@ fn write(target: &Target, content: &str, over: &Over) -> Result<ToolOutput, Stri
     if matches!(over, Over::This(expected) if *expected != before) {
         return Err("somebody has changed it meanwhile; read it again".to_owned());
     }
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).map_err(|error| error.to_string())?;
-    }
-    replace(path, content.as_bytes()).map_err(|error| error.to_string())?;
+    replace(path, before.as_deref(), content.as_bytes())?;
     let text = wrote(target, before.is_none(), content);
     let mut output = done(text);
     output.changed.push(ChangedFile {

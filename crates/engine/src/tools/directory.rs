@@ -1,0 +1,331 @@
+//! Directories that are reached without following a symbolic link, and what lies in them.
+//!
+//! A path is walked from the top, a part at a time, each from the directory before it: whoever swaps a directory for a
+//! link meanwhile makes the walk fail instead of leading it elsewhere. What is then done with a name is done in the
+//! directory that was reached, wherever its path leads by now. Knows nothing of workspaces and who may write where.
+//! Blocking; one open file for each value.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Permissions};
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, open, openat, readlinkat, renameat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, linkat, symlinkat, unlinkat};
+
+/// How a directory is opened: to walk through, not to be read.
+#[cfg(target_os = "linux")]
+const THROUGH: OFlag = OFlag::O_PATH;
+/// How a directory is opened.
+#[cfg(not(target_os = "linux"))]
+const THROUGH: OFlag = OFlag::O_RDONLY;
+
+/// What lies at a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing.
+    Nothing,
+    /// An ordinary file with these permissions.
+    File(u32, Vec<u8>),
+    /// A symbolic link to there.
+    Link(Vec<u8>),
+    /// A directory, a device, a file that is too large or may not be read, or nothing that can be reached directly.
+    Other,
+}
+
+/// Which file it is, and whether it was written since: not its name and permissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: i64,
+    written: (i64, i64),
+}
+
+/// An open directory.
+#[derive(Debug)]
+pub(crate) struct Directory(OwnedFd);
+
+/// Reads what lies at an absolute path, a file up to `max_bytes`. Blocking.
+pub(crate) fn find(path: &Path, max_bytes: u64) -> Found {
+    match Directory::above(path) {
+        Ok((directory, name)) => directory.find(name, max_bytes),
+        Err(error) if is_missing(&error) => Found::Nothing,
+        Err(_) => Found::Other,
+    }
+}
+
+/// Whether an error says that there is nothing: no such name, or a file where a directory would have to be. A link
+/// there is something else.
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+impl Directory {
+    /// Opens the directory at an absolute path.
+    ///
+    /// # Errors
+    /// It is not there, is no directory, or a link lies on the way (`ELOOP`).
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Self::walk(path, |directory, name, _| directory.child(name))
+    }
+
+    /// Opens the directory at an absolute path, and makes what is missing of it; what was made is added to `made`.
+    ///
+    /// # Errors
+    /// As [`Directory::open`], or one could not be made.
+    pub(crate) fn make(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<Self> {
+        Self::walk(path, |directory, name, reached| {
+            match directory.child(name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                child => return child,
+            }
+            match mkdirat(&directory.0, name, Mode::from_bits_truncate(0o777)) {
+                Ok(()) => made.push(reached.to_owned()),
+                // Somebody else was faster.
+                Err(Errno::EEXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            directory.child(name)
+        })
+    }
+
+    /// Opens the directory that a path lies in, and returns its name there.
+    ///
+    /// # Errors
+    /// As [`Directory::open`].
+    pub(crate) fn above(path: &Path) -> io::Result<(Self, &OsStr)> {
+        let (above, name) = parts(path)?;
+        Ok((Self::open(above)?, name))
+    }
+
+    /// Returns the nearest directory above a path that is there.
+    ///
+    /// # Errors
+    /// A link lies on the way, or one may not be entered.
+    pub(crate) fn nearest(path: &Path) -> io::Result<&Path> {
+        for above in path.ancestors().skip(1) {
+            match Self::open(above) {
+                Ok(_) => return Ok(above),
+                Err(error) if is_missing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn walk(path: &Path, mut step: impl FnMut(&Self, &OsStr, &Path) -> io::Result<Self>) -> io::Result<Self> {
+        let flags = THROUGH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let mut directory = Self(open("/", flags, Mode::empty())?);
+        let mut reached = PathBuf::from("/");
+        for part in path.components() {
+            match part {
+                Component::RootDir => {}
+                Component::Normal(name) => {
+                    reached.push(name);
+                    directory = step(&directory, name, &reached)?;
+                }
+                // Nobody passes such a path.
+                _ => return Err(io::ErrorKind::InvalidInput.into()),
+            }
+        }
+        Ok(directory)
+    }
+
+    fn child(&self, name: &OsStr) -> io::Result<Self> {
+        let flags = THROUGH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        match openat(&self.0, name, flags, Mode::empty()) {
+            Ok(child) => Ok(Self(child)),
+            // Said of links too.
+            Err(Errno::ENOTDIR) if self.about(name)?.is_some_and(|about| is(&about, SFlag::S_IFLNK)) => {
+                Err(Errno::ELOOP.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn about(&self, name: &OsStr) -> io::Result<Option<FileStat>> {
+        match fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(about) => Ok(Some(about)),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether anything has this name.
+    ///
+    /// # Errors
+    /// Nobody can tell.
+    pub(crate) fn has(&self, name: &OsStr) -> io::Result<bool> {
+        Ok(self.about(name)?.is_some())
+    }
+
+    /// Returns the permissions of an ordinary file, where one has this name.
+    pub(crate) fn mode(&self, name: &OsStr) -> Option<u32> {
+        let about = self.about(name).ok().flatten()?;
+        is(&about, SFlag::S_IFREG).then_some(mode(&about))
+    }
+
+    /// Returns which file has this name.
+    ///
+    /// # Errors
+    /// None has.
+    pub(crate) fn stamp(&self, name: &OsStr) -> io::Result<Stamp> {
+        let about = self.about(name)?.ok_or(io::ErrorKind::NotFound)?;
+        Ok(Stamp {
+            device: about.st_dev,
+            inode: about.st_ino,
+            size: about.st_size,
+            written: (about.st_mtime, about.st_mtime_nsec),
+        })
+    }
+
+    /// Reads what has this name, a file up to `max_bytes`.
+    pub(crate) fn find(&self, name: &OsStr, max_bytes: u64) -> Found {
+        match self.about(name) {
+            Ok(None) => Found::Nothing,
+            Ok(Some(about)) if is(&about, SFlag::S_IFLNK) => match readlinkat(&self.0, name) {
+                Ok(target) => Found::Link(target.as_bytes().to_vec()),
+                Err(_) => Found::Other,
+            },
+            Ok(Some(about)) if is(&about, SFlag::S_IFREG) => {
+                self.read(name, max_bytes).unwrap_or(Found::Other)
+            }
+            _ => Found::Other,
+        }
+    }
+
+    fn read(&self, name: &OsStr, max_bytes: u64) -> io::Result<Found> {
+        // What has come in its place meanwhile is not followed and not waited for.
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
+        let about = file.metadata()?;
+        if !about.is_file() || about.len() > max_bytes {
+            return Ok(Found::Other);
+        }
+        let mut content = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default());
+        file.take(max_bytes + 1).read_to_end(&mut content)?;
+        if content.len() as u64 > max_bytes {
+            return Ok(Found::Other);
+        }
+        Ok(Found::File(about.permissions().mode() & 0o7777, content))
+    }
+
+    /// Makes an empty file under a new name.
+    ///
+    /// # Errors
+    /// There is one of this name, or it cannot be made.
+    pub(crate) fn create(&self, name: &OsStr, permissions: u32) -> io::Result<File> {
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let file = openat(&self.0, name, flags, Mode::from_bits_truncate(permissions as _))?;
+        Ok(File::from(file))
+    }
+
+    /// Makes a symbolic link under a new name.
+    ///
+    /// # Errors
+    /// There is something of this name, or it cannot be made.
+    pub(crate) fn link(&self, target: &OsStr, name: &OsStr) -> io::Result<()> {
+        Ok(symlinkat(target, &self.0, name)?)
+    }
+
+    /// Gives what has a name a second one in the same directory: a link, or where there are none a copy.
+    ///
+    /// # Errors
+    /// There is nothing of this name, or neither can be made.
+    pub(crate) fn second(&self, name: &OsStr, second: &OsStr, max_bytes: u64) -> io::Result<()> {
+        let error = match linkat(&self.0, name, &self.0, second, AtFlags::empty()) {
+            Ok(()) => return Ok(()),
+            Err(error @ (Errno::EEXIST | Errno::ENOENT)) => return Err(error.into()),
+            Err(error) => error,
+        };
+        match self.find(name, max_bytes) {
+            Found::File(mode, content) => {
+                let mut copy = self.create(second, 0o600)?;
+                io::Write::write_all(&mut copy, &content)?;
+                copy.set_permissions(Permissions::from_mode(mode))
+            }
+            Found::Link(target) => self.link(OsStr::from_bytes(&target), second),
+            Found::Nothing => Err(io::ErrorKind::NotFound.into()),
+            Found::Other => Err(error.into()),
+        }
+    }
+
+    /// Moves what has a name here to a name in another directory, in place of what has it.
+    ///
+    /// # Errors
+    /// It cannot be done; nothing has changed.
+    pub(crate) fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
+        Ok(renameat(&self.0, name, &to.0, new)?)
+    }
+
+    /// Moves what has a name here to a name in another directory that nothing has. Where there are no second names,
+    /// what comes there in the same moment is lost.
+    ///
+    /// # Errors
+    /// Something has the name, or it cannot be done; nothing has changed.
+    pub(crate) fn rename_to_new(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
+        match linkat(&self.0, name, &to.0, new, AtFlags::empty()) {
+            Ok(()) => {
+                // Two names do no harm; whoever gave the first one takes it away again.
+                drop(self.remove(name));
+                Ok(())
+            }
+            Err(error @ (Errno::EEXIST | Errno::ENOENT)) => Err(error.into()),
+            Err(_) if to.has(new)? => Err(Errno::EEXIST.into()),
+            Err(_) => self.rename(name, to, new),
+        }
+    }
+
+    /// Takes away a name of a file or link.
+    ///
+    /// # Errors
+    /// It is a directory, or it cannot be done.
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir)?)
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// It is not empty, or it cannot be done.
+    pub(crate) fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.0, name, UnlinkatFlags::RemoveDir)?)
+    }
+}
+
+/// Returns the directory of a path, and its name there.
+///
+/// # Errors
+/// It is the top, which has no name.
+pub(crate) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => Ok((above, name)),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Returns a name of a file of ours that nobody else has, for a while beside somebody's.
+pub(crate) fn fresh_name(prefix: &str) -> OsString {
+    use std::hash::BuildHasher as _;
+    // Keys of which no two are alike, from what the system has of chance.
+    let chance = || std::hash::RandomState::new().hash_one(prefix);
+    OsString::from(format!("{prefix}{:016x}{:016x}", chance(), chance()))
+}
+
+fn is(about: &FileStat, kind: SFlag) -> bool {
+    SFlag::from_bits_truncate(about.st_mode) & SFlag::S_IFMT == kind
+}
+
+fn mode(about: &FileStat) -> u32 {
+    #[expect(clippy::useless_conversion, reason = "narrower on other systems")]
+    u32::from(about.st_mode & 0o7777)
+}
