@@ -1,7 +1,8 @@
 //! What the agent's loop calls around a call: keep what may change, then say what did.
 //!
 //! A call is never kept from running: where nothing can be kept, that is written down and told, once a run of a Turn.
-//! A call that is dropped in the middle is closed by a task of the repository's.
+//! A call that is dropped in the middle is closed by a task of the repository's. What cannot be closed in its place is
+//! written down as unknown: nobody closes it later and takes for the call's what others did since.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,12 +14,16 @@ use bobbin_core::tool::Touches;
 use bobbin_model::{ThreadId, TurnId};
 use tokio::time::timeout;
 
+use super::alive::Worked;
 use super::shadow::{Checkpoints, LookError, chain, place};
 use super::step::{Ended, Held};
-use super::windows::Whose;
+use super::windows::Going;
 
 /// Longest wait for a step to be written before a call runs all the same.
 const MAX_WAIT: Duration = Duration::from_secs(15);
+/// Number of the next step where those that are there cannot be listed.
+const UNLISTED: u32 = 500_000;
+
 /// What is kept around the calls of one run of a Turn.
 #[derive(Debug)]
 pub(crate) struct TurnKeeper {
@@ -45,12 +50,17 @@ pub(crate) struct Begun {
 struct Open {
     checkpoints: Arc<Checkpoints>,
     name: String,
-    whose: Whose,
-    /// Of a look.
-    window: Option<u64>,
+    work: Option<Work>,
+}
+
+/// What is open as long as a step is.
+#[derive(Debug)]
+struct Work {
+    /// Of a look: its window; else what is being written.
+    going: Option<Going>,
     /// What was written, where it need not be read again.
     held: Option<Held>,
-    ended: bool,
+    _worked: Worked,
 }
 
 impl TurnKeeper {
@@ -65,31 +75,54 @@ impl TurnKeeper {
         }
     }
 
+    /// Returns one for a Turn that nobody runs.
+    #[cfg(test)]
+    pub(super) fn of(
+        checkpoints: &Arc<Checkpoints>,
+        (thread, turn): (ThreadId, TurnId),
+        root: PathBuf,
+    ) -> Self {
+        Self {
+            checkpoints: Some(checkpoints.clone()),
+            thread,
+            turn,
+            root,
+            next: AtomicU32::new(1),
+            told: AtomicBool::new(false),
+        }
+    }
+
     /// Closes the steps that an earlier run of this Turn has left open, and goes on numbering after them. Returns what
     /// their calls have changed.
     pub(crate) async fn take_up(&self) -> Ended {
         let Some(checkpoints) = self.checkpoints.clone() else {
             return Ended::default();
         };
-        let whose = (self.thread.clone(), self.turn);
-        let closing = async {
-            let mut all = Ended::default();
-            let names = checkpoints.steps(&self.thread, self.turn).await?;
-            let last = names
-                .last()
-                .and_then(|name| name.rsplit('/').next()?.parse::<u32>().ok());
-            self.next.store(last.unwrap_or(0) + 1, Ordering::Relaxed);
-            for name in names {
-                let ended = checkpoints.close(&name, &whose, None, None).await?;
-                all.changed.extend(ended.changed);
-                all.untold.extend(ended.untold);
+        let names = match checkpoints.steps(&self.thread, self.turn).await {
+            Ok(names) => names,
+            Err(error) => {
+                tracing::warn!(thread = %self.thread, error = chain(&error), "cannot see what an interrupted call has changed");
+                // What is there already is not written over.
+                self.next.store(UNLISTED, Ordering::Relaxed);
+                return Ended::default();
             }
-            Ok::<_, LookError>(all)
         };
-        closing.await.unwrap_or_else(|error| {
-            tracing::warn!(thread = %whose.0, error = chain(&error), "cannot see what an interrupted call has changed");
-            Ended::default()
-        })
+        let last = names
+            .last()
+            .and_then(|name| name.rsplit('/').next()?.parse::<u32>().ok());
+        self.next.store(last.unwrap_or(0) + 1, Ordering::Relaxed);
+        let mut all = Ended::default();
+        for name in names {
+            let work = Work {
+                going: None,
+                held: None,
+                _worked: checkpoints.alive.work_at(&name),
+            };
+            let ended = checkpoints.close_or_give_up(&name, work).await;
+            all.changed.extend(ended.changed);
+            all.untold.extend(ended.untold);
+        }
+        all
     }
 
     /// Keeps what a call may change.
@@ -99,12 +132,20 @@ impl TurnKeeper {
         };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}{number:06}", place(&self.thread, self.turn));
+        let whose = (self.thread.clone(), self.turn);
+        // Before anything is looked at: a look of somebody else's that ends meanwhile is not to wonder.
+        let going = match &touches {
+            Touches::Nothing => None,
+            Touches::Files(files) => Some(checkpoints.windows.writing(Some(whose), files.clone())),
+            Touches::Anything => Some(checkpoints.windows.open(whose, &self.root)),
+        };
         let mut open = Open {
+            work: Some(Work {
+                going,
+                held: None,
+                _worked: checkpoints.alive.work_at(&name),
+            }),
             name,
-            whose: (self.thread.clone(), self.turn),
-            window: None,
-            held: None,
-            ended: false,
             checkpoints: checkpoints.clone(),
         };
         let writing = async {
@@ -115,19 +156,17 @@ impl TurnKeeper {
                     written.await.map(Some)
                 }
                 Touches::Anything => {
-                    let window = checkpoints.windows.lock().open(open.whose.clone(), &self.root);
-                    open.window = Some(window);
-                    checkpoints
-                        .begin_look(&open.name, call, &self.root)
-                        .await
-                        .map(Some)
+                    let written = checkpoints.begin_look(&open.name, call, &self.root);
+                    written.await.map(Some)
                 }
             }
         };
         let written = timeout(MAX_WAIT, writing).await;
         let why = match written {
             Ok(Ok(held)) => {
-                open.held = held;
+                if let Some(work) = &mut open.work {
+                    work.held = held;
+                }
                 return Begun {
                     open: Some(open),
                     notice: None,
@@ -140,10 +179,11 @@ impl TurnKeeper {
             }
             Err(_) => "writing the checkpoint took too long".to_owned(),
         };
-        open.give_up();
+        let work = open.work.take();
         checkpoints
             .begin_nothing(&open.name, call, &self.root, &why)
             .await;
+        drop(work);
         let notice = format!("What {call} changes in files cannot be undone: {why}.");
         let notice = (!self.told.swap(true, Ordering::Relaxed)).then_some(notice);
         Begun { open: None, notice }
@@ -153,60 +193,53 @@ impl TurnKeeper {
 impl Begun {
     /// Keeps what the call has changed.
     pub(crate) async fn end(self) -> Ended {
-        let Some(mut open) = self.open else {
-            return Ended::default();
-        };
-        let (window, held) = (open.window.take(), open.held.take());
-        open.ended = true;
-        let closing = open.checkpoints.close(&open.name, &open.whose, window, held);
-        let closed = timeout(MAX_WAIT, closing).await;
-        match closed {
-            Ok(Ok(ended)) => ended,
-            // The step stays open, and is closed when it is needed.
-            Ok(Err(error)) => {
-                tracing::warn!(
-                    step = open.name,
-                    error = chain(&error),
-                    "cannot see what a call has changed"
-                );
-                Ended::default()
-            }
-            Err(_) => {
-                tracing::warn!(step = open.name, "seeing what a call has changed took too long");
-                Ended::default()
-            }
-        }
-    }
-}
-
-impl Open {
-    fn give_up(&mut self) {
-        self.ended = true;
-        if let Some(window) = self.window.take() {
-            self.checkpoints.windows.lock().close(window);
+        match self.open {
+            Some(mut open) => match open.work.take() {
+                Some(work) => open.checkpoints.close_or_give_up(&open.name, work).await,
+                None => Ended::default(),
+            },
+            None => Ended::default(),
         }
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        if self.ended {
-            return;
-        }
-        let (checkpoints, name, whose) = (self.checkpoints.clone(), self.name.clone(), self.whose.clone());
-        let (window, held) = (self.window.take(), self.held.take());
+        let Some(work) = self.work.take() else { return };
         if tokio::runtime::Handle::try_current().is_err() {
             return;
         }
+        let (checkpoints, name) = (self.checkpoints.clone(), std::mem::take(&mut self.name));
         self.checkpoints.tasks.spawn(async move {
             let stop = checkpoints.stop.clone();
-            let closing = timeout(MAX_WAIT, checkpoints.close(&name, &whose, window, held));
             tokio::select! {
+                // It is closed when the Turn is taken up again.
                 () = stop.cancelled() => {}
-                closed = closing => if let Ok(Err(error)) = closed {
-                    tracing::warn!(step = name, error = chain(&error), "cannot see what a dropped call has changed");
-                }
+                _ = checkpoints.close_or_give_up(&name, work) => {}
             }
         });
+    }
+}
+
+impl Checkpoints {
+    /// Closes a step, if it is open; one that cannot be closed now is written down as unknown.
+    async fn close_or_give_up(&self, name: &str, work: Work) -> Ended {
+        let Work { going, held, _worked } = work;
+        let closed = timeout(MAX_WAIT, self.close(name, going, held)).await;
+        let why = match closed {
+            Ok(Ok(ended)) => return ended,
+            Ok(Err(LookError::TooMuch(why))) => why,
+            Ok(Err(error)) => {
+                tracing::warn!(
+                    step = name,
+                    error = chain(&error),
+                    "cannot see what a call has changed"
+                );
+                "what it has changed could not be seen".to_owned()
+            }
+            Err(_) => "seeing what it has changed took too long".to_owned(),
+        };
+        self.give_up(name, &why).await;
+        Ended::default()
     }
 }

@@ -1,7 +1,7 @@
 //! Steps as they are written down, and what the steps of a Turn come to. Pure.
 //!
 //! A step is written twice under one name: open, with what was before a call, and closed, with what was after it too.
-//! One that stays open says that the server stopped in between.
+//! One that stays open says that nobody saw what was after it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -31,6 +31,18 @@ pub(super) struct Step {
     /// Directories that were there and may be empty: they stay when what came into them goes.
     #[serde(default)]
     pub(super) stay: Vec<Text>,
+    /// Of an open look: what was there and was not seen by it, relative to the root, a directory for all below it.
+    /// `None`: nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) skipped: Option<Vec<Text>>,
+    /// Of an open look: when it began, in nanoseconds since 1970.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) since: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// How far a step is.
@@ -71,6 +83,19 @@ pub(super) struct Change {
     /// Another Turn's command ran at the same time, and may have been the one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) shared: bool,
+    /// It is not to be undone with the Turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) left: Option<Left>,
+}
+
+/// Why a change that was seen is not undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Left {
+    /// It looks new, but may have been there before, unseen.
+    Unseen,
+    /// Another Turn's file tool, or an undoing, wrote it at the same time: it is theirs.
+    Theirs,
 }
 
 /// What a kept file is; the words are git's.
@@ -150,33 +175,44 @@ pub(super) struct Fate {
     pub(super) before: Option<Entry>,
     /// After its last.
     pub(super) after: Option<Entry>,
+    /// What it was after its last is not known.
+    pub(super) unsure: bool,
     /// Somebody else changed it between two of the Turn's changes, or may have been the one.
     pub(super) contested: bool,
+    /// It is not to be touched.
+    pub(super) left: Option<Left>,
 }
 
-/// Returns what closed steps, in their order, did to each file; what came to nothing is left out.
+/// Returns what steps, in their order, did to each file; what came to nothing is left out.
 pub(super) fn fates(steps: &[Kept]) -> BTreeMap<PathBuf, Fate> {
     let mut fates: BTreeMap<PathBuf, Fate> = BTreeMap::new();
     for kept in steps {
-        // Two looks do not say who changed a file between them, nor whether what was not kept was there before: a
-        // person has a word in it.
+        // Two looks do not say who changed a file between them: a person has a word in it.
         let looked = kept.step.kind == Kind::Look;
+        let unsure = kept.step.state == State::Open;
         for (change, (before, after)) in kept.step.changes.iter().zip(&kept.entries) {
             let path = change.path.path();
-            if let Some(fate) = fates.get_mut(&path) {
-                fate.contested |= fate.after != *before || change.shared || looked;
+            let doubtful = change.shared || looked || unsure || change.left.is_some();
+            // What others wrote ends what is known of it; from there it may begin anew.
+            let known = fates.get_mut(&path);
+            let known = known.filter(|fate| change.left.is_some() || fate.left != Some(Left::Theirs));
+            if let Some(fate) = known {
+                fate.contested |= fate.after != *before || doubtful;
                 fate.after.clone_from(after);
+                fate.unsure = unsure;
                 continue;
             }
             let fate = Fate {
                 before: before.clone(),
                 after: after.clone(),
-                contested: change.shared || looked,
+                unsure,
+                contested: doubtful,
+                left: change.left,
             };
             fates.insert(path, fate);
         }
     }
-    fates.retain(|_, fate| fate.before != fate.after);
+    fates.retain(|_, fate| fate.before != fate.after || fate.unsure || fate.left.is_some());
     fates
 }
 
@@ -249,9 +285,12 @@ mod tests {
                         before: mode(before),
                         after: mode(after),
                         shared: false,
+                        left: None,
                     })
                     .collect(),
                 stay: vec![],
+                skipped: None,
+                since: 0,
             },
             entries: changes
                 .iter()
@@ -293,6 +332,42 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_is_not_known_for_certain_is_not_put_back_without_a_word() {
+        let mut open = step(&[("/w/new", "-", "-"), ("/w/a", "1", "-")]);
+        open.step.state = State::Open;
+        let mut look = step(&[
+            ("/w/unseen", "-", "x"),
+            ("/w/theirs", "1", "2"),
+            ("/w/known", "-", "y"),
+        ]);
+        look.step.kind = Kind::Look;
+        for (change, left) in look
+            .step
+            .changes
+            .iter_mut()
+            .zip([Left::Unseen, Left::Theirs, Left::Unseen])
+        {
+            change.left = Some(left);
+        }
+        let first = step(&[("/w/known", "1", "2")]);
+        let fates = fates(&[first, open, look.clone()]);
+        let told = |path: &str| {
+            let fate = &fates[Path::new(path)];
+            (fate.unsure, fate.contested, fate.left)
+        };
+        assert_eq!(told("/w/new"), (true, true, None));
+        assert_eq!(told("/w/a"), (true, true, None));
+        assert_eq!(told("/w/unseen"), (false, true, Some(Left::Unseen)));
+        assert_eq!(told("/w/theirs"), (false, true, Some(Left::Theirs)));
+        let again = super::fates(&[look.clone(), step(&[("/w/theirs", "2", "3")])]);
+        let theirs = &again[Path::new("/w/theirs")];
+        assert_eq!((&theirs.before, theirs.left), (&entry("2"), None));
+        // What it was before is known from the first.
+        assert_eq!(told("/w/known"), (false, true, None));
+        assert_eq!(fates[Path::new("/w/known")].before, entry("1"));
+    }
+
     #[rstest]
     #[case::as_the_turn_left_it("1", "2", false, Some("2"), Verdict::PutBack)]
     #[case::as_it_was("1", "2", false, Some("1"), Verdict::Right)]
@@ -315,7 +390,9 @@ mod tests {
         let fate = Fate {
             before: entry(before),
             after: entry(after),
+            unsure: false,
             contested,
+            left: None,
         };
         let now = now.map_or(Now::Other, |blob| entry(blob).map_or(Now::Nothing, Now::File));
         assert_eq!(verdict(&fate, &now), expected);

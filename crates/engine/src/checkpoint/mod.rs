@@ -11,15 +11,17 @@
 //! * [`survey`]: which files of a workspace are kept, and when there are too many of them.
 //! * [`ledger`]: steps as they are written down, and what several of them come to. Pure.
 //! * [`shadow`], [`contents`], [`prepare`]: the repository: looks and steps, contents, the directory.
-//! * [`windows`]: which calls ran side by side, so that nobody is said to have done what another did.
+//! * [`windows`]: which calls ran side by side, so that nobody is said to have done what another did; [`alive`]: which
+//!   steps somebody still works at.
 //! * [`keeper`]: what the agent's loop calls around a call; [`step`]: what comes of it.
-//! * [`found`]: what lies at a path now.
+//! * [`found`]: what lies at a path now; [`unseen`]: what a look had not seen.
 //! * [`revert`]: what the core calls when a Turn is to be undone.
 //! * [`tidy`]: what is forgotten, and when.
 //!
 //! Not kept, and said so: what git ignores and no file tool wrote; files over [`survey::MAX_FILE_BYTES`]; anything
 //! in `.git` and `.craft`; what a command changes outside of the workspace, or after its call has ended.
 
+mod alive;
 mod contents;
 mod found;
 mod git;
@@ -31,6 +33,7 @@ mod shadow;
 mod step;
 mod survey;
 mod tidy;
+mod unseen;
 mod windows;
 
 pub(crate) use keeper::TurnKeeper;

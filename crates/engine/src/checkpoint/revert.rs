@@ -6,7 +6,8 @@
 //! not followed.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobbin_core::undo::{ChangedSince, RevertWish, Undo, UndoError, Undone};
@@ -17,15 +18,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::found::{Found, find};
 use super::git::{GitError, Job};
-use super::ledger::{Fate, FileMode, Kept, Kind, Now, Verdict, fates, verdict};
-use super::shadow::{CHUNK_BYTES, Checkpoints, LookError, TIME, chain, forgotten};
-use super::windows::digest;
+use super::ledger::{Fate, FileMode, Kept, Kind, Left, Now, State, Verdict, fates, verdict};
+use super::shadow::{CHUNK_BYTES, Checkpoints, TIME, chain, forgotten, place};
+use super::windows::Going;
 use crate::tools::{self, Batch, Patience, Want, remove_directory, shown};
 
 /// Longest undoing before the first file is touched.
 const MAX_TIME: Duration = Duration::from_mins(1);
 /// Most bytes put back at once: they are in memory together.
 const MAX_BYTES: u64 = 4 * CHUNK_BYTES;
+
+/// Most files named in a sentence.
+const MAX_NAMED: usize = 20;
 
 /// A file that is to be put back, with what lies there now.
 type Back = (PathBuf, Fate, Now);
@@ -38,6 +42,8 @@ struct Plan {
     /// Directories that stay, empty or not.
     stay: BTreeSet<PathBuf>,
     undone: Undone,
+    /// Tells those who look meanwhile whose doing it is.
+    writing: Going,
 }
 
 impl Undo for Checkpoints {
@@ -60,11 +66,13 @@ impl Undo for Checkpoints {
                 removed,
                 stay,
                 undone,
+                writing,
             } = plan?;
             // What has begun goes to its end, and what was done is told.
             let done = tokio::task::spawn_blocking(move || {
                 batch.apply_patiently(&patience)?;
                 remove_empty(&removed, &stay);
+                drop(writing);
                 Ok::<(), String>(())
             });
             let done = done.await;
@@ -116,6 +124,8 @@ impl Checkpoints {
             notes.push("No change of a file is kept of this turn.".to_owned());
         }
         let fates: Vec<(PathBuf, Fate)> = fates(&steps).into_iter().collect();
+        let (left, fates): (Vec<_>, Vec<_>) = fates.into_iter().partition(|(_, fate)| fate.left.is_some());
+        notes.extend(left_alone(&left, &wish.root));
         let fates = now(fates, patience.clone()).await?;
         let (mut back, mut changed, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
         for (path, fate, now) in fates {
@@ -156,7 +166,9 @@ impl Checkpoints {
             .flat_map(|kept| kept.step.stay.iter().chain([&kept.step.root]))
             .map(super::ledger::Text::path)
             .collect();
+        let paths = back.iter().map(|(path, ..)| path.clone()).collect();
         Ok(Plan {
+            writing: self.windows.writing(None, paths),
             batch: self.batch(back).await?,
             removed,
             stay,
@@ -164,27 +176,30 @@ impl Checkpoints {
         })
     }
 
-    /// Reads all steps of a Turn, after closing those that a crash or a dropped call has left open.
+    /// Reads all steps of a Turn. One that a crash has left open is not closed now: nobody could tell what has been
+    /// changed since from what its call did.
     async fn ledger(&self, wish: &RevertWish) -> Result<Vec<Kept>, UndoError> {
-        let whose = (wish.thread.clone(), wish.turn);
+        // Of a call that was dropped a moment ago.
+        self.alive
+            .until_nobody_works_at(&place(&wish.thread, wish.turn))
+            .await;
         let names = self
             .steps(&wish.thread, wish.turn)
             .await
             .map_err(|error| broken(&error))?;
         let mut steps = Vec::with_capacity(names.len());
         for name in names {
-            match self.close(&name, &whose, None, None).await {
-                Ok(_) => {}
-                Err(LookError::TooMuch(why)) => {
-                    return Err(not_done(format!(
-                        "What its last call has changed is not known, since {why}; nothing was undone."
-                    )));
-                }
-                Err(LookError::Git(error)) => return Err(broken(&error)),
-            }
             match self.read(&name).await {
-                Ok((kept, _)) => steps.push(kept),
-                // Closed without a change.
+                Ok((mut kept, _)) => {
+                    if kept.step.state == State::Open && kept.step.kind == Kind::Look {
+                        let why = "the server ended while it ran";
+                        self.give_up(&name, why).await;
+                        kept.step.kind = Kind::Nothing { why: why.to_owned() };
+                        kept.step.state = State::Closed;
+                    }
+                    steps.push(kept);
+                }
+                // Forgotten meanwhile.
                 Err(GitError::Failed { .. }) => {}
                 Err(error) => return Err(broken(&error)),
             }
@@ -225,8 +240,6 @@ impl Checkpoints {
                 .before
                 .as_ref()
                 .and_then(|entry| Some((entry.mode, contents.next()?)));
-            let then = content.as_ref().map(|(_, content)| digest(content));
-            self.windows.lock().wrote(None, &path, then);
             let want = match content {
                 None => Want::Gone,
                 Some((FileMode::Link, target)) => Want::Link(target.into()),
@@ -256,6 +269,38 @@ async fn now(fates: Vec<(PathBuf, Fate)>, patience: Patience) -> Result<Vec<Back
     looked.ok_or_else(too_long)
 }
 
+/// Returns sentences about files that are not touched.
+fn left_alone(left: &[(PathBuf, Fate)], root: &Path) -> Vec<String> {
+    let named = |why: Left| {
+        let of_this = left.iter().filter(|(_, fate)| fate.left == Some(why));
+        let mut names: Vec<String> = of_this.map(|(path, _)| shown(root, path)).collect();
+        let more = names.len().saturating_sub(MAX_NAMED);
+        names.truncate(MAX_NAMED);
+        let mut text = names.join(", ");
+        if more > 0 {
+            // Writing to a String cannot fail.
+            let _ = write!(text, " and {more} more");
+        }
+        text
+    };
+    let sentences = [
+        (
+            Left::Unseen,
+            "Files that a command has changed or made, of which no earlier content is kept (git ignored them, or they \
+             were too large or not readable), stay as they are",
+        ),
+        (
+            Left::Theirs,
+            "Files that another turn wrote while a command ran stay as they are",
+        ),
+    ];
+    let sentences = sentences.into_iter().filter_map(|(why, text)| {
+        let names = named(why);
+        (!names.is_empty()).then(|| format!("{text}: {names}."))
+    });
+    sentences.collect()
+}
+
 /// Removes directories that are empty now that these files are gone, but for those that stay. Blocking.
 fn remove_empty(removed: &[PathBuf], stay: &BTreeSet<PathBuf>) {
     for file in removed {
@@ -274,3 +319,7 @@ fn note(kind: &Kind) -> Option<String> {
         Kind::Files | Kind::Look => None,
     }
 }
+
+#[cfg(test)]
+#[path = "revert_tests.rs"]
+mod tests;

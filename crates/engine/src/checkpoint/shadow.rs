@@ -19,10 +19,11 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::alive::Alive;
 use super::git::{Git, GitError, Job};
 use super::ledger::{Entry, FileMode, Kept, State, Step};
 use super::prepare::{prepare, version};
-use super::survey::{Survey, survey};
+use super::survey::{Skipped, Survey, survey};
 use super::windows::Windows;
 
 /// Longest run of git that looks at no files of a workspace.
@@ -63,7 +64,9 @@ pub struct Checkpoints {
     pub(super) one: Semaphore,
     /// Steps being closed: one at a time.
     pub(super) closing: Semaphore,
-    pub(super) windows: Mutex<Windows>,
+    pub(super) windows: Windows,
+    /// Steps that are not left to themselves.
+    pub(super) alive: Alive,
     /// Roots that are not looked at any more, and why; as many as Threads name.
     pub(super) refused: Mutex<HashMap<PathBuf, String>>,
     pub(super) tasks: TaskTracker,
@@ -86,6 +89,8 @@ pub(super) struct Seen {
     /// Name of the tree.
     pub(super) tree: String,
     pub(super) empty: Vec<PathBuf>,
+    /// What was there and is not in it, relative; `None` where that was not asked, or is too much.
+    pub(super) skipped: Option<Vec<PathBuf>>,
 }
 
 /// A content on its way into the repository.
@@ -130,7 +135,8 @@ impl Checkpoints {
             git,
             one: Semaphore::new(1),
             closing: Semaphore::new(1),
-            windows: Mutex::default(),
+            windows: Windows::default(),
+            alive: Alive::default(),
             refused: Mutex::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -155,10 +161,14 @@ impl Checkpoints {
     ///
     /// # Errors
     /// Any [`LookError`].
-    pub(super) async fn look(&self, root: &Path) -> Result<Seen, LookError> {
+    pub(super) async fn look(&self, root: &Path, skipped: Skipped) -> Result<Seen, LookError> {
         let (place, own) = (root.to_owned(), self.git.directory().to_owned());
-        let found = tokio::task::spawn_blocking(move || survey(&place, &own)).await;
-        let Survey { files, empty } = found
+        let found = tokio::task::spawn_blocking(move || survey(&place, &own, skipped)).await;
+        let Survey {
+            files,
+            empty,
+            skipped,
+        } = found
             .map_err(|_| GitError::Pipe(std::io::ErrorKind::Other.into()))?
             .map_err(LookError::TooMuch)?;
         let index = self.index(root);
@@ -171,7 +181,7 @@ impl Checkpoints {
             }
             tree => tree?,
         };
-        Ok(Seen { tree, empty })
+        Ok(Seen { tree, empty, skipped })
     }
 
     async fn tree_of(&self, root: &Path, index: &Path, files: &[PathBuf]) -> Result<String, GitError> {

@@ -1,5 +1,6 @@
 //! Steps being opened and closed: what calls may change and what they changed, into the repository.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use bobbin_core::tool::ChangedFile;
@@ -7,9 +8,11 @@ use bobbin_model::turn::FileChangeStatus;
 
 use super::found::{Found, find};
 use super::git::GitError;
-use super::ledger::{Change, FileMode, Kept, Kind, State, Step, Text, VERSION};
+use super::ledger::{Change, FileMode, Kept, Kind, Left, Now, State, Step, Text, VERSION};
 use super::shadow::{CHUNK_BYTES, Checkpoints, Content, Difference, LookError, Seen, chain};
-use super::windows::{Whose, digest};
+use super::survey::Skipped;
+use super::unseen::Unseen;
+use super::windows::{Beside, Going};
 
 /// Most files of one command whose change is shown line by line; more are named.
 const MAX_SHOWN: usize = 2_000;
@@ -69,6 +72,7 @@ impl Checkpoints {
                 before: before.as_ref().map(mode_of),
                 after: None,
                 shared: false,
+                left: None,
             });
             step.stay.push(Text::of(&stay));
             contents.push((before, None));
@@ -85,9 +89,10 @@ impl Checkpoints {
         }
         // Never closed.
         let one = self.one.acquire().await.ok();
-        let seen = self.look(root).await;
+        let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+        let seen = self.look(root, Skipped::Named).await;
         drop(one);
-        let Seen { tree, empty } = seen.inspect_err(|error| {
+        let Seen { tree, empty, skipped } = seen.inspect_err(|error| {
             let why = match error {
                 LookError::TooMuch(why) => why.clone(),
                 LookError::Git(GitError::TooLong(..)) => {
@@ -99,6 +104,8 @@ impl Checkpoints {
         })?;
         let mut step = step(call, root, Kind::Look);
         step.stay = empty.iter().map(|path| Text::of(path)).collect();
+        step.skipped = skipped.map(|skipped| skipped.iter().map(|path| Text::of(path)).collect());
+        step.since = u64::try_from(since).unwrap_or_default();
         self.write(name, &step, &[], Some(&tree), Some((root, &tree)))
             .await?;
         Ok(Held::Look(step, tree))
@@ -119,15 +126,27 @@ impl Checkpoints {
         }
     }
 
-    /// Closes a step, if it is open, with what its files are now; `held` is that step, where it is known.
+    /// Writes down, in place of an open look, that nobody knows what its call has changed. Of a call that said which
+    /// files it writes it is known what they were: that stays open for good, and a person has a word in it.
+    pub(super) async fn give_up(&self, name: &str, why: &str) {
+        match self.read(name).await {
+            Ok((Kept { step, .. }, _)) if step.state == State::Open && step.kind == Kind::Look => {
+                self.begin_nothing(name, &step.call, &step.root.path(), why).await;
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(step = name, error = chain(&error), "a step cannot be given up"),
+        }
+    }
+
+    /// Closes a step, if it is open, with what its files are now; `held` is that step, where it is known, and `going`
+    /// what goes on as long as it is open.
     ///
     /// # Errors
     /// Any [`LookError`]; the step stays open.
     pub(super) async fn close(
         &self,
         name: &str,
-        whose: &Whose,
-        window: Option<u64>,
+        going: Option<Going>,
         held: Option<Held>,
     ) -> Result<Ended, LookError> {
         // Whoever comes second finds it closed. Never closed itself.
@@ -138,8 +157,8 @@ impl Checkpoints {
         };
         let closed = match held {
             None => Ok(Ended::default()),
-            Some(Held::Files(step, before)) => self.close_files(name, step, before, whose).await,
-            Some(Held::Look(step, tree)) => self.close_look(name, step, &tree, window).await,
+            Some(Held::Files(step, before)) => self.close_files(name, step, before).await,
+            Some(Held::Look(step, tree)) => self.close_look(name, step, &tree, going).await,
         };
         drop(closing);
         closed
@@ -171,7 +190,6 @@ impl Checkpoints {
         name: &str,
         mut step: Step,
         before: Vec<Option<Content>>,
-        whose: &Whose,
     ) -> Result<Ended, LookError> {
         let paths: Vec<PathBuf> = step.changes.iter().map(|change| change.path.path()).collect();
         let found =
@@ -181,15 +199,12 @@ impl Checkpoints {
             .map_err(|_| GitError::Pipe(std::io::ErrorKind::Other.into()))?;
         let (mut changes, mut contents) = (Vec::new(), Vec::new());
         for ((mut change, before), found) in step.changes.drain(..).zip(before).zip(found) {
-            let path = change.path.path();
             let after = match found {
                 Found::Nothing => None,
                 Found::File(mode, content) => Some((mode, content)),
                 // Nobody would know it again.
                 Found::Other => continue,
             };
-            let now = after.as_ref().map(|(_, content)| digest(content));
-            self.windows.lock().wrote(Some(whose), &path, now);
             change.after = after.as_ref().map(|(mode, _)| *mode);
             changes.push(change);
             let after = after.map(|(mode, content)| Content::Bytes(mode, content.into()));
@@ -206,55 +221,59 @@ impl Checkpoints {
         name: &str,
         mut step: Step,
         tree: &str,
-        window: Option<u64>,
+        going: Option<Going>,
     ) -> Result<Ended, LookError> {
         let root = step.root.path();
         let one = self.one.acquire().await.ok();
-        let seen = self.look(&root).await;
+        let seen = self.look(&root, Skipped::Unnamed).await;
         drop(one);
-        let beside = window
-            .map(|window| self.windows.lock().close(window))
-            .unwrap_or_default();
+        let beside = going.map(Going::end).unwrap_or_default();
+        if beside.lost {
+            return Err(LookError::TooMuch(
+                "others wrote too many files at the same time".to_owned(),
+            ));
+        }
         let seen = seen?;
         step.state = State::Closed;
         if seen.tree == tree {
             self.forget(name).await?;
             return Ok(Ended::default());
         }
-        let mut found = self.differences(tree, &seen.tree).await?;
+        let found = self.differences(tree, &seen.tree).await?;
+        let unseen = Unseen::of(&root, step.skipped.take(), std::mem::take(&mut step.since));
         let place = root.clone();
-        let (found, now) = tokio::task::spawn_blocking(move || {
-            // What somebody else wrote meanwhile, and is still so, is not this call's doing.
-            found.retain(|(path, ..)| {
-                let path = place.join(path);
-                let theirs = beside.others.get(&path);
-                theirs.is_none_or(|theirs| match find(&path) {
-                    Found::Nothing => theirs.is_some(),
-                    Found::File(_, content) => *theirs != Some(digest(&content)),
-                    Found::Other => true,
-                })
-            });
-            (found, beside)
-        })
-        .await
-        .map_err(|_| GitError::Pipe(std::io::ErrorKind::Other.into()))?;
+        let (found, beside) =
+            tokio::task::spawn_blocking(move || (sorted(&place, found, &beside, &unseen), beside))
+                .await
+                .map_err(|_| GitError::Pipe(std::io::ErrorKind::Other.into()))?;
         let mut contents = Vec::with_capacity(found.len());
-        for (path, before, after) in &found {
-            let path = root.join(path);
+        let mut to_show = Vec::with_capacity(found.len());
+        for Sorted {
+            difference: (path, before, after),
+            now,
+            left,
+        } in found
+        {
+            let after_now = now.or_else(|| after.clone().map(Content::Known));
             step.changes.push(Change {
-                shared: now.shared || now.others.contains_key(&path),
-                path: Text::of(&path),
+                shared: beside.shared,
+                left,
+                path: Text::of(&root.join(&path)),
                 before: before.as_ref().map(|entry| entry.mode),
-                after: after.as_ref().map(|entry| entry.mode),
+                after: after_now.as_ref().map(mode_of),
             });
-            contents.push((
-                before.clone().map(Content::Known),
-                after.clone().map(Content::Known),
-            ));
+            contents.push((before.clone().map(Content::Known), after_now));
+            if left != Some(Left::Theirs) {
+                to_show.push((path, before, after));
+            }
+        }
+        if contents.is_empty() {
+            self.forget(name).await?;
+            return Ok(Ended::default());
         }
         self.write(name, &step, &contents, None, Some((&root, &seen.tree)))
             .await?;
-        Ok(self.shown(&root, found).await?)
+        Ok(self.shown(&root, to_show).await?)
     }
 
     /// Returns changes as the Turn's diff wants them.
@@ -295,6 +314,57 @@ impl Checkpoints {
     }
 }
 
+/// A difference, and what is to be thought of it.
+struct Sorted {
+    difference: Difference,
+    /// What it is after all, where the second look left it out.
+    now: Option<Content>,
+    left: Option<Left>,
+}
+
+/// Says of each difference whose it is, and leaves out what is none. Blocking.
+fn sorted(root: &Path, found: Vec<Difference>, beside: &Beside, unseen: &Unseen) -> Vec<Sorted> {
+    let gone = found.iter().filter(|(.., after)| after.is_none());
+    let gone: HashSet<String> = gone
+        .filter_map(|(_, before, _)| Some(before.as_ref()?.blob.clone()))
+        .collect();
+    let mut room = CHUNK_BYTES;
+    let mut sorted = Vec::with_capacity(found.len());
+    for difference in found {
+        let (path, before, after) = &difference;
+        let whole = root.join(path);
+        let (mut now, mut left) = (None, None);
+        if beside.others.contains(&whole) {
+            left = Some(Left::Theirs);
+        } else if before.is_none() {
+            // A file of another name whose content is kept is not lost with this one.
+            let moved = after.as_ref().is_some_and(|after| gone.contains(&after.blob));
+            left = unseen.may_have_been(path, moved).then_some(Left::Unseen);
+        } else if after.is_none() {
+            // Left out by the second look, because git ignores it now or it has become too large, it is still there.
+            let there = find(&whole);
+            if before.clone().map(Now::File) == Some(there.now()) {
+                continue;
+            }
+            if let Found::File(mode, content) = there {
+                match room.checked_sub(content.len() as u64) {
+                    Some(less) => {
+                        room = less;
+                        now = Some(Content::Bytes(mode, content.into()));
+                    }
+                    None => left = Some(Left::Unseen),
+                }
+            }
+        }
+        sorted.push(Sorted {
+            difference,
+            now,
+            left,
+        });
+    }
+    sorted
+}
+
 fn step(call: &str, root: &Path, kind: Kind) -> Step {
     Step {
         version: VERSION,
@@ -304,6 +374,8 @@ fn step(call: &str, root: &Path, kind: Kind) -> Step {
         kind,
         changes: Vec::new(),
         stay: Vec::new(),
+        skipped: None,
+        since: 0,
     }
 }
 

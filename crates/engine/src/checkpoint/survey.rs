@@ -2,8 +2,11 @@
 //!
 //! Those a person would say are theirs: not what git ignores (by the workspace's own files), nothing in `.git` and
 //! `.craft`, no file over [`MAX_FILE_BYTES`]. Repositories inside the workspace count like any directory. Bounded by
-//! [`MAX_FILES`], [`MAX_BYTES`] and [`MAX_TIME`]: beyond them nothing is kept rather than a part. Blocking.
+//! [`MAX_FILES`], [`MAX_BYTES`] and [`MAX_TIME`]: beyond them nothing is kept rather than a part. What is left out can be
+//! named, so that nobody takes it for new when it is seen later: a directory that is left out stands for all below it.
+//! Blocking.
 
+use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +24,10 @@ pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;
 const MAX_TIME: Duration = Duration::from_secs(3);
 /// Most empty directories remembered, so that they are still there when all is undone.
 const MAX_EMPTY: usize = 1_000;
+/// Most names of what is left out.
+const MAX_SKIPPED: usize = 30_000;
+/// Most bytes of them.
+const MAX_SKIPPED_BYTES: usize = 2 << 20;
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,44 +36,52 @@ pub(super) struct Survey {
     pub(super) files: Vec<PathBuf>,
     /// Directories, absolute, in which no file is.
     pub(super) empty: Vec<PathBuf>,
+    /// What is there and was left out, relative; `None`: too much to be named, or nobody asked.
+    pub(super) skipped: Option<Vec<PathBuf>>,
+}
+
+/// Whether what is left out is to be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Skipped {
+    Named,
+    Unnamed,
 }
 
 /// Looks over the files of a workspace. `also` are places within it that are not its files.
 ///
 /// # Errors
 /// There are too many, as a sentence for people.
-pub(super) fn survey(root: &Path, also: &Path) -> Result<Survey, String> {
+pub(super) fn survey(root: &Path, also: &Path, skipped: Skipped) -> Result<Survey, String> {
     let until = Instant::now() + MAX_TIME;
     let also = also.to_owned();
+    let apart = Apart {
+        root: root.to_owned(),
+        also: also.clone(),
+    };
     let walk = WalkBuilder::new(root)
         .standard_filters(false)
         .git_ignore(true)
         .git_exclude(true)
         .require_git(false)
         .follow_links(false)
-        .filter_entry(move |entry| {
-            let name = entry.file_name();
-            let server = entry.depth() == 1 && name.eq_ignore_ascii_case(".craft");
-            entry.depth() == 0 || !(server || name.eq_ignore_ascii_case(".git") || entry.path() == also)
-        })
+        .filter_entry(move |entry| entry.depth() == 0 || !apart.has(entry.path()))
         .build();
     let mut found = Survey::default();
     let mut bytes = 0;
     // Directories from the root to where the walk is, and whether a file is known to be in each.
     let mut open: Vec<(PathBuf, bool)> = Vec::new();
+    let mut walked = Walked::default();
     for (count, entry) in walk.enumerate() {
-        // Somebody is changing things, or may not be read by us: then not by a command either.
+        // Somebody is changing things, or it may not be read by us.
         let Ok(entry) = entry else { continue };
         if count % 256 == 0 && Instant::now() >= until {
-            return Err(format!(
-                "looking over the files takes longer than {} s",
-                MAX_TIME.as_secs()
-            ));
+            return Err(too_long());
         }
         close(&mut open, entry.path(), &mut found.empty);
         let Some(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
             open.push((entry.path().to_owned(), false));
+            walked.directories.push(entry.path().to_owned());
             continue;
         }
         let Ok(about) = entry.metadata() else { continue };
@@ -82,6 +97,7 @@ pub(super) fn survey(root: &Path, also: &Path) -> Result<Survey, String> {
             continue;
         }
         bytes += about.len();
+        walked.files.insert(entry.path().to_owned());
         found.files.push(path.to_owned());
         if found.files.len() > MAX_FILES {
             return Err(format!(
@@ -96,7 +112,76 @@ pub(super) fn survey(root: &Path, also: &Path) -> Result<Survey, String> {
         }
     }
     close(&mut open, Path::new(""), &mut found.empty);
+    if skipped == Skipped::Named {
+        let apart = Apart {
+            root: root.to_owned(),
+            also,
+        };
+        found.skipped = walked.skipped(&apart, until)?;
+    }
     Ok(found)
+}
+
+fn too_long() -> String {
+    format!(
+        "looking over the files takes longer than {} s",
+        MAX_TIME.as_secs()
+    )
+}
+
+/// What is no file of a workspace, whoever looks.
+struct Apart {
+    root: PathBuf,
+    also: PathBuf,
+}
+
+impl Apart {
+    fn has(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        let server = name.eq_ignore_ascii_case(".craft") && path.parent() == Some(&self.root);
+        server || name.eq_ignore_ascii_case(".git") || path == self.also
+    }
+}
+
+/// Where a walk was, absolute.
+#[derive(Default)]
+struct Walked {
+    directories: Vec<PathBuf>,
+    files: HashSet<PathBuf>,
+}
+
+impl Walked {
+    /// Returns the names in those directories that the walk has left out. What has come since is among them: it was not
+    /// seen either.
+    fn skipped(self, apart: &Apart, until: Instant) -> Result<Option<Vec<PathBuf>>, String> {
+        let (mut skipped, mut bytes) = (Vec::new(), 0);
+        let directories: HashSet<&PathBuf> = self.directories.iter().collect();
+        for directory in &self.directories {
+            if Instant::now() >= until {
+                return Err(too_long());
+            }
+            let mut skip = |path: &Path| {
+                let path = path.strip_prefix(&apart.root).unwrap_or(path);
+                bytes += path.as_os_str().len();
+                skipped.push(path.to_owned());
+                skipped.len() <= MAX_SKIPPED && bytes <= MAX_SKIPPED_BYTES
+            };
+            let Ok(entries) = std::fs::read_dir(directory) else {
+                if !skip(directory) {
+                    return Ok(None);
+                }
+                continue;
+            };
+            for entry in entries {
+                let path = entry.map_or_else(|_| directory.clone(), |entry| entry.path());
+                let known = self.files.contains(&path) || directories.contains(&path) || apart.has(&path);
+                if (!known || path == *directory) && !skip(&path) {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(skipped))
+    }
 }
 
 /// Whether we can read a file. That everybody may is seen without opening it.
@@ -140,7 +225,7 @@ mod tests {
         workspace.write(".gitignore", "target/\n");
         std::os::unix::fs::symlink("nowhere", workspace.root().join("link")).unwrap();
         std::fs::create_dir_all(workspace.root().join("empty/deeper")).unwrap();
-        let mut found = survey(workspace.root(), &workspace.root().join("shadow")).unwrap();
+        let mut found = survey(workspace.root(), &workspace.root().join("shadow"), Skipped::Named).unwrap();
         found.files.sort();
         let files: Vec<_> = found.files.iter().map(|path| path.to_str().unwrap()).collect();
         assert_eq!(
@@ -149,6 +234,8 @@ mod tests {
         );
         let empty = ["empty/deeper", "empty"].map(|path| workspace.root().join(path));
         assert_eq!(found.empty, empty);
+        // For all below it.
+        assert_eq!(found.skipped, Some(vec![PathBuf::from("target")]));
     }
 
     #[test]
@@ -157,16 +244,41 @@ mod tests {
         workspace.write("small", "x");
         let large = std::fs::File::create(workspace.root().join("large")).unwrap();
         large.set_len(MAX_FILE_BYTES + 1).unwrap();
-        let found = survey(workspace.root(), Path::new("/none")).unwrap();
+        let found = survey(workspace.root(), Path::new("/none"), Skipped::Named).unwrap();
         assert_eq!(found.files, [PathBuf::from("small")]);
+        assert_eq!(found.skipped, Some(vec![PathBuf::from("large")]));
         for n in 0..40 {
             let file = std::fs::File::create(workspace.root().join(format!("big{n}"))).unwrap();
             file.set_len(MAX_FILE_BYTES).unwrap();
         }
         assert!(
-            survey(workspace.root(), Path::new("/none"))
+            survey(workspace.root(), Path::new("/none"), Skipped::Named)
                 .unwrap_err()
                 .contains("512 MiB")
         );
+    }
+
+    #[test]
+    fn what_is_left_out_is_named_or_said_to_be_too_much() {
+        let workspace = Workspace::new();
+        workspace.write(".gitignore", "*.o\ndeep/out\n");
+        for path in ["a.o", "a.c", "deep/b.o", "deep/out/x", "deep/out/y"] {
+            workspace.write(path, "x");
+        }
+        let skipped = || {
+            let found = survey(workspace.root(), Path::new("/none"), Skipped::Named).unwrap();
+            found.skipped.map(|mut skipped| {
+                skipped.sort();
+                skipped
+            })
+        };
+        assert_eq!(
+            skipped(),
+            Some(["a.o", "deep/b.o", "deep/out"].map(PathBuf::from).to_vec())
+        );
+        for n in 0..MAX_SKIPPED {
+            std::fs::File::create(workspace.root().join(format!("{n}.o"))).unwrap();
+        }
+        assert_eq!(skipped(), None);
     }
 }

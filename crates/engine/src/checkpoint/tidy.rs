@@ -179,8 +179,7 @@ mod tests {
                 .await
                 .unwrap();
             workspace.write("a", &turn.to_string());
-            let whose = (thread.clone(), TurnId(turn));
-            checkpoints.close(&name, &whose, None, Some(held)).await.unwrap();
+            checkpoints.close(&name, None, Some(held)).await.unwrap();
         }
         checkpoints.tidy(KEPT, 1, MAX_KIB).await.unwrap();
         let revert = |turn| {

@@ -1,15 +1,16 @@
-//! Which calls ran side by side, so that nobody is said to have done what another did.
+//! Which calls run side by side, so that nobody is said to have done what another did.
 //!
-//! A call of which nobody knows what it changes has a window from its first look to its last. What a file tool, or
-//! an undoing, of somebody else writes meanwhile is not its doing; what changed while two windows were open may be
-//! either's. In memory only: after a crash nothing runs any more. Bounded by the calls there are, and by
-//! [`MAX_OTHERS`] a window, beyond which the window counts as shared.
+//! A call of which nobody knows what it changes has a window from before its first look to its last. What a file tool, or
+//! an undoing, of somebody else writes meanwhile is noted before it is written, and is theirs; what changed while two
+//! windows were open may be either's. In memory only: after a crash nothing runs any more. Bounded by the calls there
+//! are, and by [`MAX_OTHERS`] a window, beyond which nobody can say what the window's call did.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bobbin_model::{ThreadId, TurnId};
+use parking_lot::Mutex;
 
 /// Most writes of others noted for one window.
 const MAX_OTHERS: usize = 10_000;
@@ -17,23 +18,20 @@ const MAX_OTHERS: usize = 10_000;
 /// Whose call it is.
 pub(super) type Whose = (ThreadId, TurnId);
 
-/// Content of a file, short; `None` when there is none.
-pub(super) type Digest = Option<u64>;
-
-/// Returns the digest of a content.
-pub(super) fn digest(content: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    content.hash(&mut hasher);
-    hasher.finish()
-}
-
 #[derive(Debug)]
 struct Window {
     id: u64,
     whose: Whose,
     root: PathBuf,
-    shared: bool,
-    others: HashMap<PathBuf, Digest>,
+    beside: Beside,
+}
+
+/// Files that somebody writes.
+#[derive(Debug)]
+struct Writing {
+    id: u64,
+    whose: Option<Whose>,
+    paths: Vec<PathBuf>,
 }
 
 /// What went on beside a call.
@@ -42,61 +40,117 @@ pub(super) struct Beside {
     /// Another such call ran.
     pub(super) shared: bool,
     /// What others wrote.
-    pub(super) others: HashMap<PathBuf, Digest>,
+    pub(super) others: HashSet<PathBuf>,
+    /// They wrote more than was noted.
+    pub(super) lost: bool,
 }
 
-/// The windows that are open.
+impl Beside {
+    fn note(&mut self, root: &Path, paths: &[PathBuf]) {
+        for path in paths.iter().filter(|path| path.starts_with(root)) {
+            if self.others.len() == MAX_OTHERS && !self.others.contains(path) {
+                self.lost = true;
+                return;
+            }
+            self.others.insert(path.clone());
+        }
+    }
+}
+
+/// What goes on now. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Windows(Arc<Mutex<Now>>);
+
 #[derive(Debug, Default)]
-pub(super) struct Windows {
+struct Now {
     open: Vec<Window>,
+    writing: Vec<Writing>,
     last: u64,
 }
 
+/// A window, or files being written. It ends with the value.
+#[derive(Debug)]
+pub(super) struct Going {
+    windows: Windows,
+    id: u64,
+}
+
 impl Windows {
-    /// Opens a window and returns its number.
-    pub(super) fn open(&mut self, whose: Whose, root: &Path) -> u64 {
-        self.last += 1;
-        let mut shared = false;
-        for other in &mut self.open {
+    /// Opens a window over the files below `root`.
+    pub(super) fn open(&self, whose: Whose, root: &Path) -> Going {
+        let mut now = self.0.lock();
+        let mut beside = Beside::default();
+        for other in &mut now.open {
             if other.whose != whose && (other.root.starts_with(root) || root.starts_with(&other.root)) {
-                other.shared = true;
-                shared = true;
+                other.beside.shared = true;
+                beside.shared = true;
             }
         }
-        self.open.push(Window {
-            id: self.last,
+        for writing in &now.writing {
+            if writing.whose.as_ref() != Some(&whose) {
+                beside.note(root, &writing.paths);
+            }
+        }
+        now.last += 1;
+        let window = Window {
+            id: now.last,
             whose,
             root: root.to_owned(),
-            shared,
-            others: HashMap::new(),
-        });
-        self.last
-    }
-
-    /// Closes a window and returns what went on beside it.
-    pub(super) fn close(&mut self, id: u64) -> Beside {
-        let Some(at) = self.open.iter().position(|window| window.id == id) else {
-            return Beside::default();
+            beside,
         };
-        let window = self.open.swap_remove(at);
-        Beside {
-            shared: window.shared,
-            others: window.others,
+        now.open.push(window);
+        self.going(now.last)
+    }
+
+    /// Notes what somebody is going to write, for everybody else's windows: those that are open, and those that open
+    /// before it ends.
+    pub(super) fn writing(&self, whose: Option<Whose>, paths: Vec<PathBuf>) -> Going {
+        let mut now = self.0.lock();
+        for window in &mut now.open {
+            if Some(&window.whose) != whose.as_ref() {
+                window.beside.note(&window.root, &paths);
+            }
+        }
+        now.last += 1;
+        let id = now.last;
+        now.writing.push(Writing { id, whose, paths });
+        self.going(id)
+    }
+
+    fn going(&self, id: u64) -> Going {
+        Going {
+            windows: self.clone(),
+            id,
         }
     }
 
-    /// Notes what somebody wrote, for everybody else's windows.
-    pub(super) fn wrote(&mut self, whose: Option<&Whose>, path: &Path, now: Digest) {
-        for window in &mut self.open {
-            if Some(&window.whose) == whose || !path.starts_with(&window.root) {
-                continue;
-            }
-            if window.others.len() == MAX_OTHERS {
-                window.shared = true;
-            } else {
-                window.others.insert(path.to_owned(), now);
-            }
+    fn end(&self, id: u64) -> Beside {
+        let mut now = self.0.lock();
+        now.writing.retain(|writing| writing.id != id);
+        match now.open.iter().position(|window| window.id == id) {
+            Some(at) => now.open.swap_remove(at).beside,
+            None => Beside::default(),
         }
+    }
+
+    /// Whether nothing goes on.
+    #[cfg(test)]
+    pub(super) fn are_closed(&self) -> bool {
+        let now = self.0.lock();
+        now.open.is_empty() && now.writing.is_empty()
+    }
+}
+
+impl Going {
+    /// Ends it and returns what went on beside it.
+    pub(super) fn end(self) -> Beside {
+        self.windows.end(self.id)
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        self.windows.end(self.id);
     }
 }
 
@@ -108,32 +162,48 @@ mod tests {
         (ThreadId::new("thread_1"), TurnId(turn))
     }
 
+    fn paths(paths: &[&str]) -> Vec<PathBuf> {
+        paths.iter().map(PathBuf::from).collect()
+    }
+
     #[test]
     fn what_others_write_is_noted_where_it_lies_in_the_window() {
-        let mut windows = Windows::default();
+        let windows = Windows::default();
+        let before = windows.writing(Some(whose(2)), paths(&["/w/begun", "/elsewhere"]));
+        let over = windows.writing(Some(whose(2)), paths(&["/w/over"]));
+        drop(over);
         let one = windows.open(whose(1), Path::new("/w"));
-        windows.wrote(Some(&whose(1)), Path::new("/w/own"), None);
-        windows.wrote(Some(&whose(2)), Path::new("/w/theirs"), Some(digest(b"x")));
-        windows.wrote(None, Path::new("/elsewhere"), None);
-        let beside = windows.close(one);
-        assert!(!beside.shared);
-        assert_eq!(
-            beside.others,
-            HashMap::from([(PathBuf::from("/w/theirs"), Some(digest(b"x")))])
-        );
-        assert!(windows.close(one).others.is_empty());
+        let own = windows.writing(Some(whose(1)), paths(&["/w/own"]));
+        drop(windows.writing(None, paths(&["/w/theirs", "/elsewhere"])));
+        let beside = one.end();
+        assert!(!beside.shared && !beside.lost);
+        let theirs = paths(&["/w/begun", "/w/theirs"]);
+        assert_eq!(beside.others, theirs.into_iter().collect());
+        drop((before, own));
+        assert!(windows.are_closed());
+    }
+
+    #[test]
+    fn more_than_is_noted_is_said_to_be_lost() {
+        let windows = Windows::default();
+        let one = windows.open(whose(1), Path::new("/w"));
+        let many = (0..=MAX_OTHERS).map(|n| PathBuf::from(format!("/w/{n}")));
+        drop(windows.writing(None, many.collect()));
+        assert!(one.end().lost);
     }
 
     #[test]
     fn windows_of_two_turns_over_the_same_files_are_shared() {
-        let mut windows = Windows::default();
+        let windows = Windows::default();
         let one = windows.open(whose(1), Path::new("/w"));
         let elsewhere = windows.open(whose(2), Path::new("/other"));
         let two = windows.open(whose(2), Path::new("/w/deep"));
-        assert!(!windows.close(elsewhere).shared);
-        assert!(windows.close(two).shared);
-        assert!(windows.close(one).shared);
+        assert!(!elsewhere.end().shared);
+        assert!(two.end().shared);
+        assert!(one.end().shared);
+        let gone = windows.open(whose(2), Path::new("/w"));
+        drop(gone);
         let alone = windows.open(whose(1), Path::new("/w"));
-        assert!(!windows.close(alone).shared);
+        assert!(!alone.end().shared);
     }
 }

@@ -73,7 +73,7 @@ pub(crate) struct Batch {
 /// Something done that can be taken back.
 enum Done {
     /// The file was there and has this name now; in its place is what was written, or nothing.
-    Replaced(PathBuf, Name, Option<Stamp>),
+    Replaced(PathBuf, Ours, Option<Stamp>),
     /// It was not there, and this is.
     Made(PathBuf, Stamp),
 }
@@ -167,7 +167,7 @@ impl Work {
         Ok(())
     }
 
-    fn place(&mut self, wanted: &Wanted, mut new: Name, keep: bool) -> io::Result<()> {
+    fn place(&mut self, wanted: &Wanted, mut new: Ours, keep: bool) -> io::Result<()> {
         let (above, name) = parts(&wanted.path)?;
         let to = Directory::make(above, &mut self.directories)?;
         let from = Directory::open(&new.directory)?;
@@ -186,7 +186,7 @@ impl Work {
         }
         let mut old = None;
         if keep {
-            let second = Name::fresh(above);
+            let second = Ours::fresh(above);
             to.second(name, &second.name, MAX_FILE_BYTES)?;
             old = Some(second);
         }
@@ -218,7 +218,7 @@ impl Work {
             Found::File(..) | Found::Link(_) => {}
         }
         // Out of the way first, then looked at: what comes in its place meanwhile is not touched.
-        let mut old = Name::fresh(above);
+        let mut old = Ours::fresh(above);
         directory.rename(name, &directory, &old.name)?;
         if !(wanted.still)(&directory.find(&old.name, MAX_FILE_BYTES)) {
             if directory.rename_to_new(&old.name, &directory, name).is_err() {
@@ -280,7 +280,7 @@ pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Gives a file its name back, if what has come in its place is still what we have put there.
-fn put_back(path: &Path, old: &Name, new: Option<Stamp>) -> io::Result<()> {
+fn put_back(path: &Path, old: &Ours, new: Option<Stamp>) -> io::Result<()> {
     let (above, name) = Directory::above(path)?;
     match new {
         Some(new) if above.stamp(name)? == new => above.rename(&old.name, &above, name),
@@ -300,13 +300,13 @@ fn take_away(path: &Path, new: Stamp) -> io::Result<()> {
 }
 
 /// A name of ours in a directory, that goes with the value.
-struct Name {
+struct Ours {
     directory: PathBuf,
     name: OsString,
     goes: bool,
 }
 
-impl Name {
+impl Ours {
     fn fresh(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -325,7 +325,7 @@ impl Name {
     }
 }
 
-impl Drop for Name {
+impl Drop for Ours {
     fn drop(&mut self) {
         if self.goes
             && let Ok(directory) = Directory::open(&self.directory)
@@ -337,8 +337,8 @@ impl Drop for Name {
 }
 
 /// Writes a file that is to have a path, in the nearest directory above it that is there.
-fn write(path: &Path, kind: &Kind, content: &[u8]) -> io::Result<Name> {
-    let new = Name::fresh(Directory::nearest(path)?);
+fn write(path: &Path, kind: &Kind, content: &[u8]) -> io::Result<Ours> {
+    let new = Ours::fresh(Directory::nearest(path)?);
     let directory = Directory::open(&new.directory)?;
     // As for any new file: what the process' umask leaves of this.
     let permissions = if *kind == Kind::Program { 0o777 } else { 0o666 };
@@ -361,8 +361,8 @@ fn write(path: &Path, kind: &Kind, content: &[u8]) -> io::Result<Name> {
     Ok(new)
 }
 
-fn link(path: &Path, target: &[u8]) -> io::Result<Name> {
-    let new = Name::fresh(Directory::nearest(path)?);
+fn link(path: &Path, target: &[u8]) -> io::Result<Ours> {
+    let new = Ours::fresh(Directory::nearest(path)?);
     Directory::open(&new.directory)?.link(OsStr::from_bytes(target), &new.name)?;
     Ok(new)
 }
@@ -575,7 +575,7 @@ mod tests {
         cancel.cancel();
         let mut batch = Batch::default();
         batch.add(workspace.root().join("a"), file("2"), anyway());
-        let patience = Patience::new(std::time::Duration::from_secs(60), cancel);
+        let patience = Patience::new(std::time::Duration::from_mins(1), cancel);
         assert!(batch.apply_patiently(&patience).is_err());
         assert_eq!((all(&workspace), workspace.read("a").as_str()), (before, "1"));
     }
