@@ -46,6 +46,9 @@ impl AgentEngine {
     /// Keeps what files were before the Turns change them.
     #[must_use]
     pub fn with_checkpoints(self, checkpoints: Option<Arc<Checkpoints>>) -> Self {
+        if let Some(checkpoints) = &checkpoints {
+            self.tools.note_leftovers_in(&checkpoints.notes());
+        }
         Self { checkpoints, ..self }
     }
 

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Version of what is written.
-pub(super) const VERSION: u32 = 1;
+/// Version of what is written. The first did not say what a look had left out.
+pub(super) const VERSION: u32 = 2;
 
 /// One call's changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,10 +192,12 @@ pub(super) fn fates(steps: &[Kept]) -> BTreeMap<PathBuf, Fate> {
         let unsure = kept.step.state == State::Open;
         for (change, (before, after)) in kept.step.changes.iter().zip(&kept.entries) {
             let path = change.path.path();
-            let doubtful = change.shared || looked || unsure || change.left.is_some();
+            let nobody_knows = looked && kept.step.version < VERSION && change.before.is_none();
+            let left = change.left.or(nobody_knows.then_some(Left::Unseen));
+            let doubtful = change.shared || looked || unsure || left.is_some();
             // What others wrote ends what is known of it; from there it may begin anew.
             let known = fates.get_mut(&path);
-            let known = known.filter(|fate| change.left.is_some() || fate.left != Some(Left::Theirs));
+            let known = known.filter(|fate| left.is_some() || fate.left != Some(Left::Theirs));
             if let Some(fate) = known {
                 fate.contested |= fate.after != *before || doubtful;
                 fate.after.clone_from(after);
@@ -207,7 +209,7 @@ pub(super) fn fates(steps: &[Kept]) -> BTreeMap<PathBuf, Fate> {
                 after: after.clone(),
                 unsure,
                 contested: doubtful,
-                left: change.left,
+                left,
             };
             fates.insert(path, fate);
         }
@@ -363,6 +365,10 @@ mod tests {
         let again = super::fates(&[look.clone(), step(&[("/w/theirs", "2", "3")])]);
         let theirs = &again[Path::new("/w/theirs")];
         assert_eq!((&theirs.before, theirs.left), (&entry("2"), None));
+        look.step.version = 1;
+        look.step.changes[2].left = None;
+        let old = super::fates(&[look]);
+        assert_eq!(old[Path::new("/w/known")].left, Some(Left::Unseen));
         // What it was before is known from the first.
         assert_eq!(told("/w/known"), (false, true, None));
         assert_eq!(fates[Path::new("/w/known")].before, entry("1"));

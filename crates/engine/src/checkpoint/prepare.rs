@@ -1,7 +1,7 @@
 //! The directory of the shadow repository, as it should be before git is run in it. Blocking.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::git::{ATTRIBUTES, CONFIG};
 
@@ -22,7 +22,13 @@ pub(super) fn prepare(directory: &Path, description: &[u8]) -> std::io::Result<(
     std::fs::create_dir_all(directory.join("info"))?;
     std::fs::write(directory.join("info/attributes"), ATTRIBUTES)?;
     // Whoever held these is gone: a workspace has one server.
-    remove_locks(directory, 8)
+    remove_locks(directory, 8)?;
+    crate::tools::clear(&notes(directory))
+}
+
+/// Returns where names of files on their way are noted.
+pub(super) fn notes(directory: &Path) -> PathBuf {
+    directory.join("on-their-way")
 }
 
 fn remove_locks(directory: &Path, deeper: u32) -> std::io::Result<()> {

@@ -51,26 +51,29 @@ impl Undo for Checkpoints {
         async move {
             let patience = Patience::new(MAX_TIME, stop.clone());
             let planning = async {
+                // What a dropped call has changed is looked at first, by whoever it is left to.
+                let steps = self.ledger(&wish).await?;
                 // Never closed.
                 let one = self.one.acquire().await.ok();
-                (one, self.plan(&wish, &patience).await)
+                Ok((one, self.plan(&wish, &steps, &patience).await?))
             };
             let planned = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Err(UndoError::Stopped),
                 planned = tokio::time::timeout(MAX_TIME, planning) => planned,
             };
-            let (one, plan) = planned.map_err(|_| too_long())?;
+            let (one, plan) = planned.unwrap_or_else(|_| Err(too_long()))?;
             let Plan {
                 batch,
                 removed,
                 stay,
                 undone,
                 writing,
-            } = plan?;
+            } = plan;
             // What has begun goes to its end, and what was done is told.
+            let leftovers = self.leftovers.clone();
             let done = tokio::task::spawn_blocking(move || {
-                batch.apply_patiently(&patience)?;
+                batch.apply_patiently(&leftovers, &patience)?;
                 remove_empty(&removed, &stay);
                 drop(writing);
                 Ok::<(), String>(())
@@ -105,8 +108,7 @@ fn broken(error: &dyn std::error::Error) -> UndoError {
 
 impl Checkpoints {
     /// Finds out what is to be done, without doing it.
-    async fn plan(&self, wish: &RevertWish, patience: &Patience) -> Result<Plan, UndoError> {
-        let steps = self.ledger(wish).await?;
+    async fn plan(&self, wish: &RevertWish, steps: &[Kept], patience: &Patience) -> Result<Plan, UndoError> {
         let mut notes: Vec<String> = steps.iter().filter_map(|kept| note(&kept.step.kind)).collect();
         notes.dedup();
         if steps.is_empty() {
@@ -123,7 +125,7 @@ impl Checkpoints {
             }
             notes.push("No change of a file is kept of this turn.".to_owned());
         }
-        let fates: Vec<(PathBuf, Fate)> = fates(&steps).into_iter().collect();
+        let fates: Vec<(PathBuf, Fate)> = fates(steps).into_iter().collect();
         let (left, fates): (Vec<_>, Vec<_>) = fates.into_iter().partition(|(_, fate)| fate.left.is_some());
         notes.extend(left_alone(&left, &wish.root));
         let fates = now(fates, patience.clone()).await?;

@@ -78,9 +78,10 @@ impl Bench {
     async fn undo_after(&self, turn: u32, happens: impl FnOnce()) -> Result<(), String> {
         let patience = Patience::new(MAX_TIME, CancellationToken::new());
         let wish = self.wish(turn, Refuse);
-        let plan = self.checkpoints.plan(&wish, &patience).await.unwrap();
+        let steps = self.checkpoints.ledger(&wish).await.unwrap();
+        let plan = self.checkpoints.plan(&wish, &steps, &patience).await.unwrap();
         happens();
-        plan.batch.apply_patiently(&patience)
+        plan.batch.apply_patiently(&self.checkpoints.leftovers, &patience)
     }
 }
 
@@ -277,6 +278,24 @@ async fn what_another_turn_is_just_writing_is_left_to_it() {
 }
 
 #[tokio::test]
+async fn an_undoing_waits_for_the_look_after_a_call_that_was_dropped() {
+    let bench = Bench::open().await;
+    let begun = bench.command(1).await;
+    bench.workspace.write("made", "x");
+    // It is looked at once somebody else is done.
+    let one = bench.checkpoints.one.acquire().await.unwrap();
+    drop(begun);
+    let (undone, ()) = tokio::join!(bench.revert(1, Overwrite), async {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        drop(one);
+    });
+    assert_eq!(files(&undone.unwrap()), ["made"]);
+    assert!(!bench.path("made").exists());
+}
+
+#[tokio::test]
 async fn a_window_closes_whatever_becomes_of_its_call() {
     let bench = Bench::open().await;
     let begun = bench.command(1).await;
@@ -316,4 +335,18 @@ async fn an_undoing_stops_before_the_first_file_is_touched_and_not_after_it() {
     stop.cancel();
     assert_eq!(undoing.await.unwrap().unwrap().files.len(), 300);
     assert!(!paths.iter().any(|path| bench.path(path).exists()));
+}
+
+#[tokio::test]
+async fn a_server_that_starts_removes_what_a_killed_one_had_on_its_way() {
+    let mut bench = Bench::open().await;
+    let ours = format!(".bobbin-{}", "0".repeat(32));
+    bench.workspace.write(&ours, "half");
+    bench.workspace.write(".bobbin-other", "somebody's");
+    let mut note = bench.path(&ours).into_os_string().into_encoded_bytes();
+    note.push(0);
+    fs::write(bench.checkpoints.notes().join("note"), note).unwrap();
+    bench.checkpoints = Bench::checkpoints(&bench.workspace).await;
+    assert!(!bench.path(&ours).exists());
+    assert_eq!(bench.workspace.read(".bobbin-other"), "somebody's");
 }

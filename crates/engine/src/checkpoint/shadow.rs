@@ -22,9 +22,10 @@ use tokio_util::task::TaskTracker;
 use super::alive::Alive;
 use super::git::{Git, GitError, Job};
 use super::ledger::{Entry, FileMode, Kept, State, Step};
-use super::prepare::{prepare, version};
+use super::prepare::{notes, prepare, version};
 use super::survey::{Skipped, Survey, survey};
 use super::windows::Windows;
+use crate::tools::Leftovers;
 
 /// Longest run of git that looks at no files of a workspace.
 pub(super) const TIME: Duration = Duration::from_secs(10);
@@ -67,6 +68,7 @@ pub struct Checkpoints {
     pub(super) windows: Windows,
     /// Steps that are not left to themselves.
     pub(super) alive: Alive,
+    pub(super) leftovers: Leftovers,
     /// Roots that are not looked at any more, and why; as many as Threads name.
     pub(super) refused: Mutex<HashMap<PathBuf, String>>,
     pub(super) tasks: TaskTracker,
@@ -137,12 +139,19 @@ impl Checkpoints {
             closing: Semaphore::new(1),
             windows: Windows::default(),
             alive: Alive::default(),
+            leftovers: Leftovers::default(),
             refused: Mutex::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         });
+        checkpoints.leftovers.keep_in(&checkpoints.notes());
         checkpoints.tasks.spawn(checkpoints.clone().tidy_until_stopped());
         Ok(checkpoints)
+    }
+
+    /// Returns the directory in which names of files on their way are noted.
+    pub(crate) fn notes(&self) -> PathBuf {
+        notes(self.git.directory())
     }
 
     /// Returns a short sum of a path that stays the same from version to version: a name for its checkpoints.

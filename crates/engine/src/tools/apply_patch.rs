@@ -23,6 +23,7 @@ use serde::Deserialize;
 use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
 use super::file_batch::{Batch, Kind, Want, as_read};
+use super::leftovers::Leftovers;
 use super::paths::{Access, Target, locate};
 use super::replace_file::{MAX_FILE_BYTES, read_whole};
 use crate::patch::{Action, Hunk, patched, read};
@@ -150,8 +151,9 @@ impl PreparedCall for Prepared {
 
     fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
         let Self { sections, work, .. } = *self;
+        let leftovers = work.leftovers().clone();
         work.run(move || {
-            apply(&sections)
+            apply(&sections, &leftovers)
                 .map_err(|error| format!("the patch was not applied, and nothing was changed: {error}"))
         })
         .boxed()
@@ -258,7 +260,7 @@ impl Plan {
     }
 }
 
-fn apply(sections: &[Section]) -> Result<ToolOutput, String> {
+fn apply(sections: &[Section], leftovers: &Leftovers) -> Result<ToolOutput, String> {
     let mut plan = Plan::default();
     for section in sections {
         plan.section(section)?;
@@ -275,7 +277,7 @@ fn apply(sections: &[Section]) -> Result<ToolOutput, String> {
         let before = fate.before.map(|content| content.to_vec());
         changed.push(ChangedFile { path, before });
     }
-    batch.apply()?;
+    batch.apply(leftovers)?;
     let mut output = done(plan.report.trim_start());
     output.changed = changed;
     Ok(output)

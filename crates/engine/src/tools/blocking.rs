@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::failed;
+use super::leftovers::Leftovers;
 use super::replace_file::read_whole;
 
 /// Pieces of file work at a time in the whole server; more wait (guess: disks gain nothing beyond).
@@ -18,13 +19,20 @@ const AT_ONCE: usize = 16;
 #[derive(Debug, Clone)]
 pub(super) struct FileWork {
     permits: Arc<Semaphore>,
+    leftovers: Leftovers,
 }
 
 impl FileWork {
     pub(super) fn new() -> Self {
         Self {
             permits: Arc::new(Semaphore::new(AT_ONCE)),
+            leftovers: Leftovers::default(),
         }
+    }
+
+    /// Returns where the names of files on their way are noted.
+    pub(super) fn leftovers(&self) -> &Leftovers {
+        &self.leftovers
     }
 
     /// Looks at something, if that can be done.

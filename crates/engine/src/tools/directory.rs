@@ -5,7 +5,7 @@
 //! directory that was reached, wherever its path leads by now. Knows nothing of workspaces and who may write where.
 //! Blocking; one open file for each value.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
@@ -311,14 +311,6 @@ pub(crate) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
         (Some(above), Some(name)) => Ok((above, name)),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     }
-}
-
-/// Returns a name of a file of ours that nobody else has, for a while beside somebody's.
-pub(crate) fn fresh_name(prefix: &str) -> OsString {
-    use std::hash::BuildHasher as _;
-    // Keys of which no two are alike, from what the system has of chance.
-    let chance = || std::hash::RandomState::new().hash_one(prefix);
-    OsString::from(format!("{prefix}{:016x}{:016x}", chance(), chance()))
 }
 
 fn is(about: &FileStat, kind: SFlag) -> bool {

@@ -13,6 +13,7 @@ use super::arguments::{decode, done, failed, spec};
 use super::blocking::FileWork;
 use super::editor::EditorOf;
 use super::editor_write::{self, Next};
+use super::leftovers::Leftovers;
 use super::paths::{Access, Target, locate};
 use super::replace_file::{MAX_FILE_BYTES, read_whole, replace};
 use crate::diff::preview;
@@ -124,8 +125,10 @@ impl PreparedCall for Prepared {
             {
                 return output;
             }
+            let leftovers = work.leftovers().clone();
             let edit = move || {
-                edit(&target, &arguments).map_err(|error| format!("cannot edit {}: {error}", target.shown()))
+                edit(&target, &arguments, &leftovers)
+                    .map_err(|error| format!("cannot edit {}: {error}", target.shown()))
             };
             work.run(edit).await
         }
@@ -174,12 +177,12 @@ fn changed(target: &Target, count: usize) -> ToolOutput {
     done(format!("changed {} in {count} {places}", target.shown()))
 }
 
-fn edit(target: &Target, arguments: &Arguments) -> Result<ToolOutput, String> {
+fn edit(target: &Target, arguments: &Arguments, leftovers: &Leftovers) -> Result<ToolOutput, String> {
     let path = target.confirm()?;
     let before = read_whole(path)?.ok_or("there is no such file")?;
     let text = std::str::from_utf8(&before).map_err(|_| "it is not UTF-8 text")?;
     let (after, count) = replaced(text, arguments)?;
-    replace(path, Some(&before), after.as_bytes())?;
+    replace(path, Some(&before), after.as_bytes(), leftovers)?;
     let mut output = changed(target, count);
     output.changed.push(ChangedFile {
         path: path.to_owned(),

@@ -16,11 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::blocking::Patience;
-use super::directory::{Directory, Found, Stamp, fresh_name, is_missing, parts};
+use super::directory::{Directory, Found, Stamp, is_missing, parts};
+use super::leftovers::{Leftovers, Note, fresh};
 use super::replace_file::MAX_FILE_BYTES;
-
-/// Names of files that are on their way, or going.
-pub(crate) const PREFIX: &str = ".bobbin-";
 
 /// What a file is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,21 +87,21 @@ impl Batch {
     /// # Errors
     /// One file could not be changed, or was changed by somebody else meanwhile; the sentence names it, and none is
     /// changed.
-    pub(crate) fn apply(self) -> Result<(), String> {
-        self.apply_unless(|| false)
+    pub(crate) fn apply(self, leftovers: &Leftovers) -> Result<(), String> {
+        self.apply_unless(leftovers, || false)
     }
 
     /// Does all of it, unless patience is over before the first file is touched.
     ///
     /// # Errors
     /// As [`Batch::apply`].
-    pub(crate) fn apply_patiently(self, patience: &Patience) -> Result<(), String> {
-        self.apply_unless(|| patience.is_over())
+    pub(crate) fn apply_patiently(self, leftovers: &Leftovers, patience: &Patience) -> Result<(), String> {
+        self.apply_unless(leftovers, || patience.is_over())
     }
 
-    fn apply_unless(self, is_over: impl Fn() -> bool) -> Result<(), String> {
+    fn apply_unless(self, leftovers: &Leftovers, is_over: impl Fn() -> bool) -> Result<(), String> {
         let mut work = Work::default();
-        let result = work.all(&self.wanted, is_over);
+        let result = work.all(&self.wanted, leftovers, is_over);
         if let Err((path, error)) = result {
             let mut text = format!("{}: {}", path.display(), said(&error));
             for lost in work.take_back() {
@@ -132,51 +130,67 @@ fn changed() -> io::Error {
 struct Work {
     done: Vec<Done>,
     directories: Vec<PathBuf>,
+    /// Of all names of ours; the last to go.
+    note: Option<Note>,
 }
 
 impl Work {
-    fn all(&mut self, wanted: &[Wanted], is_over: impl Fn() -> bool) -> Result<(), (PathBuf, io::Error)> {
+    fn all(
+        &mut self,
+        wanted: &[Wanted],
+        leftovers: &Leftovers,
+        is_over: impl Fn() -> bool,
+    ) -> Result<(), (PathBuf, io::Error)> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |error| (path, error)
         };
-        let mut ready = Vec::with_capacity(wanted.len());
-        for Wanted { path, want, .. } in wanted {
+        let mut names = Vec::with_capacity(wanted.len());
+        for wanted in wanted {
+            names.push(Names::of(&wanted.path).map_err(at(&wanted.path))?);
+        }
+        let both = names
+            .iter()
+            .flat_map(|Names { new, old }| [new.path(), old.path()]);
+        self.note = leftovers.note(both);
+        for (Wanted { path, want, .. }, names) in wanted.iter().zip(&mut names) {
             if is_over() {
                 return Err(at(path)(io::Error::other("writing it took too long")));
             }
-            ready.push(match want {
-                Want::File(kind, content) => Some(write(path, kind, content).map_err(at(path))?),
-                Want::Link(target) => Some(link(path, target).map_err(at(path))?),
-                Want::Gone => None,
-            });
+            match want {
+                Want::File(kind, content) => write(path, kind, content, &mut names.new),
+                Want::Link(target) => link(target, &mut names.new),
+                Want::Gone => Ok(()),
+            }
+            .map_err(at(path))?;
         }
         // What goes first: its place may be needed for a directory.
-        for wanted in wanted.iter().filter(|wanted| wanted.want == Want::Gone) {
-            self.remove(wanted).map_err(at(&wanted.path))?;
+        let (gone, new): (Vec<_>, Vec<_>) = wanted
+            .iter()
+            .zip(names)
+            .partition(|(wanted, _)| wanted.want == Want::Gone);
+        for (wanted, names) in gone {
+            self.remove(wanted, names.old).map_err(at(&wanted.path))?;
         }
-        let ready = wanted.iter().zip(ready);
-        let mut ready = ready
-            .filter_map(|(wanted, name)| Some((wanted, name?)))
-            .peekable();
-        while let Some((wanted, name)) = ready.next() {
+        let mut new = new.into_iter().peekable();
+        while let Some((wanted, names)) = new.next() {
             // After the last nothing is taken back.
-            let keep = ready.peek().is_some();
-            self.place(wanted, name, keep).map_err(at(&wanted.path))?;
+            let keep = new.peek().is_some();
+            self.place(wanted, names, keep).map_err(at(&wanted.path))?;
         }
         Ok(())
     }
 
-    fn place(&mut self, wanted: &Wanted, mut new: Ours, keep: bool) -> io::Result<()> {
+    fn place(&mut self, wanted: &Wanted, Names { mut new, mut old }: Names, keep: bool) -> io::Result<()> {
         let (above, name) = parts(&wanted.path)?;
         let to = Directory::make(above, &mut self.directories)?;
         let from = Directory::open(&new.directory)?;
-        let stamp = from.stamp(&new.name)?;
+        let stamp = from.stamp(&new.own)?;
         if !to.has(name)? {
             if !(wanted.still)(&Found::Nothing) {
                 return Err(changed());
             }
-            from.rename_to_new(&new.name, &to, name)
+            from.rename_to_new(&new.own, &to, name)
                 .map_err(|error| match error.kind() {
                     io::ErrorKind::AlreadyExists => changed(),
                     _ => error,
@@ -184,25 +198,23 @@ impl Work {
             self.done.push(Done::Made(wanted.path.clone(), stamp));
             return Ok(());
         }
-        let mut old = None;
         if keep {
-            let second = Ours::fresh(above);
-            to.second(name, &second.name, MAX_FILE_BYTES)?;
-            old = Some(second);
+            old.goes = true;
+            to.second(name, &old.own, MAX_FILE_BYTES)?;
         }
         if !(wanted.still)(&to.find(name, MAX_FILE_BYTES)) {
             return Err(changed());
         }
-        from.rename(&new.name, &to, name)?;
+        from.rename(&new.own, &to, name)?;
         new.keep();
-        if let Some(old) = old {
+        if keep {
             self.done
                 .push(Done::Replaced(wanted.path.clone(), old, Some(stamp)));
         }
         Ok(())
     }
 
-    fn remove(&mut self, wanted: &Wanted) -> io::Result<()> {
+    fn remove(&mut self, wanted: &Wanted, mut old: Ours) -> io::Result<()> {
         let nothing = || {
             let still = (wanted.still)(&Found::Nothing);
             still.then_some(()).ok_or_else(changed)
@@ -218,10 +230,10 @@ impl Work {
             Found::File(..) | Found::Link(_) => {}
         }
         // Out of the way first, then looked at: what comes in its place meanwhile is not touched.
-        let mut old = Ours::fresh(above);
-        directory.rename(name, &directory, &old.name)?;
-        if !(wanted.still)(&directory.find(&old.name, MAX_FILE_BYTES)) {
-            if directory.rename_to_new(&old.name, &directory, name).is_err() {
+        directory.rename(name, &directory, &old.own)?;
+        old.goes = true;
+        if !(wanted.still)(&directory.find(&old.own, MAX_FILE_BYTES)) {
+            if directory.rename_to_new(&old.own, &directory, name).is_err() {
                 let kept = old.path();
                 old.keep();
                 return Err(io::Error::other(format!(
@@ -283,9 +295,9 @@ pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
 fn put_back(path: &Path, old: &Ours, new: Option<Stamp>) -> io::Result<()> {
     let (above, name) = Directory::above(path)?;
     match new {
-        Some(new) if above.stamp(name)? == new => above.rename(&old.name, &above, name),
+        Some(new) if above.stamp(name)? == new => above.rename(&old.own, &above, name),
         Some(_) => Err(changed()),
-        None => above.rename_to_new(&old.name, &above, name),
+        None => above.rename_to_new(&old.own, &above, name),
     }
 }
 
@@ -299,24 +311,41 @@ fn take_away(path: &Path, new: Stamp) -> io::Result<()> {
     }
 }
 
-/// A name of ours in a directory, that goes with the value.
+/// Names for what comes to a path and for what was there.
+struct Names {
+    new: Ours,
+    old: Ours,
+}
+
+impl Names {
+    fn of(path: &Path) -> io::Result<Self> {
+        let (above, _) = parts(path)?;
+        Ok(Self {
+            new: Ours::fresh(Directory::nearest(path)?),
+            old: Ours::fresh(above),
+        })
+    }
+}
+
+/// A name of ours in a directory; what has it goes with the value.
 struct Ours {
     directory: PathBuf,
-    name: OsString,
+    own: OsString,
     goes: bool,
 }
 
 impl Ours {
+    /// Nothing has it yet.
     fn fresh(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
-            name: fresh_name(PREFIX),
-            goes: true,
+            own: fresh(),
+            goes: false,
         }
     }
 
     fn path(&self) -> PathBuf {
-        self.directory.join(&self.name)
+        self.directory.join(&self.own)
     }
 
     /// What has it stays, or has another name by now.
@@ -331,18 +360,18 @@ impl Drop for Ours {
             && let Ok(directory) = Directory::open(&self.directory)
         {
             // It may never have come to be.
-            drop(directory.remove(&self.name));
+            drop(directory.remove(&self.own));
         }
     }
 }
 
-/// Writes a file that is to have a path, in the nearest directory above it that is there.
-fn write(path: &Path, kind: &Kind, content: &[u8]) -> io::Result<Ours> {
-    let new = Ours::fresh(Directory::nearest(path)?);
+/// Writes a file that is to have a path.
+fn write(path: &Path, kind: &Kind, content: &[u8], new: &mut Ours) -> io::Result<()> {
     let directory = Directory::open(&new.directory)?;
+    new.goes = true;
     // As for any new file: what the process' umask leaves of this.
     let permissions = if *kind == Kind::Program { 0o777 } else { 0o666 };
-    let mut file = directory.create(&new.name, permissions)?;
+    let mut file = directory.create(&new.own, permissions)?;
     let old = Directory::above(path)
         .ok()
         .and_then(|(above, name)| above.mode(name));
@@ -357,14 +386,13 @@ fn write(path: &Path, kind: &Kind, content: &[u8]) -> io::Result<Ours> {
         file.set_permissions(Permissions::from_mode(mode))?;
     }
     file.write_all(content)?;
-    file.sync_all()?;
-    Ok(new)
+    file.sync_all()
 }
 
-fn link(path: &Path, target: &[u8]) -> io::Result<Ours> {
-    let new = Ours::fresh(Directory::nearest(path)?);
-    Directory::open(&new.directory)?.link(OsStr::from_bytes(target), &new.name)?;
-    Ok(new)
+fn link(target: &[u8], new: &mut Ours) -> io::Result<()> {
+    let directory = Directory::open(&new.directory)?;
+    new.goes = true;
+    directory.link(OsStr::from_bytes(target), &new.own)
 }
 
 #[cfg(test)]
@@ -387,7 +415,7 @@ mod tests {
         for (path, want) in wanted {
             batch.add(workspace.root().join(path), want.clone(), anyway());
         }
-        batch.apply()
+        batch.apply(&Leftovers::default())
     }
 
     /// Returns the names of everything below the workspace.
@@ -505,7 +533,7 @@ mod tests {
             for (path, want, still) in wanted {
                 batch.add(at(path), want, still);
             }
-            let error = batch.apply().unwrap_err();
+            let error = batch.apply(&Leftovers::default()).unwrap_err();
             assert!(error.ends_with(": it was changed meanwhile"), "{error}");
             assert_eq!(all(&workspace), before);
             for path in ["a", "b", "gone"] {
@@ -536,7 +564,7 @@ mod tests {
             };
             batch.add(workspace.root().join("first"), first, swap);
             batch.add(deep.join("a"), second, anyway());
-            let error = batch.apply().unwrap_err();
+            let error = batch.apply(&Leftovers::default()).unwrap_err();
             assert!(error.contains("a link lies on the way"), "{error}");
             assert_eq!(fs::read_to_string(workspace.outside().join("a")).unwrap(), "1");
             assert_eq!(fs::read_dir(workspace.outside()).unwrap().count(), 1);
@@ -560,7 +588,7 @@ mod tests {
             false
         });
         batch.add(workspace.root().join("b"), file("2"), save);
-        let error = batch.apply().unwrap_err();
+        let error = batch.apply(&Leftovers::default()).unwrap_err();
         assert_eq!(workspace.read("a"), "somebody's");
         let (_, kept) = error.split_once("what it was is in ").unwrap();
         assert_eq!(fs::read_to_string(kept).unwrap(), "1");
@@ -576,7 +604,7 @@ mod tests {
         let mut batch = Batch::default();
         batch.add(workspace.root().join("a"), file("2"), anyway());
         let patience = Patience::new(std::time::Duration::from_mins(1), cancel);
-        assert!(batch.apply_patiently(&patience).is_err());
+        assert!(batch.apply_patiently(&Leftovers::default(), &patience).is_err());
         assert_eq!((all(&workspace), workspace.read("a").as_str()), (before, "1"));
     }
 
@@ -594,10 +622,42 @@ mod tests {
             });
             batch.add(workspace.root().join(format!("{number}")), file("x"), still);
         }
-        batch.apply().unwrap();
+        batch.apply(&Leftovers::default()).unwrap();
         assert_eq!(all(&workspace).len(), 1_500);
         // Other tests of this process open files too.
         let most = most.load(std::sync::atomic::Ordering::Relaxed);
         assert!(most < before + 700, "{before} open files became {most}");
+    }
+
+    #[test]
+    fn what_a_kill_would_leave_behind_is_noted_before_it_is_there() {
+        let workspace = Workspace::new();
+        workspace.write("a", "1");
+        workspace.write("b", "1");
+        let notes = workspace.outside().join("notes");
+        super::super::leftovers::clear(&notes).unwrap();
+        let leftovers = Leftovers::default();
+        leftovers.keep_in(&notes);
+        let (root, place) = (workspace.root().to_owned(), notes.clone());
+        let last: Still = Box::new(move |_| {
+            let note = fs::read_dir(&place).unwrap().next().unwrap().unwrap().path();
+            let note = String::from_utf8(fs::read(note).unwrap()).unwrap();
+            let ours: Vec<_> = fs::read_dir(&root)
+                .unwrap()
+                .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
+                .filter(|path| path.contains(".bobbin-"))
+                .collect();
+            // What the first two were, and what the third is to be.
+            assert_eq!(ours.len(), 3);
+            ours.iter()
+                .all(|path| note.split('\0').any(|noted| noted == path))
+        });
+        let mut batch = Batch::default();
+        batch.add(workspace.root().join("a"), file("2"), anyway());
+        batch.add(workspace.root().join("b"), Want::Gone, anyway());
+        batch.add(workspace.root().join("c"), file("2"), last);
+        batch.apply(&leftovers).unwrap();
+        assert_eq!(all(&workspace), ["a", "c"]);
+        assert_eq!(fs::read_dir(&notes).unwrap().count(), 0);
     }
 }

@@ -9,6 +9,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::file_batch::{Batch, Kind, Want, as_read};
+use super::leftovers::Leftovers;
 
 /// Largest file that is read to be edited or replaced: its old content is kept for the Turn's diff.
 pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -46,11 +47,16 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<Vec<u8>>, String> {
 ///
 /// # Errors
 /// It could not be written, or is not what was read any more; the old file is as it was.
-pub(super) fn replace(path: &Path, before: Option<&[u8]>, content: &[u8]) -> Result<(), String> {
+pub(super) fn replace(
+    path: &Path,
+    before: Option<&[u8]>,
+    content: &[u8],
+    leftovers: &Leftovers,
+) -> Result<(), String> {
     let mut batch = Batch::default();
     let want = Want::File(Kind::AsItWas, content.into());
     batch.add(path.to_owned(), want, as_read(before.map(Into::into)));
-    batch.apply()
+    batch.apply(leftovers)
 }
 
 #[cfg(test)]
@@ -65,10 +71,11 @@ mod tests {
     fn permissions_stay_and_nothing_else_is_left_behind() {
         let workspace = Workspace::new();
         let path = workspace.root().join("run.sh");
-        replace(&path, None, b"one").unwrap();
+        let leftovers = Leftovers::default();
+        replace(&path, None, b"one", &leftovers).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o751)).unwrap();
-        assert!(replace(&path, Some(b"zero"), b"two").is_err());
-        replace(&path, Some(b"one"), b"two").unwrap();
+        assert!(replace(&path, Some(b"zero"), b"two", &leftovers).is_err());
+        replace(&path, Some(b"one"), b"two", &leftovers).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o751);
         assert_eq!(fs::read_dir(workspace.root()).unwrap().count(), 1);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_children::{Children, Environment, Shell};
@@ -16,6 +17,7 @@ use super::blocking::FileWork;
 use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
 use super::fetch_url::FetchUrl;
+use super::leftovers::Leftovers;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::sandbox::Sandbox;
@@ -30,6 +32,8 @@ use super::write_file::WriteFile;
 pub struct ToolSet {
     tools: Arc<BTreeMap<Arc<str>, Arc<dyn Tool>>>,
     sources: Arc<[Arc<dyn ToolSource>]>,
+    /// Of the tools that write files.
+    leftovers: Leftovers,
 }
 
 impl ToolSet {
@@ -38,6 +42,7 @@ impl ToolSet {
         Self {
             tools: Arc::new(by_name(tools)),
             sources: Arc::default(),
+            leftovers: Leftovers::default(),
         }
     }
 
@@ -62,6 +67,7 @@ impl ToolSet {
         sandbox: Sandbox,
     ) -> Self {
         let work = FileWork::new();
+        let leftovers = work.leftovers().clone();
         let profile = sandbox.profile;
         let shell = ShellTool::new(terminals.clone(), environment, shell, sandbox);
         let for_terminals = terminals
@@ -80,7 +86,15 @@ impl ToolSet {
             Arc::new(Todos::write()),
             Arc::new(Todos::update()),
         ];
-        Self::new(tools.into_iter().chain(for_terminals.into_iter().flatten()))
+        Self {
+            leftovers,
+            ..Self::new(tools.into_iter().chain(for_terminals.into_iter().flatten()))
+        }
+    }
+
+    /// Has the names of files on their way noted in a directory, so that what a kill leaves behind is found there.
+    pub(crate) fn note_leftovers_in(&self, directory: &Path) {
+        self.leftovers.keep_in(directory);
     }
 
     /// Adds a source. Of two tools with one name, the one that is always there stays, then that of the earlier
@@ -121,6 +135,7 @@ impl ToolSet {
         Self {
             tools: Arc::new(tools),
             sources: Arc::default(),
+            leftovers: self.leftovers.clone(),
         }
     }
 

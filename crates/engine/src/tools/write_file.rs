@@ -13,6 +13,7 @@ use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
 use super::editor::EditorOf;
 use super::editor_write::{self, Next};
+use super::leftovers::Leftovers;
 use super::paths::{Access, Target, locate};
 use super::replace_file::{read_whole, replace};
 use crate::diff::preview;
@@ -110,8 +111,9 @@ impl PreparedCall for Prepared {
                     InEditor::Not(what) => over = what,
                 }
             }
+            let leftovers = work.leftovers().clone();
             let write = move || {
-                write(&target, &content, &over)
+                write(&target, &content, &over, &leftovers)
                     .map_err(|error| format!("cannot write {}: {error}", target.shown()))
             };
             work.run(write).await
@@ -166,13 +168,13 @@ fn wrote(target: &Target, is_new: bool, content: &str) -> String {
     )
 }
 
-fn write(target: &Target, content: &str, over: &Over) -> Result<ToolOutput, String> {
+fn write(target: &Target, content: &str, over: &Over, leftovers: &Leftovers) -> Result<ToolOutput, String> {
     let path = target.confirm()?;
     let before = read_whole(path)?;
     if matches!(over, Over::This(expected) if *expected != before) {
         return Err("somebody has changed it meanwhile; read it again".to_owned());
     }
-    replace(path, before.as_deref(), content.as_bytes())?;
+    replace(path, before.as_deref(), content.as_bytes(), leftovers)?;
     let text = wrote(target, before.is_none(), content);
     let mut output = done(text);
     output.changed.push(ChangedFile {

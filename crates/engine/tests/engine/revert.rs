@@ -356,3 +356,25 @@ async fn a_workspace_too_large_to_be_kept_is_told_of_and_commands_run_all_the_sa
     assert_eq!(told(&undone), [("a", RevertAction::Removed)]);
     assert_eq!(undone.notes.len(), 1, "{undone:?}");
 }
+
+#[tokio::test]
+async fn an_undoing_that_has_begun_goes_on_record_although_the_server_stops() {
+    let files: Vec<_> = (0..200).map(|n| format!("*** Add File: {n:03}\n+x\n")).collect();
+    let patch = format!("*** Begin Patch\n{}*** End Patch", files.concat());
+    let (workspace, _place, bench) = bench(vec![vec![("applyPatch", json!({ "patch": patch }))]]).await;
+    bench.run("go").await;
+    let there = || {
+        let names = (0..200).map(|n| workspace.path().join(format!("{n:03}")));
+        names.filter(|path| path.exists()).count()
+    };
+    assert_eq!(there(), 200);
+    let stopping = async {
+        while there() == 200 {
+            tokio::task::yield_now().await;
+        }
+        bench.hub.stop().await;
+    };
+    let (undone, ()) = tokio::join!(bench.revert("turn_001", Refuse), stopping);
+    assert_eq!(undone.unwrap().files.len(), 200);
+    assert_eq!(all(workspace.path()), []);
+}

@@ -1,0 +1,139 @@
+//! Names of files that are on their way, noted before there is anything under them, so that what a killed server has left
+//! behind is found again, and nothing else is taken for it.
+//!
+//! A note is a file in a directory of the server's own, one for each batch, gone when the batch is done. What [`clear`]
+//! finds there was left by a server that is no more: it removes the files that are noted, if they have a name as only
+//! [`fresh`] gives them and are no directories. A power failure may lose a note, and then what it noted stays. Where no
+//! directory is given, nothing is noted. Blocking. Bounded by what a batch holds, and by [`MAX_NOTE_BYTES`] when read.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use super::directory::Directory;
+
+/// Beginning of the names of files that are on their way, or going.
+const PREFIX: &str = ".bobbin-";
+/// Characters of chance in them.
+const CHANCE: usize = 32;
+/// Most bytes of a note: more are not read.
+const MAX_NOTE_BYTES: u64 = 64 << 20;
+
+/// Where names are noted. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Leftovers(Arc<OnceLock<PathBuf>>);
+
+/// Names that are noted as long as the value lives.
+#[derive(Debug)]
+pub(super) struct Note(PathBuf);
+
+impl Leftovers {
+    /// Notes names in this directory from now on. The first one given stays.
+    pub(crate) fn keep_in(&self, directory: &Path) {
+        // A second server in one process, as in tests, has its own.
+        drop(self.0.set(directory.to_owned()));
+    }
+
+    /// Notes names.
+    pub(super) fn note(&self, names: impl Iterator<Item = PathBuf>) -> Option<Note> {
+        let directory = self.0.get()?;
+        let mut text = Vec::new();
+        for name in names {
+            text.extend_from_slice(name.as_os_str().as_bytes());
+            text.push(0);
+        }
+        let note = Note(directory.join(fresh()));
+        if let Err(error) = std::fs::write(&note.0, text) {
+            tracing::warn!(%error, "what a kill would leave behind cannot be noted");
+        }
+        Some(note)
+    }
+}
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        // It may not have been written.
+        drop(std::fs::remove_file(&self.0));
+    }
+}
+
+/// Returns a name of a file of ours that nobody else has.
+pub(super) fn fresh() -> OsString {
+    use std::hash::BuildHasher as _;
+    // Keys of which no two are alike, from what the system has of chance.
+    let chance = || std::hash::RandomState::new().hash_one(PREFIX);
+    OsString::from(format!("{PREFIX}{:016x}{:016x}", chance(), chance()))
+}
+
+fn is_ours(name: &OsStr) -> bool {
+    let chance = name.as_bytes().strip_prefix(PREFIX.as_bytes());
+    chance.is_some_and(|chance| chance.len() == CHANCE && chance.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Removes what a server that is no more has left behind, and makes the directory of the notes when it is missing.
+///
+/// # Errors
+/// The notes cannot be read.
+pub(crate) fn clear(directory: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(directory)?;
+    for note in std::fs::read_dir(directory)? {
+        let note = note?.path();
+        let mut names = Vec::new();
+        File::open(&note)?.take(MAX_NOTE_BYTES).read_to_end(&mut names)?;
+        for name in names.split(|&byte| byte == 0) {
+            let path = Path::new(OsStr::from_bytes(name));
+            if path.is_absolute()
+                && path.file_name().is_some_and(is_ours)
+                && let Ok((above, name)) = Directory::above(path)
+            {
+                // Most of them were never there, or have been removed.
+                drop(above.remove(name));
+            }
+        }
+        std::fs::remove_file(&note)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Workspace;
+
+    #[test]
+    fn only_what_was_noted_and_is_named_like_ours_is_removed() {
+        let workspace = Workspace::new();
+        let notes = workspace.outside().join("notes");
+        clear(&notes).unwrap();
+        let leftovers = Leftovers::default();
+        assert!(leftovers.note(std::iter::empty()).is_none());
+        leftovers.keep_in(&notes);
+        let ours = || fresh().into_string().unwrap();
+        let [noted, other, away, directory] = [ours(), ours(), ours(), ours()];
+        for name in [&noted, &other, ".bobbin-mine", "file"] {
+            workspace.write(name, "x");
+        }
+        std::fs::create_dir(workspace.root().join(&directory)).unwrap();
+        std::fs::write(workspace.outside().join(&away), "x").unwrap();
+        std::os::unix::fs::symlink(workspace.outside(), workspace.root().join("link")).unwrap();
+        let link = format!("link/{away}");
+        let names = [&noted, "missing", ".bobbin-mine", "file", &directory, &link];
+        let names = names.map(|name| workspace.root().join(name));
+        let note = leftovers.note(names.iter().cloned()).unwrap();
+        // The server is killed.
+        std::mem::forget(note);
+        clear(&notes).unwrap();
+        assert!(!workspace.root().join(&noted).exists());
+        for name in [&other, ".bobbin-mine", "file", &directory] {
+            assert!(workspace.root().join(name).exists(), "{name}");
+        }
+        assert!(workspace.outside().join(&away).exists());
+        assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 0);
+        // A batch that is done leaves no note.
+        drop(leftovers.note(names.iter().cloned()));
+        assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 0);
+    }
+}
