@@ -14,6 +14,10 @@ pub const DEFAULT_MAX_DEPTH: usize = 120;
 /// One pass, no recursion, brackets inside strings do not count; stops at the first bracket over
 /// the limit.
 pub fn within_depth(json: &[u8], limit: usize) -> bool {
+    // Each level takes a byte at least.
+    if json.len() <= limit {
+        return true;
+    }
     let mut depth = 0_usize;
     let mut rest = json;
     while let Some((&byte, tail)) = rest.split_first() {

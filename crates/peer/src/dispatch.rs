@@ -301,7 +301,7 @@ impl<'a> Dispatcher<'a> {
         let path = &options.cancel.id_path;
         match params
             .and_then(|params| member(params, path))
-            .and_then(|id| WireId::parse(&id))
+            .and_then(|id| WireId::parse(id.get()))
         {
             Some(id) => state.cancel(&id, options, after),
             None => after.notes.push(Note::Error(format!(
@@ -367,7 +367,7 @@ pub(crate) fn reply_invalid(shared: &Arc<Shared>, reason: &str) {
 }
 
 /// The number of the own call that a response with this id answers.
-fn own_call(id: &RawValue) -> Option<u64> {
+fn own_call(id: &str) -> Option<u64> {
     match WireId::parse(id)?.key()? {
         IdKey::Int(id) => u64::try_from(id).ok(),
         IdKey::Decimal { .. } | IdKey::Odd(_) | IdKey::Text(_) => None,
@@ -375,7 +375,7 @@ fn own_call(id: &RawValue) -> Option<u64> {
 }
 
 fn response(
-    id: &RawValue,
+    id: &str,
     result: Option<&RawValue>,
     error: Option<&RawValue>,
     state: &mut State,
@@ -395,14 +395,12 @@ fn response(
             )));
         }
     } else if call.is_some_and(|call| state.calls.take_late(call, Instant::now())) {
-        after.notes.push(Note::Warn(format!(
-            "late response to call id {}: dropped",
-            id.get()
-        )));
+        after
+            .notes
+            .push(Note::Warn(format!("late response to call id {id}: dropped")));
     } else {
-        after.notes.push(Note::Error(format!(
-            "response with unknown id {}: dropped",
-            id.get()
-        )));
+        after
+            .notes
+            .push(Note::Error(format!("response with unknown id {id}: dropped")));
     }
 }

@@ -4,21 +4,20 @@
 //! borrowed from the frame. Pure. Rules: peer spec 4.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::de::Error as _;
 use serde_json::value::RawValue;
 
 use crate::id::WireId;
+use crate::members::Members;
 use crate::options::{NullId, VersionCheck};
 
 /// The members of a message that mean something; of duplicates the last one counts.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Envelope<'a> {
-    jsonrpc: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
-    method: Option<&'a RawValue>,
+    jsonrpc: Option<&'a str>,
+    id: Option<&'a str>,
+    method: Option<&'a str>,
     params: Option<&'a RawValue>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
@@ -45,7 +44,7 @@ pub(crate) enum Incoming<'a> {
         params: Option<&'a RawValue>,
     },
     Response {
-        id: &'a RawValue,
+        id: &'a str,
         result: Option<&'a RawValue>,
         error: Option<&'a RawValue>,
     },
@@ -58,9 +57,21 @@ pub(crate) enum Incoming<'a> {
 /// Parses one message text; the error is a parse error.
 pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, serde_json::Error> {
     match text.trim_ascii_start().as_bytes().first() {
-        Some(b'{') => serde_json::from_str(text).map(Parsed::Object),
+        Some(b'{') => match Envelope::read(text) {
+            Some(envelope) => Ok(Parsed::Object(envelope)),
+            None => Err(refusal(text)),
+        },
         Some(b'[') => serde_json::from_str(text).map(Parsed::Array),
         _ => serde_json::from_str::<&RawValue>(text).map(|_| Parsed::Scalar),
+    }
+}
+
+/// Why a text is no object whose members can be told.
+fn refusal(text: &str) -> serde_json::Error {
+    match serde_json::from_str::<&RawValue>(text) {
+        Err(error) => error,
+        // Raw text may hold what no string can.
+        Ok(_) => serde_json::Error::custom("a member name is not a string"),
     }
 }
 
@@ -122,14 +133,34 @@ pub(crate) fn classify<'a>(envelope: &Envelope<'a>, version: VersionCheck, null_
     }
 }
 
-impl Envelope<'_> {
+impl<'a> Envelope<'a> {
+    /// `None` when the text is not one JSON object.
+    fn read(text: &'a str) -> Option<Self> {
+        let mut members = Members::of(text)?;
+        let mut envelope = Self::default();
+        while let Some(name) = members.name()? {
+            match name.as_ref() {
+                "jsonrpc" => envelope.jsonrpc = Some(members.short()?),
+                "id" => envelope.id = Some(members.short()?),
+                "method" => envelope.method = Some(members.short()?),
+                "params" => envelope.params = Some(members.value()?),
+                "result" => envelope.result = Some(members.value()?),
+                "error" => envelope.error = Some(members.value()?),
+                _ => {
+                    members.value()?;
+                }
+            }
+        }
+        Some(envelope)
+    }
+
     /// The method name, where it is one; for redaction.
     pub(crate) fn method(&self) -> Option<Cow<'_, str>> {
         self.method.and_then(string)
     }
 
     /// The raw id; for redaction.
-    pub(crate) fn id(&self) -> Option<&RawValue> {
+    pub(crate) fn id(&self) -> Option<&'a str> {
         self.id
     }
 }
@@ -139,66 +170,16 @@ pub(crate) fn is_null(raw: &RawValue) -> bool {
     raw.get() == "null"
 }
 
-fn is_version_two(raw: &RawValue) -> bool {
-    raw.get() == r#""2.0""# || string(raw).is_some_and(|version| version == "2.0")
+fn is_version_two(raw: &str) -> bool {
+    raw == r#""2.0""# || string(raw).is_some_and(|version| version == "2.0")
 }
 
 /// The content of a raw string; `None` for anything else, unpaired surrogates included.
-fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let text = raw.get();
+fn string(text: &str) -> Option<Cow<'_, str>> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {
         serde_json::from_str(text).ok().map(Cow::Owned)
     } else {
         Some(Cow::Borrowed(inner))
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
-enum Member {
-    Jsonrpc,
-    Id,
-    Method,
-    Params,
-    Result,
-    Error,
-    #[serde(other)]
-    Other,
-}
-
-impl<'de> Deserialize<'de> for Envelope<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EnvelopeVisitor)
-    }
-}
-
-struct EnvelopeVisitor;
-
-impl<'de> Visitor<'de> for EnvelopeVisitor {
-    type Value = Envelope<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a message object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut envelope = Envelope::default();
-        while let Some(member) = map.next_key()? {
-            let slot = match member {
-                Member::Jsonrpc => &mut envelope.jsonrpc,
-                Member::Id => &mut envelope.id,
-                Member::Method => &mut envelope.method,
-                Member::Params => &mut envelope.params,
-                Member::Result => &mut envelope.result,
-                Member::Error => &mut envelope.error,
-                Member::Other => {
-                    map.next_value::<de::IgnoredAny>()?;
-                    continue;
-                }
-            };
-            *slot = Some(map.next_value()?);
-        }
-        Ok(envelope)
     }
 }

@@ -20,6 +20,7 @@ mod job;
 mod lanes;
 mod layer;
 mod log;
+mod members;
 mod options;
 mod outbox;
 mod peer;

@@ -1,0 +1,229 @@
+//! The members of an object's JSON text, one after the other, each value as the text it is.
+//!
+//! Reads the object's own structure and the short values of an envelope by itself; every other value,
+//! and whatever is out of the ordinary, is left to `serde_json`. Takes what `serde_json` takes and nothing
+//! else; what is wrong with a text it does not take is not its business. Pure.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+/// A walk through one object. Every answer of `None` means that the text is not JSON.
+pub(crate) struct Members<'a> {
+    text: &'a str,
+    at: usize,
+    /// Whether a comma must stand before the next member.
+    behind_one: bool,
+}
+
+impl<'a> Members<'a> {
+    /// Begins at the opening brace.
+    pub(crate) fn of(text: &'a str) -> Option<Self> {
+        let mut members = Self {
+            text,
+            at: 0,
+            behind_one: false,
+        };
+        members.take(b'{')?;
+        Some(members)
+    }
+
+    /// The name of the next member, whose value is to be taken next; `Some(None)` behind the last one, when
+    /// nothing but blanks follows the object.
+    pub(crate) fn name(&mut self) -> Option<Option<Cow<'a, str>>> {
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return self.peek().is_none().then_some(None);
+        }
+        if std::mem::replace(&mut self.behind_one, true) {
+            self.take(b',')?;
+        }
+        self.peek().filter(|&byte| byte == b'"')?;
+        let (name, plain) = self.string()?;
+        self.take(b':')?;
+        if plain {
+            Some(Some(Cow::Borrowed(&name[1..name.len() - 1])))
+        } else {
+            serde_json::from_str(name).ok().map(|name| Some(Cow::Owned(name)))
+        }
+    }
+
+    /// The member's value, whatever it is.
+    pub(crate) fn value(&mut self) -> Option<&'a RawValue> {
+        let mut values = serde_json::Deserializer::from_str(&self.text[self.at..]).into_iter();
+        let value = values.next()?.ok()?;
+        self.at += values.byte_offset();
+        Some(value)
+    }
+
+    /// As [`value`](Self::value), for values that are strings without escapes or plain numbers most of the time.
+    pub(crate) fn short(&mut self) -> Option<&'a str> {
+        let start = match self.peek()? {
+            b'"' => {
+                let start = self.at;
+                let (text, plain) = self.string()?;
+                if plain {
+                    return Some(text);
+                }
+                start
+            }
+            b'1'..=b'9' => {
+                let start = self.at;
+                let digits = self.text.as_bytes()[start..].iter();
+                self.at += digits.take_while(|byte| byte.is_ascii_digit()).count();
+                if matches!(self.peek()?, b',' | b'}') {
+                    return Some(self.text[start..self.at].trim_ascii_end());
+                }
+                start
+            }
+            _ => self.at,
+        };
+        self.at = start;
+        self.value().map(RawValue::get)
+    }
+
+    /// The string that begins here, quotes included, and whether it is without escapes. One with escapes is not
+    /// checked further.
+    fn string(&mut self) -> Option<(&'a str, bool)> {
+        let (start, bytes) = (self.at, self.text.as_bytes());
+        let (mut at, mut plain) = (start + 1, true);
+        loop {
+            match *bytes.get(at)? {
+                b'"' => break,
+                b'\\' => {
+                    plain = false;
+                    at += 2;
+                }
+                0..=0x1f => return None,
+                _ => at += 1,
+            }
+        }
+        self.at = at + 1;
+        Some((&self.text[start..self.at], plain))
+    }
+
+    /// Skips blanks; the byte behind them, if there is one.
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let b' ' | b'\n' | b'\r' | b'\t' = bytes.get(self.at)? {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    fn take(&mut self, wanted: u8) -> Option<()> {
+        (self.peek()? == wanted).then(|| self.at += 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+
+    use proptest::prelude::*;
+    use serde::de::{MapAccess, Visitor};
+    use serde::{Deserialize, Deserializer};
+    use serde_json::value::RawValue;
+
+    use super::Members;
+
+    /// The members as `serde_json` tells them.
+    #[derive(Debug, PartialEq)]
+    struct Told(Vec<(String, String)>);
+
+    impl<'de> Deserialize<'de> for Told {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct All;
+            impl<'de> Visitor<'de> for All {
+                type Value = Told;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("an object")
+                }
+
+                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Told, A::Error> {
+                    let mut all = Vec::new();
+                    while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
+                        all.push((name, value.get().to_owned()));
+                    }
+                    Ok(Told(all))
+                }
+            }
+            deserializer.deserialize_map(All)
+        }
+    }
+
+    fn walked(text: &str) -> Option<Told> {
+        let mut members = Members::of(text)?;
+        let mut all = Vec::new();
+        while let Some(name) = members.name()? {
+            // Both ways of taking a value must see the same.
+            let short = all.len() % 2 == 0;
+            let value = if short {
+                members.short()?
+            } else {
+                members.value()?.get()
+            };
+            all.push((name.into_owned(), value.to_owned()));
+        }
+        Some(Told(all))
+    }
+
+    fn blank() -> impl Strategy<Value = String> {
+        "[ \\t\\r\\n]{0,2}"
+    }
+
+    fn string() -> impl Strategy<Value = String> {
+        r#""([a-z é{}\[\],:]|\\u00e9|\\ud800|\\["\\/n]|\\x){0,4}""#
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            string(),
+            "-?(0|[1-9][0-9]{0,3})([.][0-9]{1,2})?([eE][+-]?[0-9]{1,3})?",
+            "0[0-9]|[+.][0-9]|nul|tru",
+            "null|true|false",
+        ];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(|all| format!("[{}]", all.join(","))),
+                prop::collection::vec((string(), inner), 0..3).prop_map(|all| object(&all)),
+            ]
+        })
+    }
+
+    fn object(members: &[(String, String)]) -> String {
+        let members: Vec<_> = members
+            .iter()
+            .map(|(name, value)| format!("{name}:{value}"))
+            .collect();
+        format!("{{{}}}", members.join(","))
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let member = (blank(), string(), blank(), blank(), value(), blank());
+        let member = member.prop_map(|(a, name, b, c, value, d)| format!("{a}{name}{b}:{c}{value}{d}"));
+        let members = prop::collection::vec(member, 0..4);
+        (blank(), members, blank()).prop_map(|(a, members, b)| format!("{a}{{{}}}{b}", members.join(",")))
+    }
+
+    proptest! {
+        #[test]
+        fn objects_are_walked_as_serde_json_reads_them(text in text()) {
+            prop_assert_eq!(walked(&text), serde_json::from_str(&text).ok(), "{}", text);
+        }
+
+        #[test]
+        fn damaged_objects_are_told_as_serde_json_tells_them(
+            text in text(),
+            at in any::<prop::sample::Index>(),
+            put in prop::sample::select(vec!["", "{", "}", ",", ":", "\"", "\\", "1", " ", "\u{1}", "\u{c}"]),
+        ) {
+            let mut all: Vec<char> = text.chars().collect();
+            let at = at.index(all.len());
+            all.splice(at..=at, put.chars());
+            let text: String = all.into_iter().collect();
+            prop_assert_eq!(walked(&text), serde_json::from_str(&text).ok(), "{}", text);
+        }
+    }
+}
