@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -10,7 +9,7 @@ use tokio::time::Instant;
 use crate::calls::{CallResult, Pending, Timeout};
 use crate::encode;
 use crate::error::{CallError, SendError};
-use crate::handle::PeerHandle;
+use crate::handle::{Message, PeerHandle};
 use crate::outbox::OutFrame;
 use crate::progress::ProgressTable;
 use crate::shared::Shared;
@@ -24,16 +23,31 @@ pub(crate) struct Call {
     shared: Arc<Shared>,
     id: u64,
     receiver: oneshot::Receiver<CallResult>,
+    answered: bool,
 }
 
 impl Call {
+    fn new(shared: &Arc<Shared>, id: u64, receiver: oneshot::Receiver<CallResult>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            id,
+            receiver,
+            answered: false,
+        }
+    }
+
     pub(crate) async fn answer(mut self) -> CallResult {
-        (&mut self.receiver).await.unwrap_or(Err(CallError::ShutDown))
+        let answer = (&mut self.receiver).await;
+        self.answered = true;
+        answer.unwrap_or(Err(CallError::ShutDown))
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
+        if self.answered {
+            return;
+        }
         self.shared.with(|state, after| {
             if state.calls.remove(self.id).is_some() {
                 state.calls.forgive(self.id, Instant::now());
@@ -50,33 +64,29 @@ impl PeerHandle {
         &self,
         method: &str,
         params: Option<Vec<u8>>,
-        begin: impl FnOnce(&mut ProgressTable, Instant) -> (Option<Timeout>, Option<u64>) + Send,
+        begin: impl FnOnce(&mut ProgressTable) -> (Option<Timeout>, Option<u64>) + Send,
     ) -> Result<Call, CallError> {
         let message = self.outgoing(method, params).map_err(CallError::Send)?;
-        self.check_answerable(method)?;
-        // The id is not known yet; it has at most 20 digits.
-        let size = message.method.len() + message.params.as_ref().map_or(0, Bytes::len) + 64;
         let (answer, receiver) = oneshot::channel();
-        let queued = self.shared.send(size, 1, |state| {
+        let queued = self.shared.send(message.size(), 1, |state| {
+            if !state.is_answerable() {
+                return (None, None);
+            }
             let id = state.calls.next_id();
             let frame = self.frame(Some(id), &message);
-            let (timeout, progress) = begin(&mut state.calls.progress, Instant::now());
-            let method = Arc::clone(&message.method);
+            let (timeout, progress) = begin(&mut state.calls.progress);
             let pending = Pending {
-                method,
+                method: message.method,
                 answer,
                 timeout,
                 progress,
             };
             state.calls.insert(id, pending);
-            (vec![frame], (id, timeout.is_some()))
+            (Some(frame), Some((id, timeout.is_some())))
         });
-        let (id, timed) = queued.await.map_err(|error| self.call_failed(error, method))?;
-        let call = Call {
-            shared: Arc::clone(&self.shared),
-            id,
-            receiver,
-        };
+        let queued = queued.await.and_then(|queued| queued.ok_or(SendError::Closed));
+        let (id, timed) = queued.map_err(|error| self.call_failed(error, method))?;
+        let call = Call::new(&self.shared, id, receiver);
         if timed {
             self.shared.arm_timer();
         }
@@ -103,13 +113,11 @@ impl PeerHandle {
         if messages.is_empty() {
             return Ok(Vec::new());
         }
-        self.check_answerable("a batch of calls")?;
-        let params = |message: &crate::layer::Outgoing| message.params.as_ref().map_or(0, Bytes::len);
-        let size = messages
-            .iter()
-            .map(|message| message.method.len() + params(message) + 64)
-            .sum();
+        let size = messages.iter().map(Message::size).sum();
         let queued = self.shared.send(size, 1, |state| {
+            if !state.is_answerable() {
+                return (None, None);
+            }
             let mut texts = Vec::with_capacity(messages.len());
             let mut pending = Vec::with_capacity(messages.len());
             for message in messages {
@@ -127,32 +135,19 @@ impl PeerHandle {
                     progress: None,
                 };
                 state.calls.insert(id, call);
-                pending.push(Call {
-                    shared: Arc::clone(&self.shared),
-                    id,
-                    receiver,
-                });
+                pending.push(Call::new(&self.shared, id, receiver));
             }
             let bytes = self.shared.options.charset().finish(encode::array(&texts));
-            (vec![OutFrame::new(bytes)], pending)
+            (Some(OutFrame::new(bytes)), Some(pending))
         });
-        let pending = queued
-            .await
-            .map_err(|error| self.call_failed(error, "a batch of calls"))?;
+        let queued = queued.await.and_then(|queued| queued.ok_or(SendError::Closed));
+        let pending = queued.map_err(|error| self.call_failed(error, "a batch of calls"))?;
         let mut answers = Vec::with_capacity(pending.len());
         for call in pending {
             let answer = call.answer().await;
             answers.push(answer.and_then(|raw| serde_json::from_str(raw.get()).map_err(CallError::Decode)));
         }
         Ok(answers)
-    }
-
-    /// After the end of input no answer can come, even while the output is still open.
-    fn check_answerable(&self, what: &str) -> Result<(), CallError> {
-        if self.shared.peek(|state| state.input_ended) {
-            return Err(self.call_failed(SendError::Closed, what));
-        }
-        Ok(())
     }
 
     fn call_failed(&self, error: SendError, what: &str) -> CallError {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::calls::Timeout;
 use crate::context::Extensions;
@@ -21,6 +22,20 @@ use crate::outbox::OutFrame;
 use crate::progress::ProgressTable;
 use crate::shared::Shared;
 use crate::stats::{Phase, Stats};
+
+/// A call or notification that the layers have seen.
+pub(crate) struct Message {
+    pub(crate) method: Arc<str>,
+    pub(crate) params: Option<Vec<u8>>,
+}
+
+impl Message {
+    /// Bytes it takes at most, whatever its id.
+    pub(crate) fn size(&self) -> usize {
+        // An id has at most 20 digits.
+        self.method.len() + self.params.as_ref().map_or(0, Vec::len) + 64
+    }
+}
 
 /// A handle to one connection. Cheap to clone; outlives the connection harmlessly: after the end
 /// every operation returns at once.
@@ -63,7 +78,7 @@ impl PeerHandle {
         let message = self.outgoing(method, params)?;
         let frame = self.frame(None, &message);
         let size = frame.bytes.len();
-        let sent = self.shared.send_now(size, 1, |_| (vec![frame], ()));
+        let sent = self.shared.send_now(size, 1, |_| (Some(frame), ()));
         sent.inspect_err(|error| self.warn_closed(error, method))
     }
 
@@ -140,7 +155,10 @@ impl PeerHandle {
         timeout: Option<Duration>,
     ) -> Result<Box<RawValue>, CallError> {
         let params = encode::params(&params).map_err(CallError::Send)?;
-        let begin = move |_: &mut ProgressTable, now| (timeout.map(|after| Timeout::new(now, after)), None);
+        let begin = move |_: &mut ProgressTable| {
+            let timeout = timeout.map(|after| Timeout::new(Instant::now(), after));
+            (timeout, None)
+        };
         self.begin_call(method, params, begin).await?.answer().await
     }
 
@@ -214,7 +232,7 @@ impl PeerHandle {
         let frame = self.frame(None, &message);
         let sent = self
             .shared
-            .send(frame.bytes.len(), 1, |_| (vec![frame], ()))
+            .send(frame.bytes.len(), 1, |_| (Some(frame), ()))
             .await;
         sent.inspect_err(|error| self.warn_closed(error, method))
     }
@@ -226,31 +244,32 @@ impl PeerHandle {
         frame.flushed = Some(done);
         let sent = self
             .shared
-            .send(frame.bytes.len(), 1, |_| (vec![frame], ()))
+            .send(frame.bytes.len(), 1, |_| (Some(frame), ()))
             .await;
         sent.inspect_err(|error| self.warn_closed(error, method))?;
         flushed.await.unwrap_or(Err(SendError::Closed))
     }
 
     /// Shows a message to the layers.
-    pub(crate) fn outgoing(&self, method: &str, params: Option<Vec<u8>>) -> Result<Outgoing, SendError> {
+    pub(crate) fn outgoing(&self, method: &str, params: Option<Vec<u8>>) -> Result<Message, SendError> {
+        let method = method.into();
+        let Some(layers) = self.shared.layers.get().filter(|layers| !layers.is_empty()) else {
+            return Ok(Message { method, params });
+        };
         let mut message = Outgoing {
-            method: method.into(),
+            method,
             params: params.map(Bytes::from),
         };
-        for layer in self
-            .shared
-            .layers
-            .get()
-            .into_iter()
-            .flat_map(|layers| layers.iter())
-        {
+        for layer in layers.iter() {
             layer.outgoing(&mut message)?;
         }
-        Ok(message)
+        Ok(Message {
+            method: message.method,
+            params: message.params.map(Vec::from),
+        })
     }
 
-    pub(crate) fn frame(&self, id: Option<u64>, message: &Outgoing) -> OutFrame {
+    pub(crate) fn frame(&self, id: Option<u64>, message: &Message) -> OutFrame {
         let text = encode::message(id, &message.method, message.params.as_deref());
         OutFrame {
             bytes: self.shared.options.charset().finish(text),

@@ -7,6 +7,7 @@
 mod batch;
 mod call;
 mod calls;
+mod connection;
 mod context;
 mod dispatch;
 mod encode;

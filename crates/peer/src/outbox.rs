@@ -43,10 +43,14 @@ pub(crate) struct Outbox {
     in_flight: usize,
     max_bytes: usize,
     max_messages: usize,
+    /// Bytes at which a batch is big enough: a part of the queue, so that room comes in portions.
+    batch_bytes: usize,
     /// Output is gone: nothing is taken any more.
     broken: bool,
-    /// Senders in line for room.
+    /// Those who wait for room.
     pub(crate) waiting: usize,
+    /// The writer has found nothing to do and must be woken; else it will look by itself.
+    pub(crate) idle: bool,
 }
 
 impl Outbox {
@@ -57,8 +61,10 @@ impl Outbox {
             in_flight: 0,
             max_bytes,
             max_messages,
+            batch_bytes: (max_bytes / 8).clamp(1, MAX_BATCH_BYTES),
             broken: false,
             waiting: 0,
+            idle: false,
         }
     }
 
@@ -85,7 +91,7 @@ impl Outbox {
     /// Moves the next flush worth of messages into `batch`.
     pub(crate) fn take(&mut self, batch: &mut Vec<OutFrame>) {
         let mut size = 0;
-        while size < MAX_BATCH_BYTES {
+        while size < self.batch_bytes {
             let Some(frame) = self.queue.pop_front() else {
                 break;
             };

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bobbin_framing::Transport;
 use tokio::runtime::Handle;
 
+use crate::connection;
 use crate::error::ConfigError;
 use crate::handle::PeerHandle;
 use crate::handlers::Handlers;
 use crate::options::PeerOptions;
 use crate::shared::Shared;
-use crate::{reader, writer};
 
 /// One JSON-RPC connection. Dereferences to its [`PeerHandle`]; dropping it begins the shutdown.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Peer {
     /// Starts to speak on `transport`.
     ///
     /// `configure` is given the handle before the first byte is read and returns the handlers, which
-    /// may keep it. Must be called within a tokio runtime; reader, writer and handlers run there.
+    /// may keep it. Must be called within a tokio runtime; the connection and its handlers run there.
     ///
     /// # Errors
     ///
@@ -41,10 +41,7 @@ impl Peer {
         shared.peek(|state| state.set_lanes(handlers.lane_count()));
         // Set here only, so it cannot have been set before.
         let _fresh = shared.layers.set(handlers.layers());
-        // Both end by themselves: the reader when input ends or shutdown begins, the writer last of
-        // all, which is what `closed` waits for.
-        runtime.spawn(writer::run(Arc::clone(&shared), transport.writer));
-        runtime.spawn(reader::run(shared, transport.reader, handlers));
+        runtime.spawn(connection::run(shared, transport, handlers));
         Ok(Self { handle })
     }
 

@@ -187,15 +187,15 @@ impl PeerHandle {
         let Some(dialect) = self.progress_dialect() else {
             let params = encode::params(&params).map_err(CallError::Send)?;
             let call = self
-                .begin_call(method, params, move |_, now| (deadline.at(now), None))
+                .begin_call(method, params, move |_| (deadline.at(Instant::now()), None))
                 .await?;
             return Ok(ProgressCall { call, values });
         };
         let token = self.shared.peek(|state| state.calls.next_token());
         let params = insert_token(dialect, token, &params).map_err(CallError::Send)?;
-        let begin = move |table: &mut ProgressTable, now| {
+        let begin = move |table: &mut ProgressTable| {
             table.open(token, sender);
-            (deadline.at(now), Some(token))
+            (deadline.at(Instant::now()), Some(token))
         };
         let call = self.begin_call(method, Some(params), begin).await?;
         Ok(ProgressCall { call, values })

@@ -1,8 +1,9 @@
-//! The reading task: frames in, through the checks, to where they belong.
+//! The reading half of a connection's task: frames in, through the checks, to where they belong.
 //!
-//! It owns the handler tables and the reading half, and drops both when input is let go. It never waits for a
-//! handler; it pauses only while answers fill the write queue, so that a far end that asks without
-//! reading is held at the queue's bound.
+//! It owns the handler tables and the reading half of the transport, and drops both when input is let go. It
+//! never waits for a handler; it pauses only while answers fill the write queue, so that a far end that asks
+//! without reading is held at the queue's bound, and after a number of messages, so that the writing half
+//! has its turn.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -17,9 +18,13 @@ use crate::dispatch::Dispatcher;
 use crate::handlers::Handlers;
 use crate::log::Note;
 use crate::options::{EofPolicy, OversizeReply};
-use crate::shared::Shared;
+use crate::shared::{InLine, Shared};
 use crate::stats::{Phase, millis};
 use crate::writer::describe;
+
+/// Most messages taken in a row, while what they lead to waits to be written; a guess. Well below what the
+/// runtime lets a task do in one go, which the writing half has to share.
+const MESSAGES_IN_ROW: u32 = 32;
 
 /// One turn of the reader.
 enum Turn {
@@ -42,9 +47,8 @@ pub(crate) async fn run(shared: Arc<Shared>, reader: Box<dyn FrameReader>, handl
 /// Returns whether it was the input that ended.
 async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: Handlers) -> bool {
     let mut dispatcher = Dispatcher::new(shared, handlers, reader.keeps_boundaries());
-    let mut stop = pin!(shared.stop.cancelled());
     let mut notice = Notice::default();
-    let mut errors_in_row = 0_u32;
+    let (mut errors_in_row, mut in_row) = (0_u32, 0_u32);
     loop {
         let (active, congested) =
             shared.peek(|state| (state.phase == Phase::Active, state.out.is_congested()));
@@ -57,8 +61,9 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
                 Poll::Ready(Some(Err(error))) => Turn::Error(error),
                 Poll::Ready(None) => Turn::End,
                 // Asked when there is nothing to read only: what is read was sent before the stop.
-                Poll::Pending if stop.as_mut().poll(cx).is_ready() => Turn::Stop,
+                Poll::Pending if shared.is_stopping() => Turn::Stop,
                 Poll::Pending => {
+                    in_row = 0;
                     notice.poll(cx, shared, reader.is_partial());
                     return Poll::Pending;
                 }
@@ -88,17 +93,34 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
             )));
             return true;
         }
-        // A far end that never lets the buffer run dry must not keep this thread to itself.
-        tokio::task::consume_budget().await;
+        in_row += 1;
+        if in_row >= MESSAGES_IN_ROW {
+            in_row = 0;
+            rest().await;
+        }
     }
+}
+
+/// Ends this poll of the task and asks for another.
+async fn rest() {
+    let mut rested = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut rested, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Waits until the write queue is within its bounds; returns whether reading goes on.
 async fn wait_for_room(shared: &Arc<Shared>) -> bool {
+    let _in_line = InLine::enter(shared);
     loop {
         let mut room = pin!(shared.room.notified());
         room.as_mut().enable();
-        if shared.stop.is_cancelled() {
+        if shared.is_stopping() {
             return false;
         }
         if !shared.peek(|state| state.out.is_congested()) {

@@ -4,7 +4,9 @@
 //! The mutex is held for short, waitless sections only; [`Shared::with`] is the way in, and does what
 //! is left to do once it is released.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::Waker;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -35,8 +37,10 @@ pub(crate) struct Shared {
     /// Where handlers run.
     pub(crate) runtime: Handle,
     started: Instant,
-    /// The write queue has something, or is to be closed.
-    pub(crate) out_ready: Notify,
+    /// Wakes the task of the connection; set when it is first polled.
+    pub(crate) task: OnceLock<Waker>,
+    /// Shutdown has begun: what `stop` says, for those who look often.
+    stopping: AtomicBool,
     /// The write queue has become shorter.
     pub(crate) room: Notify,
     /// Senders wait for room one by one, so that they get it in the order they came.
@@ -63,7 +67,8 @@ impl Shared {
             layers: OnceCell::new(),
             runtime,
             started: Instant::now(),
-            out_ready: Notify::new(),
+            task: OnceLock::new(),
+            stopping: AtomicBool::new(false),
             room: Notify::new(),
             turn: Semaphore::new(1),
             changed: Notify::new(),
@@ -103,7 +108,7 @@ impl Shared {
     /// Everything in `after` except the jobs to start.
     fn announce(&self, after: &mut After) {
         if after.write {
-            self.out_ready.notify_one();
+            self.wake_task();
         }
         if after.is_quiet() {
             return;
@@ -115,8 +120,10 @@ impl Shared {
             token.cancel();
         }
         if after.stop {
+            self.stopping.store(true, Ordering::Release);
             self.stop.cancel();
             self.room.notify_waiters();
+            self.wake_task();
         }
         if after.closing {
             self.closing.cancel();
@@ -125,6 +132,18 @@ impl Shared {
             self.changed.notify_waiters();
         }
         after.discard.clear();
+    }
+
+    /// Has the connection's task look at the state again.
+    fn wake_task(&self) {
+        if let Some(task) = self.task.get() {
+            task.wake_by_ref();
+        }
+    }
+
+    /// Whether shutdown has begun.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
     }
 
     /// Logs an incident.
@@ -176,11 +195,11 @@ impl Shared {
     /// Queues messages when there is room for them, in the order callers came.
     ///
     /// `make` runs under the lock, once, and makes the messages.
-    pub(crate) async fn send<T>(
+    pub(crate) async fn send<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
         messages: usize,
-        make: impl FnOnce(&mut State) -> (Vec<OutFrame>, T) + Send,
+        make: impl FnOnce(&mut State) -> (F, T) + Send,
     ) -> Result<T, SendError> {
         let limit = self.options.max_queue_bytes;
         if messages == 1 && bytes > limit {
@@ -203,22 +222,22 @@ impl Shared {
     }
 
     /// As [`send`](Self::send), where there is room now.
-    pub(crate) fn send_now<T>(
+    pub(crate) fn send_now<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
         messages: usize,
-        make: impl FnOnce(&mut State) -> (Vec<OutFrame>, T),
+        make: impl FnOnce(&mut State) -> (F, T),
     ) -> Result<T, SendError> {
         self.try_send(bytes, messages, Turn::Fresh, &mut Some(make))?
             .ok_or(SendError::Full)
     }
 
-    fn try_send<T>(
+    fn try_send<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
         messages: usize,
         turn: Turn,
-        make: &mut Option<impl FnOnce(&mut State) -> (Vec<OutFrame>, T)>,
+        make: &mut Option<impl FnOnce(&mut State) -> (F, T)>,
     ) -> Result<Option<T>, SendError> {
         self.with(|state, after| {
             if state.phase != Phase::Active {
@@ -284,10 +303,10 @@ enum Turn {
 }
 
 /// Counts a sender that waits for room, for as long as it does.
-struct InLine<'a>(&'a Shared);
+pub(crate) struct InLine<'a>(&'a Shared);
 
 impl<'a> InLine<'a> {
-    fn enter(shared: &'a Shared) -> Self {
+    pub(crate) fn enter(shared: &'a Shared) -> Self {
         shared.peek(|state| state.out.waiting += 1);
         Self(shared)
     }

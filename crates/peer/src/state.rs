@@ -37,7 +37,7 @@ pub(crate) struct After {
     pub(crate) start: Starts,
     /// Jobs that will not run; dropped outside, since that may run a handler's destructors.
     pub(crate) discard: Vec<Job>,
-    /// The writer has something to do.
+    /// The writer has something to do and must be woken for it.
     pub(crate) write: bool,
     /// Something that waiters look at has changed.
     pub(crate) changed: bool,
@@ -190,6 +190,11 @@ impl State {
         self.waiting() == 0 && self.is_drained()
     }
 
+    /// Whether answers can still come: not after the end of input, even while the output is still open.
+    pub(crate) fn is_answerable(&self) -> bool {
+        !self.input_ended
+    }
+
     fn is_drained(&self) -> bool {
         self.abandoned || (self.running_calls == 0 && self.active == 0)
     }
@@ -197,7 +202,11 @@ impl State {
     /// Queues a message that does not wait for room.
     pub(crate) fn push(&mut self, frame: OutFrame, after: &mut After) {
         self.out.push(frame);
-        after.write = true;
+        self.wake_writer(after);
+    }
+
+    fn wake_writer(&mut self, after: &mut After) {
+        after.write |= std::mem::take(&mut self.out.idle);
     }
 
     /// Queues an answer, or files it with its batch.
@@ -549,7 +558,7 @@ impl State {
         if self.phase == Phase::ShuttingDown && !self.closing && self.is_drained() {
             self.closing = true;
             after.closing = true;
-            after.write = true;
+            self.wake_writer(after);
         }
         after.changed |= self.input_ended || self.phase != Phase::Active;
     }

@@ -1,7 +1,7 @@
-//! The writing task: takes what is queued, as much as one flush carries, writes it, and accounts for
-//! it. Ends the connection's life.
+//! The writing half of a connection's task: takes what is queued, as much as one flush carries, writes it, and
+//! accounts for it. Ends the connection's life.
 //!
-//! It is the last task of a connection: it ends when no handler is left and everything is written,
+//! It outlives everything else of a connection: it ends when no handler is left and everything is written,
 //! or when that is given up, and then declares the connection stopped.
 
 use std::future::poll_fn;
@@ -26,12 +26,19 @@ pub(crate) async fn run(shared: Arc<Shared>, writer: Box<dyn FrameWriter>) {
     {
         let mut work = pin!(write(&shared, writer));
         let mut patience = pin!(run_out_of_patience(&shared));
-        tokio::select! {
-            biased;
-            () = &mut work => {}
-            () = &mut patience => {
-                shared.note(&Note::Warn("gave up on writing the last messages".to_owned()));
+        let out_of_patience = poll_fn(|cx| {
+            if work.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(false);
             }
+            // The beginning of the shutdown wakes this task.
+            if shared.is_stopping() {
+                patience.as_mut().poll(cx).map(|()| true)
+            } else {
+                Poll::Pending
+            }
+        });
+        if out_of_patience.await {
+            shared.note(&Note::Warn("gave up on writing the last messages".to_owned()));
         }
     }
     drop(stopped);
@@ -59,9 +66,9 @@ fn release(frames: impl IntoIterator<Item = OutFrame>) {
     }
 }
 
-/// Returns when handlers were given up where they may be, and the flush after them took too long.
+/// Begins with the shutdown; returns when handlers were given up where they may be, and the flush after them took
+/// too long.
 async fn run_out_of_patience(shared: &Arc<Shared>) {
-    shared.stop.cancelled().await;
     if let Some(limit) = shared.options.drain_timeout
         && timeout(limit, shared.closing.cancelled()).await.is_err()
     {
@@ -92,19 +99,22 @@ async fn pump(shared: &Arc<Shared>, writer: &mut dyn FrameWriter) -> Result<(), 
     let mut written = Vec::new();
     loop {
         // One visit to the state accounts for the last batch and takes the next.
-        let closing = shared.peek(|state| {
+        let (closing, awaited) = shared.peek(|state| {
             state.out.done(&written);
             state.counters.messages_written += written.len() as u64;
             state.counters.bytes_written = writer.bytes_written();
             state.out.take(&mut batch);
-            state.is_closing()
+            state.out.idle = batch.is_empty();
+            (state.is_closing(), state.out.waiting > 0)
         });
         if !written.is_empty() {
             for waiter in written.drain(..).filter_map(|frame: OutFrame| frame.flushed) {
                 // A sender that went away does not care.
                 let _gone = waiter.send(Ok(()));
             }
-            shared.room.notify_waiters();
+            if awaited {
+                shared.room.notify_waiters();
+            }
         }
         if !batch.is_empty() {
             if let Err(error) = write_batch(shared, writer, &batch).await {
@@ -115,7 +125,7 @@ async fn pump(shared: &Arc<Shared>, writer: &mut dyn FrameWriter) -> Result<(), 
         } else if closing {
             break;
         } else {
-            shared.out_ready.notified().await;
+            next_poll().await;
         }
     }
     let reason = shared.peek(|state| state.close_reason.clone());
@@ -123,6 +133,19 @@ async fn pump(shared: &Arc<Shared>, writer: &mut dyn FrameWriter) -> Result<(), 
         shared.note(&Note::Debug(format!("close failed: {}", describe(&error))));
     }
     Ok(())
+}
+
+/// Ends this poll of the task.
+async fn next_poll() {
+    let mut over = false;
+    poll_fn(|_| {
+        if std::mem::replace(&mut over, true) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
 }
 
 async fn write_batch(
