@@ -15,6 +15,7 @@ use crate::handle::PeerHandle;
 use crate::handlers::decode_params;
 use crate::id::WireId;
 use crate::progress;
+use crate::ticket::Ticket;
 
 /// An incoming request, as its handler sees it.
 #[derive(Debug, Clone)]
@@ -27,13 +28,17 @@ pub struct CallContext {
     pub id: WireId,
     /// Position among all requests and notifications of the connection, from 0.
     pub ordinal: i64,
-    /// Cancelled when the other side cancels the request or the connection shuts down.
-    pub token: CancellationToken,
     /// The connection.
     pub peer: PeerHandle,
+    pub(crate) ticket: Arc<Ticket>,
 }
 
 impl CallContext {
+    /// Returns the token that is cancelled when the other side cancels the request or the connection shuts down.
+    pub fn token(&self) -> &CancellationToken {
+        self.ticket.token()
+    }
+
     /// Decodes the params; absent ones as `null`, or else as an empty object.
     ///
     /// # Errors
@@ -72,13 +77,17 @@ pub struct NotificationContext {
     pub params: Option<Box<RawValue>>,
     /// Position among all requests and notifications of the connection, from 0.
     pub ordinal: i64,
-    /// Cancelled when the connection shuts down.
-    pub token: CancellationToken,
     /// The connection.
     pub peer: PeerHandle,
+    pub(crate) ticket: Arc<Ticket>,
 }
 
 impl NotificationContext {
+    /// Returns the token that is cancelled when the connection shuts down.
+    pub fn token(&self) -> &CancellationToken {
+        self.ticket.token()
+    }
+
     /// Decodes the params; absent ones as `null`, or else as an empty object.
     ///
     /// # Errors

@@ -274,7 +274,7 @@ impl PeerHandle {
         OutFrame {
             bytes: self.shared.options.charset().finish(text),
             flushed: None,
-            method: Some(Arc::clone(&message.method)),
+            method: (!self.shared.options.redaction.is_empty()).then(|| Arc::clone(&message.method)),
         }
     }
 

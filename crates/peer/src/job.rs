@@ -4,22 +4,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use tokio_util::sync::CancellationToken;
 
 use crate::handlers::{CallEntry, NotificationEntry};
-use crate::id::WireId;
 use crate::lanes::Track;
+use crate::ticket::Ticket;
 
 /// Key of a job in the running table; rises in arrival order.
 pub(crate) type Slot = u64;
 
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) slot: Slot,
-    pub(crate) ordinal: i64,
-    pub(crate) method: Arc<str>,
+    pub(crate) ticket: Arc<Ticket>,
     pub(crate) params: Option<Box<RawValue>>,
-    pub(crate) token: CancellationToken,
     pub(crate) target: Target,
 }
 
@@ -63,36 +59,40 @@ impl Starts {
 /// What will handle it.
 #[derive(Debug)]
 pub(crate) enum Target {
-    Call { id: WireId, entry: Arc<CallEntry> },
-    Notification { entry: Arc<NotificationEntry> },
+    Call(Arc<CallEntry>),
+    Notification(Arc<NotificationEntry>),
 }
 
 impl Job {
+    pub(crate) fn slot(&self) -> Slot {
+        self.ticket.slot
+    }
+
     pub(crate) fn track(&self) -> Track {
         match &self.target {
-            Target::Call { entry, .. } => entry.track,
-            Target::Notification { entry } => entry.track,
+            Target::Call(entry) => entry.track,
+            Target::Notification(entry) => entry.track,
         }
     }
 
     /// Whether its future is first polled by whoever starts it, without a task of its own.
     pub(crate) fn is_inline(&self) -> bool {
         match &self.target {
-            Target::Call { entry, .. } => entry.inline,
-            Target::Notification { entry } => entry.inline,
+            Target::Call(entry) => entry.inline,
+            Target::Notification(entry) => entry.inline,
         }
     }
 
     /// Whether a cancel drops its future, as against only telling it.
     pub(crate) fn drops_on_cancel(&self) -> bool {
         match &self.target {
-            Target::Call { entry, .. } => entry.inline || entry.drops_on_cancel,
-            Target::Notification { entry } => entry.inline || entry.drops_on_cancel,
+            Target::Call(entry) => entry.inline || entry.drops_on_cancel,
+            Target::Notification(entry) => entry.inline || entry.drops_on_cancel,
         }
     }
 
     pub(crate) fn is_droppable(&self) -> bool {
-        matches!(&self.target, Target::Notification { entry } if entry.droppable)
+        matches!(&self.target, Target::Notification(entry) if entry.droppable)
     }
 
     pub(crate) fn params_len(&self) -> usize {

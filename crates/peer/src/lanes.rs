@@ -52,7 +52,7 @@ impl Lanes {
         match job.track() {
             Track::Concurrent => Some(job),
             Track::Barrier => {
-                self.barrier = Some(job.slot);
+                self.barrier = Some(job.slot());
                 Some(job)
             }
             Track::Lane(lane) => {
@@ -93,7 +93,7 @@ impl Lanes {
     /// Takes a waiting job out.
     pub(crate) fn remove(&mut self, slot: Slot, track: Track) -> Option<Job> {
         let take = |queue: &mut VecDeque<Job>| {
-            let at = queue.iter().position(|job| job.slot == slot)?;
+            let at = queue.iter().position(|job| job.slot() == slot)?;
             queue.remove(at)
         };
         let waiting = match track {
@@ -107,7 +107,7 @@ impl Lanes {
     pub(crate) fn remove_droppable(&mut self) -> Option<Job> {
         let oldest = |queue: &VecDeque<Job>| {
             let at = queue.iter().position(Job::is_droppable)?;
-            Some((queue[at].slot, at))
+            Some((queue[at].slot(), at))
         };
         let in_lanes = self
             .all
@@ -128,7 +128,7 @@ impl Lanes {
         for lane in &mut self.all {
             all.extend(lane.queue.drain(..));
         }
-        all.sort_unstable_by_key(|job| job.slot);
+        all.sort_unstable_by_key(Job::slot);
         all
     }
 }

@@ -32,6 +32,7 @@ mod run;
 mod shared;
 mod state;
 mod stats;
+mod ticket;
 mod timer;
 mod writer;
 

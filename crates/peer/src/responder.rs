@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 use crate::encode::{self, RawJson};
 use crate::error::{ErrorObject, HandlerError};
 use crate::id::WireId;
-use crate::job::Slot;
 use crate::log::Note;
 use crate::shared::Shared;
+use crate::ticket::Ticket;
 
 /// The one answer to a request, to be given by whoever holds this.
 ///
@@ -20,49 +20,37 @@ use crate::shared::Shared;
 /// request was cancelled. An answer to a request that is gone already goes nowhere.
 pub struct Responder {
     shared: Arc<Shared>,
-    slot: Slot,
-    id: WireId,
-    method: Arc<str>,
-    token: CancellationToken,
+    ticket: Arc<Ticket>,
     done: bool,
 }
 
 impl Responder {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        slot: Slot,
-        id: WireId,
-        method: Arc<str>,
-        token: CancellationToken,
-    ) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, ticket: Arc<Ticket>) -> Self {
         Self {
             shared,
-            slot,
-            id,
-            method,
-            token,
+            ticket,
             done: false,
         }
     }
 
     /// Returns the id of the request.
     pub fn id(&self) -> &WireId {
-        &self.id
+        &self.ticket.id
     }
 
     /// Returns the method of the request.
     pub fn method(&self) -> &str {
-        &self.method
+        &self.ticket.method
     }
 
     /// Returns the token that is cancelled when the request is.
     pub fn token(&self) -> &CancellationToken {
-        &self.token
+        self.ticket.token()
     }
 
     /// Answers with a result; one that cannot be serialized becomes `-32603`.
     pub fn ok(mut self, result: impl Serialize) {
-        match encode::answer(&self.id, &result) {
+        match encode::answer(&self.ticket.id, &result) {
             Ok(message) => self.send(message),
             Err(error) => self.give_error(HandlerError::from(error)),
         }
@@ -70,7 +58,7 @@ impl Responder {
 
     /// Answers with a result that is JSON text already: `Bytes`, `Box<RawValue>`, `String` and so on.
     pub fn ok_raw(mut self, result: impl RawJson) {
-        self.send(encode::answer_raw(&self.id, result.json()));
+        self.send(encode::answer_raw(&self.ticket.id, result.json()));
     }
 
     /// Answers with an error object.
@@ -91,17 +79,17 @@ impl Responder {
             HandlerError::Foreign { type_name, text } => {
                 self.shared.note(&Note::Error(format!(
                     "handler for {} failed: {type_name}: {text}",
-                    self.method
+                    self.ticket.method
                 )));
                 ErrorObject::internal(type_name)
             }
         };
-        self.send(encode::error(&self.id, &object));
+        self.send(encode::error(&self.ticket.id, &object));
     }
 
     fn send(&mut self, message: Vec<u8>) {
         if !mem::replace(&mut self.done, true) {
-            self.shared.respond(self.slot, &self.id, &self.method, message);
+            self.shared.respond(&self.ticket, message);
         }
     }
 }
@@ -111,7 +99,7 @@ impl Drop for Responder {
         if self.done {
             return;
         }
-        let object = if self.token.is_cancelled() {
+        let object = if self.ticket.is_cancelled() {
             ErrorObject::cancelled()
         } else if std::thread::panicking() {
             // Whoever catches the panic logs it.
@@ -119,19 +107,19 @@ impl Drop for Responder {
         } else {
             self.shared.note(&Note::Error(format!(
                 "request {} was never answered by its handler",
-                self.method
+                self.ticket.method
             )));
             ErrorObject::internal("no answer")
         };
-        self.send(encode::error(&self.id, &object));
+        self.send(encode::error(&self.ticket.id, &object));
     }
 }
 
 impl std::fmt::Debug for Responder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Responder")
-            .field("method", &self.method)
-            .field("id", &self.id)
+            .field("method", &self.ticket.method)
+            .field("id", &self.ticket.id)
             .finish_non_exhaustive()
     }
 }

@@ -4,12 +4,13 @@
 //! runs on a task of its own. Tasks end by themselves: each ends with its handler, or with the
 //! request's token or the connection's `abandon` token, and every way out goes through [`Running`].
 
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_util::FutureExt;
-use tokio_util::sync::CancellationToken;
 
 use crate::context::{CallContext, NotificationContext};
 use crate::error::HandlerError;
@@ -22,6 +23,7 @@ use crate::log::Note;
 use crate::responder::Responder;
 use crate::shared::Shared;
 use crate::state::After;
+use crate::ticket::Ticket;
 
 tokio::task_local! {
     /// The handler being polled: its connection, by address, and its slot.
@@ -34,9 +36,9 @@ type Ended = Result<Result<(), HandlerError>, Box<dyn std::any::Any + Send>>;
 /// A job whose future exists; its drop is the end of it, whatever the way.
 struct Running {
     shared: Arc<Shared>,
-    slot: Slot,
+    ticket: Arc<Ticket>,
     track: Track,
-    method: Arc<str>,
+    drops_on_cancel: bool,
     ended: bool,
 }
 
@@ -44,15 +46,15 @@ impl Running {
     fn new(shared: Arc<Shared>, job: &Job) -> Self {
         Self {
             shared,
-            slot: job.slot,
+            ticket: Arc::clone(&job.ticket),
             track: job.track(),
-            method: Arc::clone(&job.method),
+            drops_on_cancel: job.drops_on_cancel(),
             ended: false,
         }
     }
 
     fn scope(&self) -> (usize, Slot) {
-        (address(&self.shared), self.slot)
+        (address(&self.shared), self.ticket.slot)
     }
 
     /// Logs how the handler ended and frees its place; what comes next is the caller's to do.
@@ -71,7 +73,7 @@ impl Running {
 
     fn report(&self, what: &str) {
         self.shared
-            .note(&Note::Error(format!("handler for {} {what}", self.method)));
+            .note(&Note::Error(format!("handler for {} {what}", self.ticket.method)));
     }
 
     fn release(&mut self) -> After {
@@ -79,7 +81,7 @@ impl Running {
         if !std::mem::replace(&mut self.ended, true) {
             let options = &self.shared.options;
             self.shared
-                .peek(|state| state.end_future(self.slot, self.track, options, &mut after));
+                .peek(|state| state.end_future(self.ticket.slot, self.track, options, &mut after));
         }
         after
     }
@@ -110,43 +112,35 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 fn create(shared: &Arc<Shared>, job: Job) -> Result<HandlerFuture, Box<dyn std::any::Any + Send>> {
     let peer = PeerHandle::new(Arc::clone(shared));
     let Job {
-        slot,
-        ordinal,
-        method,
+        ticket,
         params,
-        token,
         target,
     } = job;
+    let (method, ordinal) = (Arc::clone(&ticket.method), ticket.ordinal);
     let layers = shared.layers.get().filter(|layers| !layers.is_empty()).cloned();
     catch_unwind(AssertUnwindSafe(move || match target {
-        Target::Call { id, entry } => {
-            let responder = Responder::new(
-                Arc::clone(&peer.shared),
-                slot,
-                id.clone(),
-                Arc::clone(&method),
-                token.clone(),
-            );
+        Target::Call(entry) => {
+            let responder = Responder::new(Arc::clone(&peer.shared), Arc::clone(&ticket));
             let cx = CallContext {
                 method,
                 params,
-                id,
+                id: ticket.id.clone(),
                 ordinal,
-                token,
                 peer,
+                ticket,
             };
             match layers {
                 None => (entry.run)(cx, responder),
                 Some(layers) => NextCall::new(layers, entry).run(cx, responder),
             }
         }
-        Target::Notification { entry } => {
+        Target::Notification(entry) => {
             let cx = NotificationContext {
                 method,
                 params,
                 ordinal,
-                token,
                 peer,
+                ticket,
             };
             match layers {
                 None => (entry.run)(cx),
@@ -170,7 +164,6 @@ impl Shared {
             return None;
         }
         let running = Running::new(Arc::clone(self), &job);
-        let drops_on_cancel = job.drops_on_cancel();
         let polled = CURRENT.sync_scope(running.scope(), || {
             let mut future = create(self, job)?;
             // Whoever takes the future over polls it again, so this waker may be deaf.
@@ -184,11 +177,9 @@ impl Shared {
             Ok(Ok(result)) => Some(running.finish(Some(Ok(result)))),
             Err(panic) => Some(running.finish(Some(Err(panic)))),
             Ok(Err(future)) => {
-                let stop = self.peek(|state| state.token(running.slot).filter(|_| drops_on_cancel));
                 self.runtime.spawn(async move {
                     let shared = Arc::clone(&running.shared);
-                    let stop = stop.unwrap_or_else(|| shared.abandon.clone());
-                    let after = carry(running, future, stop).await;
+                    let after = carry(running, future).await;
                     shared.settle(after);
                 });
                 None
@@ -203,17 +194,12 @@ async fn drive(shared: Arc<Shared>, job: Job) {
     while let Some(job) = next.take() {
         let running = Running::new(Arc::clone(&shared), &job);
         // Told to stop before it began: it never runs.
-        let mut after = if job.token.is_cancelled() {
+        let mut after = if job.ticket.is_cancelled() {
             CURRENT.sync_scope(running.scope(), || refuse(&shared, job));
             running.finish(None)
         } else {
-            let stop = if job.drops_on_cancel() {
-                job.token.clone()
-            } else {
-                shared.abandon.clone()
-            };
             match CURRENT.sync_scope(running.scope(), || create(&shared, job)) {
-                Ok(future) => carry(running, future, stop).await,
+                Ok(future) => carry(running, future).await,
                 Err(panic) => running.finish(Some(Err(panic))),
             }
         };
@@ -224,25 +210,32 @@ async fn drive(shared: Arc<Shared>, job: Job) {
 
 /// Answers a request that was cancelled between being started and being polled.
 fn refuse(shared: &Arc<Shared>, job: Job) {
-    if let Target::Call { id, .. } = job.target {
-        drop(Responder::new(
-            Arc::clone(shared),
-            job.slot,
-            id,
-            job.method,
-            job.token,
-        ));
+    if let Target::Call(_) = job.target {
+        drop(Responder::new(Arc::clone(shared), job.ticket));
     }
 }
 
 /// Polls a handler to its end, or until it is to be dropped.
-async fn carry(running: Running, future: HandlerFuture, stop: CancellationToken) -> After {
-    let work = CURRENT.scope(running.scope(), AssertUnwindSafe(future).catch_unwind());
-    // The handler first: one that is done despite the cancel has its answer sent.
-    let ended = tokio::select! {
-        biased;
-        ended = work => Some(ended),
-        () = stop.cancelled() => None,
+async fn carry(running: Running, future: HandlerFuture) -> After {
+    // Dropped before the end is told: a responder in it answers first.
+    let ended = {
+        let mut work = pin!(CURRENT.scope(running.scope(), AssertUnwindSafe(future).catch_unwind()));
+        // Most handlers end here, and need nothing to stop them.
+        if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+            Some(ended)
+        } else {
+            let stop = if running.drops_on_cancel {
+                running.ticket.token().clone()
+            } else {
+                running.shared.abandon.clone()
+            };
+            // The handler first: one that is done despite the cancel has its answer sent.
+            tokio::select! {
+                biased;
+                ended = work => Some(ended),
+                () = stop.cancelled() => None,
+            }
+        }
     };
     running.finish(ended)
 }

@@ -17,14 +17,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Extensions;
 use crate::error::SendError;
-use crate::id::WireId;
-use crate::job::Slot;
 use crate::layer::Layers;
 use crate::log::{Log, LogEntry, Note};
 use crate::options::PeerOptions;
 use crate::outbox::OutFrame;
 use crate::state::{After, State};
 use crate::stats::{Phase, Stats, millis};
+use crate::ticket::Ticket;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -116,8 +115,8 @@ impl Shared {
         for note in after.notes.drain(..) {
             self.note(&note);
         }
-        for token in after.cancel.drain(..) {
-            token.cancel();
+        for ticket in after.cancel.drain(..) {
+            ticket.cancel();
         }
         if after.stop {
             self.stopping.store(true, Ordering::Release);
@@ -174,7 +173,8 @@ impl Shared {
     }
 
     /// Answers a request on behalf of its responder.
-    pub(crate) fn respond(self: &Arc<Self>, slot: Slot, id: &WireId, method: &str, message: Vec<u8>) {
+    pub(crate) fn respond(self: &Arc<Self>, ticket: &Ticket, message: Vec<u8>) {
+        let Ticket { slot, id, method, .. } = ticket;
         let limit = self.options.max_queue_bytes;
         let message = if message.len() > limit {
             self.note(&Note::Error(format!(
@@ -184,7 +184,7 @@ impl Shared {
         } else {
             message
         };
-        let answered = self.with(|state, after| state.respond(slot, message, &self.options, after));
+        let answered = self.with(|state, after| state.respond(*slot, message, &self.options, after));
         if !answered {
             self.note(&Note::Debug(format!(
                 "answer to {method} id {id} came after the request had ended"

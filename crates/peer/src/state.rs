@@ -10,7 +10,6 @@ use bobbin_framing::CloseReason;
 use foldhash::{HashMap, HashMapExt};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::batch::{Batches, ReplyTo};
 use crate::calls::Calls;
@@ -24,6 +23,7 @@ use crate::log::Note;
 use crate::options::PeerOptions;
 use crate::outbox::{OutFrame, Outbox};
 use crate::stats::{Counters, Phase};
+use crate::ticket::Ticket;
 
 /// What is left to do once the lock is released.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ use crate::stats::{Counters, Phase};
 )]
 pub(crate) struct After {
     pub(crate) notes: Vec<Note>,
-    pub(crate) cancel: Vec<CancellationToken>,
+    pub(crate) cancel: Vec<Arc<Ticket>>,
     pub(crate) start: Starts,
     /// Jobs that will not run; dropped outside, since that may run a handler's destructors.
     pub(crate) discard: Vec<Job>,
@@ -64,23 +64,16 @@ impl After {
     reason = "independent facts, each set in one place"
 )]
 struct Entry {
+    ticket: Arc<Ticket>,
     track: Track,
-    /// Whom to answer; taken by the answer.
-    request: Option<Open>,
+    /// Where to answer; taken by the answer.
+    open: Option<ReplyTo>,
     is_call: bool,
-    token: CancellationToken,
     cancelled: bool,
     drops_on_cancel: bool,
     stage: Stage,
     /// Its handler waits for the shutdown it has asked for.
     in_shutdown: bool,
-}
-
-#[derive(Debug)]
-struct Open {
-    id: WireId,
-    reply: ReplyTo,
-    method: Arc<str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,7 +207,7 @@ impl State {
         &mut self,
         reply: ReplyTo,
         message: Vec<u8>,
-        method: Option<Arc<str>>,
+        method: Option<&Arc<str>>,
         options: &PeerOptions,
         after: &mut After,
     ) {
@@ -228,7 +221,7 @@ impl State {
                 OutFrame {
                     bytes,
                     flushed: None,
-                    method,
+                    method: method.filter(|_| !options.redaction.is_empty()).cloned(),
                 },
                 after,
             );
@@ -259,7 +252,7 @@ impl State {
         };
         if let Some(error) = refusal {
             let message = encode::error(&new.id, &error);
-            self.answer(new.reply, message, Some(new.method), options, after);
+            self.answer(new.reply, message, Some(&new.method), options, after);
             return;
         }
         let slot = self.next_slot();
@@ -267,24 +260,13 @@ impl State {
             self.by_id.insert(key, slot);
         }
         let job = Job {
-            slot,
-            ordinal,
-            method: new.method,
+            ticket: Arc::new(Ticket::new(slot, ordinal, new.method, new.id)),
             params: new.params,
-            token: CancellationToken::new(),
-            target: Target::Call {
-                id: new.id.clone(),
-                entry: new.entry,
-            },
+            target: Target::Call(new.entry),
         };
         let bytes = job.params_len();
         self.waiting_calls += 1;
-        let open = Open {
-            id: new.id,
-            reply: new.reply,
-            method: Arc::clone(&job.method),
-        };
-        self.enter(&job, Some(open), Stage::Waiting { bytes });
+        self.enter(&job, Some(new.reply), Stage::Waiting { bytes });
         if let Some(job) = self.lanes.admit(job) {
             self.start(job, after);
         }
@@ -301,14 +283,10 @@ impl State {
     ) {
         let ordinal = self.ordinal();
         let slot = self.next_slot();
-        let target = Target::Notification { entry };
         let job = Job {
-            slot,
-            ordinal,
-            method,
+            ticket: Arc::new(Ticket::new(slot, ordinal, method, WireId::NULL)),
             params,
-            token: CancellationToken::new(),
-            target,
+            target: Target::Notification(entry),
         };
         let bytes = job.params_len();
         self.waiting_notifications += 1;
@@ -323,7 +301,7 @@ impl State {
             if let Some(job) = victim.or_else(|| self.remove_waiting(slot)) {
                 after.notes.push(Note::Warn(format!(
                     "too many notifications wait: dropped {}",
-                    job.method
+                    job.ticket.method
                 )));
                 self.forget_waiting(&job);
                 after.discard.push(job);
@@ -336,26 +314,26 @@ impl State {
         self.last_slot
     }
 
-    fn enter(&mut self, job: &Job, request: Option<Open>, stage: Stage) {
+    fn enter(&mut self, job: &Job, open: Option<ReplyTo>, stage: Stage) {
         let entry = Entry {
+            ticket: Arc::clone(&job.ticket),
             track: job.track(),
-            is_call: request.is_some(),
-            request,
-            token: job.token.clone(),
+            is_call: open.is_some(),
+            open,
             cancelled: false,
             drops_on_cancel: match &job.target {
-                Target::Call { entry, .. } => entry.drops_on_cancel,
-                Target::Notification { entry } => entry.drops_on_cancel,
+                Target::Call(entry) => entry.drops_on_cancel,
+                Target::Notification(entry) => entry.drops_on_cancel,
             },
             stage,
             in_shutdown: false,
         };
-        self.entries.insert(job.slot, entry);
+        self.entries.insert(job.slot(), entry);
     }
 
     /// Moves a job from waiting to running; its future exists from here on.
     fn start(&mut self, job: Job, after: &mut After) {
-        let Some(entry) = self.entries.get_mut(&job.slot) else {
+        let Some(entry) = self.entries.get_mut(&job.slot()) else {
             return;
         };
         let Stage::Waiting { bytes } = entry.stage else {
@@ -379,23 +357,23 @@ impl State {
         self.lanes.remove(slot, track)
     }
 
-    /// Clears the books of a job that was taken out of its lane; returns whom to answer.
-    fn forget_waiting(&mut self, job: &Job) -> Option<Open> {
-        let entry = self.entries.remove(&job.slot)?;
+    /// Clears the books of a job that was taken out of its lane; returns where to answer.
+    fn forget_waiting(&mut self, job: &Job) -> Option<ReplyTo> {
+        let entry = self.entries.remove(&job.slot())?;
         if entry.is_call {
             self.waiting_calls -= 1;
         } else {
             self.waiting_notifications -= 1;
             self.waiting_bytes -= job.params_len();
         }
-        let open = entry.request?;
-        self.release_id(&open.id, job.slot);
+        let open = entry.open?;
+        self.release_id(&entry.ticket);
         Some(open)
     }
 
-    fn release_id(&mut self, id: &WireId, slot: Slot) {
-        if let Some(key) = id.key()
-            && self.by_id.get(&key) == Some(&slot)
+    fn release_id(&mut self, ticket: &Ticket) {
+        if let Some(key) = ticket.id.key()
+            && self.by_id.get(&key) == Some(&ticket.slot)
         {
             self.by_id.remove(&key);
         }
@@ -412,16 +390,17 @@ impl State {
         let Some(entry) = self.entries.get_mut(&slot) else {
             return false;
         };
-        let Some(open) = entry.request.take() else {
+        let Some(open) = entry.open.take() else {
             return false;
         };
         let ended = entry.stage == Stage::HandedOn;
+        let ticket = Arc::clone(&entry.ticket);
         self.running_calls -= 1;
         if ended {
             self.entries.remove(&slot);
         }
-        self.release_id(&open.id, slot);
-        self.answer(open.reply, message, Some(open.method), options, after);
+        self.release_id(&ticket);
+        self.answer(open, message, Some(&ticket.method), options, after);
         self.settle_down(after);
         true
     }
@@ -433,7 +412,7 @@ impl State {
         {
             entry.stage = Stage::HandedOn;
             self.active -= 1;
-            let (cancelled, open) = (entry.cancelled && entry.drops_on_cancel, entry.request.is_some());
+            let (cancelled, open) = (entry.cancelled && entry.drops_on_cancel, entry.open.is_some());
             if !entry.is_call {
                 self.running_notifications -= 1;
             }
@@ -451,17 +430,12 @@ impl State {
         self.settle_down(after);
     }
 
-    /// The token of a job that has not ended.
-    pub(crate) fn token(&self, slot: Slot) -> Option<CancellationToken> {
-        self.entries.get(&slot).map(|entry| entry.token.clone())
-    }
-
     /// Answers a request with `-32800` in its handler's stead.
     fn answer_cancelled(&mut self, slot: Slot, options: &PeerOptions, after: &mut After) {
-        let Some(open) = self.entries.get(&slot).and_then(|entry| entry.request.as_ref()) else {
+        let Some(entry) = self.entries.get(&slot).filter(|entry| entry.open.is_some()) else {
             return;
         };
-        let message = encode::error(&open.id, &ErrorObject::cancelled());
+        let message = encode::error(&entry.ticket.id, &ErrorObject::cancelled());
         self.respond(slot, message, options, after);
     }
 
@@ -482,7 +456,7 @@ impl State {
             return;
         };
         entry.cancelled = true;
-        after.cancel.push(entry.token.clone());
+        after.cancel.push(Arc::clone(&entry.ticket));
         if entry.stage == Stage::HandedOn && entry.drops_on_cancel {
             self.answer_cancelled(slot, options, after);
         }
@@ -492,12 +466,13 @@ impl State {
     fn refuse_waiting(&mut self, job: Job, options: &PeerOptions, after: &mut After) {
         match self.forget_waiting(&job) {
             Some(open) => {
-                let message = encode::error(&open.id, &ErrorObject::cancelled());
-                self.answer(open.reply, message, Some(open.method), options, after);
+                let message = encode::error(&job.ticket.id, &ErrorObject::cancelled());
+                self.answer(open, message, Some(&job.ticket.method), options, after);
             }
-            None => after
-                .notes
-                .push(Note::Debug(format!("{} dropped: shutting down", job.method))),
+            None => after.notes.push(Note::Debug(format!(
+                "{} dropped: shutting down",
+                job.ticket.method
+            ))),
         }
         after.discard.push(job);
     }
@@ -542,11 +517,14 @@ impl State {
             let Some(entry) = self.entries.get_mut(&slot) else {
                 continue;
             };
-            let Some(open) = &entry.request else { continue };
+            if entry.open.is_none() {
+                continue;
+            }
+            let id = &entry.ticket.id;
             after
                 .notes
-                .push(Note::Error(format!("request id {} did not end in time", open.id)));
-            let message = encode::error(&open.id, &ErrorObject::internal("handler did not end in time"));
+                .push(Note::Error(format!("request id {id} did not end in time")));
+            let message = encode::error(id, &ErrorObject::internal("handler did not end in time"));
             self.respond(slot, message, options, after);
         }
         self.abandoned = true;

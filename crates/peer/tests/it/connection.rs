@@ -48,7 +48,7 @@ impl Scripted {
             "panic" => panic!("on purpose"),
             "drop" => drop(responder),
             "hold" => {
-                let (release, token) = (self.release.clone(), request.token.clone());
+                let (release, token) = (self.release.clone(), request.token().clone());
                 tokio::spawn(async move {
                     tokio::select! {
                         () = release.notified() => responder.ok("released"),

@@ -120,7 +120,7 @@ async fn a_responder_dropped_unused_answers_all_the_same() {
     world.far.request(2, "work", Value::Null).await;
     let (cx, responder) = within(take.recv()).await.unwrap();
     world.far.cancel(2).await;
-    within(cx.token.cancelled()).await;
+    within(cx.token().cancelled()).await;
     drop(responder);
     assert_eq!(world.far.error_of(2).await, -32800);
 }

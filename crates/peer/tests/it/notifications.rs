@@ -180,7 +180,7 @@ async fn a_cooperative_handler_sees_its_token_and_may_still_succeed(
         Handlers::new().on_call_with("finish", route, move |cx: CallContext, _: NoParams| {
             tell.add_permits(1);
             async move {
-                cx.token.cancelled().await;
+                cx.token().cancelled().await;
                 Ok("finished anyway")
             }
         })

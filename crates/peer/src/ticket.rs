@@ -1,0 +1,61 @@
+//! What everyone knows who has to do with one incoming request or notification: its connection's books, its handler,
+//! whoever answers it. Made once, shared, never changed but for its cancelling.
+
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::id::WireId;
+use crate::job::Slot;
+
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    pub(crate) slot: Slot,
+    pub(crate) ordinal: i64,
+    pub(crate) method: Arc<str>,
+    /// The null id for notifications.
+    pub(crate) id: WireId,
+    cancelled: AtomicBool,
+    /// Made for the first who asks: most handlers have ended before anyone does.
+    token: OnceLock<CancellationToken>,
+}
+
+impl Ticket {
+    pub(crate) fn new(slot: Slot, ordinal: i64, method: Arc<str>, id: WireId) -> Self {
+        Self {
+            slot,
+            ordinal,
+            method,
+            id,
+            cancelled: AtomicBool::new(false),
+            token: OnceLock::new(),
+        }
+    }
+
+    /// The token that is cancelled with this.
+    pub(crate) fn token(&self) -> &CancellationToken {
+        let token = self.token.get_or_init(CancellationToken::new);
+        // Whoever cancels meanwhile sees the token, or is seen here; the other fence is in `cancel`.
+        fence(Ordering::SeqCst);
+        if self.cancelled.load(Ordering::Relaxed) {
+            token.cancel();
+        }
+        token
+    }
+
+    /// Cancels; must not be called with the state locked, since it wakes whoever waits for the token.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if let Some(token) = self.token.get() {
+            token.cancel();
+        }
+    }
+
+    /// Whether it was cancelled, by us or by whoever has the token.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+            || self.token.get().is_some_and(CancellationToken::is_cancelled)
+    }
+}
