@@ -94,6 +94,13 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<Enqueued>,
     },
+    /// The same, for an input that is not to wait for a word when the Turn before it fails or is stopped.
+    EnqueueNext {
+        /// What the Turn is to be.
+        wish: StartTurn,
+        /// Takes the answer.
+        reply: Reply<Enqueued>,
+    },
     /// Carry a command out unless it was carried out under this name before; then answer as before.
     Once {
         /// The name.
@@ -179,7 +186,10 @@ impl Command {
     pub(crate) fn begins_a_turn(&self) -> bool {
         matches!(
             self,
-            Self::StartTurn { .. } | Self::StartTurnAfter { .. } | Self::Enqueue { .. }
+            Self::StartTurn { .. }
+                | Self::StartTurnAfter { .. }
+                | Self::Enqueue { .. }
+                | Self::EnqueueNext { .. }
         )
     }
 
@@ -202,7 +212,7 @@ impl Command {
             Self::Guide { reply, .. } => reply(Err(error)),
             Self::StartTurn { reply, .. } | Self::StartTurnAfter { reply, .. } => reply(Err(error)),
             Self::Once { command, .. } => command.refuse(error),
-            Self::Enqueue { reply, .. } => reply(Err(error)),
+            Self::Enqueue { reply, .. } | Self::EnqueueNext { reply, .. } => reply(Err(error)),
             Self::Unqueue { reply, .. } => reply(Err(error)),
         }
     }

@@ -187,6 +187,9 @@ pub struct QueuedInput {
     /// Guidance that is dropped when its Turn ends first, as its client then sends it by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lapses: bool,
+    /// Its Turn follows however the one before it ends. Others wait for a good end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows_any_end: bool,
     /// When it came.
     pub created_at: UnixMillis,
     /// The Turn that ran when it came.

@@ -57,6 +57,13 @@ impl Owner {
                     Err(refusal) => self.refuse(refusal, reply).await,
                 }
             }
+            Command::EnqueueNext { wish, reply } => {
+                let id = self.hub.ids.queued_input(now);
+                match self.state.decide_enqueue_next(id, wish, now) {
+                    Ok(events) => self.enqueue(events, reply).await,
+                    Err(refusal) => self.refuse(refusal, reply).await,
+                }
+            }
             Command::Unqueue { id, reply } => match self.state.decide_unqueue(&id) {
                 Ok(events) => self.unqueue(events, reply).await,
                 Err(refusal) => self.refuse(refusal, reply).await,

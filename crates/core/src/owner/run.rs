@@ -164,7 +164,7 @@ impl Owner {
     }
 
     /// Records the Turn's end and, after a good one, the beginning of the next queued one with it, so that
-    /// no crash can come between.
+    /// no crash can come between; after any other, of the next one that does not mind.
     pub(super) async fn end_turn(&mut self, outcome: Outcome) -> Result<(), CoreError> {
         self.end_turn_with(outcome, "agent_error").await
     }
@@ -187,12 +187,17 @@ impl Owner {
             );
         }
         let mut staged = self.stage(events);
-        let go_on =
-            outcome == Outcome::Completed && self.delete.is_none() && !self.hub.stopping.is_cancelled();
+        let go_on = self.delete.is_none() && !self.hub.stopping.is_cancelled();
+        let is_good = outcome == Outcome::Completed;
         let ended = self.state.decide_end_turn(outcome, now);
         staged.append(self.stage(ended));
         let mut effect = Effect::default();
-        if go_on && let Some((queued, turn)) = self.stage_queued() {
+        let next = match (go_on, is_good) {
+            (false, _) => None,
+            (true, true) => self.stage_queued(),
+            (true, false) => self.stage_following(),
+        };
+        if let Some((queued, turn)) = next {
             staged.append(queued);
             effect.after.push(After::Run(turn));
         }
@@ -201,8 +206,18 @@ impl Owner {
 
     /// Stages the Turn of the queue's head, if the Thread is ready for it.
     pub(super) fn stage_queued(&mut self) -> Option<(super::record::Staged, TurnId)> {
-        let events = self.state.decide_start_queued(self.now())?;
-        let staged = self.stage(events);
+        let events = self.state.decide_start_queued(self.now());
+        self.stage_turn(events)
+    }
+
+    /// Stages the Turn of the first queued input that does not wait for a good end, likewise.
+    fn stage_following(&mut self) -> Option<(super::record::Staged, TurnId)> {
+        let events = self.state.decide_start_following(self.now());
+        self.stage_turn(events)
+    }
+
+    fn stage_turn(&mut self, events: Option<Vec<Event>>) -> Option<(super::record::Staged, TurnId)> {
+        let staged = self.stage(events?);
         Some((staged, self.state.live_turn()?))
     }
 }

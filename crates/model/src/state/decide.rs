@@ -256,23 +256,30 @@ impl ThreadState {
 
     /// Decides on the Turn of the queue's head, if the Thread is ready for it.
     pub fn decide_start_queued(&self, now: UnixMillis) -> Option<Vec<Event>> {
+        self.start_queued(0, now)
+    }
+
+    /// Decides on the Turn of the first entry that does not wait for a good end, likewise.
+    pub fn decide_start_following(&self, now: UnixMillis) -> Option<Vec<Event>> {
+        let first = self.queue.iter().position(|entry| entry.follows_any_end)?;
+        self.start_queued(first, now)
+    }
+
+    fn start_queued(&self, at: usize, now: UnixMillis) -> Option<Vec<Event>> {
         if self.live.is_some() || self.header.status != ThreadStatus::Active {
             return None;
         }
-        let head = self.queue.first()?;
+        let mut queue = self.queue.clone();
+        let head = (at < queue.len()).then(|| queue.remove(at))?;
+        let origin = || self.header.origin_channel.clone();
         let wish = StartTurn {
-            input: head.native.clone(),
-            sender: head.sender.clone(),
-            channel: head
-                .channel
-                .clone()
-                .or_else(|| Some(self.header.origin_channel.clone())),
+            input: head.native,
+            sender: head.sender,
+            channel: Some(head.channel.unwrap_or_else(origin)),
             features: head.features,
         };
-        let mut events = self.turn_events(wish, Some(head.id.clone()), now);
-        events.push(Event::QueueChanged {
-            queue: self.queue[1..].to_vec(),
-        });
+        let mut events = self.turn_events(wish, Some(head.id), now);
+        events.push(Event::QueueChanged { queue });
         Some(events)
     }
 
@@ -330,6 +337,27 @@ impl ThreadState {
         self.enqueued(id, wish, now)
     }
 
+    /// The same, for an entry whose Turn follows however the one before it ends.
+    ///
+    /// # Errors
+    /// As [`ThreadState::decide_enqueue`].
+    pub fn decide_enqueue_next(
+        &self,
+        id: QueuedInputId,
+        wish: StartTurn,
+        now: UnixMillis,
+    ) -> Result<Vec<Event>, Refusal> {
+        let mut events = self.decide_enqueue(id, wish, now)?;
+        for event in &mut events {
+            if let Event::QueueChanged { queue } = event
+                && let Some(entry) = queue.last_mut()
+            {
+                entry.follows_any_end = true;
+            }
+        }
+        Ok(events)
+    }
+
     fn enqueued(&self, id: QueuedInputId, wish: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
         self.check_active()?;
         if wish.input.is_empty() {
@@ -353,6 +381,7 @@ impl ThreadState {
             features: wish.features,
             status: QueueStatus::Queued,
             lapses: false,
+            follows_any_end: false,
             created_at: now,
             ready_after: self.live.as_ref().map(|live| live.turn.id),
         });

@@ -306,6 +306,25 @@ fn queue_is_first_in_first_out_and_starts_only_when_idle() {
 }
 
 #[test]
+fn an_input_that_follows_any_end_goes_before_those_that_wait_for_a_good_one() {
+    let mut state = running("one");
+    let id = QueuedInputId::new;
+    let events = state.decide_enqueue(id("a"), wish("a"), NOW).unwrap();
+    play(&mut state, &events);
+    assert_eq!(state.decide_start_following(NOW), None);
+    for name in ["b", "c"] {
+        let events = state.decide_enqueue_next(id(name), wish(name), NOW).unwrap();
+        play(&mut state, &events);
+    }
+    assert_eq!(state.decide_start_following(NOW), None, "a Turn runs");
+    end(&mut state);
+    let events = state.decide_start_following(NOW).unwrap();
+    play(&mut state, &events);
+    let left: Vec<_> = state.queue.iter().map(|entry| entry.id.as_str()).collect();
+    assert_eq!(left, ["a", "c"]);
+}
+
+#[test]
 fn a_queued_turn_has_the_channel_and_the_abilities_of_who_queued_it() {
     let mut state = running("one");
     for (id, approvals) in [("a", true), ("b", false)] {

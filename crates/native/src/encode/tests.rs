@@ -124,6 +124,7 @@ fn queue() -> Vec<QueuedInput> {
         features: bobbin_model::TurnFeatures::default(),
         status: QueueStatus::Queued,
         lapses: false,
+        follows_any_end: false,
         created_at: AT,
         ready_after: Some(TURN),
     }]
