@@ -28,9 +28,36 @@ pub(crate) struct Chat {
     pub(crate) mode: Option<Mode>,
     /// The newest word to the running prompt, by its id in the queue.
     pub(crate) steering: Option<QueuedInputId>,
-    /// What a prompt brings along is being read; cancelled, the prompt is stopped.
-    pub(crate) gathering: Option<CancellationToken>,
+    /// Prompts that are not recorded yet, in their order (bounded by the requests in flight).
+    pub(crate) pending: VecDeque<Pending>,
     pub(crate) view: View,
+}
+
+/// A prompt that is not recorded yet: what it brings along is being read, or it waits for one before it.
+#[derive(Debug, Clone)]
+pub(crate) struct Pending {
+    /// The number of its request.
+    pub(crate) ordinal: i64,
+    /// Cancelled, the prompt is stopped.
+    pub(crate) stop: CancellationToken,
+    /// Cancelled once the prompt has become a Turn, a queued one, or nothing.
+    pub(crate) over: CancellationToken,
+}
+
+impl Chat {
+    /// Lets a prompt wait. Returns what it waits for.
+    pub(crate) fn wait(&mut self, pending: Pending) -> Option<CancellationToken> {
+        let before = self.pending.back().map(|before| before.over.clone());
+        self.pending.push_back(pending);
+        before
+    }
+
+    /// Takes a prompt out of those that wait, as it is recorded or comes to nothing. Returns whether it was stopped.
+    pub(crate) fn recorded(&mut self, ordinal: i64) -> bool {
+        let at = self.pending.iter().position(|pending| pending.ordinal == ordinal);
+        let pending = at.and_then(|at| self.pending.remove(at));
+        pending.is_some_and(|pending| pending.stop.is_cancelled())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -66,7 +93,7 @@ impl Chats {
             id,
             mode: None,
             steering: None,
-            gathering: None,
+            pending: VecDeque::new(),
             view: View::default(),
         };
         known.chats.insert(thread.clone(), chat);
@@ -93,7 +120,10 @@ impl Chats {
 
 impl Known {
     fn remove(&mut self, thread: &ThreadId) {
-        self.chats.remove(thread);
+        let chat = self.chats.remove(thread);
+        for pending in chat.iter().flat_map(|chat| &chat.pending) {
+            pending.stop.cancel();
+        }
         self.ids.retain(|_, other| other != thread);
     }
 }

@@ -5,9 +5,12 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use bobbin_model::InputPart;
+use nix::fcntl::OFlag;
 use serde_json::Value;
 
 use crate::browse;
@@ -40,22 +43,20 @@ pub(crate) fn understood(contexts: Vec<Value>) -> Vec<Context> {
     known.collect()
 }
 
-/// Reads what is on this machine, in its order; `None` for what is not and for what cannot be read.
-pub(crate) fn read(contexts: &[Context], root: &Path) -> Vec<Option<Labelled>> {
-    let read = contexts.iter().filter(|context| !is_far(context)).map(|context| {
-        one(context, root)
-            .inspect_err(|why| tracing::info!(why, "a context was skipped"))
-            .ok()
-    });
-    let mut near = read.collect::<Vec<_>>().into_iter();
-    let all = contexts.iter().map(|context| {
-        if is_far(context) {
-            None
-        } else {
-            near.next().flatten()
-        }
-    });
-    all.collect()
+/// Reads what is on this machine, in its order; `None` for what is not and for what cannot be read. Each is handed
+/// over as soon as it is read; nothing is begun after `until`.
+pub(crate) fn read(
+    contexts: &[Context],
+    root: &Path,
+    until: Instant,
+    mut done: impl FnMut(Option<Labelled>),
+) {
+    for context in contexts {
+        let near = (!is_far(context)).then(|| {
+            one(context, root, until).inspect_err(|why| tracing::info!(why, "a context was skipped"))
+        });
+        done(near.and_then(Result::ok));
+    }
 }
 
 /// Whether somebody else has to be asked for a context.
@@ -86,9 +87,10 @@ pub(crate) fn parts(contexts: impl IntoIterator<Item = Labelled>) -> Vec<InputPa
 }
 
 /// Returns a context's label and its text.
-fn one(context: &Context, root: &Path) -> Result<(String, String), String> {
+fn one(context: &Context, root: &Path, until: Instant) -> Result<Labelled, String> {
+    in_time(until)?;
     match context {
-        Context::File { path, lines_range } => file(&absolute(path, root)?, *lines_range),
+        Context::File { path, lines_range } => file(&absolute(path, root)?, *lines_range, until),
         Context::Directory { path } => directory(&absolute(path, root)?),
         Context::RepoMap => {
             let (_, text) = directory(root)?;
@@ -112,23 +114,45 @@ fn absolute(path: &str, root: &Path) -> Result<PathBuf, String> {
     Ok(root.join(path))
 }
 
-fn file(path: &Path, lines: Option<LinesRange>) -> Result<(String, String), String> {
-    let failed = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
-    let opened = File::open(path).map_err(failed)?;
-    let about = opened.metadata().map_err(failed)?;
-    if !about.is_file() {
-        return Err(format!("{} is no file", path.display()));
+fn in_time(until: Instant) -> Result<(), String> {
+    if Instant::now() < until {
+        Ok(())
+    } else {
+        Err("the contexts before it took too long".to_owned())
     }
+}
+
+/// Opens a file that can be read at once. A pipe would wait for whoever writes to it, a device for its own reasons:
+/// neither is opened, and one that takes the file's place in between is not waited for.
+fn open(path: &Path) -> Result<(File, u64), String> {
+    let failed = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
+    let is_file = |about: std::fs::Metadata| {
+        let size = about.is_file().then_some(about.len());
+        size.ok_or_else(|| format!("{} is no file", path.display()))
+    };
+    is_file(std::fs::metadata(path).map_err(failed)?)?;
+    let opened = File::options()
+        .read(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)
+        .map_err(failed)?;
+    let size = is_file(opened.metadata().map_err(failed)?)?;
+    Ok((opened, size))
+}
+
+fn file(path: &Path, lines: Option<LinesRange>, until: Instant) -> Result<Labelled, String> {
+    let failed = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
+    let (opened, file_bytes) = open(path)?;
     let shown = path.display();
     let (label, bytes, size) = match lines {
         None => {
             let mut bytes = Vec::new();
             let limit = MAX_BYTES as u64 + 1;
             opened.take(limit).read_to_end(&mut bytes).map_err(failed)?;
-            (shown.to_string(), bytes, about.len())
+            (shown.to_string(), bytes, file_bytes)
         }
         Some(LinesRange { start, end }) => {
-            let bytes = lines_of(opened, start.max(1), end).map_err(failed)?;
+            let bytes = lines_of(opened, start.max(1), end, until).map_err(failed)?;
             let size = bytes.len() as u64;
             (format!("{shown}:{start}-{end}"), bytes, size)
         }
@@ -141,11 +165,14 @@ fn file(path: &Path, lines: Option<LinesRange>) -> Result<(String, String), Stri
 }
 
 /// Reads lines, counted from 1, both ends included; stops a little over the limit.
-fn lines_of(file: File, start: u64, end: u64) -> std::io::Result<Vec<u8>> {
+fn lines_of(file: File, start: u64, end: u64, until: Instant) -> std::io::Result<Vec<u8>> {
     let mut reader = BufReader::new(file);
     let mut kept = Vec::new();
     let mut number: u64 = 1;
     while number <= end && kept.len() <= MAX_BYTES {
+        if Instant::now() >= until {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
         let mut line = Vec::new();
         if reader
             .by_ref()
@@ -165,7 +192,7 @@ fn lines_of(file: File, start: u64, end: u64) -> std::io::Result<Vec<u8>> {
     Ok(kept)
 }
 
-fn directory(path: &Path) -> Result<(String, String), String> {
+fn directory(path: &Path) -> Result<Labelled, String> {
     if !path.is_dir() {
         return Err(format!("{} is no directory", path.display()));
     }
@@ -185,7 +212,7 @@ fn directory(path: &Path) -> Result<(String, String), String> {
 }
 
 /// Says where the cursor is, in the numbers of the editor (section 5).
-fn cursor(path: &Path, Position { start, end }: Position) -> (String, String) {
+fn cursor(path: &Path, Position { start, end }: Position) -> Labelled {
     let path = path.display();
     let label = format!("{path}:{}:{}", start.line, start.character);
     let at = format!("line {}, character {}", start.line, start.character);
@@ -211,6 +238,8 @@ fn cut(mut text: String, size: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;
@@ -218,7 +247,9 @@ mod tests {
     fn texts(root: &Path, contexts: &Value) -> Vec<String> {
         let shown = root.display().to_string();
         let contexts = understood(contexts.as_array().unwrap().clone());
-        parts(read(&contexts, root).into_iter().flatten())
+        let (until, mut all) = (Instant::now() + Duration::from_mins(1), Vec::new());
+        read(&contexts, root, until, |one| all.extend(one));
+        parts(all)
             .into_iter()
             .map(|part| match part {
                 InputPart::Context { label, text } => format!("{label}|{text}").replace(&shown, "ROOT"),
@@ -264,7 +295,10 @@ mod tests {
     fn what_cannot_be_read_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("binary"), [0, 1, 2]).unwrap();
+        nix::unistd::mkfifo(&dir.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let contexts = json!([
+            { "type": "file", "path": "pipe" },
+            { "type": "file", "path": "pipe", "linesRange": { "start": 1, "end": 2 } },
             "text", 7, null, {}, { "type": "teapot" }, { "type": "file" }, { "type": "file", "path": " " },
             { "type": "file", "path": "missing" }, { "type": "file", "path": "." },
             { "type": "file", "path": "binary" }, { "type": "file", "path": "/dev/zero" },

@@ -1,5 +1,6 @@
 //! The ECA dialect as one connection speaks it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, Notice, WireMessage};
@@ -9,9 +10,11 @@ use bobbin_session::{Dialect, Through};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
 use crate::Tenure;
 use crate::chats::Chats;
+use crate::far::MAX_READERS;
 use crate::wire::config::HostedServer;
 use crate::wire::content::Told;
 use crate::wire::{self, Notification};
@@ -30,6 +33,8 @@ pub(crate) struct Eca {
     /// Whether the client has been told of the tool servers there are; from then on it is told of changes. Held
     /// while either is put on its way, so that nothing old follows what is new.
     pub(crate) servers_told: Mutex<bool>,
+    /// One place for each prompt whose files are being read.
+    pub(crate) readers: Arc<Semaphore>,
 }
 
 /// What a connection has chosen outside of any chat.
@@ -50,6 +55,7 @@ impl Eca {
             current: AtomicBool::new(false),
             shutting_down: AtomicBool::new(false),
             servers_told: Mutex::new(false),
+            readers: Arc::new(Semaphore::new(MAX_READERS)),
         }
     }
 

@@ -1,17 +1,29 @@
-//! What a prompt brings along that is not on this machine: pages, and resources and prompts of MCP servers.
+//! All that a prompt brings along, and of it what is not on this machine: pages, and resources and prompts of MCP
+//! servers.
 //!
 //! All of a prompt are asked for at once, and whoever reads them bounds time and size. A page that cannot be read is
-//! named to the model with the reason; a resource that cannot be read is skipped with a log line (section 5).
+//! named to the model with the reason; a resource that cannot be read is skipped with a log line (section 5). So is
+//! what a disk does not hand over in time.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use bobbin_core::tool_server::{ServerPrompt, ToolServers};
 use bobbin_model::InputPart;
 use futures_util::future::join_all;
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
 use crate::Offer;
 use crate::context::{self, Labelled};
 use crate::wire::chat::Context;
+
+/// How long a prompt waits for the disk (a guess: a dead network mount is not waited for, a slow one is).
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Prompts of one connection whose files are being read. One on a dead mount keeps its place until the system gives up.
+pub(crate) const MAX_READERS: usize = 4;
 
 /// What a prompt brings along.
 #[derive(Debug, Default)]
@@ -30,14 +42,20 @@ pub(crate) struct Filling {
 }
 
 impl Attached {
+    /// Whether there is nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.filling.is_none() && self.contexts.is_empty()
+    }
+
     /// Whether somebody else has to be asked.
     pub(crate) fn is_far(&self) -> bool {
         self.filling.is_some() || self.contexts.iter().any(context::is_far)
     }
 
     /// Reads all of it, in its order. An error is a sentence for the user: the prompt says nothing without it.
-    pub(crate) async fn read(self, offer: &Offer) -> Result<Vec<InputPart>, String> {
+    pub(crate) async fn read(self, offer: &Offer, readers: Arc<Semaphore>) -> Result<Vec<InputPart>, String> {
         let Self { contexts, filling } = self;
+        let contexts = Arc::new(contexts);
         let servers = offer.tool_servers.as_deref();
         let far = join_all(contexts.iter().map(|context| read(context, offer)));
         let filled = async {
@@ -46,14 +64,38 @@ impl Attached {
                 None => Ok(None),
             }
         };
-        let (far, filled) = tokio::join!(far, filled);
-        let filled = filled?;
         let root = offer.hub.settings().workspace.clone();
-        let near = tokio::task::spawn_blocking(move || context::read(&contexts, &root));
-        let near = near.await.unwrap_or_default();
+        let (near, far, filled) = tokio::join!(near(contexts.clone(), root, readers), far, filled);
+        let filled = filled?;
         let in_order = near.into_iter().zip(far).filter_map(|(near, far)| near.or(far));
         Ok(context::parts(filled.into_iter().chain(in_order)))
     }
+}
+
+/// Reads what is on this machine, as far as the disk hands it over in time.
+async fn near(contexts: Arc<Vec<Context>>, root: PathBuf, readers: Arc<Semaphore>) -> Vec<Option<Labelled>> {
+    let count = contexts.len();
+    let so_far = Arc::new(Mutex::new(Vec::new()));
+    let read = so_far.clone();
+    let reading = async move {
+        let Ok(place) = readers.acquire_owned().await else {
+            return;
+        };
+        let until = std::time::Instant::now() + PATIENCE;
+        let reading = tokio::task::spawn_blocking(move || {
+            context::read(&contexts, &root, until, |one| read.lock().push(one));
+            drop(place);
+        });
+        if let Err(error) = reading.await {
+            tracing::error!(%error, "reading contexts ended badly");
+        }
+    };
+    if tokio::time::timeout(PATIENCE, reading).await.is_err() {
+        tracing::info!("contexts were skipped: the disk does not hand them over");
+    }
+    let mut near = std::mem::take(&mut *so_far.lock());
+    near.resize(count, None);
+    near
 }
 
 async fn read(context: &Context, offer: &Offer) -> Option<Labelled> {

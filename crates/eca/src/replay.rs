@@ -70,8 +70,12 @@ async fn show_snapshot(
         }
         view.end_replay();
         out.extend(title.map(|title| Content::Metadata { title }.into()));
-        if state.live.is_some() {
+        if let Some(live) = &state.live {
             out.push(Told::Status(Status::Running));
+            if let Some(reason) = &live.cancelling {
+                let (turn, reason) = (live.turn.id, reason.clone());
+                view.event(&Event::TurnCancelling { turn, reason }, live.turn.started_at, out);
+            }
         }
     });
     let told = flags::placed(told, &state.header.metadata);

@@ -142,6 +142,9 @@ impl ScriptEngine {
                     .await
             }
             "call" => self.call(turn, n, rest, None, None).await,
+            "both" => self.both(turn, n, rest).await,
+            "break" => ended_call(turn, n, rest, false).await,
+            "linger" => ended_call(turn, n, rest, true).await,
             "use" => self.use_tool(turn, n, rest).await,
             "plan" => {
                 let todo = Todo {
@@ -158,22 +161,7 @@ impl ScriptEngine {
                     })
                     .await?)
             }
-            "usage" => {
-                let mut numbers = rest.split(' ').map(|word| word.parse().unwrap_or(0));
-                let input_tokens = numbers.next().unwrap_or(0);
-                let output_tokens = numbers.next().unwrap_or(0);
-                Ok(turn
-                    .usage(Billed {
-                        usage: TokenUsage {
-                            input_tokens,
-                            output_tokens,
-                        },
-                        context_tokens: input_tokens,
-                        window: None,
-                        cost_micros: 0,
-                    })
-                    .await?)
-            }
+            "usage" => bill(turn, rest).await,
             "diff" => {
                 let file = FileChange {
                     path: rest.to_owned(),
@@ -219,6 +207,17 @@ impl ScriptEngine {
             "panic" => panic!("{rest}"),
             _ => prose(turn, ItemBody::AgentMessage { text: String::new() }, words(line)).await,
         }
+    }
+
+    /// Two calls of one answer; each waits for its own word.
+    async fn both(&self, turn: &TurnContext, n: usize, rest: &str) -> Result<(), EngineFailure> {
+        let (one, other) = rest.split_once(", ").unwrap_or((rest, rest));
+        let kind = Some(ApprovalKind::Shell);
+        let (first, second) = tokio::join!(
+            self.call(turn, n, one, kind, None),
+            self.call(turn, n + 100, other, kind, None)
+        );
+        first.and(second)
     }
 
     async fn use_tool(&self, turn: &TurnContext, n: usize, line: &str) -> Result<(), EngineFailure> {
@@ -373,6 +372,51 @@ async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineF
             result,
             success: false,
             refused: true,
+        })
+        .await?)
+}
+
+/// A model call: tokens read and written, and what they cost.
+async fn bill(turn: &TurnContext, rest: &str) -> Result<(), EngineFailure> {
+    let mut numbers = rest.split(' ').map(|word| word.parse().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    let usage = TokenUsage {
+        input_tokens: next(),
+        output_tokens: next(),
+    };
+    Ok(turn
+        .usage(Billed {
+            usage,
+            context_tokens: usage.input_tokens,
+            window: None,
+            cost_micros: next(),
+        })
+        .await?)
+}
+
+/// A call that fails, or one that runs until its Turn is stopped and has a result all the same.
+async fn ended_call(turn: &TurnContext, n: usize, command: &str, lingers: bool) -> Result<(), EngineFailure> {
+    let call_id = format!("call_{n}");
+    let arguments = Json::of(&serde_json::json!({ "command": command })).ok();
+    let tool_name = "shell".to_owned();
+    turn.add(ItemBody::ToolCall {
+        tool_name,
+        call_id: call_id.clone(),
+        arguments,
+        arguments_text: None,
+    })
+    .await?;
+    turn.start_call(&call_id).await?;
+    if lingers {
+        turn.cancelled().cancelled().await;
+    }
+    let result = format!("{command}: it broke");
+    Ok(turn
+        .add(ItemBody::ToolResult {
+            call_id,
+            result,
+            success: false,
+            refused: false,
         })
         .await?)
 }

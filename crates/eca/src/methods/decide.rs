@@ -1,9 +1,11 @@
 //! A person's word on a running prompt: approve, reject, stop (sections 9 and 10). Whatever does not fit is
 //! ignored with a log line; it is never an error.
 
-use bobbin_core::Command;
+use std::sync::Arc;
+
 use bobbin_core::engine::Answer;
-use bobbin_model::Decision;
+use bobbin_core::{Command, ThreadHandle};
+use bobbin_model::{Decision, TurnId};
 use bobbin_peer::NotificationContext;
 
 use super::{Client, Ignored};
@@ -11,7 +13,6 @@ use crate::view::wire_id;
 use crate::wire;
 use crate::wire::ChatId;
 use crate::wire::chat::{ChatParams, ToolCallParams};
-use crate::wire::content::{Status, Told};
 
 pub(super) async fn approve(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {
     let params: ToolCallParams = wire::params(notification.params.as_deref())?;
@@ -44,6 +45,8 @@ async fn settle(client: &Client, chat: &ChatId, call: &str, decision: Decision) 
     // The first answer counts; one that comes too late is taken without a word.
     let reply = Box::new(|_| {});
     handle.send(Command::Answer { answer, reply }).await;
+    // Whoever decides about a chat follows it (section 22, rule 8).
+    client.follow(handle, snapshot.at.next());
     Ok(())
 }
 
@@ -51,22 +54,35 @@ pub(super) async fn stop(client: &Client, notification: &NotificationContext) ->
     let params: ChatParams = wire::params(notification.params.as_deref())?;
     let id = params.chat_id.ok_or_else(|| Ignored::new("no chat is named"))?;
     let handle = client.existing(&id).await?;
-    let snapshot = client.hub().snapshot(&handle).await?;
-    let Some(turn) = snapshot.state.live_turn() else {
-        let chats = &client.eca.chats;
-        let gathering = chats.with(handle.id(), |chat| chat.gathering.take()).flatten();
-        let gathering = gathering.ok_or_else(|| Ignored::new("nothing runs"))?;
-        gathering.cancel();
-        return Ok(());
+    let turn = match running(client, &handle).await? {
+        Some(turn) => Some(turn),
+        // A prompt that is no Turn yet never becomes one, or ends as soon as it has. One that became one just now is
+        // not among them any more, but runs.
+        None if stop_pending(client, &handle) => return Ok(()),
+        None => running(client, &handle).await?,
     };
-    client
-        .eca
-        .chats
-        .with(handle.id(), |chat| chat.view.stopping = true);
-    client.tell(handle.id(), &[Told::Status(Status::Stopping)]).await;
-    // A Turn that has ended meanwhile needs no stop.
+    let turn = turn.ok_or_else(|| Ignored::new("nothing runs"))?;
+    interrupt(&handle, turn).await;
+    Ok(())
+}
+
+async fn running(client: &Client, handle: &Arc<ThreadHandle>) -> Result<Option<TurnId>, Ignored> {
+    Ok(client.hub().snapshot(handle).await?.state.live_turn())
+}
+
+/// Stops the first prompt that is not recorded yet. Returns whether there is one.
+fn stop_pending(client: &Client, handle: &ThreadHandle) -> bool {
+    let chats = &client.eca.chats;
+    let stopped = chats.with(handle.id(), |chat| {
+        let waits = chat.pending.iter().find(|pending| !pending.stop.is_cancelled());
+        waits.map(|pending| pending.stop.cancel())
+    });
+    stopped.flatten().is_some()
+}
+
+/// Stops a Turn. One that has ended meanwhile needs no stop.
+pub(super) async fn interrupt(handle: &ThreadHandle, turn: TurnId) {
     let reply = Box::new(|_| {});
     let turn = turn.to_string();
     handle.send(Command::Interrupt { turn, reply }).await;
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The methods, by group. Messages of one connection are handed over in the order they came; no request
 //! waits for a model, a server of tools or a person (2.4).
 
+mod begin;
 mod chats;
 mod decide;
 mod flag;
@@ -283,6 +284,15 @@ impl Client {
         }
     }
 
+    /// Whether a Turn runs in a chat. One that cannot be read runs nothing that could be disturbed.
+    pub(crate) async fn is_busy(&self, thread: &ThreadId) -> bool {
+        let Ok(handle) = self.hub().thread(thread).await else {
+            return false;
+        };
+        let snapshot = self.hub().snapshot(&handle).await;
+        snapshot.is_ok_and(|snapshot| snapshot.state.live.is_some())
+    }
+
     /// Takes a chat into the known ones.
     pub(crate) fn know(&self, thread: &ThreadId, id: ChatId) {
         if let Some(gone) = self.eca.chats.know(thread, id) {
@@ -308,6 +318,13 @@ impl Client {
     /// Tells something of a chat and waits until it is written.
     pub(crate) async fn tell(&self, thread: &ThreadId, told: &[Told]) {
         let notifications = self.eca.notifications(thread, told).into_iter();
+        self.send(notifications.map(Notification::into_message).collect())
+            .await;
+    }
+
+    /// Tells something of a chat by the id that its client uses, known or not, and waits until it is written.
+    pub(crate) async fn tell_as(&self, id: &ChatId, told: &[Told]) {
+        let notifications = told.iter().filter_map(|told| told.notification(id));
         self.send(notifications.map(Notification::into_message).collect())
             .await;
     }

@@ -6,34 +6,36 @@
 
 use std::sync::Arc;
 
-use bobbin_core::{Command, CoreError, Enqueued, Reply, StartedTurn, ThreadHandle};
+use bobbin_core::{Command, CoreError, ThreadHandle};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{ApprovalPolicy, InputPart, ItemId, Mode, Refusal, ThreadConfig, ThreadId};
-use bobbin_peer::{CallContext, ErrorObject, Responder};
+use bobbin_model::{ApprovalPolicy, InputPart, Mode, ThreadConfig, ThreadId};
+use bobbin_peer::{CallContext, Responder};
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
-use super::{CHANNEL, Client, Found, fail, params};
+use super::{CHANNEL, Client, Found, params};
+use crate::chats::may_be_made_up;
 use crate::commands::Asked;
 use crate::dialect::Eca;
 use crate::far::Attached;
-use crate::view::{PARSING, STOPPED, WAITING, content_id};
+use crate::host::NoticeKind;
+use crate::view::WAITING;
 use crate::wire::chat::{PromptParams, PromptResult, PromptStatus};
 use crate::wire::content::{Status, Told};
+use crate::wire::lifecycle::ShowMessage;
 use crate::wire::{ChatId, mode_of};
 use crate::{commands, context, errors};
 
 /// A prompt whose chat is known.
-struct Prompt {
-    client: Client,
-    handle: Arc<ThreadHandle>,
+pub(super) struct Prompt {
+    pub(super) client: Client,
+    pub(super) handle: Arc<ThreadHandle>,
     id: ChatId,
     model: String,
-    message: String,
+    pub(super) message: String,
     /// The client made this id up just now: it is told that the chat is open.
-    opened: bool,
+    pub(super) opened: bool,
     /// A Turn runs.
-    busy: bool,
+    pub(super) busy: bool,
 }
 
 /// What a prompt chooses for its chat.
@@ -49,7 +51,8 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     };
     let message = params.message.trim().to_owned();
     if message.is_empty() {
-        return responder.err(ErrorObject::invalid_params("'message' is blank"));
+        let why = "the message is blank; say what you want";
+        return cannot_begin(client, params.chat_id, why, responder).await;
     }
     if params.agent.is_some() || params.variant.is_some() || params.trust.is_some() {
         client.eca.speaks_currently();
@@ -60,8 +63,9 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     };
     let mut choice = choice(client, &params);
     let opened = params.chat_id.is_some();
+    let named = params.chat_id.clone();
     let prepared = match (found, params.chat_id) {
-        (Err(error), _) => return fail(responder, &error),
+        (Err(error), _) => Err(error),
         (Ok(Found::Bad), id) => return refuse(id, responder),
         (Ok(Found::Chat(handle)), Some(id)) => resume(client, handle, id, choice, message).await,
         (Ok(Found::Chat(_) | Found::Free), id) => {
@@ -72,7 +76,7 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     };
     let prompt = match prepared {
         Ok(prompt) => prompt,
-        Err(error) => return fail(responder, &error),
+        Err(error) => return cannot_begin(client, named, &errors::sentence(&error), responder).await,
     };
     let asked = match commands::asked(client, &prompt.message) {
         Asked::Say(command) => {
@@ -98,16 +102,7 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
         Asked::Model(Some(context)) => attached.contexts.push(context),
         _ => {}
     }
-    if attached.is_far() {
-        return prompt.gather(attached, request.ordinal, responder).await;
-    }
-    match attached.read(&client.offer).await {
-        Ok(parts) => prompt.run(parts, request.ordinal, responder).await,
-        Err(why) => {
-            let text = format!("\n\nError: {why}\n");
-            prompt.say(request.ordinal, &text, responder).await;
-        }
-    }
+    prompt.go(attached, request.ordinal, responder).await;
 }
 
 fn is_known(client: &Client, model: &str) -> bool {
@@ -141,6 +136,36 @@ fn refuse(id: Option<ChatId>, responder: Responder) {
         model: "error".to_owned(),
         status: PromptStatus::Error,
     });
+}
+
+/// Says why a prompt comes to nothing before it has a chat: in the chat that its client means, because an error instead
+/// of an answer leaves most clients waiting (2.5).
+async fn cannot_begin(client: &Client, id: Option<ChatId>, why: &str, responder: Responder) {
+    let Some(id) = id.filter(|id| may_be_made_up(&id.text())) else {
+        let said = ShowMessage {
+            kind: NoticeKind::Error,
+            message: why,
+        };
+        client.notify("$/showMessage", &said).await;
+        return refuse(None, responder);
+    };
+    let mut told = Vec::new();
+    let mut busy = false;
+    match client.eca.chats.thread(&id) {
+        Some(thread) => busy = client.is_busy(&thread).await,
+        None => told.push(Told::Opened(None)),
+    }
+    client.tell_as(&id, &told).await;
+    responder.ok(PromptResult {
+        chat_id: id.clone(),
+        model: client.offer.default_model.clone(),
+        status: PromptStatus::Prompting,
+    });
+    let mut told = vec![Told::system(format!("\n\nError: {why}\n"))];
+    if !busy {
+        told.extend([Told::Status(Status::Idle), Told::finished()]);
+    }
+    client.tell_as(&id, &told).await;
 }
 
 /// Starts a chat.
@@ -197,9 +222,13 @@ async fn resume(
         handle.send(Command::Configure { config, reply }).await;
         changed.await.unwrap_or(Err(CoreError::Stopping))?;
     }
+    let waits = client
+        .eca
+        .chats
+        .with(handle.id(), |chat| !chat.pending.is_empty());
     Ok(Prompt {
         client: client.clone(),
-        busy: snapshot.state.live.is_some(),
+        busy: snapshot.state.live.is_some() || waits.unwrap_or(false),
         handle,
         id,
         model,
@@ -226,7 +255,7 @@ fn apply(config: &mut ThreadConfig, choice: Choice) {
 }
 
 impl Prompt {
-    fn result(&self) -> PromptResult {
+    pub(super) fn result(&self) -> PromptResult {
         PromptResult {
             chat_id: self.id.clone(),
             model: self.model.clone(),
@@ -234,19 +263,24 @@ impl Prompt {
         }
     }
 
-    fn thread(&self) -> &ThreadId {
+    pub(super) fn thread(&self) -> &ThreadId {
         self.handle.id()
     }
 
+    /// Looks again whether a Turn runs.
+    pub(super) async fn look(&mut self) {
+        self.busy = self.client.is_busy(self.thread()).await;
+    }
+
     /// The Turn's engine may ask this editor.
-    fn is_answered_for(&self) {
+    pub(super) fn is_answered_for(&self) {
         if let Some(editor) = &self.client.editor {
             editor.answers_for(self.thread());
         }
     }
 
     /// What comes before the answer.
-    fn beginning(&self, content_id: String) -> Vec<Told> {
+    pub(super) fn beginning(&self, content_id: String) -> Vec<Told> {
         let mut told = Vec::new();
         if self.opened {
             told.push(Told::Opened(None));
@@ -262,7 +296,9 @@ impl Prompt {
     }
 
     /// Answers without a Turn: a command's result, or why no Turn can be (6.3, 7.7).
-    async fn say(self, ordinal: i64, text: &str, responder: Responder) {
+    pub(super) async fn say(self, ordinal: i64, text: &str, responder: Responder) {
+        let chats = &self.client.eca.chats;
+        chats.with(self.thread(), |chat| chat.recorded(ordinal));
         let beginning = self.beginning(format!("prompt_{ordinal}"));
         self.client.tell(self.thread(), &beginning).await;
         responder.ok(self.result());
@@ -271,99 +307,6 @@ impl Prompt {
             told.extend([Told::Status(Status::Idle), Told::finished()]);
         }
         self.client.tell(self.thread(), &told).await;
-    }
-
-    /// Goes on once what it brings along has been read elsewhere. Nobody waits for that: other messages are served
-    /// meanwhile, and a stop ends it.
-    async fn gather(mut self, attached: Attached, ordinal: i64, responder: Responder) {
-        let stop = CancellationToken::new();
-        let chats = &self.client.eca.chats;
-        chats.with(self.thread(), |chat| chat.gathering = Some(stop.clone()));
-        let mut told = Vec::new();
-        if std::mem::take(&mut self.opened) {
-            told.push(Told::Opened(None));
-        }
-        if !self.busy {
-            told.push(Told::running(PARSING));
-        }
-        self.client.tell(self.thread(), &told).await;
-        let tasks = self.client.tasks.clone();
-        tasks.spawn(async move {
-            let read = tokio::select! {
-                biased;
-                // Nothing was promised.
-                () = self.client.peer.closed() => return,
-                () = stop.cancelled() => None,
-                read = attached.read(&self.client.offer) => Some(read),
-            };
-            let chats = &self.client.eca.chats;
-            chats.with(self.thread(), |chat| chat.gathering = None);
-            match read {
-                Some(Ok(parts)) => self.run(parts, ordinal, responder).await,
-                Some(Err(why)) => self.say(ordinal, &format!("\n\nError: {why}\n"), responder).await,
-                None => self.say(ordinal, STOPPED, responder).await,
-            }
-        });
-    }
-
-    /// Begins a Turn, or queues the prompt behind the one that runs (6.2).
-    async fn run(self, contexts: Vec<InputPart>, ordinal: i64, responder: Responder) {
-        let text = self.message.clone();
-        let input: Vec<InputPart> = std::iter::once(InputPart::Text { text })
-            .chain(contexts)
-            .collect();
-        let wish = turn_of(input.clone());
-        let handle = self.handle.clone();
-        let (refused, answered) = oneshot::channel();
-        let reply: Reply<StartedTurn> = Box::new(move |started| match started {
-            Ok(started) => self.began(&started, responder),
-            Err(error) => drop(refused.send((self, responder, error))),
-        });
-        handle.send(Command::StartTurn { wish, reply }).await;
-        // The sender is dropped when the Turn has begun.
-        let Ok((prompt, responder, error)) = answered.await else {
-            return;
-        };
-        match error {
-            CoreError::Refused(Refusal::TurnInProgress { .. }) => prompt.queue(input, responder).await,
-            CoreError::Refused(refusal) => {
-                let text = format!("\n\nError: {refusal}\n");
-                prompt.say(ordinal, &text, responder).await;
-            }
-            error => responder.err(errors::of(&error)),
-        }
-    }
-
-    /// The Turn is recorded and not yet shown.
-    fn began(self, started: &StartedTurn, responder: Responder) {
-        self.is_answered_for();
-        let beginning = self.beginning(content_id(started.turn.id, ItemId(1)));
-        if self.client.tell_now(self.thread(), &beginning) {
-            let chats = &self.client.eca.chats;
-            chats.with(self.thread(), |chat| chat.view.begun(started.turn.id));
-        } else {
-            // The client does not read: it gets the beginning with everything else, behind the answer.
-            tracing::info!(thread = %self.thread(), "no room for a prompt's echo before its answer");
-        }
-        responder.ok(self.result());
-        self.client.follow(self.handle, started.seq);
-    }
-
-    async fn queue(self, input: Vec<InputPart>, responder: Responder) {
-        let handle = self.handle.clone();
-        let reply: Reply<Enqueued> = Box::new(move |queued| match queued {
-            Ok(queued) => {
-                self.is_answered_for();
-                responder.ok(self.result());
-                self.client.follow(self.handle, queued.seq);
-            }
-            Err(error) => fail(responder, &error),
-        });
-        let command = Command::Enqueue {
-            wish: turn_of(input),
-            reply,
-        };
-        handle.send(command).await;
     }
 }
 

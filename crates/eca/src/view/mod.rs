@@ -50,8 +50,8 @@ pub(crate) struct View {
     shown: Seq,
     /// The Turn whose beginning its prompt has shown (7.5).
     begun: Option<TurnId>,
-    /// A stop was asked for here.
-    pub(crate) stopping: bool,
+    /// The Turn that is being stopped.
+    stopping: Option<TurnId>,
     generating: bool,
     /// Bytes sent of open texts.
     streamed: HashMap<ItemId, usize>,
@@ -99,7 +99,7 @@ impl View {
 
     /// Forgets what belonged to a Turn.
     pub(crate) fn forget_turn(&mut self) {
-        self.stopping = false;
+        self.stopping = None;
         self.generating = false;
         self.streamed.clear();
         self.calls.clear();
@@ -152,6 +152,10 @@ impl View {
                 self.session_tokens = self.session_tokens.saturating_add(usage.total());
                 self.usage(out);
             }
+            Event::TurnCancelling { turn, .. } => {
+                self.stopping = Some(*turn);
+                self.status(Status::Stopping, out);
+            }
             Event::TurnEnded { turn, outcome, .. } => self.ended(*turn, outcome, out),
             Event::ContextNoted { note, message, .. } => match note {
                 ContextNote::Compacting => self.progress(COMPACTING, out),
@@ -186,7 +190,6 @@ impl View {
             | Event::QueueChanged { .. }
             | Event::PlanUpdated { .. }
             | Event::TurnRecovered { .. }
-            | Event::TurnCancelling { .. }
             | Event::DiffUpdated { .. } => {}
         }
     }
@@ -205,7 +208,7 @@ impl View {
     }
 
     fn result(&mut self, call_id: &str, text: &str, end: End, at: UnixMillis, out: &mut Vec<Told>) {
-        if self.stopping {
+        if self.stopping.is_some() {
             // Told as rejected with the Turn's end, behind the word that it was stopped (section 10).
             return;
         }

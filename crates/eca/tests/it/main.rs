@@ -17,6 +17,8 @@ mod queries;
 mod seed;
 mod servers;
 #[cfg(test)]
+mod stops;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tools;

@@ -1,16 +1,8 @@
 //! Prompts without tools (sections 6 and 7).
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Server, is_content, is_finished, kinds, prompt, transcript, until};
-
-fn texts(messages: &[Value], role: &str) -> String {
-    messages
-        .iter()
-        .filter(|message| is_content(message, "text") && message["params"]["role"] == role)
-        .map(|message| message["params"]["content"]["text"].as_str().unwrap())
-        .collect()
-}
+use crate::support::{Server, is_content, is_finished, kinds, prompt, texts, transcript, until};
 
 #[tokio::test]
 async fn a_text_turn_in_a_chat_that_the_server_names() {

@@ -281,6 +281,15 @@ pub(crate) async fn prompt_until_asked(client: &mut Client, params: Value) -> Ve
     .await
 }
 
+/// Joins the texts of a role.
+pub(crate) fn texts(messages: &[Value], role: &str) -> String {
+    messages
+        .iter()
+        .filter(|message| is_content(message, "text") && message["params"]["role"] == role)
+        .map(|message| message["params"]["content"]["text"].as_str().unwrap())
+        .collect()
+}
+
 /// Returns the types of contents, and the methods of other notifications.
 pub(crate) fn kinds(messages: &[Value]) -> Vec<&str> {
     messages

@@ -1,0 +1,213 @@
+//! A prompt becomes a Turn (6.2): what it brings along is read, prompts before it have their turn, it begins or is
+//! queued.
+//!
+//! Reading is done in a task of its own, so that a stop or another chat is served meanwhile (2.4). Prompts of one chat
+//! are recorded in the order they came, and one that is stopped at any moment before it is recorded does not run on.
+
+use bobbin_core::{Command, CoreError, Enqueued, Reply, StartedTurn};
+use bobbin_model::{InputPart, ItemId, QueuedInputId, Refusal, TurnId};
+use bobbin_peer::Responder;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::decide::interrupt;
+use super::prompt::{Prompt, turn_of};
+use crate::chats::Pending;
+use crate::errors;
+use crate::far::Attached;
+use crate::view::{PARSING, STOPPED, content_id};
+use crate::wire::content::Told;
+
+/// A Turn that runs.
+struct Began {
+    turn: TurnId,
+    /// Its prompt was stopped before it began.
+    stopped: bool,
+}
+
+/// A prompt that was queued.
+enum Queued {
+    Started(TurnId),
+    Waits(QueuedInputId),
+}
+
+/// A prompt that became nothing.
+struct Unable {
+    prompt: Prompt,
+    responder: Responder,
+    error: CoreError,
+}
+
+impl Unable {
+    fn new(prompt: Prompt, responder: Responder, error: CoreError) -> Box<Self> {
+        Box::new(Self {
+            prompt,
+            responder,
+            error,
+        })
+    }
+
+    /// Says in the chat why no Turn can be (7.7): an error instead of an answer would leave most clients waiting (2.5).
+    async fn tell(mut self, ordinal: i64) {
+        self.prompt.look().await;
+        let text = format!("\n\nError: {}\n", errors::sentence(&self.error));
+        self.prompt.say(ordinal, &text, self.responder).await;
+    }
+}
+
+impl Prompt {
+    /// Begins the Turn as soon as what it brings along has been read and the prompts before it are recorded.
+    pub(super) async fn go(self, attached: Attached, ordinal: i64, responder: Responder) {
+        let chats = &self.client.eca.chats;
+        let is_first = chats.with(self.thread(), |chat| chat.pending.is_empty());
+        if attached.is_empty() && is_first.unwrap_or(true) {
+            return self.run(Vec::new(), ordinal, responder).await;
+        }
+        self.gather(attached, ordinal, responder).await;
+    }
+
+    /// Goes on once what it brings along has been read. Nobody waits for that: other messages are served meanwhile,
+    /// and a stop ends it.
+    async fn gather(mut self, attached: Attached, ordinal: i64, responder: Responder) {
+        let pending = Pending {
+            ordinal,
+            stop: CancellationToken::new(),
+            over: CancellationToken::new(),
+        };
+        let chats = &self.client.eca.chats;
+        let before = chats
+            .with(self.thread(), |chat| chat.wait(pending.clone()))
+            .flatten();
+        // What is here is read too fast to be worth a word.
+        if attached.is_far() {
+            let mut told = Vec::new();
+            if std::mem::take(&mut self.opened) {
+                told.push(Told::Opened(None));
+            }
+            if !self.busy && before.is_none() {
+                told.push(Told::running(PARSING));
+            }
+            self.client.tell(self.thread(), &told).await;
+        }
+        let tasks = self.client.tasks.clone();
+        tasks.spawn(async move {
+            let _over = pending.over.drop_guard();
+            let readers = self.client.eca.readers.clone();
+            let reading = async {
+                let read = attached.read(&self.client.offer, readers).await;
+                if let Some(before) = before {
+                    before.cancelled().await;
+                }
+                read
+            };
+            let read = tokio::select! {
+                biased;
+                // Nothing was promised.
+                () = self.client.peer.closed() => return,
+                () = pending.stop.cancelled() => None,
+                read = reading => Some(read),
+            };
+            // Others may have begun or ended meanwhile.
+            self.look().await;
+            match read {
+                Some(Ok(parts)) => self.run(parts, ordinal, responder).await,
+                Some(Err(why)) => self.say(ordinal, &format!("\n\nError: {why}\n"), responder).await,
+                None => self.say(ordinal, STOPPED, responder).await,
+            }
+        });
+    }
+
+    /// Begins a Turn, or queues the prompt behind the one that runs (6.2).
+    async fn run(self, contexts: Vec<InputPart>, ordinal: i64, responder: Responder) {
+        let text = self.message.clone();
+        let input: Vec<InputPart> = std::iter::once(InputPart::Text { text })
+            .chain(contexts)
+            .collect();
+        let wish = turn_of(input.clone());
+        let handle = self.handle.clone();
+        let (tell, wished) = oneshot::channel();
+        let reply: Reply<StartedTurn> = Box::new(move |started| {
+            let wished = match started {
+                Ok(started) => Ok(self.began(&started, ordinal, responder)),
+                Err(error) => Err(Unable::new(self, responder, error)),
+            };
+            // Somebody waits until the Turn has begun or has not.
+            drop(tell.send(wished));
+        });
+        handle.send(Command::StartTurn { wish, reply }).await;
+        match wished.await {
+            Ok(Ok(Began { turn, stopped: true })) => interrupt(&handle, turn).await,
+            Ok(Err(unable)) => match unable.error {
+                CoreError::Refused(Refusal::TurnInProgress { .. }) => {
+                    unable.prompt.queue(input, ordinal, unable.responder).await;
+                }
+                _ => unable.tell(ordinal).await,
+            },
+            Ok(Ok(Began { stopped: false, .. })) | Err(_) => {}
+        }
+    }
+
+    /// The Turn is recorded and not yet shown.
+    fn began(mut self, started: &StartedTurn, ordinal: i64, responder: Responder) -> Began {
+        let turn = started.turn.id;
+        self.is_answered_for();
+        self.busy = false;
+        let beginning = self.beginning(content_id(turn, ItemId(1)));
+        let is_told = self.client.tell_now(self.thread(), &beginning);
+        if !is_told {
+            // The client does not read: it gets the beginning with everything else, behind the answer.
+            tracing::info!(thread = %self.thread(), "no room for a prompt's echo before its answer");
+        }
+        let chats = &self.client.eca.chats;
+        let stopped = chats.with(self.thread(), |chat| {
+            if is_told {
+                chat.view.begun(turn);
+            }
+            chat.recorded(ordinal)
+        });
+        responder.ok(self.result());
+        self.client.follow(self.handle, started.seq);
+        Began {
+            turn,
+            stopped: stopped.unwrap_or(false),
+        }
+    }
+
+    async fn queue(self, input: Vec<InputPart>, ordinal: i64, responder: Responder) {
+        let (handle, client) = (self.handle.clone(), self.client.clone());
+        let (tell, told) = oneshot::channel();
+        let reply: Reply<Enqueued> = Box::new(move |queued| {
+            let queued = match queued {
+                Ok(queued) => {
+                    self.is_answered_for();
+                    responder.ok(self.result());
+                    self.client.follow(self.handle, queued.seq);
+                    let waits = Queued::Waits(queued.entry.id);
+                    Ok(queued.started.map_or(waits, Queued::Started))
+                }
+                Err(error) => Err(Unable::new(self, responder, error)),
+            };
+            // Somebody waits until it is queued or is not.
+            drop(tell.send(queued));
+        });
+        // Its client sees no queue: it has to run whatever becomes of the Turn before it.
+        let command = Command::EnqueueNext {
+            wish: turn_of(input),
+            reply,
+        };
+        handle.send(command).await;
+        let Ok(queued) = told.await else { return };
+        let chats = &client.eca.chats;
+        let stopped = chats.with(handle.id(), |chat| chat.recorded(ordinal));
+        match queued {
+            Err(unable) => unable.tell(ordinal).await,
+            Ok(Queued::Started(turn)) if stopped == Some(true) => interrupt(&handle, turn).await,
+            Ok(Queued::Waits(id)) if stopped == Some(true) => {
+                // It may have begun just now; then the next stop is for it.
+                let reply = Box::new(|_| {});
+                handle.send(Command::Unqueue { id, reply }).await;
+            }
+            Ok(_) => {}
+        }
+    }
+}
