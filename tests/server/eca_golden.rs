@@ -1,7 +1,8 @@
 //! A whole session of an editor of the first version against the binary, kept as a transcript: every message of that
 //! version that an editor sends, in the order it would, and all that it is sent.
 //!
-//! What changes from run to run is replaced: paths, times, how a text was cut into pieces.
+//! What changes from run to run is replaced: paths, times, how a text was cut into pieces. What this session leaves out
+//! is in that of `eca_golden_whole`.
 
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -10,58 +11,86 @@ use crate::eca::{content, hello, start};
 use crate::support::Workspace;
 
 /// What was said so far, one message a line.
-struct Transcript {
-    lines: Vec<String>,
-    workspace: String,
-    home: String,
+pub(crate) struct Transcript {
+    pub(crate) lines: Vec<String>,
+    /// What changes from run to run, with what stands there instead.
+    hidden: Vec<(String, &'static str)>,
 }
 
 impl Transcript {
-    fn ask(&mut self, method: &str, params: &Value) {
+    pub(crate) fn new(home: &Workspace, workspace: &Workspace) -> Self {
+        let real = |of: &Workspace| of.path().canonicalize().unwrap().display().to_string();
+        Self {
+            lines: Vec::new(),
+            hidden: vec![(real(workspace), "WORKSPACE"), (real(home), "HOME")],
+        }
+    }
+
+    pub(crate) fn hide(&mut self, text: &str, name: &'static str) {
+        if !self.hidden.iter().any(|(hidden, _)| hidden == text) {
+            self.hidden.push((text.to_owned(), name));
+        }
+    }
+
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) {
         self.line("→", &json!({ "method": method, "params": params }));
     }
 
-    fn line(&mut self, arrow: &str, message: &Value) {
+    pub(crate) fn line(&mut self, arrow: &str, message: &Value) {
         let mut message = message.clone();
+        redact_tools(&mut message);
         redact(&mut message);
-        let text = message.to_string();
-        let text = text
-            .replace(&self.workspace, "WORKSPACE")
-            .replace(&self.home, "HOME");
+        let mut text = message.to_string();
+        for (hidden, name) in &self.hidden {
+            text = text.replace(hidden, name);
+        }
         self.lines.push(format!("{arrow} {text}"));
     }
 
     /// Takes what the server says up to a message.
-    async fn until(&mut self, client: &mut Client, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn until(&mut self, client: &mut Client, wanted: impl Fn(&Value) -> bool) -> Value {
+        self.until_all(client, &[&wanted]).await.pop().unwrap_or_default()
+    }
+
+    /// Takes what the server says until each of the wanted messages has come. Requests of the server, which other
+    /// things do not wait for, are written behind everything else.
+    pub(crate) async fn until_all(
+        &mut self,
+        client: &mut Client,
+        wanted: &[&dyn Fn(&Value) -> bool],
+    ) -> Vec<Value> {
+        let mut found = vec![None; wanted.len()];
         let mut said: Vec<Value> = Vec::new();
-        while let Some(message) = client.next().await {
-            let over = wanted(&message);
+        while found.contains(&None) {
+            let Some(message) = client.next().await else {
+                // Whoever looks into the answer finds nothing, and the transcript shows where it ends.
+                said.push(json!("the connection ended"));
+                break;
+            };
+            for (found, wanted) in found.iter_mut().zip(wanted) {
+                if found.is_none() && wanted(&message) {
+                    *found = Some(message.clone());
+                }
+            }
             match said.last_mut() {
                 Some(last) if goes_on(last, &message) => join(last, &message),
-                _ => said.push(message.clone()),
-            }
-            if over {
-                for message in &said {
-                    self.line("←", message);
-                }
-                return message;
+                _ => said.push(message),
             }
         }
-        // Whoever looks into the answer finds nothing, and the transcript shows where it ends.
+        said.sort_by_key(|message| message.get("method").is_some() && message.get("id").is_some());
         for message in &said {
             self.line("←", message);
         }
-        self.lines.push("the connection ended".to_owned());
-        Value::Null
+        found.into_iter().map(Option::unwrap_or_default).collect()
     }
 
-    async fn call(&mut self, client: &mut Client, method: &str, params: Value) {
+    pub(crate) async fn call(&mut self, client: &mut Client, method: &str, params: Value) {
         self.ask(method, &params);
         let id = client.request(method, params).await;
         self.until(client, |message| message["id"] == id).await;
     }
 
-    async fn notify(&mut self, client: &Client, method: &str, params: Value) {
+    pub(crate) async fn notify(&mut self, client: &Client, method: &str, params: Value) {
         self.ask(method, &params);
         client.notify(method, params).await;
     }
@@ -74,7 +103,7 @@ impl Transcript {
         self.until(client, |message| content(message, kind)).await
     }
 
-    async fn finished(&mut self, client: &mut Client) {
+    pub(crate) async fn finished(&mut self, client: &mut Client) {
         self.until(client, |message| {
             message["params"]["content"]["state"] == "finished"
         })
@@ -87,12 +116,18 @@ fn piece(message: &Value) -> Option<&'static str> {
     if content(message, "toolCallPrepare") {
         return Some("argumentsText");
     }
+    if content(message, "reasonText") {
+        return Some("text");
+    }
     (content(message, "text") && message["params"]["role"] == "assistant").then_some("text")
 }
 
 /// Whether a message is more of what the last one is a piece of.
 fn goes_on(last: &Value, message: &Value) -> bool {
-    let of = |message: &Value| message["params"]["content"]["id"].clone();
+    let of = |message: &Value| {
+        let content = &message["params"]["content"];
+        (content["type"].clone(), content["id"].clone())
+    };
     piece(last).is_some() && piece(last) == piece(message) && of(last) == of(message)
 }
 
@@ -101,6 +136,20 @@ fn join(last: &mut Value, message: &Value) {
     let text = |message: &Value| message["params"]["content"][name].as_str().map(str::to_owned);
     let whole = [text(last), text(message)];
     last["params"]["content"][name] = json!(whole.into_iter().flatten().collect::<String>());
+}
+
+/// Leaves of the tools what the transcript is about: which there are and which are withheld. Of ours some stand for all.
+fn redact_tools(message: &mut Value) {
+    let server = message.pointer("/params/name").cloned().unwrap_or_default();
+    let tools = message.pointer_mut("/params/tools");
+    if let Some(tools) = tools.and_then(Value::as_array_mut) {
+        let ours = ["editor_diagnostics", "readFile", "writeFile"].map(Value::from);
+        tools.retain(|tool| server != "ECA" || ours.contains(&tool["name"]));
+        for tool in tools {
+            tool["description"] = json!("…");
+            tool["parameters"] = json!("…");
+        }
+    }
 }
 
 fn redact(value: &mut Value) {
@@ -123,18 +172,11 @@ fn redact(value: &mut Value) {
 async fn a_session_of_the_first_version() {
     let (home, workspace) = (Workspace::new(), Workspace::new());
     std::fs::write(workspace.path().join("README.md"), "# Tea\n").unwrap();
-    let real = |of: &Workspace| of.path().canonicalize().unwrap().display().to_string();
-    let mut said = Transcript {
-        lines: Vec::new(),
-        workspace: real(&workspace),
-        home: real(&home),
-    };
+    let mut said = Transcript::new(&home, &workspace);
     let (mut child, mut client) = start(&home, &["eca"]);
     said.call(&mut client, "initialize", hello(&workspace)).await;
     said.notify(&client, "initialized", json!({})).await;
-    // What the tools' schemas say is theirs.
-    client.wait_for("tool/serverUpdated").await;
-    said.until(&mut client, |message| message["params"]["type"] == "finish")
+    said.until(&mut client, |message| message["params"]["type"] == "native")
         .await;
     let file = workspace.path().canonicalize().unwrap().join("README.md");
     for (method, params) in [
@@ -166,8 +208,9 @@ async fn a_session_of_the_first_version() {
         .await;
     said.finished(&mut client).await;
     let plan = json!({ "behavior": "plan" });
-    client.notify("chat/selectedBehaviorChanged", plan).await;
-    client.wait_for("tool/serverUpdated").await;
+    said.notify(&client, "chat/selectedBehaviorChanged", plan).await;
+    said.until(&mut client, |message| message["params"]["type"] == "native")
+        .await;
     for method in ["mcp/stopServer", "mcp/startServer"] {
         said.notify(&client, method, json!({ "name": "nobody" })).await;
     }

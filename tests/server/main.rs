@@ -30,6 +30,8 @@ mod dynamic_tools;
 mod eca;
 mod eca_golden;
 #[cfg(test)]
+mod eca_golden_whole;
+#[cfg(test)]
 mod editor_proxy;
 #[cfg(test)]
 mod exec;

@@ -17,7 +17,7 @@ fn pantry() {
     tea_server::serve();
 }
 
-fn entry(workspace: &Workspace) -> Value {
+pub(crate) fn entry(workspace: &Workspace) -> Value {
     let (command, args) = tea_server::command("mcp::pantry");
     json!({ "command": command, "args": args, "env": { tea_server::LOG: log(workspace) } })
 }
@@ -31,7 +31,7 @@ fn noted(workspace: &Workspace) -> Vec<String> {
     text.lines().map(ToOwned::to_owned).collect()
 }
 
-fn configure(directory: &Path, servers: &Value) {
+pub(crate) fn configure(directory: &Path, servers: &Value) {
     std::fs::create_dir_all(directory.join(".craft")).unwrap();
     let text = json!({ "McpServers": servers }).to_string();
     std::fs::write(directory.join(".craft/config.json"), text).unwrap();

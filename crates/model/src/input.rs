@@ -139,6 +139,14 @@ pub fn display_text(parts: &[InputPart]) -> String {
     parts.iter().map(InputPart::display).collect()
 }
 
+/// Returns the display text of what was typed, without what was attached to it.
+pub fn typed_text(parts: &[InputPart]) -> String {
+    let typed = parts
+        .iter()
+        .filter(|part| !matches!(part, InputPart::Context { .. }));
+    typed.map(InputPart::display).collect()
+}
+
 /// The person behind an input in a shared conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     LiveTurn, MAX_DISPLAY_NAME, MAX_LABEL, MAX_LABELS, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState,
 };
-use crate::input::display_text;
+use crate::input::{display_text, typed_text};
 use crate::thread::title_of;
 use crate::{
     DeliveryMode, DynamicTool, Event, GivenMessage, HistoryMode, Identity, InputPart, Item, ItemBody, ItemId,
@@ -286,7 +286,7 @@ impl ThreadState {
     fn turn_events(&self, wish: StartTurn, from_queue: Option<QueuedInputId>, now: UnixMillis) -> Vec<Event> {
         let text = display_text(&wish.input);
         let title = if self.header.display_name.is_none() {
-            title_of(&text)
+            title_of(&typed_text(&wish.input)).or_else(|| title_of(&text))
         } else {
             None
         };
