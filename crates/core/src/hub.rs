@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bobbin_model::state::NewThread;
 use bobbin_model::{
-    ApprovalPolicy, DynamicTool, Event, Refusal, Scope, Seq, ThreadId, Turn, TurnId, UnixMillis,
+    ApprovalPolicy, DynamicTool, Event, Refusal, Scope, Seq, Spent, ThreadId, Turn, TurnId, UnixMillis,
 };
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{ListFilter, SearchFilter, SearchPage, Store, StoreStats, ThreadSummary};
@@ -443,6 +443,21 @@ impl Hub {
         limit: u32,
     ) -> Result<Vec<Turn>, CoreError> {
         Ok(self.store.turns_before(id, before, limit).await?)
+    }
+
+    /// Adds up what a snapshot's Thread has used: all its Turns, those that were rolled back too.
+    ///
+    /// # Errors
+    /// [`CoreError::Store`].
+    pub async fn spent(&self, snapshot: &Snapshot) -> Result<Spent, CoreError> {
+        let state = &snapshot.state;
+        let live = state.live.as_ref();
+        let next = live.map_or(TurnId(state.last_turn.0 + 1), |live| live.turn.id);
+        let mut spent = self.store.spent(&state.header.id, next).await?;
+        if let Some(live) = live {
+            spent.add(live.turn.usage, live.cost_micros);
+        }
+        Ok(spent)
     }
 
     /// Finds the Turn that is `count` places before a Turn, if there are so many.

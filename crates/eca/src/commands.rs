@@ -5,19 +5,20 @@
 
 use std::fmt::Write as _;
 
-use bobbin_core::ThreadSummary;
 use bobbin_core::tool_server::ServerPrompt;
-use bobbin_model::ThreadId;
+use bobbin_core::{CoreError, ThreadSummary};
+use bobbin_model::{Spent, ThreadId};
 
 use crate::far::{self, Filling};
 use crate::methods::{self, Client, Found};
+use crate::view::money;
 use crate::wire::ChatId;
 use crate::wire::chat::{CommandArgument, CommandInfo, Context};
 use crate::{errors, replay};
 
 const COMMANDS: [(&str, &str); 5] = [
     ("config", "Shows which configuration is in force."),
-    ("costs", "Shows the tokens this chat has used."),
+    ("costs", "Shows the tokens this chat has used and what they cost."),
     ("doctor", "Shows what works here."),
     (
         "init",
@@ -101,7 +102,7 @@ impl Command {
     /// Runs it in a chat; returns what to show.
     pub(crate) async fn run(self, client: &Client, thread: &ThreadId) -> String {
         match self.name {
-            "costs" => costs(client, thread),
+            "costs" => costs(client, thread).await,
             "config" => config(client),
             "resume" if self.argument.is_empty() => earlier(client).await,
             "resume" => open(client, self.argument).await,
@@ -110,12 +111,31 @@ impl Command {
     }
 }
 
-fn costs(client: &Client, thread: &ThreadId) -> String {
-    let tokens = client.eca.chats.with(thread, |chat| chat.view.session_tokens);
-    match tokens.unwrap_or(0) {
-        0 => "\nThis chat has used no tokens that are known here.\n".to_owned(),
-        tokens => format!("\nThis chat has used {tokens} tokens that are known here.\n"),
+async fn costs(client: &Client, thread: &ThreadId) -> String {
+    let spent = match spent(client, thread).await {
+        Ok(spent) => spent,
+        Err(error) => {
+            return format!(
+                "\nWhat this chat has used cannot be read: {}\n",
+                errors::sentence(&error)
+            );
+        }
+    };
+    match (spent.tokens, money(spent.cost_micros)) {
+        (0, _) => "\nThis chat has used no tokens.\n".to_owned(),
+        (tokens, None) => {
+            format!(
+                "\nThis chat has used {tokens} tokens. What they cost is not known: its models have no price.\n"
+            )
+        }
+        (tokens, Some(cost)) => format!("\nThis chat has used {tokens} tokens, which cost {cost}.\n"),
     }
+}
+
+async fn spent(client: &Client, thread: &ThreadId) -> Result<Spent, CoreError> {
+    let handle = client.hub().thread(thread).await?;
+    let snapshot = client.hub().snapshot(&handle).await?;
+    client.hub().spent(&snapshot).await
 }
 
 fn config(client: &Client) -> String {

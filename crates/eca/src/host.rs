@@ -3,6 +3,7 @@
 //! The workspace is known only once `initialize` has arrived (section 3: the working directory means
 //! nothing), so the core is opened by the handshake.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -50,6 +51,15 @@ pub struct Wanted {
 #[error("{0}")]
 pub struct Failure(pub String);
 
+/// What a model can take and give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Limit {
+    /// Tokens of its window.
+    pub context: u64,
+    /// Tokens of a reply.
+    pub output: u64,
+}
+
 /// What is served.
 #[derive(Clone)]
 pub struct Offer {
@@ -59,6 +69,8 @@ pub struct Offer {
     pub models: Vec<String>,
     /// One of them.
     pub default_model: String,
+    /// The limits of those models whose are known.
+    pub limits: BTreeMap<String, Limit>,
     /// The built-in tools.
     pub tools: Vec<ToolSpec>,
     /// The servers of other tools, where there is somebody who runs them.

@@ -28,5 +28,5 @@ mod wire;
 pub use connection::{End, serve};
 pub use diagnostics::EditorTools;
 pub use handshake::wanted_by;
-pub use host::{Failure, Host, Notice, NoticeKind, Offer, Pages, Tenure, Wanted};
+pub use host::{Failure, Host, Limit, Notice, NoticeKind, Offer, Pages, Tenure, Wanted};
 pub use parent::gone;

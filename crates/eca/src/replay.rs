@@ -5,8 +5,8 @@
 
 use bobbin_core::{CoreError, Snapshot, ThreadHandle};
 use bobbin_model::{
-    Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, LiveTurn, Outcome, ThreadHeader, Turn, TurnId,
-    TurnStatus,
+    Delta, DeltaChannel, Event, Item, ItemBody, ItemStatus, LiveTurn, Outcome, Spent, ThreadHeader, Turn,
+    TurnId, TurnStatus,
 };
 use std::sync::Arc;
 
@@ -51,7 +51,8 @@ async fn show_snapshot(
     let next = TurnId(state.live_turn().map_or(state.last_turn.0 + 1, |live| live.0));
     let limit = limit.unwrap_or(TURNS).min(MAX_TURNS);
     let title = state.header.display_name.clone();
-    begin(client, snapshot);
+    let spent = client.hub().spent(snapshot).await?;
+    begin(client, snapshot, spent);
     client
         .tell(handle.id(), &[Told::Cleared, Told::Opened(title.clone())])
         .await;
@@ -103,11 +104,12 @@ async fn pages(
     Ok(pages)
 }
 
-fn begin(client: &Client, snapshot: &Snapshot) {
+fn begin(client: &Client, snapshot: &Snapshot, spent: Spent) {
+    let header = &snapshot.state.header;
+    let model = header.config.as_ref().and_then(|config| config.model.as_deref());
+    client.limit(&header.id, model);
     let chats = &client.eca.chats;
-    chats.with(&snapshot.state.header.id, |chat| {
-        chat.view.begin_replay(snapshot.at);
-    });
+    chats.with(&header.id, |chat| chat.view.begin_replay(snapshot.at, spent));
 }
 
 fn with_view(
@@ -129,7 +131,6 @@ fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<Told>) {
     for item in &turn.items {
         added(view, turn.id, item, out);
     }
-    view.session_tokens = view.session_tokens.saturating_add(turn.usage.total());
     let outcome = match turn.status {
         TurnStatus::Failed => Outcome::Failed {
             error: turn.error.clone().unwrap_or_default(),
@@ -193,7 +194,7 @@ fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<Told>) {
             view.event(&event, approval.opened_at, out);
         }
     }
-    view.session_tokens = view.session_tokens.saturating_add(live.turn.usage.total());
+    view.resume_message(live.cost_micros);
 }
 
 fn added(view: &mut View, turn: TurnId, item: &Item, out: &mut Vec<Told>) {

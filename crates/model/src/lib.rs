@@ -45,6 +45,6 @@ pub use terminal::{BackgroundReason, Terminal, TerminalChange, TerminalFacts, Te
 pub use thread::{HistoryMode, Identity, Runtime, ThreadHeader, ThreadSource, ThreadStatus};
 pub use tool_server::{OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
 pub use turn::{
-    CallPreview, FileChange, Outcome, RevertAction, RevertedFile, TokenUsage, Turn, TurnDiff, TurnFeatures,
-    TurnStatus,
+    CallPreview, FileChange, Outcome, RevertAction, RevertedFile, Spent, TokenUsage, Turn, TurnDiff,
+    TurnFeatures, TurnStatus,
 };

@@ -103,6 +103,23 @@ impl TokenUsage {
     }
 }
 
+/// What a conversation has used, all its model calls together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// Tokens, read and written.
+    pub tokens: u64,
+    /// What they cost, in millionths of the currency of the prices; 0 where no price is known.
+    pub cost_micros: u64,
+}
+
+impl Spent {
+    /// Adds a call.
+    pub fn add(&mut self, usage: TokenUsage, cost_micros: u64) {
+        self.tokens = self.tokens.saturating_add(usage.total());
+        self.cost_micros = self.cost_micros.saturating_add(cost_micros);
+    }
+}
+
 /// What the client that started a Turn can do; decides which extra Items the Turn gets and whether anybody
 /// can be asked (AppServer protocol 01 §5, 04 §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

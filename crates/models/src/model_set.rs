@@ -87,6 +87,18 @@ impl ModelSet {
         self.usual.as_deref().unwrap_or(OFFLINE)
     }
 
+    /// Returns a model's window and the tokens of its longest reply, where both are known.
+    pub fn limits(&self, model: &str) -> Option<(u64, u64)> {
+        match self.choose(Some(model)) {
+            Ok(Chosen::Provided { provider, model }) => {
+                let settings = provider.settings();
+                let window = settings.facts_of(&model).context_window?;
+                Some((window, crate::wires::output_limit(settings, &model)?))
+            }
+            Ok(Chosen::Offline) | Err(_) => None,
+        }
+    }
+
     /// Returns the models that can be named without asking anybody: the offline one, the usual one, those of
     /// settings.
     pub fn known(&self) -> Vec<String> {

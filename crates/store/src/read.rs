@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bobbin_model::{Approval, Event, Item, ItemId, LiveTurn, Scope, Seq, ThreadId, Turn, TurnId};
+use bobbin_model::{Approval, Event, Item, ItemId, LiveTurn, Scope, Seq, Spent, ThreadId, Turn, TurnId};
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::project::number;
@@ -234,6 +234,23 @@ pub(crate) async fn turns_from(pool: &SqlitePool, id: &ThreadId, first: TurnId) 
     .fetch_one(pool)
     .await?;
     Ok(row.0)
+}
+
+pub(crate) async fn spent(pool: &SqlitePool, id: &ThreadId, before: TurnId) -> Read<Spent> {
+    // A Turn that was rolled back was paid for all the same.
+    let row: (i64, i64) = sqlx::query_as(
+        "SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost_micros), 0) FROM turn \
+         WHERE thread_id = ? AND turn_no < ?",
+    )
+    .bind(id.as_str().to_owned())
+    .bind(before.0)
+    .fetch_one(pool)
+    .await?;
+    let positive = |number| u64::try_from(number).unwrap_or(0);
+    Ok(Spent {
+        tokens: positive(row.0),
+        cost_micros: positive(row.1),
+    })
 }
 
 async fn with_items(connection: &mut SqliteConnection, id: &ThreadId, rows: Vec<TurnRow>) -> Read<Vec<Turn>> {

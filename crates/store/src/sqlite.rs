@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_model::{Scope, Seq, ThreadId, Turn, TurnId};
+use bobbin_model::{Scope, Seq, Spent, ThreadId, Turn, TurnId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -169,6 +169,11 @@ impl Store for SqliteStore {
     ) -> BoxFuture<'_, Result<Option<TurnId>, StoreError>> {
         let id = id.clone();
         async move { read::turn_back(&self.readers, &id, before, count).await }.boxed()
+    }
+
+    fn spent(&self, id: &ThreadId, before: TurnId) -> BoxFuture<'_, Result<Spent, StoreError>> {
+        let id = id.clone();
+        async move { read::spent(&self.readers, &id, before).await }.boxed()
     }
 
     fn turns_from(&self, id: &ThreadId, first: TurnId) -> BoxFuture<'_, Result<u32, StoreError>> {

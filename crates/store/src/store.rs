@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bobbin_model::{Runtime, Scope, Seq, ThreadHeader, ThreadId, ThreadState, Turn, TurnId};
+use bobbin_model::{Runtime, Scope, Seq, Spent, ThreadHeader, ThreadId, ThreadState, Turn, TurnId};
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -38,6 +38,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Counts a Turn and those after it, those that were rolled back left out; none if it was itself.
     fn turns_from(&self, id: &ThreadId, first: TurnId) -> Answer<'_, u32>;
+
+    /// Adds up what the Turns before one have used, those that were rolled back too.
+    fn spent(&self, id: &ThreadId, before: TurnId) -> Answer<'_, Spent>;
 
     /// Reads one Turn with its Items, rolled back or not.
     fn turn(&self, id: &ThreadId, turn: TurnId) -> Answer<'_, Option<Turn>>;

@@ -30,6 +30,7 @@ impl Editors {
                 hub: opened.hub.clone(),
                 models: opened.models.known(),
                 default_model: opened.models.usual().to_owned(),
+                limits: super::limits(&opened.models),
                 tools: opened.tools.specs(Mode::Agent),
                 tool_servers: Some(opened.servers.clone()),
                 editor_tools: opened.editor_tools.clone(),

@@ -13,12 +13,14 @@ mod workplace;
 
 pub(crate) use editors::Editors;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_eca::End;
+use bobbin_eca::{End, Limit};
+use bobbin_models::ModelSet;
 use clap::{Args, ValueEnum};
 use futures_util::FutureExt;
 
@@ -139,4 +141,13 @@ fn joined(end: bridge::End) -> anyhow::Result<ExitCode> {
         }
         .into()),
     }
+}
+
+/// Returns the limits of the models that can be named, where they are known.
+fn limits(models: &ModelSet) -> BTreeMap<String, Limit> {
+    let limits = models.known().into_iter().filter_map(|name| {
+        let (context, output) = models.limits(&name)?;
+        Some((name, Limit { context, output }))
+    });
+    limits.collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_core::{Command, CoreError, Hub, RandomIds, Settings, StoreError, ThreadHandle};
-use bobbin_model::{Decision, Event, ItemBody, Scope, Seq, ThreadId, Turn, TurnId, TurnStatus};
+use bobbin_model::{Decision, Event, ItemBody, Scope, Seq, Spent, ThreadId, Turn, TurnId, TurnStatus};
 use bobbin_store::{
     KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, SqliteStore, Store,
     StoreStats, StoredEvent, ThreadSummary, Write,
@@ -49,6 +49,10 @@ impl Store for Moody {
     fn turn_back(&self, id: &ThreadId, before: TurnId, count: u32) -> Answer<'_, Option<TurnId>> {
         self.inner.turn_back(id, before, count)
     }
+    fn spent(&self, id: &ThreadId, before: TurnId) -> Answer<'_, Spent> {
+        self.inner.spent(id, before)
+    }
+
     fn turns_from(&self, id: &ThreadId, first: TurnId) -> Answer<'_, u32> {
         self.inner.turns_from(id, first)
     }

@@ -46,7 +46,7 @@ async fn settle(client: &Client, chat: &ChatId, call: &str, decision: Decision) 
     let reply = Box::new(|_| {});
     handle.send(Command::Answer { answer, reply }).await;
     // Whoever decides about a chat follows it (section 22, rule 8).
-    client.follow(handle, snapshot.at.next());
+    client.follow_on(handle, &snapshot).await?;
     Ok(())
 }
 

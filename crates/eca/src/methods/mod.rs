@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use bobbin_core::tool::ToolSpec;
 use bobbin_core::tool_server::ServerPrompt;
-use bobbin_core::{CoreError, Hub, ListFilter, ThreadHandle, WireMessage};
+use bobbin_core::{CoreError, Hub, ListFilter, Snapshot, ThreadHandle, WireMessage};
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, ErrorObject, NotificationContext, PeerHandle, Responder};
@@ -304,6 +304,29 @@ impl Client {
     pub(crate) fn id_of(&self, header: &bobbin_model::ThreadHeader) -> ChatId {
         let own = self.eca.chats.with(&header.id, |chat| chat.id.clone());
         own.unwrap_or_else(|| stored_id(header))
+    }
+
+    /// Takes note of which model a chat uses, for its limits; without one it is the usual.
+    pub(crate) fn limit(&self, thread: &ThreadId, model: Option<&str>) {
+        let model = model.unwrap_or(&self.offer.default_model);
+        let limit = self.offer.limits.get(model).copied();
+        self.eca.chats.with(thread, |chat| chat.view.limit = limit);
+    }
+
+    /// Follows a chat from a snapshot on. One that is followed already goes on as it did.
+    pub(crate) async fn follow_on(
+        &self,
+        handle: Arc<ThreadHandle>,
+        snapshot: &Snapshot,
+    ) -> Result<(), CoreError> {
+        let chats = &self.eca.chats;
+        let is_new = chats.with(handle.id(), |chat| chat.view.spent.is_none());
+        if is_new == Some(true) {
+            let spent = self.hub().spent(snapshot).await?;
+            chats.with(handle.id(), |chat| chat.view.spent.get_or_insert(spent).tokens);
+        }
+        self.follow(handle, snapshot.at.next());
+        Ok(())
     }
 
     /// Follows a chat from a Seq on.

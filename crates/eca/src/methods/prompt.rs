@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bobbin_core::{Command, CoreError, ThreadHandle};
 use bobbin_model::state::StartTurn;
-use bobbin_model::{ApprovalPolicy, InputPart, Mode, ThreadConfig, ThreadId};
+use bobbin_model::{ApprovalPolicy, InputPart, Mode, Spent, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, Responder};
 use tokio::sync::oneshot;
 
@@ -185,13 +185,18 @@ async fn start(
     let thread = handle.id().clone();
     let id = id.unwrap_or_else(|| ChatId::Text(thread.to_string()));
     client.know(&thread, id.clone());
+    let model = named
+        .or(model)
+        .unwrap_or_else(|| client.offer.default_model.clone());
+    client.limit(&thread, Some(&model));
+    client.eca.chats.with(&thread, |chat| {
+        chat.view.spent = Some(Spent::default());
+    });
     Ok(Prompt {
         client: client.clone(),
         handle,
         id,
-        model: named
-            .or(model)
-            .unwrap_or_else(|| client.offer.default_model.clone()),
+        model,
         message,
         opened,
         busy: false,
@@ -222,6 +227,8 @@ async fn resume(
         handle.send(Command::Configure { config, reply }).await;
         changed.await.unwrap_or(Err(CoreError::Stopping))?;
     }
+    client.limit(handle.id(), Some(&model));
+    client.follow_on(handle.clone(), &snapshot).await?;
     let waits = client
         .eca
         .chats

@@ -12,9 +12,11 @@ use std::collections::HashMap;
 use bobbin_core::{Frame, FrameBody};
 use bobbin_model::item::UserMessage;
 use bobbin_model::{
-    ApprovalId, ContextNote, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, Seq, TurnId, UnixMillis,
+    ApprovalId, ContextNote, DecidedBy, Decision, Event, InputPart, ItemId, Outcome, Seq, Spent, TurnId,
+    UnixMillis,
 };
 
+use crate::host::Limit;
 use crate::wire::content::{Content, Reason, Status, Told};
 use call::Call;
 
@@ -56,8 +58,12 @@ pub(crate) struct View {
     /// Bytes sent of open texts.
     streamed: HashMap<ItemId, usize>,
     calls: Vec<Call>,
-    /// Tokens of the chat that this connection knows of.
-    pub(crate) session_tokens: u64,
+    /// What the chat has used; nothing before the chat is followed.
+    pub(crate) spent: Option<Spent>,
+    /// What the newest message has cost, in millionths.
+    message_cost: u64,
+    /// The limits of the chat's model.
+    pub(crate) limit: Option<Limit>,
     /// History is shown: neither progress nor status.
     replaying: bool,
 }
@@ -83,13 +89,20 @@ impl View {
         out
     }
 
-    /// Begins to show history up to a Seq.
-    pub(crate) fn begin_replay(&mut self, up_to: Seq) {
+    /// Begins to show history up to a Seq, by which so much was used.
+    pub(crate) fn begin_replay(&mut self, up_to: Seq, spent: Spent) {
         *self = Self {
             shown: up_to,
             replaying: true,
+            spent: Some(spent),
+            limit: self.limit,
             ..Self::default()
         };
+    }
+
+    /// Takes what the open Turn has cost so far.
+    pub(crate) fn resume_message(&mut self, cost_micros: u64) {
+        self.message_cost = cost_micros;
     }
 
     /// Ends the history; what follows is live.
@@ -101,6 +114,7 @@ impl View {
     pub(crate) fn forget_turn(&mut self) {
         self.stopping = None;
         self.generating = false;
+        self.message_cost = 0;
         self.streamed.clear();
         self.calls.clear();
     }
@@ -148,8 +162,11 @@ impl View {
                 by,
                 ..
             } => self.resolved(approval, *decision, by, out),
-            Event::UsageAdded { usage, .. } => {
-                self.session_tokens = self.session_tokens.saturating_add(usage.total());
+            Event::UsageAdded {
+                usage, cost_micros, ..
+            } => {
+                self.spent.get_or_insert_default().add(*usage, *cost_micros);
+                self.message_cost = self.message_cost.saturating_add(*cost_micros);
                 self.usage(out);
             }
             Event::TurnCancelling { turn, .. } => {
@@ -246,11 +263,17 @@ impl View {
         }
     }
 
-    /// Tells the tokens of the chat.
+    /// Tells what the chat has used. Costs are left out where no price is known.
     pub(crate) fn usage(&self, out: &mut Vec<Told>) {
-        let session_tokens = self.session_tokens;
-        if session_tokens > 0 {
-            out.push(Content::Usage { session_tokens }.into());
+        let spent = self.spent.unwrap_or_default();
+        if spent.tokens > 0 {
+            let usage = Content::Usage {
+                session_tokens: spent.tokens,
+                last_message_cost: money(self.message_cost),
+                session_cost: money(spent.cost_micros),
+                limit: self.limit,
+            };
+            out.push(usage.into());
         }
     }
 
@@ -299,6 +322,16 @@ fn words(said: &UserMessage) -> String {
     typed.map(InputPart::display).collect()
 }
 
+/// Returns millionths of a currency as a decimal number, with two places at least; nothing for nothing.
+pub(crate) fn money(micros: u64) -> Option<String> {
+    if micros == 0 {
+        return None;
+    }
+    let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    let least = text.len() - 4;
+    Some(text[..least].to_owned() + text[least..].trim_end_matches('0'))
+}
+
 fn reason_id(turn: TurnId, item: ItemId) -> String {
     content_id(turn, item)
 }
@@ -316,4 +349,24 @@ fn find<'a>(calls: &'a mut [Call], call_id: &str) -> Option<&'a mut Call> {
 
 fn millis(from: UnixMillis, to: UnixMillis) -> u64 {
     u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_a_decimal_number_with_two_places_at_least() {
+        for (micros, text) in [
+            (0, None),
+            (1, Some("0.000001")),
+            (4_500, Some("0.0045")),
+            (10_000, Some("0.01")),
+            (2_500_000, Some("2.50")),
+            (7_000_000, Some("7.00")),
+            (12_345_678, Some("12.345678")),
+        ] {
+            assert_eq!(money(micros).as_deref(), text);
+        }
+    }
 }

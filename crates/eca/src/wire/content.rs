@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{ChatId, Notification};
+use crate::host::Limit;
 
 /// Whose content it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -58,6 +59,12 @@ pub(crate) enum Content {
     },
     Usage {
         session_tokens: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        last_message_cost: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        session_cost: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        limit: Option<Limit>,
     },
     ReasonStarted {
         id: String,

@@ -22,3 +22,5 @@ mod stops;
 mod support;
 #[cfg(test)]
 mod tools;
+#[cfg(test)]
+mod usage;

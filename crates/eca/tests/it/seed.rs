@@ -9,12 +9,17 @@
 //! | a tool that runs by itself | `tools::a_call_that_needs_no_word` |
 //! | `chat/toolCallApprove`, `chat/toolCallReject` | `tools::a_call_that_is_approved_runs_once`, `tools::a_call_that_is_rejected_…` |
 //! | `chat/queryContext`, `chat/queryCommands` | `queries::contexts_files_commands_providers_and_jobs` |
+//! | a call that fails | `tools::a_call_that_fails_says_so_and_the_turn_goes_on` |
+//! | a change of a file (`fileChange`) | `tools::a_change_of_a_file_is_shown_before_it_is_made` |
 //! | `chat/promptStop` | `prompts::a_stop_while_it_streams_…`, `tools::a_stop_while_a_call_waits_…` |
 //! | `chat/delete` | `chats::deleting` |
 //! | `chat/selectedBehaviorChanged` | `chats::selecting_a_behavior_or_a_model` |
+//! | `mcp/startServer`, `mcp/stopServer` and what becomes of servers | `servers::a_server_is_stopped_started_and_fails` |
+//! | `editor/getDiagnostics` | `diagnostics::an_editor_that_can_is_asked_…` |
+//! | costs and limits | `usage::usage_has_costs_and_limits_…`, member by member |
 //!
-//! Not served, so without one: `editor/getDiagnostics`, MCP servers (`mcp/startServer` and `mcp/stopServer` are
-//! taken for unknown names), `url` contents and `fileChange` details.
+//! The same over the binary: `server/eca_golden` and `server/eca_golden_whole`. Not served, so without one: `url`
+//! contents, as models here search nothing.
 
 use serde_json::{Value, json};
 

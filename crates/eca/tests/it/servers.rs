@@ -1,18 +1,19 @@
 //! What servers of tools have besides: resources as contexts, prompts as commands (sections 5, 6.3, 12, 13).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bobbin_core::tool_server::{
     ConfiguredServer, PromptArgument, ServerPrompt, ServerReply, ServerResource, ToolServerConfig,
     ToolServerError, ToolServers,
 };
-use bobbin_model::ToolServer;
+use bobbin_core::{Hub, Notice};
+use bobbin_model::{Json, OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Value, json};
 
-use crate::support::{Server, is_content, prompt, transcript};
+use crate::support::{Server, is_content, prompt, transcript, until};
 
 /// A server with a menu and a prompt, and nothing else.
 struct Pantry;
@@ -140,6 +141,118 @@ async fn resources_and_prompts_are_offered_and_reach_the_turn() {
         server.attached("c").await,
         ["pantry:brew|Brew assam.", "tea://menu|Assam, Darjeeling"]
     );
+}
+
+/// A server that is as far as it was told to be.
+struct Kettle {
+    hub: Arc<Hub>,
+    state: Mutex<ServerState>,
+}
+
+impl Kettle {
+    fn becomes(&self, states: &[ServerState]) {
+        for state in states {
+            *self.state.lock().unwrap() = *state;
+            for server in self.servers() {
+                self.hub.announce(Notice::ToolServer(server));
+            }
+        }
+    }
+
+    fn known(name: &str) -> Result<(), ToolServerError> {
+        if name == "kettle" {
+            return Ok(());
+        }
+        Err(ToolServerError::NotFound(name.to_owned()))
+    }
+}
+
+impl ToolServers for Kettle {
+    fn servers(&self) -> Vec<Arc<ToolServer>> {
+        let state = *self.state.lock().unwrap();
+        let boil = OfferedTool {
+            name: "boil".to_owned(),
+            description: "Boils water.".to_owned(),
+            input_schema: Json::of(&json!({ "type": "object" })).unwrap(),
+        };
+        let tools: Vec<_> = (state == ServerState::Ready)
+            .then_some(boil)
+            .into_iter()
+            .collect();
+        vec![Arc::new(ToolServer {
+            name: "kettle".to_owned(),
+            enabled: true,
+            reach: Reach::Stdio {
+                command: "kettle".to_owned(),
+                args: vec!["--quiet".to_owned()],
+            },
+            origin: ServerOrigin::User,
+            read_only: false,
+            state,
+            problem: None,
+            tools: tools.into(),
+        })]
+    }
+
+    fn configured(&self) -> Vec<ConfiguredServer> {
+        Vec::new()
+    }
+
+    fn start(&self, name: &str) -> Result<(), ToolServerError> {
+        Self::known(name)?;
+        self.becomes(&[ServerState::Starting, ServerState::Ready]);
+        Ok(())
+    }
+
+    fn stop(&self, name: &str) -> Result<(), ToolServerError> {
+        Self::known(name)?;
+        self.becomes(&[ServerState::Idle]);
+        Ok(())
+    }
+
+    fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()> {
+        reply(Err(ToolServerError::ReadOnly(config.name)));
+        ready(()).boxed()
+    }
+
+    fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()> {
+        reply(Err(ToolServerError::NotFound(name)));
+        ready(()).boxed()
+    }
+
+    fn test(
+        &self,
+        config: ToolServerConfig,
+    ) -> BoxFuture<'_, Result<Result<usize, String>, ToolServerError>> {
+        ready(Err(ToolServerError::NotFound(config.name))).boxed()
+    }
+
+    fn end(&self) -> BoxFuture<'_, ()> {
+        ready(()).boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_stopped_started_and_fails() {
+    let mut server = Server::start().await;
+    let kettle = Arc::new(Kettle {
+        hub: server.hub.clone(),
+        state: Mutex::new(ServerState::Ready),
+    });
+    server.tool_servers = Some(kettle.clone());
+    let mut client = server.editor().await;
+    let is = |status: &'static str| move |message: &Value| message["params"]["status"] == status;
+    let mut seen = until(&mut client, is("running")).await;
+    client.notify("mcp/stopServer", json!({ "name": "kettle" })).await;
+    seen.extend(until(&mut client, is("stopped")).await);
+    client.notify("mcp/stopServer", json!({ "name": "nobody" })).await;
+    client
+        .notify("mcp/startServer", json!({ "name": "kettle" }))
+        .await;
+    seen.extend(until(&mut client, is("running")).await);
+    kettle.becomes(&[ServerState::Error]);
+    seen.extend(until(&mut client, is("failed")).await);
+    transcript!(server, seen);
 }
 
 #[tokio::test]

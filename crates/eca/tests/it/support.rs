@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bobbin_core::tool::{Effect, ToolSpec};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, ListFilter};
-use bobbin_eca::{EditorTools, End, Failure, Host, Notice, NoticeKind, Offer, Pages, Tenure, Wanted};
+use bobbin_eca::{EditorTools, End, Failure, Host, Limit, Notice, NoticeKind, Offer, Pages, Tenure, Wanted};
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::{InputPart, ItemBody, Json, TurnId};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
@@ -53,10 +53,15 @@ impl Host for Opened {
             input_schema: Json::of(&json!({ "type": "object" })).unwrap(),
             effect,
         };
+        let limit = Limit {
+            context: 64_000,
+            output: 8000,
+        };
         let offer = Offer {
             hub: self.0.clone(),
             models: vec!["kiln/large".to_owned(), "kiln/small".to_owned()],
             default_model: "kiln/large".to_owned(),
+            limits: [("kiln/large".to_owned(), limit)].into(),
             tools: vec![tool("look", Effect::Reads), tool("shell", Effect::Writes)],
             tool_servers: self.2.clone(),
             editor_tools: self.3.clone(),

@@ -37,6 +37,15 @@ async fn a_call_that_needs_no_word() {
 }
 
 #[tokio::test]
+async fn a_call_that_fails_says_so_and_the_turn_goes_on() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let params = json!({ "chatId": "c", "message": "break the cup\nsay well" });
+    let seen = prompt(&mut client, params).await;
+    transcript!(server, seen);
+}
+
+#[tokio::test]
 async fn a_call_that_is_approved_runs_once() {
     let server = Server::start().await;
     let mut client = server.editor().await;

@@ -83,7 +83,7 @@ pub(super) fn body(
 
 /// Returns the tokens of a reply when the user did not say: a model refuses a number that is too large for it, and
 /// a file that is written whole is longer than most numbers that are small enough for all.
-fn max_output_tokens(model: &str) -> u64 {
+pub(super) fn max_output_tokens(model: &str) -> u64 {
     let model = model.to_ascii_lowercase().replace('.', "-");
     let Some((_, version)) = model.split_once("claude-") else {
         return MAX_OUTPUT_TOKENS;

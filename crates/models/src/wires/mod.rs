@@ -119,3 +119,9 @@ impl Wire {
         }
     }
 }
+
+/// Returns the tokens of a provider's longest reply, where it has been said or is asked for.
+pub(crate) fn output_limit(settings: &ProviderSettings, model: &str) -> Option<u64> {
+    let asked = || (settings.wire == Wire::Messages).then(|| messages::max_output_tokens(model));
+    settings.max_output_tokens.or_else(asked)
+}
