@@ -280,6 +280,7 @@ async fn bind(listen: &Listen) -> anyhow::Result<Listener> {
 
 pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {
     Arc::new(ServerIdentity {
+        repeats: Arc::default(),
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         tool_servers: Some(opened.servers.clone()),

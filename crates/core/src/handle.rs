@@ -248,8 +248,10 @@ pub struct StartedTurn {
 /// A Thread that has just been taken up again.
 #[derive(Debug, Clone)]
 pub struct Resumed {
-    /// Seq of the first event this caused; the last is the snapshot's.
+    /// Seq of the first event this caused.
     pub first: Seq,
+    /// Seq of the last.
+    pub last: Seq,
     /// The Thread.
     pub snapshot: Snapshot,
 }
@@ -270,6 +272,8 @@ pub struct RolledBack {
     pub snapshot: Snapshot,
     /// The newest of the Turns that are left, oldest first.
     pub turns: Vec<Turn>,
+    /// Whether there are Turns before them.
+    pub more: bool,
 }
 
 /// A Turn whose file changes have just been undone.
@@ -288,6 +292,8 @@ pub struct Steered {
     pub seq: Seq,
     /// The Turn it is for.
     pub turn: TurnId,
+    /// Whether that Turn still runs.
+    pub running: bool,
     /// The whole queue.
     pub queue: Vec<QueuedInput>,
 }
@@ -297,7 +303,7 @@ pub struct Steered {
 pub struct Enqueued {
     /// Seq of the change.
     pub seq: Seq,
-    /// The Turn it began at once, when none ran.
+    /// The Turn it began at once, when none ran and that one still runs.
     pub started: Option<TurnId>,
     /// The new entry.
     pub entry: QueuedInput,

@@ -127,8 +127,9 @@ impl InputPart {
             } => Self::Text {
                 text: format!("Follow the skill '{name}':\n\n{content}\n\n"),
             },
-            // No picture is fetched or read: what the model gets in its place says so.
-            Self::Image { .. } | Self::LocalImage { .. } => Self::Text { text: self.display() },
+            // Not fetched: what the model gets in its place says so. A picture on the disk stays one, and is shown to
+            // models that see.
+            Self::Image { .. } => Self::Text { text: self.display() },
             other => other.clone(),
         }
     }

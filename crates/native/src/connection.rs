@@ -27,6 +27,7 @@ use tokio_util::task::TaskTracker;
 use crate::dialect::Native;
 use crate::errors;
 use crate::methods::{self, Client};
+use crate::repeats::Repeats;
 use crate::serving::Serving;
 
 /// Requests of one connection that may be unanswered at once (01 §11).
@@ -66,6 +67,8 @@ pub struct ServerIdentity {
     pub prompts: Option<Arc<Prompts>>,
     /// The models it can list, when there is somebody to ask.
     pub models: Option<Arc<dyn ModelCatalog>>,
+    /// What its clients' named requests came to that no Thread's record tells of.
+    pub repeats: Arc<Repeats>,
 }
 
 /// Knows the models that a Thread can be given.
@@ -280,6 +283,7 @@ impl Connection {
                 peer: self.peer.clone(),
                 reads: self.parts.reads.clone(),
                 models: self.parts.identity.models.clone(),
+                repeats: self.parts.identity.repeats.clone(),
                 once: None,
             }),
         }

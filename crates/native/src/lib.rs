@@ -13,6 +13,8 @@ mod errors;
 mod history;
 mod input;
 mod methods;
+mod repeats;
 mod serving;
 
 pub use connection::{Door, ModelCatalog, ServerIdentity, serve};
+pub use repeats::Repeats;

@@ -68,7 +68,7 @@ impl PeerHandle {
     ) -> Result<Call, CallError> {
         let message = self.outgoing(method, params).map_err(CallError::Send)?;
         let (answer, receiver) = oneshot::channel();
-        let queued = self.shared.send(message.size(), 1, |state| {
+        let queued = self.shared.send(message.size(), |state| {
             if !state.is_answerable() {
                 return (None, None);
             }
@@ -114,7 +114,7 @@ impl PeerHandle {
             return Ok(Vec::new());
         }
         let size = messages.iter().map(Message::size).sum();
-        let queued = self.shared.send(size, 1, |state| {
+        let queued = self.shared.send(size, |state| {
             if !state.is_answerable() {
                 return (None, None);
             }

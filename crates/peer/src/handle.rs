@@ -106,7 +106,7 @@ impl PeerHandle {
             last.flushed = Some(done);
         }
         let count = frames.len();
-        let sent = self.shared.send(size, count, |_| (frames, ())).await;
+        let sent = self.shared.send_all(size, count, |_| (frames, ())).await;
         sent.inspect_err(|error| self.warn_closed(error, "a batch of messages"))?;
         flushed.await.unwrap_or(Err(SendError::Closed))
     }
@@ -230,10 +230,7 @@ impl PeerHandle {
     ) -> Result<(), SendError> {
         let message = self.outgoing(method, params)?;
         let frame = self.frame(None, &message);
-        let sent = self
-            .shared
-            .send(frame.bytes.len(), 1, |_| (Some(frame), ()))
-            .await;
+        let sent = self.shared.send(frame.bytes.len(), |_| (Some(frame), ())).await;
         sent.inspect_err(|error| self.warn_closed(error, method))
     }
 
@@ -242,10 +239,7 @@ impl PeerHandle {
         let mut frame = self.frame(None, &message);
         let (done, flushed) = oneshot::channel();
         frame.flushed = Some(done);
-        let sent = self
-            .shared
-            .send(frame.bytes.len(), 1, |_| (Some(frame), ()))
-            .await;
+        let sent = self.shared.send(frame.bytes.len(), |_| (Some(frame), ())).await;
         sent.inspect_err(|error| self.warn_closed(error, method))?;
         flushed.await.unwrap_or(Err(SendError::Closed))
     }

@@ -192,19 +192,29 @@ impl Shared {
         }
     }
 
-    /// Queues messages when there is room for them, in the order callers came.
+    /// Queues one message when there is room for it, in the order callers came.
     ///
-    /// `make` runs under the lock, once, and makes the messages.
+    /// `make` runs under the lock, once, and makes the message.
     pub(crate) async fn send<F: IntoIterator<Item = OutFrame>, T>(
+        self: &Arc<Self>,
+        bytes: usize,
+        make: impl FnOnce(&mut State) -> (F, T) + Send,
+    ) -> Result<T, SendError> {
+        let limit = self.options.max_queue_bytes;
+        if bytes > limit {
+            return Err(SendError::TooLarge { size: bytes, limit });
+        }
+        self.send_all(bytes, 1, make).await
+    }
+
+    /// As [`send`](Self::send), of messages that go together, however large: where they do not fit, they go
+    /// once the queue is empty.
+    pub(crate) async fn send_all<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
         messages: usize,
         make: impl FnOnce(&mut State) -> (F, T) + Send,
     ) -> Result<T, SendError> {
-        let limit = self.options.max_queue_bytes;
-        if messages == 1 && bytes > limit {
-            return Err(SendError::TooLarge { size: bytes, limit });
-        }
         let mut make = Some(make);
         if let Some(sent) = self.try_send(bytes, messages, Turn::Fresh, &mut make)? {
             return Ok(sent);

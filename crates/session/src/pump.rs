@@ -78,7 +78,7 @@ impl Session {
         {
             return false;
         }
-        for thread in &batch.over {
+        for thread in &batch.settled {
             self.asks.over(thread);
         }
         for thread in &batch.behind {
@@ -127,7 +127,12 @@ impl Session {
         }
         if !messages.is_empty() {
             let started = Instant::now();
-            if self.peer.send_batch(messages).await.is_err() {
+            if let Err(error) = self.peer.send_batch(messages).await {
+                // A client that would be told nothing more must not believe that nothing happens. One that is
+                // gone, or going, keeps the reason it has.
+                tracing::debug!(%error, "a client cannot be told more");
+                self.peer
+                    .close_with(INTERNAL_ERROR, "a message could not be sent; reconnect");
                 return false;
             }
             *slow = started.elapsed() > SLOW_FLUSH;
@@ -206,6 +211,13 @@ impl Session {
                 true
             }
             Ok(Backlog::TooFar) => {
+                // Who has been told nothing yet has missed nothing either.
+                let live = self.hub.snapshot(&handle).await.ok();
+                let live = live.and_then(|snapshot| snapshot.state.live_turn());
+                let everyone = self.hub.everyone();
+                if self.readers.lock().begin_later(thread, live, everyone) {
+                    return true;
+                }
                 self.close(Broken::TooFarBehind);
                 false
             }

@@ -30,8 +30,10 @@ pub enum Begin {
 pub enum Until {
     /// Never: somebody subscribed.
     Unsubscribed,
-    /// With the end of this Turn, and of the queued Turns that follow on it directly.
+    /// With the end of this Turn, which the client started, and of the queued Turns that follow on it directly.
     TurnEnds(TurnId),
+    /// With the end of this Turn, which somebody else started: its Approvals are not asked here.
+    OthersTurnEnds(TurnId),
     /// With this Seq.
     Seq(Seq),
 }
@@ -57,8 +59,10 @@ struct Reader {
     sent: Seq,
     /// Somebody subscribed.
     subscribed: bool,
-    /// The Turn that this connection started, until its end.
+    /// The Turn that this connection follows, until its end.
     turn: Option<TurnId>,
+    /// Whether it started that Turn.
+    started: bool,
     /// The last Seq that something was promised for.
     promised: Seq,
     /// A frame came that none of its purposes wants.
@@ -77,6 +81,10 @@ struct Reader {
     skip: Option<(Seq, u8)>,
     /// Tell the client when it has everything up to here.
     sync: Option<Seq>,
+    /// Where it goes on when what it was to begin with cannot be had, as long as it has taken nothing.
+    instead: Option<Seq>,
+    /// Its client has been among those who are asked.
+    asked: bool,
 }
 
 /// Whether a client is asked a Thread's Approvals.
@@ -122,6 +130,8 @@ pub(crate) struct Batch {
     pub(crate) greet: Vec<Arc<ThreadHandle>>,
     /// Threads that are read no more.
     pub(crate) over: Vec<ThreadId>,
+    /// Those of them whose questions are settled with that.
+    pub(crate) settled: Vec<ThreadId>,
     /// Whether any cursor moved; there may be more to read then, whatever came of it.
     pub(crate) moved: bool,
     /// The client cannot be served any more.
@@ -274,6 +284,14 @@ impl Readers {
                 }
             }
         }
+        // First, so that they cover what they took and nothing behind it.
+        for id in &batch.over {
+            let reader = self.threads.get(id);
+            if reader.is_some_and(|reader| reader.asked || reader.handle.ended().is_some()) {
+                batch.settled.push(id.clone());
+            }
+            self.remove(id, hub.everyone());
+        }
         match hub.everyone().read(everyone, max_bytes) {
             Read::Gone { .. } => batch.broken = Some(Broken::TooFarBehind),
             Read::Entries { entries, next } => {
@@ -284,9 +302,6 @@ impl Readers {
                 self.everyone = Some(next);
                 self.covered.retain(|covered| covered.until_everyone >= next);
             }
-        }
-        for id in &batch.over {
-            self.remove(id, hub.everyone());
         }
         batch
     }
@@ -326,6 +341,32 @@ impl Readers {
         })
     }
 
+    /// Lets a cursor that has taken nothing yet begin with what comes next instead, as what it was to begin with is too
+    /// much. `live` is the Turn that runs. Returns whether that could be done.
+    pub(crate) fn begin_later(
+        &mut self,
+        id: &ThreadId,
+        live: Option<TurnId>,
+        everyone: &Log<Arc<Frame>>,
+    ) -> bool {
+        let Some(reader) = self.threads.get_mut(id) else {
+            return true;
+        };
+        let Some(instead) = reader.instead.take() else {
+            return false;
+        };
+        reader.next = instead;
+        // A Turn that ended before is not waited for; one that ends meanwhile is still told.
+        if reader.handle.log().visible() < instead {
+            reader.turn.take_if(|turn| Some(*turn) != live);
+        }
+        reader.ask_again();
+        if reader.is_done() {
+            self.remove(id, everyone);
+        }
+        true
+    }
+
     /// Takes a backlog as read and returns the frames of it that are still wanted.
     pub(crate) fn caught_up(
         &mut self,
@@ -360,6 +401,7 @@ impl Reader {
             sent: Seq(0),
             subscribed: false,
             turn: None,
+            started: false,
             promised: Seq(0),
             over: false,
             approver: Approver::No,
@@ -369,6 +411,11 @@ impl Reader {
             blind: false,
             skip: None,
             sync: None,
+            instead: match begin {
+                Begin::At(seq) | Begin::Replay(seq) if seq <= visible => Some(visible.next()),
+                _ => None,
+            },
+            asked: false,
         }
     }
 
@@ -378,6 +425,7 @@ impl Reader {
         self.history = visible;
         if start < self.next {
             self.told = self.told.max(self.next.prev());
+            self.instead = Some(self.next);
             self.next = start;
         }
         self.shown.clear();
@@ -389,6 +437,7 @@ impl Reader {
         self.history = visible;
         self.from = self.from.min(start);
         self.next = start;
+        self.instead = None;
         self.told = Seq(0);
         self.skip = (skip > 0).then_some((start, skip));
         self.sync = Some(visible);
@@ -410,7 +459,16 @@ impl Reader {
     fn serve(&mut self, until: Until) {
         match until {
             Until::Unsubscribed => self.subscribed = true,
-            Until::TurnEnds(turn) => self.turn = self.turn.max(Some(turn)),
+            // What is delivered through a Subscription ends with it (02 §5.6).
+            Until::TurnEnds(_) | Until::OthersTurnEnds(_) if self.subscribed => {}
+            Until::TurnEnds(turn) => {
+                self.turn = self.turn.max(Some(turn));
+                self.started = true;
+            }
+            Until::OthersTurnEnds(turn) => {
+                self.started &= self.turn >= Some(turn);
+                self.turn = self.turn.max(Some(turn));
+            }
             Until::Seq(seq) => self.promised = self.promised.max(seq),
         }
         self.over = false;
@@ -419,11 +477,12 @@ impl Reader {
     /// Counts its client among those who are asked this Thread's Approvals while it subscribes or follows a
     /// Turn it started (04 §6).
     fn count(&mut self, approves: bool) {
-        let counts = approves && (self.subscribed || self.turn.is_some());
+        let counts = approves && (self.subscribed || self.started && self.turn.is_some());
         match (counts, self.approver) {
             (true, Approver::No) => {
                 self.handle.add_approver();
                 self.approver = Approver::New;
+                self.asked = true;
             }
             (false, Approver::New | Approver::Yes) => {
                 self.handle.remove_approver();
@@ -447,6 +506,9 @@ impl Reader {
 
     /// Moves the cursor over frames, keeping those it wants.
     fn advance(&mut self, frames: Vec<Arc<Frame>>, next: Seq, out: &mut Vec<Arc<Frame>>) {
+        if !frames.is_empty() {
+            self.instead = None;
+        }
         for frame in frames {
             self.next = self.next.max(frame.seq);
             self.let_go_of_old_turn(&frame);

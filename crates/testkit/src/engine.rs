@@ -11,6 +11,7 @@
 //! | `reach ADDRESS` | the same with an approval of something beyond this machine |
 //! | `deny COMMAND` | a call that a rule forbids: it is refused and does not run |
 //! | `use TOOL JSON` | a call of a tool that [`ScriptEngine::with_tools`] has for the Thread, or the word that it is not there |
+//! | `flood MIB` | a call whose result has that many MiB |
 //! | `plan TITLE` | a plan of one step |
 //! | `usage IN OUT` | tokens |
 //! | `diff PATH` | a file change |
@@ -145,6 +146,7 @@ impl ScriptEngine {
             "both" => self.both(turn, n, rest).await,
             "break" => ended_call(turn, n, rest, false).await,
             "linger" => ended_call(turn, n, rest, true).await,
+            "flood" => flood(turn, n, rest.parse().unwrap_or(1)).await,
             "use" => self.use_tool(turn, n, rest).await,
             "plan" => {
                 let todo = Todo {
@@ -372,6 +374,27 @@ async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineF
             result,
             success: false,
             refused: true,
+        })
+        .await?)
+}
+
+/// A call with a very large result.
+async fn flood(turn: &TurnContext, n: usize, mib: usize) -> Result<(), EngineFailure> {
+    let call_id = format!("call_{n}");
+    turn.add(ItemBody::ToolCall {
+        tool_name: "flood".to_owned(),
+        call_id: call_id.clone(),
+        arguments: Json::of(&serde_json::json!({})).ok(),
+        arguments_text: None,
+    })
+    .await?;
+    turn.start_call(&call_id).await?;
+    Ok(turn
+        .add(ItemBody::ToolResult {
+            call_id,
+            result: "x".repeat(mib << 20),
+            success: true,
+            refused: false,
         })
         .await?)
 }

@@ -72,6 +72,7 @@ examples! {
     ThreadStartParams: r#"{"identity":{"channelName":"potter","userId":"u-1","channelContext":"group:7","workspacePath":"/srv/pots"},"config":{"toolDenyList":["Shell"],"agentControlToolAccess":"allowList","allowedAgentControlTools":["Spawn"]},"historyMode":"client","displayName":"Mugs","dynamicTools":[{"name":"set_timer","description":"Sets a timer.","inputSchema":{"type":"object","Properties":{}},"namespace":"kitchen","deferLoading":true,"approval":{"kind":"remoteResource","targetArgument":"minutes","operation":"set"}}],"clientRequestId":"c-1"}"#;
     ThreadStartParams: r#"{"identity":{"channelName":"potter"}}"#;
     ThreadResult: format!(r#"{{"thread":{}}}"#, thread(""));
+    ThreadRollbackResult: format!(r#"{{"thread":{},"turnPage":{{"nextCursor":"turn_002"}}}}"#, thread(""));
     ThreadResumeParams: r#"{"threadId":"thread_20270301_ab12cd","dynamicTools":[{"name":"set_timer","description":"Sets a timer.","inputSchema":{"type":"object"}}],"clientRequestId":"c-2"}"#;
     ThreadTargetParams: r#"{"threadId":"thread_20270301_ab12cd","clientRequestId":"c-2"}"#;
     ThreadListParams: r#"{"identity":{"channelName":"potter"},"includeArchived":true,"includeSubAgents":false,"crossChannelOrigins":["cli"],"channelName":"cli","query":"mug","limit":20,"cursor":"x"}"#;

@@ -84,12 +84,23 @@ pub struct DynamicToolApproval {
     pub operation_argument: Option<String>,
 }
 
-/// Result of `thread/start`, `thread/resume` and `thread/rollback`.
+/// Result of `thread/start` and `thread/resume`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResult {
     /// The Thread.
     pub thread: Thread,
+}
+
+/// Result of `thread/rollback`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRollbackResult {
+    /// The Thread with the Turns that are left.
+    pub thread: Thread,
+    /// Extension, given when not all of them are in this answer: where `thread/read` goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_page: Option<TurnPage>,
 }
 
 /// Params of `thread/pause`, `thread/archive`, `thread/unarchive` and `thread/delete`.
@@ -124,7 +135,7 @@ pub struct ThreadListParams {
     /// Extension: only Threads whose title contains this text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// Extension: at most so many, 1 to 100. Absent: all.
+    /// Extension: at most so many, 1 to 100. Absent: all, up to 5,000 an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Extension: go on after an earlier answer's `nextCursor`.
@@ -138,7 +149,7 @@ pub struct ThreadListParams {
 pub struct ThreadListResult {
     /// The Threads.
     pub data: Vec<ThreadSummary>,
-    /// Extension: given with `limit` when there are more.
+    /// Extension: given when there are more, which without `limit` are those beyond 5,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -152,7 +163,7 @@ pub struct ThreadReadParams {
     /// With its Turns and their Items. Default `false`.
     #[serde(default)]
     pub include_turns: bool,
-    /// Extension: at most so many Turns, the latest ones. Absent: all.
+    /// Extension: at most so many Turns, the latest ones. Absent: all that an answer holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_limit: Option<u32>,
     /// Extension: the Turns before an earlier answer's `turnPage`.
@@ -166,7 +177,8 @@ pub struct ThreadReadParams {
 pub struct ThreadReadResult {
     /// The Thread as it is now.
     pub thread: Thread,
-    /// Extension, given with `turnLimit`: where to go on.
+    /// Extension: where to go on. Given with `turnLimit` or `cursor`, and without them when there is more than an
+    /// answer holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_page: Option<TurnPage>,
     /// Extension, for clients that declared `eventCursors`: the last event that this answer contains.

@@ -104,7 +104,7 @@ impl Owner {
             // Names do not nest; the outer one has been looked up.
             Command::Once { command, .. } => Box::pin(self.command(*command)).await,
             Command::Delete { reply } => {
-                self.delete = Some(reply);
+                self.delete = Some((reply, self.once.take()));
                 self.cancel_turn(BY_CALLER, Effect::default()).await
             }
         }
@@ -132,7 +132,12 @@ impl Owner {
         let staged = self.stage(events);
         let snapshot = self.snapshot();
         let first = staged.first().unwrap_or(snapshot.at);
-        let resumed = Resumed { first, snapshot };
+        let last = snapshot.at;
+        let resumed = Resumed {
+            first,
+            last,
+            snapshot,
+        };
         let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| resumed))));
         self.commit(staged, answer).await
     }
@@ -236,7 +241,12 @@ impl Owner {
             return Ok(());
         };
         let queue = self.state.queue.clone();
-        let steered = Steered { seq, turn, queue };
+        let steered = Steered {
+            seq,
+            turn,
+            running: true,
+            queue,
+        };
         let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| steered))));
         self.commit(staged, answer).await
     }
@@ -264,7 +274,7 @@ impl Owner {
         if let Err(refusal) = self.state.check_rollback(count) {
             return self.refuse(refusal, reply).await;
         }
-        let (first, turns) = match self.left_without(count, max_bytes).await {
+        let (first, turns, more) = match self.left_without(count, max_bytes).await {
             Ok(left) => left,
             Err(error) => {
                 self.once = None;
@@ -274,7 +284,11 @@ impl Owner {
         };
         let staged = self.stage(vec![Event::TurnsRolledBack { first, count }]);
         let snapshot = self.snapshot();
-        let rolled_back = RolledBack { snapshot, turns };
+        let rolled_back = RolledBack {
+            snapshot,
+            turns,
+            more,
+        };
         let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| rolled_back))));
         self.commit(staged, answer).await
     }
@@ -284,16 +298,20 @@ impl Owner {
     }
 
     /// Finds the oldest of the newest Turns, and reads what comes before it.
-    async fn left_without(&mut self, count: u32, max_bytes: usize) -> Result<(TurnId, Vec<Turn>), CoreError> {
+    async fn left_without(
+        &mut self,
+        count: u32,
+        max_bytes: usize,
+    ) -> Result<(TurnId, Vec<Turn>, bool), CoreError> {
         let snapshot = self.snapshot();
         let id = &snapshot.state.header.id;
         let first = self.hub.store.turn_back(id, TurnId(u32::MAX), count).await?;
         let first = first.ok_or_else(|| CoreError::Refused(Refusal::ThreadNotFound(id.clone())))?;
-        let (turns, _) = self
+        let (turns, more) = self
             .hub
             .turns_of(&snapshot, Some(first), usize::MAX, max_bytes)
             .await?;
-        Ok((first, turns))
+        Ok((first, turns, more))
     }
 
     async fn enqueue(&mut self, events: Vec<Event>, reply: Reply<Enqueued>) -> Result<(), CoreError> {

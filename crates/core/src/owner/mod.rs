@@ -78,8 +78,9 @@ pub(crate) struct Owner {
     number: u64,
     /// The named request at work, until a commit takes its name along.
     pub(crate) once: Option<Once>,
-    /// Who wants the Thread gone, once its Turn has ended.
-    delete: Option<Reply<()>>,
+    /// Who wants the Thread gone, once its Turn has ended, and the name of that request: it is recorded with the end of
+    /// the Thread and no sooner.
+    delete: Option<(Reply<()>, Option<Once>)>,
     /// When the last event happened.
     not_before: UnixMillis,
     /// Since when nothing happens.
@@ -174,7 +175,8 @@ impl Owner {
                 reached(Step::AfterEffect);
             }
             if self.run.is_none() && self.state.live.is_none() {
-                if let Some(reply) = self.delete.take() {
+                if let Some((reply, once)) = self.delete.take() {
+                    self.once = once;
                     self.delete_now(reply).await?;
                     return Ok(Some(Ended::Deleted));
                 }
@@ -297,7 +299,7 @@ impl Owner {
         for commit in self.commits.drain(..) {
             commit.fail(error);
         }
-        if let Some(reply) = self.delete.take() {
+        if let Some((reply, _)) = self.delete.take() {
             reply(Err(error.clone()));
         }
         self.askers.clear();
@@ -312,6 +314,9 @@ impl Owner {
         // Until the last sender that had been given room has used it or gone.
         while let Some(command) = self.inbox.recv().await {
             let id = self.state.header.id.clone();
+            let Some(command) = self.deleted_before(why, command).await else {
+                continue;
+            };
             command.refuse(match why {
                 Ended::Deleted => bobbin_model::Refusal::ThreadNotFound(id).into(),
                 // Whoever comes again finds another owner, or hears why there is none.

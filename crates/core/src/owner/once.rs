@@ -7,7 +7,7 @@ use super::Owner;
 use super::record::{self, Effect, Staged};
 use crate::handle::{Enqueued, Resumed, Reverted, RolledBack, StartedTurn, Steered, Unqueued};
 use crate::undo::Undone;
-use crate::{Command, CoreError, Once};
+use crate::{Command, CoreError, Ended, Once};
 
 /// What a repeated request finds of what it caused the first time.
 enum Found {
@@ -41,6 +41,32 @@ impl Owner {
             }
         }
         Ok(())
+    }
+
+    /// Answers a deletion that was repeated while it was on its way. Gives every other command back.
+    pub(super) async fn deleted_before(&mut self, why: Ended, command: Command) -> Option<Command> {
+        let Command::Once { once, command } = command else {
+            return Some(command);
+        };
+        let Command::Delete { reply } = *command else {
+            return Some(*command);
+        };
+        let thread = &self.state.header.id;
+        let known = match why {
+            Ended::Deleted => self
+                .hub
+                .store
+                .request(Some(thread), &once.id)
+                .await
+                .ok()
+                .flatten(),
+            Ended::Failed | Ended::Stopped => None,
+        };
+        if known.is_some_and(|known| known.body == once.body) {
+            reply(Ok(()));
+            return None;
+        }
+        Some(Command::Delete { reply })
     }
 
     /// Records a named command that was granted and changed nothing.
@@ -91,6 +117,7 @@ impl Owner {
                     return Ok(());
                 };
                 let started = events.get(1).and_then(turn_of).map(|turn| turn.id);
+                let started = started.filter(|turn| self.state.live_turn() == Some(*turn));
                 let enqueued = Enqueued {
                     seq,
                     started,
@@ -106,12 +133,23 @@ impl Owner {
             (Command::Steer { reply, expected, .. }, Found::Events(seq, events)) => {
                 let queue = events.first().and_then(queue_of).unwrap_or_default();
                 let Ok(turn) = expected.parse() else { return Ok(()) };
-                Box::new(move |done| reply(done.map(|()| Steered { seq, turn, queue })))
+                let running = self.state.live_turn() == Some(turn);
+                let steered = Steered {
+                    seq,
+                    turn,
+                    running,
+                    queue,
+                };
+                Box::new(move |done| reply(done.map(|()| steered)))
             }
             (Command::RollBack { reply, max_bytes, .. }, Found::Events(..)) => {
                 let snapshot = self.snapshot();
                 let left = self.hub.turns_of(&snapshot, None, usize::MAX, max_bytes).await;
-                let rolled_back = left.map(|(turns, _)| RolledBack { snapshot, turns });
+                let rolled_back = left.map(|(turns, more)| RolledBack {
+                    snapshot,
+                    turns,
+                    more,
+                });
                 Box::new(move |done| reply(done.and(rolled_back)))
             }
             (Command::Revert { reply, .. }, Found::Events(_, events)) => {
@@ -120,9 +158,18 @@ impl Owner {
                 };
                 Box::new(move |done| reply(done.map(|()| reverted)))
             }
-            (Command::Resume { reply, .. }, Found::Events(first, _)) => {
+            (Command::Resume { reply, .. }, Found::Events(first, events)) => {
                 let snapshot = self.snapshot();
-                Box::new(move |done| reply(done.map(|()| Resumed { first, snapshot })))
+                let resumed = events
+                    .iter()
+                    .rfind(|stored| matches!(*stored.event, Event::ThreadResumed { .. }));
+                let last = resumed.map_or(first, |stored| stored.seq);
+                let resumed = Resumed {
+                    first,
+                    last,
+                    snapshot,
+                };
+                Box::new(move |done| reply(done.map(|()| resumed)))
             }
             (
                 Command::Rename { reply, .. }

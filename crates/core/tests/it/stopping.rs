@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext, TurnGone};
-use bobbin_core::{Command, Hub};
+use bobbin_core::{Command, Hub, Once};
 use bobbin_model::state::NewThread;
 use bobbin_model::{
     Event, HistoryMode, Identity, Seq, ThreadId, ThreadState, TurnId, TurnStatus, UnixMillis,
@@ -146,5 +146,53 @@ async fn a_call_cannot_begin_once_the_turn_is_being_stopped() {
     assert!(!kinds.contains(&"callStarted"), "{kinds:?}");
     let snapshot = read(&thread).await;
     assert_eq!(snapshot.state.last_turn, TurnId(1));
+    hub.stop().await;
+}
+
+/// Runs until it is let go, whatever it is told.
+struct Deaf(Arc<tokio::sync::Semaphore>);
+
+impl Engine for Deaf {
+    fn run(&self, _turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
+        let gate = self.0.clone();
+        async move {
+            if let Ok(permit) = gate.acquire().await {
+                permit.forget();
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+/// A server that dies between the two must find the Thread there and the deletion not done.
+#[tokio::test]
+async fn a_named_deletion_counts_as_done_when_the_thread_is_gone_and_no_sooner() {
+    let workspace = TestWorkspace::default();
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let hub = workspace.open(Arc::new(Deaf(gate.clone()))).await;
+    let thread = new_thread(&hub).await;
+    let begun = start(&thread, "anything").await;
+    let once = || Once::new("d", "thread/delete", "{}");
+    let named = |reply| Command::Once {
+        once: once(),
+        command: Box::new(Command::Delete { reply }),
+    };
+    let deleting = answer(&thread, named);
+    let meanwhile = async {
+        LogReader::at(&thread, begun.seq)
+            .until_event("turnCancelling")
+            .await;
+        let known = hub.carried_out(Some(thread.id()), &once()).await.unwrap();
+        gate.add_permits(1);
+        known
+    };
+    // Repeated while it is on its way.
+    let again = answer(&thread, named);
+    let (done, known, again) = tokio::join!(deleting, meanwhile, again);
+    assert_eq!((done.unwrap(), known), ((), None));
+    again.unwrap();
+    let known = hub.carried_out(Some(thread.id()), &once()).await.unwrap();
+    assert_eq!(known.as_ref(), Some(thread.id()));
     hub.stop().await;
 }

@@ -281,3 +281,13 @@ async fn earlier_chats_are_listed_and_opened_with_a_word() {
     let seen = prompt(&mut client, json!({ "chatId": "new", "message": "/resume none" })).await;
     assert!(texts(&seen, "system").contains("There is no chat none"));
 }
+
+#[tokio::test]
+async fn a_result_larger_than_the_queue_is_told_and_so_is_what_follows() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let seen = prompt(&mut client, json!({ "chatId": "c", "message": "flood 9" })).await;
+    assert!(seen.iter().any(|message| message.to_string().len() > 9 << 20));
+    let seen = prompt(&mut client, json!({ "chatId": "c", "message": "say two" })).await;
+    assert_eq!(texts(&seen, "assistant"), "two");
+}

@@ -180,7 +180,7 @@ fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Pla
         match &item.body {
             ItemBody::UserMessage(said) => {
                 reply.end(turn, &mut steps);
-                let parts = said.native.iter().map(given).collect();
+                let parts = said.native.iter().map(InputPart::materialized).collect();
                 let message = Message::User { parts };
                 steps.push(Placed { at, message });
             }
@@ -245,14 +245,6 @@ fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Pla
     }
     reply.end(turn, &mut steps);
     steps
-}
-
-/// Returns a part as a message has it: a picture on the disk stays one, and may be shown to those that see.
-fn given(part: &InputPart) -> InputPart {
-    match part {
-        InputPart::LocalImage { .. } => part.clone(),
-        other => other.materialized(),
-    }
 }
 
 /// The parts of one reply, collected from its Items.

@@ -73,11 +73,14 @@ pub(super) async fn upsert(client: &Client, request: &CallContext, responder: Re
         Ok(config) => config,
         Err(detail) => return refuse(responder, RpcError::mcp_invalid(detail)),
     };
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
     let reply = Box::new(|stored: Result<ConfiguredServer, ToolServerError>| match stored {
-        Ok(server) => responder.ok(wire::McpServerResult {
+        Ok(server) => first.ok(&wire::McpServerResult {
             server: convert::config_out(&server),
         }),
-        Err(error) => refuse(responder, errors::of_tool_server(&error)),
+        Err(error) => first.err(errors::of_tool_server(&error)),
     });
     servers.upsert(config, reply).await;
 }
@@ -89,9 +92,12 @@ pub(super) async fn remove(client: &Client, request: &CallContext, responder: Re
     let Some((wire::McpRemoveParams { name, .. }, responder)) = params(request, responder) else {
         return;
     };
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
     let reply = Box::new(|removed: Result<(), ToolServerError>| match removed {
-        Ok(()) => responder.ok(wire::McpRemoveResult { removed: true }),
-        Err(error) => refuse(responder, errors::of_tool_server(&error)),
+        Ok(()) => first.ok(&wire::McpRemoveResult { removed: true }),
+        Err(error) => first.err(errors::of_tool_server(&error)),
     });
     servers.remove(name, reply).await;
 }

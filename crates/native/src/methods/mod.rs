@@ -41,6 +41,7 @@ use tokio_util::task::TaskTracker;
 use crate::connection::ModelCatalog;
 use crate::dialect::Native;
 use crate::errors;
+use crate::repeats::{Answer, Repeats};
 use crate::serving::Serving;
 
 /// One client that has finished its handshake.
@@ -57,11 +58,18 @@ pub(crate) struct Client {
     pub(crate) peer: PeerHandle,
     pub(crate) reads: TaskTracker,
     pub(crate) models: Option<Arc<dyn ModelCatalog>>,
+    pub(crate) repeats: Arc<Repeats>,
     /// The client's name for the request at hand.
     pub(crate) once: Option<Once>,
 }
 
 impl Client {
+    /// Returns who is to be answered when the request at hand is to be carried out, where it changes something that is
+    /// in no Thread's record.
+    fn first_time(&self, responder: Responder) -> Option<Answer> {
+        self.repeats.first(self.once.as_ref(), responder)
+    }
+
     /// Hands a command over, under the request's name if it has one.
     async fn command(&self, thread: &ThreadHandle, command: Command) {
         let command = match self.once.clone() {
@@ -82,10 +90,10 @@ fn named(request: &CallContext) -> Option<Once> {
     struct Named {
         client_request_id: Option<ClientRequestId>,
     }
-    let params = request.params.as_deref()?.get();
+    let params = request.params.as_deref()?;
     // What is wrong with the params is told by those who decode them whole.
-    let id = serde_json::from_str::<Named>(params).ok()?.client_request_id?;
-    Some(Once::new(id.as_str(), &request.method, params))
+    let id = decode::params::<Named>(Some(params)).ok()?.client_request_id?;
+    Some(Once::new(id.as_str(), &request.method, params.get()))
 }
 
 /// Serves one request.

@@ -9,7 +9,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
     let Some(models) = client.models.clone() else {
         return refuse(responder, RpcError::method_not_found(&request.method));
     };
-    let cancelled = request.token.clone();
+    let cancelled = request.token().clone();
     client.reads.spawn(async move {
         tokio::select! {
             biased;

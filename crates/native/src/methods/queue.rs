@@ -31,6 +31,10 @@ pub(super) async fn enqueue(client: &Client, request: &CallContext, responder: R
                 queued_input: convert::queued(id, &enqueued.entry),
                 queued_inputs: convert::queue(id, &enqueued.queue),
             });
+            // What was told long ago is not the queue's newest word.
+            if enqueued.started.is_none() && enqueued.seq <= attached.log().visible() {
+                return;
+            }
             let until = enqueued.started.map_or(Until::Seq(enqueued.seq), Until::TurnEnds);
             session.attach(&Attach {
                 handle: attached,
@@ -61,6 +65,9 @@ pub(super) async fn remove(client: &Client, request: &CallContext, responder: Re
         Ok(unqueued) => {
             let queued_inputs = convert::queue(attached.id().as_str(), &unqueued.queue);
             responder.ok(wire::TurnQueueRemoveResult { queued_inputs });
+            if unqueued.seq <= attached.log().visible() {
+                return;
+            }
             let (begin, until) = (Begin::At(unqueued.seq), Until::Seq(unqueued.seq));
             session.attach(&Attach {
                 handle: attached,
@@ -97,8 +104,11 @@ pub(super) async fn steer(client: &Client, request: &CallContext, responder: Res
                 turn_id: steered.turn.to_string(),
                 queued_inputs: convert::queue(attached.id().as_str(), &steered.queue),
             });
+            if !steered.running {
+                return;
+            }
             // Whoever has not subscribed still sees what becomes of it.
-            let (begin, until) = (Begin::At(steered.seq), Until::TurnEnds(steered.turn));
+            let (begin, until) = (Begin::At(steered.seq), Until::OthersTurnEnds(steered.turn));
             session.attach(&Attach {
                 handle: attached,
                 begin,

@@ -30,7 +30,11 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
                 turns: Some(rolled_back.turns.iter().map(turn).collect()),
                 ..convert::thread(state)
             };
-            responder.ok(wire::ThreadResult { thread });
+            let first = rolled_back.turns.first().filter(|_| rolled_back.more);
+            let turn_page = first.map(|first| wire::TurnPage {
+                next_cursor: Some(first.id.to_string()),
+            });
+            responder.ok(wire::ThreadRollbackResult { thread, turn_page });
         }
         Err(error) => fail(responder, &error),
     });

@@ -24,16 +24,18 @@ pub(super) async fn subscribe(client: &Client, request: &CallContext, responder:
         Ok(begin) => begin,
         Err(error) => return fail(responder, &error),
     };
+    // What the answer says and where reading begins are the same place.
+    let visible = thread.log().visible();
     responder.ok(wire::ThreadSubscribeResult {
-        seq: client
-            .native
-            .numbers()
-            .then(|| cursor::behind(thread.log().visible())),
+        seq: client.native.numbers().then(|| cursor::behind(visible)),
         mode,
     });
     client.session.attach(&Attach {
         handle: thread,
-        begin,
+        begin: match begin {
+            Begin::Now => Begin::At(visible.next()),
+            begin => begin,
+        },
         until: Until::Unsubscribed,
     });
 }

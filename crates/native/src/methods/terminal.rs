@@ -89,10 +89,16 @@ pub(super) fn stop(client: &Client, request: &CallContext, responder: Responder)
     else {
         return;
     };
-    terminals.stop(
-        &asked.session_id,
-        Box::new(move |stopped| answer(responder, &stopped)),
-    );
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
+    let reply = Box::new(move |stopped: Result<Terminal, TerminalError>| match stopped {
+        Ok(stopped) => first.ok(&wire::TerminalResult {
+            terminal: terminal(&stopped),
+        }),
+        Err(error) => first.err(errors::of_terminal(&error)),
+    });
+    terminals.stop(&asked.session_id, reply);
 }
 
 pub(super) fn clean(client: &Client, request: &CallContext, responder: Responder) {
@@ -104,9 +110,12 @@ pub(super) fn clean(client: &Client, request: &CallContext, responder: Responder
         let error = RpcError::invalid_params("'threadId' must not be blank.");
         return refuse(responder, error);
     }
+    let Some(first) = client.first_time(responder) else {
+        return;
+    };
     client.reads.spawn(async move {
         let reply = Box::new(move |cleaned: Vec<Terminal>| {
-            responder.ok(wire::TerminalsResult {
+            first.ok(&wire::TerminalsResult {
                 terminals: cleaned.iter().map(terminal).collect(),
             });
         });

@@ -79,7 +79,7 @@ pub(super) async fn resume(client: &Client, request: &CallContext, responder: Re
             let thread = convert::thread(&resumed.snapshot.state);
             responder.ok(wire::ThreadResult { thread });
             // Not subscribed: `thread/resumed` comes once, behind the answer.
-            let until = Until::Seq(resumed.snapshot.at);
+            let until = Until::Seq(resumed.last);
             session.attach(&Attach {
                 handle: attached,
                 begin: Begin::At(resumed.first),

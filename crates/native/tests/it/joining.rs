@@ -100,13 +100,6 @@ async fn unsubscribing_leaves_a_turn_that_was_started_here() {
     let stop = json!({ "threadId": id, "turnId": "" });
     client.call("turn/interrupt", stop.clone()).await;
     client.wait_for("turn/cancelled").await;
-    // With a subscription too: it is this connection's Turn all the same (03 §2.1).
-    client.call("thread/subscribe", target.clone()).await;
-    client.start_turn(&id, "hang").await;
-    client.wait_for("turn/started").await;
-    client.call("thread/unsubscribe", target).await;
-    client.call("turn/interrupt", stop).await;
-    client.wait_for("turn/cancelled").await;
     // And no further: the next one is somebody else's.
     let mut other = server.client().await;
     other.start_turn(&id, "say hi").await;
@@ -117,6 +110,31 @@ async fn unsubscribing_leaves_a_turn_that_was_started_here() {
     while client.unread() > 0 {
         let message = client.next().await.unwrap();
         assert_ne!(message["params"]["turn"]["id"], "turn_003");
+    }
+}
+
+/// 02 §5.6: a Turn that is delivered through a subscription is not delivered without it.
+#[tokio::test]
+async fn unsubscribing_ends_the_delivery_of_a_turn_that_was_started_while_subscribed() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    let target = json!({ "threadId": id });
+    client.call("thread/subscribe", target.clone()).await;
+    client.start_turn(&id, "wait\nsay Hi").await;
+    client.wait_for("turn/started").await;
+    client.call("thread/unsubscribe", target).await;
+    server.engine.release();
+    let idle = client
+        .find("idle", |m| m["params"]["runtime"]["running"] == false)
+        .await;
+    assert_eq!(idle["method"], "thread/runtimeChanged");
+    client.call("server/stats", json!({})).await;
+    while client.unread() > 0 {
+        let message = client.next().await.unwrap();
+        // What came before it is kept here too.
+        assert_ne!(message["method"], "turn/completed", "{message}");
+        assert_ne!(message["params"]["item"]["type"], "agentMessage", "{message}");
     }
 }
 
@@ -204,6 +222,30 @@ async fn a_passer_by_is_not_asked() {
     }
 }
 
+/// 04 §6: who gives guidance to somebody else's Turn sees what becomes of it and is not asked about it.
+#[tokio::test]
+async fn who_steers_a_turn_of_another_is_not_asked() {
+    let server = Server::start().await;
+    let mut starter = server.client().await;
+    let mut other = server.client().await;
+    let id = starter.start_thread().await;
+    let turn = starter.start_turn(&id, "wait\nask make tea").await;
+    let input = json!([{ "type": "text", "text": "say later" }]);
+    let queued = other
+        .call("turn/enqueue", json!({ "threadId": id, "input": input }))
+        .await;
+    let steer = json!({
+        "threadId": id, "expectedTurnId": turn, "queuedInputId": queued["queuedInput"]["id"],
+    });
+    other.call("turn/steer", steer).await;
+    server.engine.release();
+    let asked = starter.wait_for("item/approval/request").await;
+    starter.reply(&asked, json!({ "decision": "accept" })).await;
+    let seen = other.until("turn/completed").await;
+    assert!(methods(&seen).contains(&"item/completed"));
+    assert!(!methods(&seen).contains(&"item/approval/request"));
+}
+
 /// 04 §3: of something beyond this machine nothing is remembered for ever, whatever a client answers.
 #[tokio::test]
 async fn always_is_not_offered_for_what_is_beyond_this_machine_and_counts_for_the_thread_only() {
@@ -248,6 +290,31 @@ async fn what_was_asked_before_unsubscribing_can_still_be_answered() {
     watcher.call("thread/unsubscribe", target.clone()).await;
     watcher.reply(&asked, json!({ "decision": "accept" })).await;
     // A second question finds nobody who could be asked.
+    starter.wait_for("turn/completed").await;
+    assert_eq!(server.engine.effects(), ["make tea"]);
+}
+
+/// 02 §5.6, also where the client has done something else in the Thread meanwhile.
+#[tokio::test]
+async fn what_was_asked_before_unsubscribing_can_be_answered_after_other_requests() {
+    let server = Server::start().await;
+    let mut starter = server.client_with(json!({ "approvalSupport": false })).await;
+    let mut watcher = server.client().await;
+    let id = starter.start_thread().await;
+    let target = json!({ "threadId": id });
+    watcher.call("thread/subscribe", target.clone()).await;
+    starter.start_turn(&id, "ask make tea").await;
+    let asked = watcher.wait_for("item/approval/request").await;
+    watcher.call("thread/unsubscribe", target.clone()).await;
+    watcher.call("thread/resume", target).await;
+    watcher.wait_for("thread/resumed").await;
+    let input = json!([{ "type": "text", "text": "say later" }]);
+    let wish = json!({ "threadId": id, "input": input });
+    watcher.call("turn/enqueue", wish).await;
+    watcher.wait_for("thread/queue/updated").await;
+    // The cursors that brought those two have ended by the time something else is answered.
+    watcher.call("server/stats", json!({})).await;
+    watcher.reply(&asked, json!({ "decision": "accept" })).await;
     starter.wait_for("turn/completed").await;
     assert_eq!(server.engine.effects(), ["make tea"]);
 }

@@ -23,6 +23,8 @@ mod halfway;
 #[cfg(test)]
 mod joining;
 #[cfg(test)]
+mod large;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod policy;

@@ -199,3 +199,119 @@ async fn what_was_refused_is_decided_anew() {
     let started = client.call("turn/start", wish).await;
     assert_eq!(started["turn"]["id"], "turn_002");
 }
+
+/// More than is read back for a client that is behind.
+fn much() -> String {
+    "flood 1\n".repeat(10)
+}
+
+#[tokio::test]
+async fn repeating_the_start_of_a_long_turn_goes_on_with_what_comes() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let text = format!("{}say filled\nwait\nsay done", much());
+    let wish = json!({ "threadId": thread, "input": input(&text), "clientRequestId": "long" });
+    let first = client.call("turn/start", wish.clone()).await;
+    client
+        .find("the text", |m| m["params"]["item"]["payload"]["text"] == "filled")
+        .await;
+    let mut again = server.client().await;
+    assert_eq!(again.call("turn/start", wish.clone()).await, first);
+    // A connection that was closed would not answer this.
+    again.call("server/stats", json!({})).await;
+    server.engine.release();
+    let ended = again.wait_for("turn/completed").await;
+    assert_eq!(ended["params"]["turn"]["id"], first["turn"]["id"]);
+    client.wait_for("turn/completed").await;
+    // When it is over there is nothing to go on with.
+    let mut late = server.client().await;
+    assert_eq!(late.call("turn/start", wish).await, first);
+    late.call("server/stats", json!({})).await;
+    client.start_turn(&thread, "say another").await;
+    client.wait_for("turn/completed").await;
+    late.find("idle", |m| m["params"]["runtime"]["running"] == false)
+        .await;
+    late.call("server/stats", json!({})).await;
+    while late.unread() > 0 {
+        let message = late.next().await.unwrap();
+        assert_eq!(message["params"]["turnId"], Value::Null, "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_replay_that_is_too_much_begins_with_what_comes() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, &much()).await;
+    client.wait_for("turn/completed").await;
+    let mut late = server.client().await;
+    let target = json!({ "threadId": thread, "replayRecent": true });
+    late.call("thread/subscribe", target).await;
+    late.call("server/stats", json!({})).await;
+    client.start_turn(&thread, "say more").await;
+    let ended = late.wait_for("turn/completed").await;
+    assert_eq!(ended["params"]["turn"]["id"], "turn_002");
+}
+
+#[tokio::test]
+async fn repeating_a_resume_tells_of_it_once_and_of_nothing_since() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let wish = json!({ "threadId": thread, "clientRequestId": "r" });
+    client.call("thread/resume", wish.clone()).await;
+    client.wait_for("thread/resumed").await;
+    client.start_turn(&thread, "say one").await;
+    client.wait_for("turn/completed").await;
+    let mut other = server.client().await;
+    other.call("thread/resume", wish).await;
+    other.wait_for("thread/resumed").await;
+    other.call("server/stats", json!({})).await;
+    while other.unread() > 0 {
+        let message = other.next().await.unwrap();
+        assert_eq!(message["params"]["threadId"], Value::Null, "{message}");
+    }
+}
+
+#[tokio::test]
+async fn repeating_what_changed_a_queue_does_not_tell_the_old_queue_as_news() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let turn = client.start_turn(&thread, "wait").await;
+    let queued = json!({ "threadId": thread, "input": input("later"), "clientRequestId": "q" });
+    let first = client.call("turn/enqueue", queued.clone()).await;
+    let entry = &first["queuedInput"]["id"];
+    let steered = json!({
+        "threadId": thread, "expectedTurnId": turn, "queuedInputId": entry, "clientRequestId": "s",
+    });
+    client.call("turn/steer", steered.clone()).await;
+    let removed = json!({ "threadId": thread, "queuedInputId": entry, "clientRequestId": "r" });
+    client.call("turn/queue/remove", removed.clone()).await;
+    let more = json!({ "threadId": thread, "input": input("say tea") });
+    client.call("turn/enqueue", more).await;
+    let mut other = server.client().await;
+    other.call("turn/enqueue", queued).await;
+    other.call("turn/queue/remove", removed).await;
+    server.engine.release();
+    client.wait_for("turn/completed").await;
+    client.wait_for("turn/completed").await;
+    other.call("turn/steer", steered).await;
+    other.call("server/stats", json!({})).await;
+    while other.unread() > 0 {
+        let message = other.next().await.unwrap();
+        assert_ne!(message["method"], "thread/queue/updated", "{message}");
+    }
+}
+
+/// 01 §1.1: names of members are matched without case, this one too.
+#[tokio::test]
+async fn a_name_counts_however_its_member_is_written() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let wish = |member: &str| json!({ "identity": { "channelName": "test" }, member: "one" });
+    let first = client.call("thread/start", wish("ClientRequestId")).await;
+    assert_eq!(client.call("thread/start", wish("ClientRequestId")).await, first);
+}

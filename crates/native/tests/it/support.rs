@@ -94,18 +94,33 @@ impl Server {
         terminals: Option<Arc<dyn Terminals>>,
         suggestions: Option<Arc<dyn Suggestions>>,
     ) -> Link {
-        let (near, far) = tokio::io::duplex(1 << 16);
-        let (reader, writer) = tokio::io::split(near);
-        let workspace = hub.settings().workspace.clone();
-        let prompts = Prompts::new(workspace, None, Machine::default());
-        let identity = Arc::new(ServerIdentity {
+        let prompts = Prompts::new(hub.settings().workspace.clone(), None, Machine::default());
+        let beside = ServerIdentity {
             prompts: Some(Arc::new(prompts)),
-            version: "0.0.0".into(),
             tool_servers,
             terminals,
             suggestions,
+            ..Self::identity()
+        };
+        Self::link_beside(hub, Arc::new(beside))
+    }
+
+    /// What a server is that has nothing beside its core.
+    pub(crate) fn identity() -> ServerIdentity {
+        ServerIdentity {
+            version: "0.0.0".into(),
+            tool_servers: None,
+            terminals: None,
+            suggestions: None,
             models: Some(Arc::new(Kiln)),
-        });
+            repeats: Arc::default(),
+        }
+    }
+
+    /// Connects to one server, as often as that is wanted.
+    pub(crate) fn link_beside(hub: Arc<Hub>, identity: Arc<ServerIdentity>) -> Link {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
         // Ends with its client.
         tokio::spawn(bobbin_native::serve(transport, Door::Stdio, hub, identity));

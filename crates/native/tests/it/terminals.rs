@@ -7,6 +7,7 @@ use bobbin_children::{Children, Environment, ProcessSpec, Shell};
 use bobbin_core::SystemClock;
 use bobbin_core::tool::CallOrigin;
 use bobbin_model::{BackgroundReason, ThreadId, TurnId};
+use bobbin_native::ServerIdentity;
 use bobbin_terminals::{Bounds, Order, Terminals};
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ use crate::support::Server;
 struct Bench {
     server: Server,
     terminals: Terminals,
+    identity: Arc<ServerIdentity>,
 }
 
 impl Bench {
@@ -25,12 +27,19 @@ impl Bench {
         let children = Children::new(None).unwrap();
         let terminals = Terminals::open(children, &workspace, server.clock(), bounds).unwrap();
         terminals.begin(&server.hub);
-        Self { server, terminals }
+        let identity = Arc::new(ServerIdentity {
+            terminals: Some(Arc::new(terminals.clone())),
+            ..Server::identity()
+        });
+        Self {
+            server,
+            terminals,
+            identity,
+        }
     }
 
     async fn client(&self, capabilities: Value) -> Client {
-        let terminals = Arc::new(self.terminals.clone());
-        let link = Server::link_to_all(self.server.hub.clone(), None, Some(terminals), None);
+        let link = Server::link_beside(self.server.hub.clone(), self.identity.clone());
         Client::ready(link, "test", capabilities).await
     }
 
@@ -219,4 +228,40 @@ async fn the_capability_is_announced_where_there_are_terminals() {
     let mut without = bench.server.client().await;
     let refused = without.answer_to("terminal/list", json!({})).await;
     assert_eq!(refused["error"]["code"], -32601);
+}
+
+/// Design: the same name and the same request, the same answer, done once.
+#[tokio::test]
+async fn named_stops_and_cleans_are_done_once() {
+    let bench = Bench::new(Bounds::default()).await;
+    let mut client = bench.client(json!({})).await;
+    let thread = client.start_thread().await;
+    let first = bench.leave(&thread, "echo begun; cat").await;
+    let stop = json!({ "sessionId": first, "clientRequestId": "s" });
+    let clean = json!({ "threadId": thread, "clientRequestId": "c" });
+    let stopped = client.call("terminal/stop", stop.clone()).await;
+    let cleaned = client.call("terminal/clean", clean.clone()).await;
+    assert_eq!(cleaned["terminals"].as_array().unwrap().len(), 1);
+    let second = bench.leave(&thread, "echo begun; cat").await;
+    client.call("terminal/stop", json!({ "sessionId": second })).await;
+    // Over another connection too.
+    let mut other = bench.client(json!({})).await;
+    for client in [&mut client, &mut other] {
+        assert_eq!(client.call("terminal/stop", stop.clone()).await, stopped);
+        assert_eq!(client.call("terminal/clean", clean.clone()).await, cleaned);
+    }
+    let left = client.call("terminal/list", json!({})).await;
+    assert_eq!(left["terminals"][0]["sessionId"], second.as_str());
+    let reused = json!({ "sessionId": second, "clientRequestId": "s" });
+    let error = client.error("terminal/stop", reused).await;
+    assert_eq!(error["data"]["reason"], "clientRequestIdReused");
+    // What failed was not done, and is tried again.
+    let missing = json!({ "sessionId": "term_none", "clientRequestId": "n" });
+    for _ in 0..2 {
+        assert_eq!(
+            client.error("terminal/stop", missing.clone()).await["code"],
+            -32010
+        );
+    }
+    bench.terminals.end().await;
 }

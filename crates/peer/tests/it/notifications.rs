@@ -397,3 +397,28 @@ async fn a_far_end_that_does_not_read_makes_senders_wait(
     let huge = world.peer.notify("huge", json!(["x".repeat(400_000)])).await;
     assert!(matches!(huge, Err(SendError::TooLarge { .. })));
 }
+
+#[tokio::test]
+async fn a_batch_of_one_message_over_the_bound_goes_once_the_queue_is_empty() {
+    let options = PeerOptions {
+        max_queue_bytes: 300_000,
+        ..PeerOptions::default()
+    };
+    let mut world = World::with(Wire::Lines, options, |_| Handlers::new()).await;
+    let message = |number: u32| {
+        let params = json!([number, "x".repeat(400_000)]);
+        serde_json::to_vec(&json!({ "jsonrpc": "2.0", "method": "big", "params": params })).unwrap()
+    };
+    let senders: Vec<_> = (0..3)
+        .map(|number| {
+            let (me, message) = (world.peer.handle(), message(number));
+            tokio::spawn(async move { me.send_batch(vec![message.into()]).await })
+        })
+        .collect();
+    for number in 0..3 {
+        assert_eq!(world.far.recv().await["params"][0], number);
+    }
+    for sender in senders {
+        within(sender).await.unwrap().unwrap();
+    }
+}

@@ -81,7 +81,7 @@ methods! {
         THREAD_CONFIG_UPDATE = "thread/config/update", Now, ThreadConfigUpdateParams => EmptyResult,
             [ThreadNotFound];
         /// Drops Turns from the end of the conversation. Files stay as they are.
-        THREAD_ROLLBACK = "thread/rollback", Now, ThreadRollbackParams => ThreadResult, [ThreadNotFound];
+        THREAD_ROLLBACK = "thread/rollback", Now, ThreadRollbackParams => ThreadRollbackResult, [ThreadNotFound];
         /// Lists the channels that Threads may come from.
         CHANNEL_LIST = "channel/list", Now, EmptyParams => ChannelListResult;
 
