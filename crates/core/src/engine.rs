@@ -26,6 +26,13 @@ use crate::tool::{CallContext, CallOrigin, OutputSink, PlanNow, ToolEnvironment}
 pub trait Engine: Send + Sync + 'static {
     /// Runs one Turn to its end. A panic inside counts as a failure of the Turn.
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>>;
+
+    /// Returns the window of the model that a Thread is given, before it has been asked anything; the argument is the
+    /// Thread's choice. `None` where nothing is known.
+    fn window(&self, model: Option<&str>) -> Option<ContextWindow> {
+        let _ = model;
+        None
+    }
 }
 
 /// Why a Turn could not be finished.

@@ -131,6 +131,13 @@ impl Hub {
             .map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
     }
 
+    /// As [`Hub::normal_path`], where the disk may take its time.
+    pub async fn normal_path_in_time(self: &Arc<Self>, path: String) -> String {
+        let (hub, given) = (self.clone(), path.clone());
+        let normal = tokio::task::spawn_blocking(move || hub.normal_path(&path));
+        normal.await.unwrap_or(given)
+    }
+
     /// Returns the log of what concerns every client; its numbers live as long as the process.
     pub fn everyone(&self) -> &Arc<Log<Arc<Frame>>> {
         &self.everyone

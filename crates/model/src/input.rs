@@ -127,9 +127,7 @@ impl InputPart {
             } => Self::Text {
                 text: format!("Follow the skill '{name}':\n\n{content}\n\n"),
             },
-            // Not fetched: what the model gets in its place says so. A picture on the disk stays one, and is shown to
-            // models that see.
-            Self::Image { .. } => Self::Text { text: self.display() },
+            // A picture stays one: it is shown to models that see.
             other => other.clone(),
         }
     }

@@ -162,8 +162,10 @@ pub struct PeerOptions {
     /// Bytes of params waiting in lanes with them. Default 16 MiB.
     pub max_queued_notification_bytes: usize,
     /// Bytes in the write queue at which senders wait and, when answers alone fill it, the reader
-    /// pauses; also the largest message that can be sent. Default 64 MiB.
+    /// pauses; also the largest message that can be sent by itself, answers aside. Default 64 MiB.
     pub max_queue_bytes: usize,
+    /// The largest answer that is sent, whatever the write queue holds; a larger one becomes an error. Default 64 MiB.
+    pub max_answer_bytes: usize,
     /// Messages in the write queue, likewise. Default 65,536.
     pub max_queue_messages: usize,
     /// A write that makes no progress for this long ends the connection. Default none.
@@ -213,6 +215,7 @@ impl Default for PeerOptions {
             max_queued_notifications: 10_000,
             max_queued_notification_bytes: 16 << 20,
             max_queue_bytes: 64 << 20,
+            max_answer_bytes: 64 << 20,
             max_queue_messages: 65_536,
             write_stall_timeout: None,
             flush_grace: Duration::from_secs(2),

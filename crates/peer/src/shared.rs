@@ -175,7 +175,7 @@ impl Shared {
     /// Answers a request on behalf of its responder.
     pub(crate) fn respond(self: &Arc<Self>, ticket: &Ticket, message: Vec<u8>) {
         let Ticket { slot, id, method, .. } = ticket;
-        let limit = self.options.max_queue_bytes;
+        let limit = self.options.max_answer_bytes;
         let message = if message.len() > limit {
             self.note(&Note::Error(format!(
                 "answer to {method} is over the limit of {limit} bytes"

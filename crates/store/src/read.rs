@@ -335,6 +335,11 @@ pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<Thre
 /// Goes on with a condition on the workspace's path by those of a filter on Threads, order and pages left out.
 pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter: ListFilter) {
     query.push_bind(filter.workspace_path);
+    // Made by the server or a client for a purpose of its own: never listed.
+    query.push(
+        " AND origin_channel NOT IN ('commit-suggest', 'welcome-suggest') \
+         AND instr(metadata, '\"dotcraft.internal\":') = 0",
+    );
     if !filter.include_archived {
         query.push(" AND status <> 'archived'");
     }

@@ -1,9 +1,10 @@
-//! Terminals go with their Thread: one task reads what concerns everyone and looks for Threads that were deleted.
+//! Terminals go with their Thread: one task reads what concerns everyone and looks for Threads that were deleted, and
+//! for those that were archived, whose commands end.
 
 use std::sync::{Arc, Weak};
 
 use bobbin_core::{CoreError, FrameBody, Hub, Read, Waker};
-use bobbin_model::{Event, Refusal, ThreadId};
+use bobbin_model::{Event, Refusal, ThreadId, ThreadStatus};
 
 use crate::terminals::Inner;
 
@@ -26,10 +27,16 @@ pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
             } if !entries.is_empty() => {
                 next = behind;
                 for frame in entries {
-                    if let FrameBody::Recorded(event) = &frame.body
-                        && matches!(**event, Event::ThreadDeleted)
-                    {
-                        inner.forget(&frame.thread).await;
+                    let FrameBody::Recorded(event) = &frame.body else {
+                        continue;
+                    };
+                    match **event {
+                        Event::ThreadDeleted => inner.forget(&frame.thread).await,
+                        Event::ThreadStatusChanged {
+                            new: ThreadStatus::Archived,
+                            ..
+                        } => inner.stop_those_of(&frame.thread),
+                        _ => {}
                     }
                 }
             }
@@ -47,8 +54,10 @@ pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
                 next = first;
                 let Some(hub) = hub.upgrade() else { break };
                 for thread in inner.threads() {
-                    if is_gone(&hub, &thread).await {
-                        inner.forget(&thread).await;
+                    match fate(&hub, &thread).await {
+                        Fate::Gone => inner.forget(&thread).await,
+                        Fate::Archived => inner.stop_those_of(&thread),
+                        Fate::Active => {}
                     }
                 }
             }
@@ -57,9 +66,19 @@ pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
     log.unwatch(&waker);
 }
 
-async fn is_gone(hub: &Arc<Hub>, thread: &ThreadId) -> bool {
-    matches!(
-        hub.thread(thread).await,
-        Err(CoreError::Refused(Refusal::ThreadNotFound(_)))
-    )
+/// What has become of a Thread.
+enum Fate {
+    Gone,
+    Archived,
+    /// Neither, or nobody knows.
+    Active,
+}
+
+async fn fate(hub: &Arc<Hub>, thread: &ThreadId) -> Fate {
+    let found = async { hub.snapshot(&*hub.thread(thread).await?).await };
+    match found.await {
+        Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Fate::Gone,
+        Ok(snapshot) if snapshot.state.header.status == ThreadStatus::Archived => Fate::Archived,
+        Ok(_) | Err(_) => Fate::Active,
+    }
 }

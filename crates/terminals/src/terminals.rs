@@ -331,6 +331,15 @@ impl Inner {
         }
     }
 
+    /// Ends the terminals of a Thread. What is kept of them stays.
+    pub(crate) fn stop_those_of(&self, thread: &ThreadId) {
+        let entries = self.entries.lock();
+        let own = entries.values().filter(|entry| entry.facts.thread == *thread);
+        for entry in own.filter(|entry| entry.is_running()) {
+            entry.end_because(Why::Stopped);
+        }
+    }
+
     /// Ends the terminals of a Thread and removes all that is kept for it.
     pub(crate) async fn forget(&self, thread: &ThreadId) {
         let own = |entry: &&Arc<Entry>| entry.facts.thread == *thread;

@@ -144,10 +144,10 @@ examples! {
     ModelListResult: r#"{"success":false,"models":[],"errorCode":"Timeout","errorMessage":"The kiln is cold."}"#;
     ServerStatsResult: r#"{"connection":{"phase":"ShuttingDown","writeQueueLength":1,"writeQueueBytes":90,"pendingOutboundCallCount":2,"runningInboundRequestCount":3,"queuedInboundCount":0,"bytesRead":100,"bytesWritten":200,"messagesRead":10,"messagesWritten":20,"readErrors":1,"uptimeMs":4000},"liveThreads":3,"subscriptions":4,"log":{"frames":50,"bytes":6000},"store":{"writeQueueLength":1,"transactions":70,"eventsWritten":900}}"#;
 
-    ThreadStartedNotification: format!(r#"{{"thread":{}}}"#, thread(""));
+    ThreadStartedNotification: format!(r#"{{"thread":{},"seq":1}}"#, thread(""));
     ThreadResumedNotification: format!(r#"{{"thread":{},"resumedBy":"potter","seq":3}}"#, thread(""));
     ThreadRenamedNotification: r#"{"threadId":"thread_20270301_ab12cd","displayName":"Cups","seq":4}"#;
-    ThreadDeletedNotification: r#"{"threadId":"thread_20270301_ab12cd"}"#;
+    ThreadDeletedNotification: r#"{"threadId":"thread_20270301_ab12cd","seq":96}"#;
     ThreadStatusChangedNotification: r#"{"threadId":"thread_20270301_ab12cd","previousStatus":"paused","newStatus":"active"}"#;
     ThreadRuntimeChangedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","runtime":{RUNTIME}}}"#);
     ThreadQueueUpdatedNotification: format!(r#"{{"threadId":"thread_20270301_ab12cd","queuedInputs":[{QUEUED}],"seq":5}}"#);

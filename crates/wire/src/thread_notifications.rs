@@ -1,7 +1,7 @@
 //! What clients are told about Threads.
 //!
-//! AppServer protocol 02 §6; who receives what is decided in `native`. `seq` is absent on the two that
-//! frame a Thread's life and go to everybody.
+//! AppServer protocol 02 §6; who receives what is decided in `native`. `seq` stands where a Thread's log is read, not in
+//! what everybody is told.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,9 @@ use crate::{QueuedTurnInput, Thread, ThreadRuntime, ThreadStatus};
 pub struct ThreadStartedNotification {
     /// The new Thread.
     pub thread: Thread,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
 }
 
 /// Params of `thread/resumed`.
@@ -48,6 +51,9 @@ pub struct ThreadRenamedNotification {
 pub struct ThreadDeletedNotification {
     /// The Thread that is gone.
     pub thread_id: String,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
 }
 
 /// Params of `thread/statusChanged`.

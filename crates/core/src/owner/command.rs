@@ -1,7 +1,7 @@
 //! Commands from clients: decide, record, answer.
 
 use bobbin_model::state::{StartTurn, StatusChange};
-use bobbin_model::{Event, QueuedInputId, Refusal, Turn, TurnId};
+use bobbin_model::{Event, QueuedInputId, Refusal, ThreadStatus, Turn, TurnId, TurnStatus};
 
 use super::Owner;
 use super::record::{After, Effect, Staged};
@@ -129,17 +129,36 @@ impl Owner {
             Ok(events) => events,
             Err(refusal) => return self.refuse(refusal, reply).await,
         };
-        let staged = self.stage(events);
+        let paused = self.state.header.status == ThreadStatus::Paused;
+        let goes_on = paused && self.rests_after_a_good_turn().await?;
+        let mut staged = self.stage(events);
         let snapshot = self.snapshot();
         let first = staged.first().unwrap_or(snapshot.at);
-        let last = snapshot.at;
         let resumed = Resumed {
             first,
-            last,
+            last: snapshot.at,
             snapshot,
         };
-        let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| resumed))));
-        self.commit(staged, answer).await
+        let mut effect = Effect::answer(Box::new(move |done| reply(done.map(|()| resumed))));
+        if goes_on && let Some((queued, turn)) = self.stage_queued() {
+            staged.append(queued);
+            effect.after.push(After::Run(turn));
+        }
+        self.commit(staged, effect).await
+    }
+
+    /// Whether inputs wait that would have begun when the last Turn ended, had the Thread been active.
+    async fn rests_after_a_good_turn(&mut self) -> Result<bool, CoreError> {
+        if self.state.queue.is_empty() || self.state.live.is_some() {
+            return Ok(false);
+        }
+        // How it ended is known on disk only.
+        self.drain_commits().await?;
+        let (thread, behind) = (self.state.header.id.clone(), TurnId(u32::MAX));
+        let last = self.hub.store.turns_before(&thread, behind, 1).await?;
+        Ok(last
+            .last()
+            .is_none_or(|turn| turn.status == TurnStatus::Completed))
     }
 
     async fn change(

@@ -220,6 +220,12 @@ impl Owner {
 
     fn stage_one(&mut self, event: Event, at: UnixMillis) -> StoredEvent {
         let ended = self.state.apply(&event, at);
+        if matches!(
+            event,
+            Event::ThreadStarted { .. } | Event::ThreadConfigured { .. }
+        ) {
+            self.expect_window();
+        }
         if let Event::ItemCompleted { item, .. } = &event {
             self.unstored.forget(item.id);
         }
@@ -228,6 +234,18 @@ impl Owner {
         let weight = weight_of(&event, &view);
         let seq = self.append(at, FrameBody::Recorded(event.clone()), view, weight);
         StoredEvent { seq, at, event }
+    }
+
+    /// Measures a conversation that has not begun against the model it is going to have.
+    fn expect_window(&mut self) {
+        if self.state.context.tokens > 0 {
+            return;
+        }
+        let config = self.state.header.config.as_ref();
+        let model = config.and_then(|config| config.model.as_deref());
+        if let Some(window) = self.hub.engine.window(model) {
+            self.state.context.window = window;
+        }
     }
 
     /// Sends staged events to the store. Without events, the effect waits for the commits before it.

@@ -131,7 +131,8 @@ impl Owner {
             turn,
             usage: billed.usage,
             context_tokens: billed.context_tokens,
-            context_window: billed.window,
+            // A model of which nothing is known is measured against what was known before.
+            context_window: Some(billed.window.unwrap_or(self.state.context.window)),
             cost_micros: billed.cost_micros,
             turn_output_tokens: before.map(|before| before + billed.usage.output_tokens),
         }

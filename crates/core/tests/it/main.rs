@@ -12,3 +12,5 @@ mod stopping;
 mod support;
 #[cfg(test)]
 mod trouble;
+#[cfg(test)]
+mod windows;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
+use bobbin_model::ContextWindow;
 use bobbin_prompts::Prompts;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -60,6 +61,10 @@ impl AgentEngine {
 }
 
 impl Engine for AgentEngine {
+    fn window(&self, model: Option<&str>) -> Option<ContextWindow> {
+        self.model.window(model)
+    }
+
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
         let keeper = TurnKeeper::new(self.checkpoints.clone(), &turn);
         TurnRun::new(

@@ -1,8 +1,10 @@
 //! Pictures that a conversation names, for models that see them.
 //!
-//! A part of a message names a file; it is read when a model is first to be shown it, once a run, and never stored: what
+//! A part of a message names a file or an address of the web; it is read when a model is first to be shown it, once a run, and never stored: what
 //! the file is like then is what the model sees. A file is read only where a tool might read it without asking anybody; what
 //! it is, is told by its first bytes and not by its name. Anything else stays a name, as for models that see nothing.
+//!
+//! A picture of the web is fetched as [`fetch_picture`] has it, unless a rule forbids the place; at most [`AT_ONCE`] at once.
 //!
 //! Bounded by [`MAX_PICTURES`] and [`MAX_BYTES`] in a request, the newest first.
 
@@ -13,12 +15,15 @@ use std::io::Read as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bobbin_core::engine::TurnGone;
+use bobbin_core::policy::Policy;
 use bobbin_core::tool::{Permission, ToolEnvironment};
 use bobbin_model::{InputPart, ItemBody};
+use futures_util::StreamExt as _;
 
 use super::Message;
 use super::turn::TurnRun;
-use crate::tools::{Access, locate};
+use crate::tools::{Access, locate, reach_for_a_person};
+use crate::web::{fetch_picture, parse};
 
 /// Most bytes of one file: what providers take once it is written in base64.
 const MAX_FILE_BYTES: usize = 3_750_000;
@@ -26,6 +31,12 @@ const MAX_FILE_BYTES: usize = 3_750_000;
 const MAX_PICTURES: usize = 20;
 /// Most bytes of their files together (guess: half of what the strictest provider takes in a request).
 const MAX_BYTES: usize = 12 << 20;
+
+/// Pictures fetched from the web at once.
+const AT_ONCE: usize = 4;
+
+/// Why one is not shown behind the others.
+const TOO_MANY: &str = "there are too many of them";
 
 /// A picture as the wires write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,17 +47,37 @@ pub struct Picture {
     pub base64: String,
 }
 
-/// The pictures of a conversation, by the path that names each.
+/// The pictures of a conversation, by where each comes from.
 #[derive(Debug, Clone, Default)]
-pub struct Pictures(BTreeMap<String, Option<Picture>>);
+pub struct Pictures(BTreeMap<Source, Option<Picture>>);
+
+/// Where a picture comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    File(String),
+    Web(String),
+}
+
+impl Source {
+    fn of(part: &InputPart) -> Option<Self> {
+        match part {
+            InputPart::LocalImage { path, .. } => Some(Self::File(path.clone())),
+            InputPart::Image { url } => Some(Self::Web(url.clone())),
+            _ => None,
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::File(name) | Self::Web(name) => name,
+        }
+    }
+}
 
 impl Pictures {
     /// Returns the picture that a part names, if it is there to be shown.
     pub fn of(&self, part: &InputPart) -> Option<&Picture> {
-        match part {
-            InputPart::LocalImage { path, .. } => self.0.get(path)?.as_ref(),
-            _ => None,
-        }
+        self.0.get(&Source::of(part)?)?.as_ref()
     }
 
     fn bytes(&self) -> usize {
@@ -72,10 +103,10 @@ impl TurnRun {
         {
             return Ok(());
         }
-        let named = paths(&self.messages);
-        let wanted: Vec<String> = named
+        let named = sources(&self.messages);
+        let wanted: Vec<Source> = named
             .into_iter()
-            .filter(|path| !self.pictures.0.contains_key(path))
+            .filter(|source| !self.pictures.0.contains_key(source))
             .collect();
         if wanted.is_empty() {
             return Ok(());
@@ -85,17 +116,23 @@ impl TurnRun {
             MAX_PICTURES.saturating_sub(self.pictures.0.values().flatten().count()),
             MAX_BYTES.saturating_sub(self.pictures.bytes()),
         );
+        let wanted = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Ok(()),
+            wanted = fetch_all(&*environment.policy, wanted, room.0) => wanted,
+        };
         let reading = tokio::task::spawn_blocking(move || read_all(&environment, wanted, room));
         let read = reading.await.unwrap_or_else(|error| {
             tracing::error!(%error, "cannot read the pictures of a conversation");
             Vec::new()
         });
-        for (path, picture) in read {
+        for (source, picture) in read {
             let picture = match picture {
                 Ok(picture) => Some(picture),
                 Err(why) => {
                     if tell == Tell::Yes {
-                        let message = format!("The model is not shown the picture {path:?}: {why}.");
+                        let message =
+                            format!("The model is not shown the picture {:?}: {why}.", source.name());
                         let note = ItemBody::Error {
                             message,
                             code: "picture_not_shown".to_owned(),
@@ -106,45 +143,72 @@ impl TurnRun {
                     None
                 }
             };
-            self.pictures.0.insert(path, picture);
+            self.pictures.0.insert(source, picture);
         }
         Ok(())
     }
 }
 
-/// Returns the paths of pictures in messages, the newest first, each once.
-fn paths(messages: &[Message]) -> Vec<String> {
+/// Returns where the pictures in messages come from, the newest first, each once.
+fn sources(messages: &[Message]) -> Vec<Source> {
     let parts = messages.iter().rev().flat_map(|message| match message {
         Message::User { parts } => parts.as_slice(),
         Message::Agent { .. } | Message::Result { .. } => &[],
     });
-    let mut paths: Vec<String> = Vec::new();
-    for part in parts {
-        if let InputPart::LocalImage { path, .. } = part
-            && !paths.contains(path)
-        {
-            paths.push(path.clone());
+    let mut sources: Vec<Source> = Vec::new();
+    for source in parts.filter_map(Source::of) {
+        if !sources.contains(&source) {
+            sources.push(source);
         }
     }
-    paths
+    sources
 }
 
-type Found = Vec<(String, Result<Picture, String>)>;
+/// A picture to be read, with its bytes where it was fetched.
+type Wanted = (Source, Option<Result<Vec<u8>, String>>);
 
-fn read_all(environment: &ToolEnvironment, paths: Vec<String>, room: (usize, usize)) -> Found {
+/// Fetches those of the web, in their order, as many as there can be pictures.
+async fn fetch_all(policy: &dyn Policy, wanted: Vec<Source>, count: usize) -> Vec<Wanted> {
+    let fetched = wanted.into_iter().enumerate().map(|(place, source)| async move {
+        let bytes = match &source {
+            Source::Web(url) if place < count => Some(fetch_one(policy, url).await),
+            Source::Web(_) => Some(Err(TOO_MANY.to_owned())),
+            Source::File(_) => None,
+        };
+        (source, bytes)
+    });
+    futures_util::stream::iter(fetched)
+        .buffered(AT_ONCE)
+        .collect()
+        .await
+}
+
+async fn fetch_one(policy: &dyn Policy, url: &str) -> Result<Vec<u8>, String> {
+    let url = parse(url)?;
+    let reach = reach_for_a_person(&url, policy)?;
+    fetch_picture(url, reach, MAX_FILE_BYTES).await
+}
+
+type Found = Vec<(Source, Result<Picture, String>)>;
+
+fn read_all(environment: &ToolEnvironment, wanted: Vec<Wanted>, room: (usize, usize)) -> Found {
     let (mut count, mut bytes) = room;
-    let one = |path: String| {
+    let one = |(source, fetched): Wanted| {
         if count == 0 {
-            return (path, Err("there are too many of them".to_owned()));
+            return (source, Err(TOO_MANY.to_owned()));
         }
-        let picture = read(environment, &path, bytes.min(MAX_FILE_BYTES));
+        let most = bytes.min(MAX_FILE_BYTES);
+        let picture = match fetched {
+            Some(fetched) => fetched.and_then(|bytes| picture(bytes, most)),
+            None => read(environment, source.name(), most),
+        };
         if let Ok(picture) = &picture {
             count -= 1;
             bytes -= picture.base64.len() / 4 * 3;
         }
-        (path, picture)
+        (source, picture)
     };
-    paths.into_iter().map(one).collect()
+    wanted.into_iter().map(one).collect()
 }
 
 /// Reads one file, or says why not as half a sentence.
@@ -163,6 +227,11 @@ fn read(environment: &ToolEnvironment, path: &str, most: usize) -> Result<Pictur
     File::open(path)
         .and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes))
         .map_err(cannot)?;
+    picture(bytes, most)
+}
+
+/// Takes bytes as a picture, or says why not as half a sentence.
+fn picture(bytes: Vec<u8>, most: usize) -> Result<Picture, String> {
     if bytes.len() > most {
         return Err(format!("it has more than {most} bytes"));
     }
@@ -268,19 +337,47 @@ mod tests {
         let said = |paths: &[&str]| Message::User {
             parts: paths.iter().map(|path| part(path)).collect(),
         };
-        assert_eq!(paths(&[said(&["a", "b"]), said(&["c", "a"])]), ["c", "a", "b"]);
+        let named = sources(&[said(&["a", "b"]), said(&["c", "a"])]);
+        let names: Vec<&str> = named.iter().map(Source::name).collect();
+        assert_eq!(names, ["c", "a", "b"]);
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap();
         for path in ["a", "b", "c"] {
             std::fs::write(root.join(path), PNG).unwrap();
         }
         let environment = environment(&root);
-        let names = || ["a", "b", "c"].map(str::to_owned).to_vec();
+        let names = || {
+            ["a", "b", "c"]
+                .map(|path| (Source::File(path.into()), None))
+                .to_vec()
+        };
         let shown = |room| -> Vec<bool> {
             let read = read_all(&environment, names(), room);
             read.iter().map(|(_, picture)| picture.is_ok()).collect()
         };
         assert_eq!(shown((2, 1000)), [true, true, false]);
         assert_eq!(shown((9, PNG.len() + 3)), [true, false, false]);
+    }
+    #[tokio::test]
+    async fn a_picture_of_the_web_is_told_by_its_bytes_and_those_that_cannot_be_had_say_why() {
+        let place = tempfile::tempdir().unwrap();
+        let environment = environment(&place.path().canonicalize().unwrap());
+        let web = |url: &str| Source::Web(url.to_owned());
+        // Nobody listens there, and nobody is asked: it is this machine.
+        let wanted = vec![
+            web("http://127.0.0.1:9/pot.png"),
+            web("data:image/png;base64,AA"),
+            web("three"),
+        ];
+        let fetched = fetch_all(&NoRules, wanted, 2).await;
+        let said: Vec<String> = read_all(&environment, fetched, (9, 1000))
+            .into_iter()
+            .map(|(_, picture)| picture.unwrap_err())
+            .collect();
+        for (said, why) in said.iter().zip(["refused: ", "only http", TOO_MANY]) {
+            assert!(said.contains(why), "{said}");
+        }
+        let shown = picture(PNG.to_vec(), 64).unwrap();
+        assert_eq!(shown.media_type, "image/png");
     }
 }

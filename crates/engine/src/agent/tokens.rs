@@ -57,7 +57,7 @@ pub(super) fn of_message(message: &Message) -> u64 {
 
 fn of_part(part: &InputPart) -> u64 {
     let picture = match part {
-        InputPart::LocalImage { .. } => PICTURE,
+        InputPart::LocalImage { .. } | InputPart::Image { .. } => PICTURE,
         _ => 0,
     };
     picture + of_text(&told(part))

@@ -81,6 +81,15 @@ impl Tool for FetchUrl {
     }
 }
 
+/// Returns how far a fetch may reach that a person wants: as far as a rule says.
+///
+/// # Errors
+/// A rule forbids it.
+pub(crate) fn reach_for_a_person(url: &Url, policy: &dyn Policy) -> Result<Reach, String> {
+    let (_, reach) = permission(url, policy).map_err(|refusal| refusal.0)?;
+    Ok(reach)
+}
+
 /// Returns what a fetch needs, and how far it may reach.
 fn permission(url: &Url, policy: &dyn Policy) -> Result<(Permission, Reach), ToolRefusal> {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');

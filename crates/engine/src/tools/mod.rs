@@ -39,6 +39,7 @@ pub(crate) use blocking::Patience;
 pub(crate) use client_tool::client_tools;
 pub(crate) use cut::{head, head_and_tail};
 pub(crate) use directory::{Found, find};
+pub(crate) use fetch_url::reach_for_a_person;
 pub(crate) use file_batch::{Batch, Kind, Want, remove_directory};
 pub(crate) use leftovers::{Leftovers, clear};
 pub(crate) use paths::{Access, Standing, locate, resolve, shown, trace};

@@ -19,7 +19,7 @@ const MAX_TIME: Duration = Duration::from_secs(30);
 /// Longest time to make a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Most redirects followed.
-const MAX_REDIRECTS: usize = 5;
+pub(super) const MAX_REDIRECTS: usize = 5;
 /// Most bytes read of a body.
 const MAX_BYTES: usize = 2 << 20;
 /// Longest address.
@@ -65,7 +65,7 @@ pub(crate) fn parse(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-fn check(url: &Url) -> Result<(), String> {
+pub(super) fn check(url: &Url) -> Result<(), String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!(
             "only http and https are fetched, and not {}",
@@ -96,7 +96,7 @@ pub(crate) async fn fetch(url: Url, reach: Reach) -> Result<Fetched, String> {
 
 async fn follow(mut url: Url, reach: Reach) -> Result<Fetched, String> {
     for _ in 0..=MAX_REDIRECTS {
-        let response = get(&url, reach).await?;
+        let response = get(&url, reach, TYPES).await?;
         if !response.status().is_redirection() {
             return read(url, response).await;
         }
@@ -123,7 +123,8 @@ async fn follow(mut url: Url, reach: Reach) -> Result<Fetched, String> {
     Err(format!("it leads on more than {MAX_REDIRECTS} times"))
 }
 
-async fn get(url: &Url, reach: Reach) -> Result<Response, String> {
+/// Asks for one address, of the places that its name was found to lead to.
+pub(super) async fn get(url: &Url, reach: Reach, types: &str) -> Result<Response, String> {
     let places = look_up(url, reach).await?;
     let host = url.host_str().unwrap_or_default();
     let client = Client::builder()
@@ -138,7 +139,7 @@ async fn get(url: &Url, reach: Reach) -> Result<Response, String> {
     let request = client
         .get(url.clone())
         .header(USER_AGENT, concat!("bobbin/", env!("CARGO_PKG_VERSION")))
-        .header(ACCEPT, TYPES);
+        .header(ACCEPT, types);
     request.send().await.map_err(|error| words(&error))
 }
 
@@ -218,7 +219,7 @@ async fn read(url: Url, response: Response) -> Result<Fetched, String> {
 }
 
 /// Returns what went wrong, without the address, which the model knows.
-fn words(error: &reqwest::Error) -> String {
+pub(super) fn words(error: &reqwest::Error) -> String {
     let mut text = if error.is_connect() {
         "it cannot be reached"
     } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{LiveTurn, ThreadState};
 use crate::{
     ApprovalId, ContextNote, ContextUsage, Decision, DeltaChannel, Event, GivenMessage, Item, ItemId,
-    ItemStatus, Outcome, QueuedInputId, Turn, TurnStatus, UnixMillis,
+    ItemStatus, Mode, Outcome, QueuedInputId, Turn, TurnStatus, UnixMillis,
 };
 
 impl ThreadState {
@@ -21,7 +21,11 @@ impl ThreadState {
             Event::ThreadRenamed { display_name } => self.header.display_name = Some(display_name.clone()),
             Event::ThreadLabelled { name, value } => self.label(name, value.as_ref()),
             Event::ThreadStatusChanged { new, .. } => self.header.status = *new,
-            Event::ThreadConfigured { config } => self.header.config = Some(config.clone()),
+            Event::ThreadConfigured { config } => {
+                // Who leaves plan mode confirms nothing any more (02 §2.6).
+                self.plan_pending &= config.mode() == Mode::Plan;
+                self.header.config = Some(config.clone());
+            }
             Event::ToolsDeclared { tools } => self.tools = tools.clone(),
             Event::QueueChanged { queue } => self.queue.clone_from(queue),
             Event::PlanUpdated { plan } => self.plan = Some(plan.clone()),

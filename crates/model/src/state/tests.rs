@@ -422,6 +422,20 @@ fn turns_are_rolled_back_only_when_nothing_runs_and_there_are_so_many() {
     assert!(told(&state, 1).contains("archived"));
 }
 
+/// 02 §2.6: outside plan mode there is nothing to confirm.
+#[test]
+fn leaving_plan_mode_ends_the_wait_for_a_confirmation() {
+    let mut state = running("one");
+    end(&mut state);
+    state.plan_pending = true;
+    let plan = state.decide_mode(crate::Mode::Plan);
+    play(&mut state, &plan);
+    assert!(state.runtime().waiting_on_plan_confirmation);
+    let agent = state.decide_mode(crate::Mode::Agent);
+    play(&mut state, &agent);
+    assert!(!state.runtime().waiting_on_plan_confirmation);
+}
+
 #[test]
 fn a_queue_and_a_title_have_their_limits_in_bytes() {
     let mut state = running("one");

@@ -24,6 +24,9 @@ fn input() -> Vec<InputPart> {
         text(" and "),
         picture("../k.png"),
         text("?"),
+        InputPart::Image {
+            url: "http://127.0.0.1:9/pot.png".into(),
+        },
     ]
 }
 
@@ -72,7 +75,10 @@ async fn a_model_that_sees_is_shown_the_pictures_it_may_be_shown() {
         for part in &mut parts {
             part.as_object_mut().unwrap().remove("cache_control");
         }
-        let (before, behind) = ("What is [image: kettle.png]", " and [image: kettle.png]?");
+        let (before, behind) = (
+            "What is [image: kettle.png]",
+            " and [image: kettle.png]?[image: http://127.0.0.1:9/pot.png]",
+        );
         let text = |kind: &str, text: &str| json!({ "type": kind, "text": text });
         let (kind, picture) = match wire {
             Wire::ChatCompletions => (
@@ -86,14 +92,18 @@ async fn a_model_that_sees_is_shown_the_pictures_it_may_be_shown() {
             }
         };
         assert_eq!(parts, [text(kind, before), picture, text(kind, behind)]);
-        // The one outside of the workspace is not read, and the user is told.
-        assert!(notes.len() == 1 && notes[0].contains("../k.png"), "{notes:?}");
+        // The one outside of the workspace is not read, the one on this machine not fetched, and the user is told.
+        assert!(notes.len() == 2 && notes[0].contains("../k.png"), "{notes:?}");
+        assert!(
+            notes[1].contains("pot.png") && notes[1].contains("refused"),
+            "{notes:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_model_that_does_not_see_is_given_the_names() {
-    let name = "What is [image: kettle.png] and [image: kettle.png]?";
+    let name = "What is [image: kettle.png] and [image: kettle.png]?[image: http://127.0.0.1:9/pot.png]";
     for wire in WIRES {
         let (content, notes) = sent(wire, false).await;
         let text = content.as_str().or_else(|| content[0]["text"].as_str());

@@ -133,7 +133,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
             };
             message(
                 method::THREAD_STARTED,
-                &wire::ThreadStartedNotification { thread },
+                &wire::ThreadStartedNotification { thread, seq },
             )
         }
         (Event::ThreadResumed { by }, View::Thread(state)) => {
@@ -169,7 +169,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
         ),
         (Event::ThreadDeleted, _) => message(
             method::THREAD_DELETED,
-            &wire::ThreadDeletedNotification { thread_id },
+            &wire::ThreadDeletedNotification { thread_id, seq },
         ),
         (Event::QueueChanged { queue }, _) => {
             let queued_inputs = convert::queue(&thread_id, queue);

@@ -519,16 +519,9 @@ fn frames_of_deltas() {
 
 #[test]
 fn numbers_are_on_every_notification_of_those_who_want_them_and_of_nobody_else() {
-    // These two frame a Thread's life and go to everybody (02 §6).
-    let without = ["thread/started", "thread/deleted"];
     for (name, frame) in all() {
         for (place, message) in (0_u64..).zip(json(&frame, RICH)) {
-            let expected = if without.iter().any(|method| message["method"] == *method) {
-                Value::Null
-            } else {
-                Value::from(7 * 8 + place)
-            };
-            assert_eq!(message["params"]["seq"], expected, "{name}");
+            assert_eq!(message["params"]["seq"], 7 * 8 + place, "{name}");
         }
         for message in json(&frame, PLAIN) {
             assert_eq!(message["params"].get("seq"), None, "{name}");

@@ -1,6 +1,8 @@
 //! Lists and reads. They wait for the disk in tasks of their own.
 
-use bobbin_core::{CoreError, ListFilter, Snapshot};
+use std::sync::Arc;
+
+use bobbin_core::{CoreError, Hub, ListFilter, Snapshot};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_wire as wire;
 use bobbin_wire::{Nullable, RpcError};
@@ -16,6 +18,8 @@ pub(super) const MAX_PAGE: u32 = 100;
 const MAX_LIST: u32 = 5000;
 /// Text of Turns in one answer: half of what a connection's write queue takes.
 pub(super) const MAX_TURN_BYTES: usize = 4 << 20;
+/// Most channels whose Threads a list shows beside its own (a guess: a workspace has a handful).
+const MAX_ORIGINS: usize = 256;
 /// What is said of a cursor that we did not give out.
 pub(super) const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
 
@@ -31,6 +35,9 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
     }
     if params.limit.is_some_and(|limit| !(1..=MAX_PAGE).contains(&limit)) {
         let detail = format!("'limit' must be 1 to {MAX_PAGE}.");
+        return refuse(responder, RpcError::invalid_params(detail));
+    }
+    if let Err(detail) = check_origins(params.cross_channel_origins.as_deref()) {
         return refuse(responder, RpcError::invalid_params(detail));
     }
     let after = match params.cursor.as_deref().map(place_in_list) {
@@ -51,7 +58,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
     };
     let hub = client.hub.clone();
     client.reads.spawn(async move {
-        match hub.list(filter).await {
+        match hub.list(as_stored(&hub, filter).await).await {
             Ok(mut threads) => {
                 let more = threads.len() > limit as usize;
                 threads.truncate(limit as usize);
@@ -65,14 +72,32 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
     });
 }
 
-/// Returns the filter of what an identity may see (02 §5.3).
+/// Refuses more channels than one question to the store takes.
+pub(super) fn check_origins(origins: Option<&[String]>) -> Result<(), String> {
+    match origins {
+        Some(origins) if origins.len() > MAX_ORIGINS => Err(format!(
+            "'crossChannelOrigins' has more than {MAX_ORIGINS} channels."
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the filter with its workspace as Threads carry it. A path of a client's can lie on a disk that does not answer.
+pub(super) async fn as_stored(hub: &Arc<Hub>, filter: ListFilter) -> ListFilter {
+    ListFilter {
+        workspace_path: hub.normal_path_in_time(filter.workspace_path).await,
+        ..filter
+    }
+}
+
+/// Returns the filter of what an identity may see (02 §5.3), its workspace as the client wrote it.
 pub(super) fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilter {
     let workspace = client.hub.settings().workspace.to_string_lossy().into_owned();
     ListFilter {
         workspace_path: identity
             .workspace_path
             .filter(|path| !path.trim().is_empty())
-            .map_or(workspace, |path| client.hub.normal_path(&path)),
+            .unwrap_or(workspace),
         user_id: identity.user_id,
         channel_context: identity.channel_context,
         ..ListFilter::default()

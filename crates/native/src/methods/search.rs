@@ -6,7 +6,7 @@ use bobbin_peer::{CallContext, Responder};
 use bobbin_wire as wire;
 use bobbin_wire::RpcError;
 
-use super::read::{MAX_PAGE, NO_CURSOR, visible_to};
+use super::read::{MAX_PAGE, NO_CURSOR, as_stored, check_origins, visible_to};
 use super::{Client, fail, params, refuse};
 
 /// Places in an answer when the client does not say.
@@ -28,6 +28,10 @@ pub(super) fn search(client: &Client, request: &CallContext, responder: Responde
     let hub = client.hub.clone();
     client.reads.spawn(async move {
         let words = filter.words.clone();
+        let filter = SearchFilter {
+            visible: as_stored(&hub, filter.visible).await,
+            ..filter
+        };
         match hub.search(filter).await {
             Ok(page) => responder.ok(wire::ThreadSearchResult {
                 data: page.hits.into_iter().map(|hit| found(hit, &words)).collect(),
@@ -47,6 +51,7 @@ fn filter(client: &Client, params: wire::ThreadSearchParams) -> Result<SearchFil
     if !(1..=MAX_PAGE).contains(&limit) {
         return Err(format!("'limit' must be 1 to {MAX_PAGE}."));
     }
+    check_origins(params.cross_channel_origins.as_deref())?;
     if params.query.len() > MAX_QUERY {
         return Err(format!("'query' is longer than {MAX_QUERY} bytes."));
     }

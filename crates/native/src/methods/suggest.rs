@@ -10,7 +10,7 @@ use bobbin_wire as wire;
 use bobbin_wire::RpcError;
 use serde::de::DeserializeOwned;
 
-use super::read::visible_to;
+use super::read::{as_stored, visible_to};
 use super::{Client, fail, handle, params, refuse};
 use crate::{convert, errors};
 
@@ -101,7 +101,7 @@ pub(super) fn welcome(client: &Client, request: &CallContext, responder: Respond
     let (hub, cancelled) = (client.hub.clone(), request.token().clone());
     client.reads.spawn(async move {
         let work = async {
-            let threads = hub.list(filter).await?.into_iter();
+            let threads = hub.list(as_stored(&hub, filter).await).await?.into_iter();
             let conversations = threads.filter_map(|thread| {
                 Some(Conversation {
                     title: thread.header.display_name?,

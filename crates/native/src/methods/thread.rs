@@ -24,9 +24,13 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
         Ok(config) => config,
         Err(error) => return refuse(responder, error),
     };
+    let mut identity = identity(params.identity);
+    if let Some(path) = identity.workspace_path.take() {
+        identity.workspace_path = Some(client.hub.normal_path_in_time(path).await);
+    }
     let wish = NewThread {
         id: client.hub.fresh_thread_id(),
-        identity: identity(params.identity),
+        identity,
         config,
         history_mode: match params.history_mode {
             None | Some(wire::HistoryMode::Server) => HistoryMode::Server,

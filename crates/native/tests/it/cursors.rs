@@ -138,3 +138,18 @@ async fn clients_that_did_not_ask_for_numbers_see_none() {
         assert_ne!(message["method"], "thread/synced");
     }
 }
+
+#[tokio::test]
+async fn the_beginning_and_the_end_of_a_thread_are_numbered_where_it_is_followed() {
+    let server = Server::start().await;
+    let mut client = server.client_with(capabilities()).await;
+    let thread = client.start_thread().await;
+    // What everybody is told has no number.
+    assert_eq!(seq(&client.wait_for("thread/started").await), None);
+    let begun = subscribe(&mut client, &thread, 0).await;
+    let started = client.wait_for("thread/started").await;
+    assert!(seq(&started) <= begun["seq"].as_u64() && seq(&started).is_some());
+    client.call("thread/delete", json!({ "threadId": thread })).await;
+    let deleted = client.wait_for("thread/deleted").await;
+    assert!(seq(&deleted) > begun["seq"].as_u64());
+}

@@ -246,3 +246,18 @@ async fn a_message_lists_its_pictures_on_the_servers_disk() {
     assert_eq!(given[1], items[0]["payload"]["nativeInputParts"][1]);
     assert_eq!(given[1]["path"], "/srv/tea/pot.png");
 }
+
+#[tokio::test]
+async fn a_list_takes_a_bounded_number_of_other_channels() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let origins: Vec<String> = (0..257).map(|n| format!("channel-{n}")).collect();
+    let asked =
+        |origins: &[String]| json!({ "identity": { "channelName": "test" }, "crossChannelOrigins": origins });
+    let error = client.error("thread/list", asked(&origins)).await;
+    assert_eq!(error["code"], -32602);
+    client.call("thread/list", asked(&origins[1..])).await;
+    let mut search = asked(&origins);
+    search["query"] = json!("teapot");
+    assert_eq!(client.error("thread/search", search).await["code"], -32602);
+}

@@ -384,3 +384,38 @@ async fn a_replay_reaches_back_behind_a_restart() {
     let told = late.wait_for("turn/completed").await;
     assert_eq!(told["params"]["turn"]["id"], "turn_001");
 }
+
+/// 03 §4: an input that waited while its Thread was paused is not stranded there.
+#[tokio::test]
+async fn taking_a_paused_thread_up_again_goes_on_with_its_queue_after_a_good_turn_only() {
+    for (end, goes_on) in [("wait", true), ("wait\nfail no tea", false)] {
+        let server = Server::start().await;
+        let mut client = server.client().await;
+        let id = client.start_thread().await;
+        client.start_turn(&id, end).await;
+        let input = json!([{ "type": "text", "text": "say later" }]);
+        client
+            .call("turn/enqueue", json!({ "threadId": id, "input": input }))
+            .await;
+        let target = json!({ "threadId": id });
+        client.call("thread/pause", target.clone()).await;
+        server.engine.release();
+        client
+            .find("idle", |m| m["params"]["runtime"]["running"] == false)
+            .await;
+        client.call("thread/subscribe", target.clone()).await;
+        client.call("thread/resume", target.clone()).await;
+        if goes_on {
+            let started = client
+                .find("the second", |m| {
+                    m["method"] == "turn/started" && m["params"]["turn"]["id"] == "turn_002"
+                })
+                .await;
+            assert_eq!(started["params"]["threadId"], id.as_str());
+        } else {
+            let read = client.call("thread/read", target).await;
+            assert_eq!(read["thread"]["queuedInputs"].as_array().unwrap().len(), 1);
+            assert_eq!(read["thread"]["runtime"]["running"], false);
+        }
+    }
+}

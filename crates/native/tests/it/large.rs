@@ -67,3 +67,16 @@ async fn a_rollback_says_where_to_go_on_when_not_all_that_is_left_fits() {
     let left = client.call("thread/rollback", wish).await;
     assert_eq!(left.get("turnPage"), None);
 }
+
+#[tokio::test]
+async fn a_turn_larger_than_the_queue_can_be_read() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let id = client.start_thread().await;
+    client.start_turn(&id, "flood 9").await;
+    client.wait_for("turn/completed").await;
+    let target = json!({ "threadId": id, "includeTurns": true });
+    let read = client.call("thread/read", target).await;
+    let result = &read["thread"]["turns"][0]["items"][2]["payload"]["result"];
+    assert_eq!(result.as_str().map(str::len), Some(9 << 20));
+}

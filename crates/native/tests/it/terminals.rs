@@ -230,6 +230,28 @@ async fn the_capability_is_announced_where_there_are_terminals() {
     assert_eq!(refused["error"]["code"], -32601);
 }
 
+/// 02 §3: what a Thread left running ends when it is put away; what it said is kept.
+#[tokio::test]
+async fn archiving_a_thread_ends_its_terminals_and_keeps_what_they_said() {
+    let bench = Bench::new(Bounds::default()).await;
+    let mut client = bench.client(json!({ "backgroundTerminals": true })).await;
+    let (thread, other) = (client.start_thread().await, client.start_thread().await);
+    let id = bench.leave(&thread, "echo begun; cat").await;
+    let stays = bench.leave(&other, "echo begun; cat").await;
+    client.call("thread/archive", json!({ "threadId": thread })).await;
+    let ended = client.wait_for("terminal/completed").await;
+    let terminal = &ended["params"]["terminal"];
+    assert_eq!(
+        (&terminal["sessionId"], &terminal["status"]),
+        (&json!(id), &json!("killed"))
+    );
+    let read = client.call("terminal/read", json!({ "sessionId": id })).await;
+    assert_eq!(read["terminal"]["output"], "begun\n");
+    let read = client.call("terminal/read", json!({ "sessionId": stays })).await;
+    assert_eq!(read["terminal"]["status"], "running");
+    bench.terminals.end().await;
+}
+
 /// Design: the same name and the same request, the same answer, done once.
 #[tokio::test]
 async fn named_stops_and_cleans_are_done_once() {

@@ -207,13 +207,17 @@ type Row = (
 async fn lists_follow_the_table() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;
-    let table: [Row; 6] = [
+    let table: [Row; 9] = [
         ("thread_a", "cli", None, None, "/srv/tea"),
         ("thread_b", "cli", Some("u1"), None, "/srv/tea"),
         ("thread_c", "desktop", Some("u1"), Some("ctx"), "/srv/tea"),
         ("thread_d", "telegram", Some("u2"), Some("group:7"), "/srv/tea"),
         ("thread_e", "cli", None, None, "/elsewhere"),
         ("thread_f", "cli", None, None, "/srv/tea"),
+        // Helpers' own are never listed.
+        ("thread_g", "commit-suggest", None, None, "/srv/tea"),
+        ("thread_h", "welcome-suggest", None, None, "/srv/tea"),
+        ("thread_i", "cli", None, None, "/srv/tea"),
     ];
     for (id, channel, user, context, path) in table {
         let identity = Identity {
@@ -223,6 +227,10 @@ async fn lists_follow_the_table() {
             workspace_path: Some(path.into()),
         };
         let mut writer = Writer::start(&store, id, identity).await;
+        if id == "thread_i" {
+            let labelled = writer.state.decide_label("dotcraft.internal", Some("title"));
+            writer.write(labelled.unwrap()).await.unwrap();
+        }
         if id == "thread_f" {
             writer
                 .write(writer.state.decide_status(StatusChange::Archive))

@@ -91,8 +91,6 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
 #[test]
 fn exactly_the_events_of_a_thread_carry_a_number() {
     let unnumbered = [
-        notification::THREAD_STARTED,
-        notification::THREAD_DELETED,
         notification::SYSTEM_JOB_RESULT,
         notification::SUBAGENT_GRAPH_CHANGED,
         notification::MCP_STATUS_UPDATED,
