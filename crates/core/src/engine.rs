@@ -10,8 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalId, CallPreview, Compaction, ContextNote, ContextUsage, ContextWindow, Decision, DynamicTool,
-    Item, ItemBody, ItemId, LiveTurn, Plan, PlanChange, Scope, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
+    ApprovalId, ApprovalPolicy, CallPreview, Compaction, ContextNote, ContextUsage, ContextWindow, Decision,
+    DynamicTool, Inquiry, Item, ItemBody, ItemId, LiveTurn, Plan, PlanChange, Question, QuestionAnswer,
+    Scope, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -19,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::CoreError;
+use crate::handle::Shared;
 use crate::hub::Hub;
 use crate::tool::{CallContext, CallOrigin, OutputSink, PlanNow, ToolEnvironment};
 
@@ -175,6 +177,7 @@ pub struct TurnContext {
     pub(crate) context: ContextUsage,
     pub(crate) environment: Arc<ToolEnvironment>,
     pub(crate) declared: Arc<[DynamicTool]>,
+    pub(crate) shared: Arc<Shared>,
     pub(crate) cancel: CancellationToken,
     pub(crate) wishes: mpsc::Sender<(TurnId, EngineWish)>,
 }
@@ -336,6 +339,29 @@ impl TurnContext {
         let (reply, answer) = oneshot::channel();
         self.wish(EngineWish::Ask { ask, reply }).await?;
         answer.await.map_err(|_| TurnGone)
+    }
+
+    /// Whether somebody is there who could be asked what a model wants to know: a client that takes such questions and
+    /// follows the Thread, which may ask people at all.
+    pub fn can_inquire(&self) -> bool {
+        self.environment.approvals != ApprovalPolicy::Interrupt && self.shared.asked() > 0
+    }
+
+    /// Asks people something for a call, those that come meanwhile too, once the call is on disk. Returns the first
+    /// answer, `None` when there is none in time. Nothing of it is recorded here: the result of the call is, after.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn inquire(&self, call_id: &str, inquiry: Inquiry) -> Result<Option<QuestionAnswer>, TurnGone> {
+        self.commit().await?;
+        let question = Question {
+            id: self.hub.ids.approval(),
+            thread: self.thread.clone(),
+            turn: self.turn(),
+            call_id: call_id.to_owned(),
+            inquiry,
+        };
+        Ok(self.hub.inquire(question).await)
     }
 
     /// Replaces the Thread's plan.

@@ -337,6 +337,8 @@ pub struct ThreadHandle {
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     approvers: AtomicUsize,
+    /// Those of them that are asked what a model wants to know.
+    asked: AtomicUsize,
     ended: OnceLock<Ended>,
 }
 
@@ -348,6 +350,10 @@ impl Shared {
 
     pub(crate) fn approvers(&self) -> usize {
         self.approvers.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.load(Ordering::Acquire)
     }
 }
 
@@ -402,6 +408,16 @@ impl ThreadHandle {
     /// Counts one fewer.
     pub fn remove_approver(&self) {
         self.shared.approvers.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Counts one more Subscription whose client is asked what a model wants to know.
+    pub fn add_asked(&self) {
+        self.shared.asked.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Counts one fewer.
+    pub fn remove_asked(&self) {
+        self.shared.asked.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// Returns why the Thread is no longer live, once it is not.

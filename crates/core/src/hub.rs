@@ -23,6 +23,7 @@ use crate::client::Clients;
 use crate::engine::Engine;
 use crate::handle::{Reply, Shared, Snapshot};
 use crate::owner::{Owner, weight_of_turn};
+use crate::question::Questions;
 use crate::{
     Clock, Command, CoreError, Frame, FrameBody, Ids, Log, Notice, Once, Settings, ThreadHandle, View,
 };
@@ -65,6 +66,7 @@ pub struct Hub {
     starting: Mutex<HashSet<String>>,
     /// Clients that do things for Threads.
     clients: Arc<Clients>,
+    pub(crate) questions: Questions,
 }
 
 /// Figures of the core, for `server/stats`.
@@ -106,6 +108,7 @@ impl Hub {
             last_owner: AtomicU64::new(0),
             starting: Mutex::default(),
             clients: Arc::default(),
+            questions: Questions::default(),
         })
     }
 

@@ -15,6 +15,7 @@ mod hub;
 mod once;
 mod owner;
 pub mod policy;
+mod question;
 mod replay;
 mod settings;
 pub mod suggest;

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ApprovalPolicy, CallPreview, DynamicTool, Json, Mode, Plan, PlanChange, Scope, ThreadConfig, ThreadId,
-    ToolAnswer, TurnId,
+    ApprovalPolicy, CallPreview, DynamicTool, Inquiry, Json, Mode, Plan, PlanChange, Scope, ThreadConfig,
+    ThreadId, ToolAnswer, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
@@ -297,6 +297,11 @@ pub trait PreparedCall: Send {
     /// Returns which files it may change. Not asked of tools that only read.
     fn touches(&self) -> Touches {
         Touches::Anything
+    }
+
+    /// Returns what a person is asked instead of a run: the answer is the call's result. Such a call has no effect.
+    fn inquiry(&self) -> Option<Inquiry> {
+        None
     }
 
     /// Tells it the call's id, which its effect may carry. Called before [`PreparedCall::run`].

@@ -237,7 +237,12 @@ impl Connection {
         let name = params
             .client_info
             .map_or_else(|| "eca".to_owned(), |info| info.name);
-        let eca = Arc::new(Eca::new(name, chosen, offer.tenure));
+        let eca = Arc::new(Eca::new(
+            name,
+            chosen,
+            offer.tenure,
+            capabilities.asks_questions(),
+        ));
         if is_current {
             eca.speaks_currently();
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, Notice, WireMessage};
-use bobbin_model::{Approval, Decision, Event, Mode, ThreadId, TurnFeatures};
+use bobbin_model::{Approval, Decision, Event, Mode, Question, QuestionAnswer, ThreadId, TurnFeatures};
 use bobbin_peer::PeerHandle;
 use bobbin_session::{Dialect, Through};
 use futures_util::FutureExt;
@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use crate::Tenure;
 use crate::chats::Chats;
 use crate::far::MAX_READERS;
+use crate::question;
 use crate::wire::config::HostedServer;
 use crate::wire::content::Told;
 use crate::wire::{self, Notification};
@@ -22,6 +23,8 @@ use crate::wire::{self, Notification};
 /// One client's side of the conversation.
 pub(crate) struct Eca {
     client: String,
+    /// It takes `chat/askQuestion` (21.1).
+    asks_questions: bool,
     tenure: Tenure,
     pub(crate) chats: Chats,
     /// What is chosen for prompts that say nothing.
@@ -46,9 +49,10 @@ pub(crate) struct Chosen {
 }
 
 impl Eca {
-    pub(crate) fn new(client: String, chosen: Chosen, tenure: Tenure) -> Self {
+    pub(crate) fn new(client: String, chosen: Chosen, tenure: Tenure, asks_questions: bool) -> Self {
         Self {
             client,
+            asks_questions,
             tenure,
             chats: Chats::default(),
             chosen: Mutex::new(chosen),
@@ -120,6 +124,23 @@ impl Dialect for Eca {
 
     fn approves(&self) -> bool {
         true
+    }
+
+    fn is_asked(&self) -> bool {
+        self.asks_questions
+    }
+
+    fn inquire<'a>(
+        &'a self,
+        peer: &'a PeerHandle,
+        question: &'a Question,
+    ) -> BoxFuture<'a, Option<QuestionAnswer>> {
+        async move {
+            // Of a chat that the client does not show it is not asked.
+            let chat = self.chats.with(&question.thread, |chat| chat.id.clone())?;
+            question::ask(peer, &chat, question).await
+        }
+        .boxed()
     }
 
     fn outlives_core(&self) -> bool {

@@ -21,6 +21,7 @@ mod handshake;
 mod host;
 mod methods;
 mod parent;
+mod question;
 mod replay;
 mod view;
 mod wire;

@@ -3,7 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use bobbin_model::{
-    Delta, Event, Runtime, Seq, Terminal, TerminalChange, ThreadId, ThreadState, ToolServer, Turn, UnixMillis,
+    Delta, Event, Question, Runtime, Seq, Terminal, TerminalChange, ThreadId, ThreadState, ToolServer, Turn,
+    UnixMillis,
 };
 use bytes::Bytes;
 
@@ -45,6 +46,10 @@ pub enum Notice {
         /// The terminal as it is now.
         terminal: Arc<Terminal>,
     },
+    /// A model asks people something. Who is asked is decided by each Session; the frame belongs to no Thread.
+    QuestionOpened(Arc<Question>),
+    /// It is answered, or nobody waits for the answer any more.
+    QuestionClosed(Arc<Question>),
 }
 
 impl Notice {
@@ -60,6 +65,12 @@ impl Notice {
                     | TerminalChange::Cleaned => 0,
                 };
                 delta + terminal.output.len() + terminal.facts.command.len()
+            }
+            Self::QuestionOpened(question) | Self::QuestionClosed(question) => {
+                let choices = question.inquiry.choices.iter();
+                let choices = choices
+                    .map(|choice| choice.label.len() + choice.description.as_ref().map_or(0, String::len));
+                question.inquiry.text.len() + choices.sum::<usize>()
             }
             Self::RuntimeChanged(_) | Self::Synced | Self::ToolServer(_) | Self::ConfigChanged { .. } => 0,
         }
@@ -211,7 +222,9 @@ impl Frame {
                 Notice::RuntimeChanged(_)
                 | Notice::ToolServer(_)
                 | Notice::ConfigChanged { .. }
-                | Notice::Terminal { .. },
+                | Notice::Terminal { .. }
+                | Notice::QuestionOpened(_)
+                | Notice::QuestionClosed(_),
             ) => true,
             FrameBody::Delta(_) | FrameBody::Notice(Notice::Synced) => false,
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use bobbin_core::{Encoded, Frame, WireMessage};
-use bobbin_model::{Approval, Decision, ThreadId, TurnFeatures};
+use bobbin_model::{Approval, Decision, Question, QuestionAnswer, ThreadId, TurnFeatures};
 use bobbin_peer::{CallError, PeerHandle};
 use bobbin_session::{Dialect, Through};
 use bobbin_wire as wire;
@@ -14,6 +14,7 @@ use futures_util::future::BoxFuture;
 use crate::channels::Channels;
 use crate::convert::{self, ToolExecutions};
 use crate::encode::{self, Kind, Numbers};
+use crate::user_input;
 
 /// Notifications that a client without `streamingSupport` does not get (01 §5).
 const STREAMING: [&str; 4] = [
@@ -50,6 +51,9 @@ impl Native {
             .collect();
         if !params.capabilities.streaming_support {
             opted_out.extend(STREAMING.map(str::to_owned));
+        }
+        if !params.capabilities.user_input_support {
+            opted_out.insert(notification::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED.to_owned());
         }
         if !params.capabilities.config_change {
             opted_out.insert(notification::WORKSPACE_CONFIG_CHANGED.to_owned());
@@ -153,8 +157,20 @@ impl Dialect for Native {
         self.capabilities.approval_support
     }
 
+    fn is_asked(&self) -> bool {
+        self.capabilities.user_input_support
+    }
+
     fn client_name(&self) -> String {
         self.client.name.clone()
+    }
+
+    fn inquire<'a>(
+        &'a self,
+        peer: &'a PeerHandle,
+        question: &'a Question,
+    ) -> BoxFuture<'a, Option<QuestionAnswer>> {
+        user_input::ask(peer, question).boxed()
     }
 
     fn ask<'a>(

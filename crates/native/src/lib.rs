@@ -15,6 +15,7 @@ mod input;
 mod methods;
 mod repeats;
 mod serving;
+mod user_input;
 
 pub use connection::{Door, ModelCatalog, ServerIdentity, serve};
 pub use repeats::Repeats;

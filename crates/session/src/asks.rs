@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::engine::Answer;
-use bobbin_core::{Command, CoreError, ThreadHandle};
-use bobbin_model::{Approval, ApprovalId, ThreadId};
+use bobbin_core::{Command, CoreError, Hub, ThreadHandle};
+use bobbin_model::{Approval, ApprovalId, Question, ThreadId};
 use bobbin_peer::PeerHandle;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -90,6 +90,36 @@ impl Asks {
                 if open.get(&approval.id).is_some_and(|(_, own)| own.is_cancelled()) {
                     open.remove(&approval.id);
                 }
+            }
+        });
+    }
+
+    /// Asks what a model wants to know, unless this client has been asked already.
+    pub(crate) fn inquire(
+        &self,
+        dialect: &Arc<dyn Dialect>,
+        peer: &PeerHandle,
+        hub: &Arc<Hub>,
+        question: &Arc<Question>,
+    ) {
+        let settled = self.closing.child_token();
+        {
+            let mut open = self.open.lock();
+            if open.contains_key(&question.id) {
+                return;
+            }
+            open.insert(question.id.clone(), (question.thread.clone(), settled.clone()));
+        }
+        let (dialect, peer, hub, question) = (dialect.clone(), peer.clone(), hub.clone(), question.clone());
+        self.tasks.spawn(async move {
+            let answered = tokio::select! {
+                biased;
+                () = settled.cancelled() => None,
+                answer = dialect.inquire(&peer, &question) => answer,
+            };
+            // What becomes of it is told to everyone, and taken out then.
+            if let Some(answer) = answered {
+                hub.answer_question(&question.id, answer);
             }
         });
     }

@@ -1,8 +1,9 @@
 //! What a dialect adds to a Session.
 
 use bobbin_core::{Encoded, Frame, WireMessage};
-use bobbin_model::{Approval, Decision, ThreadId};
+use bobbin_model::{Approval, Decision, Question, QuestionAnswer, ThreadId};
 use bobbin_peer::PeerHandle;
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 /// The log that a frame comes to a client through.
@@ -30,6 +31,11 @@ pub trait Dialect: Send + Sync + 'static {
     /// Whether this client answers Approvals.
     fn approves(&self) -> bool;
 
+    /// Whether this client, which answers Approvals, also takes what a model wants to know.
+    fn is_asked(&self) -> bool {
+        false
+    }
+
     /// Whether the connection outlives the core for now: this client has asked for the end and still says
     /// the last word itself. Otherwise the connection is closed when the core has ended.
     fn outlives_core(&self) -> bool {
@@ -47,4 +53,14 @@ pub trait Dialect: Send + Sync + 'static {
         thread: &'a ThreadId,
         approval: &'a Approval,
     ) -> BoxFuture<'a, Option<Decision>>;
+
+    /// Puts a model's question to the client and waits for its answer; `None` as for [`Dialect::ask`]. Not called where
+    /// [`Dialect::is_asked`] says no.
+    fn inquire<'a>(
+        &'a self,
+        _peer: &'a PeerHandle,
+        _question: &'a Question,
+    ) -> BoxFuture<'a, Option<QuestionAnswer>> {
+        std::future::ready(None).boxed()
+    }
 }

@@ -138,6 +138,7 @@ impl Session {
             *slow = started.elapsed() > SLOW_FLUSH;
         }
         self.follow_approvals(&frames, sent);
+        self.follow_inquiries(&frames);
         true
     }
 
@@ -175,8 +176,26 @@ impl Session {
         }
     }
 
+    /// Has what models want to know asked, and stops asking what is settled.
+    fn follow_inquiries(&self, frames: &[Arc<Frame>]) {
+        for frame in frames {
+            match &frame.body {
+                FrameBody::Notice(Notice::QuestionOpened(question)) => {
+                    self.readers.lock().inquire(&question.thread);
+                }
+                FrameBody::Notice(Notice::QuestionClosed(question)) => self.asks.settled(&question.id),
+                _ => {}
+            }
+        }
+    }
+
     /// Asks the questions that were open before this client came.
     async fn ask_open(&self, handle: &Arc<ThreadHandle>) {
+        if self.dialect.is_asked() {
+            for question in self.hub.open_questions(handle.id()) {
+                self.asks.inquire(&self.dialect, &self.peer, &self.hub, &question);
+            }
+        }
         match self.hub.snapshot(handle).await {
             Ok(snapshot) => {
                 for approval in snapshot.state.approvals() {
@@ -250,7 +269,12 @@ fn says_nothing_is_open(frame: &Frame) -> bool {
         FrameBody::Notice(Notice::RuntimeChanged(runtime)) => !runtime.waiting_on_approval,
         FrameBody::Recorded(event) => matches!(**event, Event::ThreadDeleted),
         FrameBody::Notice(
-            Notice::Synced | Notice::ToolServer(_) | Notice::ConfigChanged { .. } | Notice::Terminal { .. },
+            Notice::Synced
+            | Notice::ToolServer(_)
+            | Notice::ConfigChanged { .. }
+            | Notice::Terminal { .. }
+            | Notice::QuestionOpened(_)
+            | Notice::QuestionClosed(_),
         )
         | FrameBody::Delta(_) => false,
     }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use bobbin_core::{Ended, Frame, FrameBody, Hub, Log, Notice, Part, Read, ThreadHandle, View, Waker};
 use bobbin_model::{Event, ItemId, Seq, ThreadId, TurnId, UnixMillis};
 
+use crate::Dialect;
+
 /// Where a new cursor begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
@@ -111,8 +113,17 @@ pub(crate) struct Readers {
     everyone: Option<Seq>,
     threads: HashMap<ThreadId, Reader>,
     covered: Vec<Covered>,
-    approves: bool,
+    asked: Asked,
     waker: Waker,
+}
+
+/// What a client is asked in the Threads it follows.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    /// Approvals.
+    approves: bool,
+    /// And what a model wants to know.
+    inquiries: bool,
 }
 
 /// Parts a batch is cut into at most when many Threads have something to say.
@@ -148,12 +159,17 @@ pub(crate) enum Broken {
 }
 
 impl Readers {
-    pub(crate) fn new(approves: bool, waker: Waker) -> Self {
+    pub(crate) fn new(dialect: &dyn Dialect, waker: Waker) -> Self {
+        let approves = dialect.approves();
+        let asked = Asked {
+            approves,
+            inquiries: approves && dialect.is_asked(),
+        };
         Self {
             everyone: None,
             threads: HashMap::new(),
             covered: Vec::new(),
-            approves,
+            asked,
             waker,
         }
     }
@@ -184,7 +200,7 @@ impl Readers {
             Begin::Now | Begin::At(_) => {}
         }
         reader.serve(attach.until);
-        reader.count(self.approves);
+        reader.count(self.asked);
     }
 
     /// Ends an explicit Subscription; a cursor that serves a Turn of this connection stays for it. Returns
@@ -239,6 +255,9 @@ impl Readers {
         reader.handle.log().unwatch(&self.waker);
         if reader.approver != Approver::No {
             reader.handle.remove_approver();
+            if self.asked.inquiries {
+                reader.handle.remove_asked();
+            }
         }
         self.covered.push(Covered {
             thread: id.clone(),
@@ -276,7 +295,7 @@ impl Readers {
                     batch.moved |= !entries.is_empty();
                     reader.advance(entries, next, &mut batch.frames);
                     reader.sync(hub.clock().now(), &mut batch.frames);
-                    reader.count(self.approves);
+                    reader.count(self.asked);
                     let ended = reader.is_done() || ended == Some(Ended::Deleted);
                     if reader.over || (ended && !more) {
                         batch.over.push(id.clone());
@@ -322,6 +341,15 @@ impl Readers {
             .get(&frame.thread)
             .filter(|reader| reader.approver != Approver::No && frame.seq > reader.history)
             .map(|reader| reader.handle.clone())
+    }
+
+    /// Has what a model wants to know in a Thread asked with the next batch, behind the call that asks it.
+    pub(crate) fn inquire(&mut self, thread: &ThreadId) {
+        if self.asked.inquiries
+            && let Some(reader) = self.threads.get_mut(thread)
+        {
+            reader.ask_again();
+        }
     }
 
     /// Returns what is needed to read a Thread's backlog: its handle, the cursor, the text
@@ -379,7 +407,7 @@ impl Readers {
         if let Some(reader) = self.threads.get_mut(id) {
             reader.advance(frames, next, &mut taken);
             reader.sync(now, &mut taken);
-            reader.count(self.approves);
+            reader.count(self.asked);
             reader.ask_again();
         }
         taken
@@ -476,16 +504,22 @@ impl Reader {
 
     /// Counts its client among those who are asked this Thread's Approvals while it subscribes or follows a
     /// Turn it started (04 §6).
-    fn count(&mut self, approves: bool) {
-        let counts = approves && (self.subscribed || self.started && self.turn.is_some());
+    fn count(&mut self, asked: Asked) {
+        let counts = asked.approves && (self.subscribed || self.started && self.turn.is_some());
         match (counts, self.approver) {
             (true, Approver::No) => {
                 self.handle.add_approver();
+                if asked.inquiries {
+                    self.handle.add_asked();
+                }
                 self.approver = Approver::New;
                 self.asked = true;
             }
             (false, Approver::New | Approver::Yes) => {
                 self.handle.remove_approver();
+                if asked.inquiries {
+                    self.handle.remove_asked();
+                }
                 self.approver = Approver::No;
             }
             (true, Approver::New | Approver::Yes) | (false, Approver::No) => {}

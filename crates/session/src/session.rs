@@ -29,7 +29,7 @@ impl Session {
     /// connection and is to be joined.
     pub fn start(peer: PeerHandle, hub: Arc<Hub>, dialect: Arc<dyn Dialect>) -> (Arc<Self>, JoinHandle<()>) {
         let waker = Waker::default();
-        let readers = Mutex::new(Readers::new(dialect.approves(), waker.clone()));
+        let readers = Mutex::new(Readers::new(&*dialect, waker.clone()));
         let session = Arc::new(Self {
             peer,
             hub,

@@ -17,6 +17,9 @@ use crate::Opaque;
 pub struct ClientCapabilities {
     /// Can be asked for approvals. Default `true`.
     pub approval_support: bool,
+    /// Extension: can be asked what a model wants to know (`item/tool/requestUserInput`), together with
+    /// `approvalSupport`. Default `false`.
+    pub user_input_support: bool,
     /// Wants delta notifications. Default `true`.
     pub streaming_support: bool,
     /// Turns started here produce `commandExecution` Items and their output. Default `false`.
@@ -51,6 +54,7 @@ impl Default for ClientCapabilities {
     fn default() -> Self {
         Self {
             approval_support: true,
+            user_input_support: false,
             streaming_support: true,
             command_execution_streaming: false,
             tool_execution_lifecycle: false,

@@ -48,6 +48,7 @@ pub mod turn;
 pub mod turn_methods;
 pub mod turn_notifications;
 pub mod usage;
+pub mod user_input;
 
 #[cfg(test)]
 mod examples;
@@ -90,3 +91,4 @@ pub use turn::*;
 pub use turn_methods::*;
 pub use turn_notifications::*;
 pub use usage::*;
+pub use user_input::*;

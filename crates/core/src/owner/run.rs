@@ -78,6 +78,7 @@ impl Owner {
                     .environment_of(self.state.header.config.as_ref())
             }),
             declared: self.state.tools.clone(),
+            shared: self.shared.clone(),
             cancel: cancel.clone(),
             wishes: self.wish_sender.clone(),
         };

@@ -84,6 +84,13 @@ impl Capabilities {
 }
 
 impl Capabilities {
+    /// Whether a person can be asked what a model wants to know (21.1).
+    pub(crate) fn asks_questions(&self) -> bool {
+        let code = self.code_assistant.as_ref();
+        let chat = code.and_then(|code| code.chat_capabilities.as_ref());
+        chat.is_some_and(|chat| yes(chat.get("askQuestion").filter(|asks| !asks.is_null())))
+    }
+
     /// Whether the editor can be asked for its diagnostics (section 15).
     pub(crate) fn has_diagnostics(&self) -> bool {
         let editor = self.code_assistant.as_ref().and_then(|code| code.editor.as_ref());

@@ -14,6 +14,8 @@ mod prompts;
 #[cfg(test)]
 mod queries;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod seed;
 mod servers;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use bobbin_core::engine::Engine;
 use bobbin_core::tool::{Effect, ToolSpec};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, ListFilter};
@@ -101,6 +102,19 @@ impl Server {
             hub,
             tool_servers: None,
             editor_tools,
+        }
+    }
+
+    /// Starts a server with another engine.
+    pub(crate) async fn over(engine: impl Engine) -> Self {
+        let workspace = TestWorkspace::default();
+        let hub = workspace.open(Arc::new(engine)).await;
+        Self {
+            workspace,
+            engine: ScriptEngine::default(),
+            hub,
+            tool_servers: None,
+            editor_tools: Arc::default(),
         }
     }
 

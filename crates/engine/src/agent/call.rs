@@ -142,6 +142,9 @@ impl TurnRun {
                 return Ok((refused(DECLINED), Ended::default()));
             }
         }
+        if let Some(inquiry) = prepared.inquiry() {
+            return Ok((self.inquire(&call.id, inquiry).await?, Ended::default()));
+        }
         self.turn.start_call(&call.id).await?;
         let touches = self.touches(call, &*prepared);
         let begun = tokio::select! {

@@ -13,6 +13,7 @@ mod engine;
 mod execution;
 mod guides;
 mod history;
+mod inquiry;
 mod instructions;
 mod limits;
 mod listener;

@@ -52,7 +52,8 @@ impl TurnRun {
                 break;
             };
             let said = self.turn.environment().policy.tool(&call.tool);
-            if with_rule(prepared.permission(), said, &call.tool) != Permission::Free {
+            let asks = prepared.inquiry().is_some();
+            if asks || with_rule(prepared.permission(), said, &call.tool) != Permission::Free {
                 break;
             }
             readers.push(prepared);

@@ -25,7 +25,7 @@ use super::{
 use crate::ToolSet;
 use crate::checkpoint::{Ended, TurnKeeper};
 use crate::diff::Changes;
-use crate::tools::{ViewSkill, client_tools};
+use crate::tools::{ASK_USER, ViewSkill, client_tools};
 
 /// How long what runs may take to end when the time of a Turn is over.
 const GRACE: Duration = Duration::from_secs(2);
@@ -350,7 +350,11 @@ impl TurnRun {
 
     /// Returns the tools that the model is offered.
     pub(super) fn specs(&self) -> Vec<ToolSpec> {
-        offered(&self.tools, self.turn.environment())
+        let mut specs = offered(&self.tools, self.turn.environment());
+        if !self.turn.can_inquire() {
+            specs.retain(|spec| *spec.name != *ASK_USER);
+        }
+        specs
     }
 
     /// Follows files that a call has changed, and shows the diff unless one was shown a moment ago.

@@ -7,6 +7,7 @@
 
 mod apply_patch;
 mod arguments;
+mod ask_user;
 mod blocking;
 mod client_tool;
 mod create_plan;
@@ -35,6 +36,7 @@ mod view_skill;
 mod walk;
 mod write_file;
 
+pub(crate) use ask_user::ASK_USER;
 pub(crate) use blocking::Patience;
 pub(crate) use client_tool::client_tools;
 pub(crate) use cut::{head, head_and_tail};

@@ -13,6 +13,7 @@ use bobbin_terminals::Terminals;
 use futures_util::future::join_all;
 
 use super::apply_patch::ApplyPatch;
+use super::ask_user::AskUser;
 use super::blocking::FileWork;
 use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
@@ -85,6 +86,7 @@ impl ToolSet {
             Arc::new(FetchUrl::new()),
             Arc::new(Todos::write()),
             Arc::new(Todos::update()),
+            Arc::new(AskUser::new()),
         ];
         Self {
             leftovers,

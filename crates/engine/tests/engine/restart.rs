@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::support::{Bench, Script, Scripted, Stuck, built_in, call, message, results, say, text};
-use bobbin_engine::{Message, ModelEvent, Offline, ToolSet};
+use bobbin_engine::{AgentEngine, Message, ModelEvent, Offline, ToolSet};
 use bobbin_model::item::ExecutionStatus;
-use bobbin_model::{CommandStatus, Decision, ItemBody, TurnFeatures, TurnStatus};
+use bobbin_model::{CommandStatus, Decision, ItemBody, Question, QuestionAnswer, TurnFeatures, TurnStatus};
 use bobbin_testkit::TestWorkspace;
 use serde_json::json;
 
@@ -209,4 +209,54 @@ async fn the_diff_goes_on_over_a_restart() {
         .until(|now| now.state.live.as_ref().unwrap().diff.as_ref().unwrap().diff == expected)
         .await;
     second.hub.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_model_wants_to_know_is_asked_again_after_a_restart() {
+    let workspace = TestWorkspace::default();
+    let question = json!({ "question": "Which tea?" });
+    let first = Scripted::new([Script::Reply(call("1", "askUser", &question))]);
+    let bench = Bench::open(&workspace, first.clone(), built_in()).await;
+    // Somebody who takes questions.
+    bench.thread.add_asked();
+    bench.start("go").await;
+    let asked = asked_of(&bench).await;
+    assert!(first.offered().iter().any(|name| name == "askUser"));
+
+    let model = Scripted::new([say("Green.")]);
+    let engine = AgentEngine::new(model.clone(), built_in());
+    let hub = workspace
+        .open_with(Arc::new(engine), crate::support::with_rules)
+        .await;
+    let thread = hub.thread(bench.thread.id()).await.unwrap();
+    let features = bench.features;
+    let second = Bench {
+        hub,
+        thread,
+        features,
+    };
+    let again = asked_of(&second).await;
+    assert_eq!((&again.call_id, &again.inquiry), (&asked.call_id, &asked.inquiry));
+    second
+        .hub
+        .answer_question(&again.id, QuestionAnswer::Text("green".to_owned()));
+    second.until(|now| now.state.live.is_none()).await;
+    let turn = second.last_turn().await;
+    assert_eq!((turn.status, message(&turn)), (TurnStatus::Completed, "Green."));
+    assert_eq!(results(&turn), [("green".to_owned(), true)]);
+    // Nobody who could be asked is there now.
+    assert!(!model.offered().iter().any(|name| name == "askUser"));
+    assert!(second.hub.open_questions(second.thread.id()).is_empty());
+    second.hub.stop().await;
+}
+
+/// Waits until something is asked.
+async fn asked_of(bench: &Bench) -> Arc<Question> {
+    loop {
+        let asked = bench.hub.open_questions(bench.thread.id());
+        if let Some(asked) = asked.first() {
+            return asked.clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::convert::{self, ToolExecutions};
 use crate::cursor;
+use crate::user_input;
 
 /// What of a client its notifications depend on; one encoding is kept for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,12 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
                 changed_at: convert::time(frame.at),
             };
             messages.push(message(method::WORKSPACE_CONFIG_CHANGED, &params));
+        }
+        // It is a request to those who are asked.
+        FrameBody::Notice(Notice::QuestionOpened(_)) => {}
+        FrameBody::Notice(Notice::QuestionClosed(question)) => {
+            let method = method::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED;
+            messages.push(message(method, &user_input::resolved(question)));
         }
         FrameBody::Notice(Notice::Terminal { change, terminal }) => {
             messages.push(of_terminal(change, terminal));

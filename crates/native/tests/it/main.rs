@@ -21,6 +21,8 @@ mod gate;
 #[cfg(test)]
 mod halfway;
 #[cfg(test)]
+mod inquiries;
+#[cfg(test)]
 mod joining;
 #[cfg(test)]
 mod large;

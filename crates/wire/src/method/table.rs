@@ -229,6 +229,9 @@ methods! {
             CommandOutputDeltaNotification;
         /// An approval is settled; open dialogs about it should close.
         ITEM_APPROVAL_RESOLVED = "item/approval/resolved", Now, ItemNotification;
+        /// What a model wanted to know is answered, or nobody waits for it any more; open dialogs should close.
+        ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED = "item/tool/requestUserInput/resolved", Now,
+            UserInputResolvedNotification;
         /// One call of the model and its tokens.
         ITEM_USAGE_DELTA = "item/usage/delta", Now, UsageDeltaNotification;
 
@@ -265,6 +268,9 @@ methods! {
             ApprovalRequestParams => ApprovalRequestResult;
         /// Runs a tool that the client gave in `thread/start`.
         ITEM_TOOL_CALL = "item/tool/call", Now, ToolCallParams => ToolCallResult;
+        /// Asks a person what the model wants to know (a later addition of the protocol). An error counts as no answer.
+        ITEM_TOOL_REQUEST_USER_INPUT = "item/tool/requestUserInput", Now,
+            RequestUserInputParams => RequestUserInputResult;
 
         /// Reads a file through the editor.
         EXT_ACP_FS_READ_TEXT_FILE = "ext/acp/fs/readTextFile", Now,

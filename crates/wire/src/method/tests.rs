@@ -93,6 +93,8 @@ fn exactly_the_events_of_a_thread_carry_a_number() {
     let unnumbered = [
         notification::SYSTEM_JOB_RESULT,
         notification::SUBAGENT_GRAPH_CHANGED,
+        // As durable as the call that asks.
+        notification::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED,
         notification::MCP_STATUS_UPDATED,
         notification::WORKSPACE_CONFIG_CHANGED,
         notification::TERMINAL_STARTED,

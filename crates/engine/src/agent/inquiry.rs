@@ -1,0 +1,43 @@
+//! Questions of a model to a person: who may be asked, and what the model is told.
+//!
+//! A call that asks has no effect, so that no start of it is recorded: a run that takes its Turn up again asks anew.
+
+use bobbin_core::engine::TurnGone;
+use bobbin_core::tool::ToolOutput;
+use bobbin_model::{Inquiry, QuestionAnswer};
+
+use super::call::not_run;
+use super::turn::TurnRun;
+
+impl TurnRun {
+    /// Asks people something for a call and returns its result.
+    pub(super) async fn inquire(&self, call_id: &str, inquiry: Inquiry) -> Result<ToolOutput, TurnGone> {
+        // Somebody was there when it was asked first, and may come back.
+        let again = self.turn.begun().pending_calls().any(|(id, _)| id == call_id);
+        if !again && !self.turn.can_inquire() {
+            return Ok(not_run(
+                "nobody is there who could be asked; decide for yourself, and say so",
+            ));
+        }
+        let (free, choices) = (inquiry.free, inquiry.choices.clone());
+        let _held = self.watch.pause();
+        let answer = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            answer = self.turn.inquire(call_id, inquiry) => answer?,
+        };
+        let text = match answer {
+            Some(QuestionAnswer::Text(text)) => text,
+            Some(QuestionAnswer::None) => return Ok(not_run("the user did not want to answer")),
+            None => return Ok(not_run("nobody has answered in time")),
+        };
+        if !free && choices.iter().all(|choice| choice.label != text) {
+            return Ok(not_run(format!("the user answered none of the options: {text}")));
+        }
+        Ok(ToolOutput {
+            text,
+            success: true,
+            ..ToolOutput::default()
+        })
+    }
+}
