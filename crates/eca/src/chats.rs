@@ -2,11 +2,12 @@
 //!
 //! A client-made id is stored as the Thread's channel context, so that the chat is found again after a
 //! restart and through other doors (6.1). A number is a tab of this editor and is remembered here only.
-//! Bounded: the chat known longest is forgotten first; it is found again by its stored id.
+//! Bounded: the chat used longest ago is forgotten first, one in which something goes on last; it is found again by its
+//! stored id.
 
 use std::collections::{HashMap, VecDeque};
 
-use bobbin_model::{Mode, QueuedInputId, ThreadHeader, ThreadId};
+use bobbin_model::{QueuedInputId, ThreadHeader, ThreadId};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -24,8 +25,8 @@ const MAX_ID_CHARS: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Chat {
     pub(crate) id: ChatId,
-    /// The mode chosen for this chat alone.
-    pub(crate) mode: Option<Mode>,
+    /// When it last said its own mode and model.
+    said_at: SaidAt,
     /// The newest word to the running prompt, by its id in the queue.
     pub(crate) steering: Option<QueuedInputId>,
     /// Prompts that are not recorded yet, in their order (bounded by the requests in flight).
@@ -44,7 +45,33 @@ pub(crate) struct Pending {
     pub(crate) over: CancellationToken,
 }
 
+/// What a prompt or a selection for one chat says of itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Said {
+    pub(crate) mode: bool,
+    pub(crate) model: bool,
+}
+
+/// When a chat last did, by the count of its connection; 0 for never.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SaidAt {
+    pub(crate) mode: u64,
+    pub(crate) model: u64,
+}
+
 impl Chat {
+    /// Takes note of what is said for this chat alone. Returns when it was before.
+    pub(crate) fn says(&mut self, said: Said, now: u64) -> SaidAt {
+        let before = self.said_at;
+        if said.mode {
+            self.said_at.mode = now;
+        }
+        if said.model {
+            self.said_at.model = now;
+        }
+        before
+    }
+
     /// Lets a prompt wait. Returns what it waits for.
     pub(crate) fn wait(&mut self, pending: Pending) -> Option<CancellationToken> {
         let before = self.pending.back().map(|before| before.over.clone());
@@ -78,10 +105,12 @@ impl Chats {
         known.ids.insert(id.text(), thread.clone());
         if let Some(chat) = known.chats.get_mut(thread) {
             chat.id = id;
+            known.order.retain(|other| other != thread);
+            known.order.push_back(thread.clone());
             return None;
         }
         let gone = if known.order.len() == REMEMBERED {
-            known.order.pop_front()
+            known.least_wanted()
         } else {
             None
         };
@@ -91,7 +120,7 @@ impl Chats {
         known.order.push_back(thread.clone());
         let chat = Chat {
             id,
-            mode: None,
+            said_at: SaidAt::default(),
             steering: None,
             pending: VecDeque::new(),
             view: View::default(),
@@ -119,6 +148,16 @@ impl Chats {
 }
 
 impl Known {
+    /// Takes out the chat that was used longest ago and in which nothing goes on; the oldest when all are busy.
+    fn least_wanted(&mut self) -> Option<ThreadId> {
+        let is_idle = |thread: &ThreadId| {
+            let chat = self.chats.get(thread);
+            chat.is_none_or(|chat| chat.pending.is_empty() && !chat.view.is_live())
+        };
+        let at = self.order.iter().position(is_idle).unwrap_or(0);
+        self.order.remove(at)
+    }
+
     fn remove(&mut self, thread: &ThreadId) {
         let chat = self.chats.remove(thread);
         for pending in chat.iter().flat_map(|chat| &chat.pending) {
@@ -171,15 +210,23 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_chat_is_forgotten_first() {
+    fn the_chat_used_longest_ago_is_forgotten_first_but_not_a_busy_one() {
         let chats = Chats::default();
         for n in 0..REMEMBERED {
             let thread = ThreadId::new(format!("thread_{n}"));
             assert_eq!(chats.know(&thread, ChatId::Text(n.to_string())), None);
         }
+        // One is used again, one is busy.
+        assert_eq!(
+            chats.know(&ThreadId::new("thread_0"), ChatId::Text("0".into())),
+            None
+        );
+        chats.with(&ThreadId::new("thread_1"), |chat| {
+            chat.view.begun(bobbin_model::TurnId(1));
+        });
         let gone = chats.know(&ThreadId::new("thread_new"), ChatId::Number(7));
-        assert_eq!(gone, Some(ThreadId::new("thread_0")));
-        assert_eq!(chats.thread(&ChatId::Text("0".into())), None);
+        assert_eq!(gone, Some(ThreadId::new("thread_2")));
+        assert_eq!(chats.thread(&ChatId::Text("2".into())), None);
         assert_eq!(
             chats.thread(&ChatId::Number(7)),
             Some(ThreadId::new("thread_new"))

@@ -32,6 +32,8 @@ const DRAIN: Duration = Duration::from_secs(2);
 const WRITE_STALL: Duration = Duration::from_secs(30);
 /// Bytes that may wait to be written before the client's input is left alone.
 const MAX_QUEUE_BYTES: usize = 8 << 20;
+/// Bytes of messages in one write: with their headers below the 32 KiB that some clients read at once (2.3).
+const FLUSH_BYTES: usize = 24 << 10;
 /// The one lane of a connection: messages are handed over in the order they came (section 22 rule 5).
 const LANE: &str = "eca";
 
@@ -102,6 +104,7 @@ fn options() -> PeerOptions {
         max_running_requests: MAX_IN_FLIGHT,
         overload_error: errors::overloaded(),
         max_queue_bytes: MAX_QUEUE_BYTES,
+        flush_bytes: FLUSH_BYTES,
         write_stall_timeout: Some(WRITE_STALL),
         drain_timeout: Some(DRAIN),
         ..PeerOptions::default()
@@ -222,12 +225,13 @@ impl Connection {
     async fn open(&self, request: &CallContext) -> Result<Client, ErrorObject> {
         let params: InitializeParams = wire::params(request.params.as_deref())?;
         let wanted = handshake::wanted(&params);
-        let options = params.initialization_options.unwrap_or_default();
-        let offer = self.parts.host.open(wanted).await.map_err(|failure| {
+        let mut offer = self.parts.host.open(wanted).await.map_err(|failure| {
             // Nothing can come of this connection: the answer goes out, then it ends.
             self.parts.end(End::Refused);
             errors::cannot_open(failure.0)
         })?;
+        offer.notices.extend(handshake::notices(&params, &offer));
+        let options = params.initialization_options.unwrap_or_default();
         if let (Some(process), Tenure::Sole) = (params.process_id, offer.tenure) {
             self.watch(process);
         }
@@ -236,7 +240,8 @@ impl Connection {
         let chosen = handshake::chosen(options, &offer);
         let name = params
             .client_info
-            .map_or_else(|| "eca".to_owned(), |info| info.name);
+            .and_then(|info| info.name)
+            .unwrap_or_else(|| "eca".to_owned());
         let eca = Arc::new(Eca::new(
             name,
             chosen,

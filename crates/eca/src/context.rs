@@ -13,11 +13,13 @@ use bobbin_model::InputPart;
 use nix::fcntl::OFlag;
 use serde_json::Value;
 
-use crate::browse;
+use crate::browse::{self, Entry};
 use crate::wire::chat::{Context, LinesRange, Position};
 
 /// Most bytes of one context.
 const MAX_BYTES: usize = 64 << 10;
+/// Most bytes of a label: a path is rarely longer, and one that is cut still says what it was.
+const MAX_LABEL: usize = 1 << 10;
 /// Most bytes of the note on a cut.
 const MAX_NOTE: usize = 64;
 /// Most bytes of all contexts of a prompt (with [`MAX_BYTES`] a guess: what a model's window has room for).
@@ -76,14 +78,24 @@ pub(crate) fn parts(contexts: impl IntoIterator<Item = Labelled>) -> Vec<InputPa
         } else {
             text
         };
-        if text.len() > left {
+        let label = shortened(label);
+        if label.len() + text.len() > left {
             tracing::info!(label, "a context was skipped: there are too many");
             continue;
         }
-        left -= text.len();
+        left -= label.len() + text.len();
         parts.push(InputPart::Context { label, text });
     }
     parts
+}
+
+fn shortened(mut label: String) -> String {
+    if label.len() > MAX_LABEL {
+        let end = (0..=MAX_LABEL).rev().find(|at| label.is_char_boundary(*at));
+        label.truncate(end.unwrap_or(0));
+        label.push('…');
+    }
+    label
 }
 
 /// Returns a context's label and its text.
@@ -91,9 +103,9 @@ fn one(context: &Context, root: &Path, until: Instant) -> Result<Labelled, Strin
     in_time(until)?;
     match context {
         Context::File { path, lines_range } => file(&absolute(path, root)?, *lines_range, until),
-        Context::Directory { path } => directory(&absolute(path, root)?),
+        Context::Directory { path } => directory(&absolute(path, root)?, until),
         Context::RepoMap => {
-            let (_, text) = directory(root)?;
+            let (text, _) = listing(root)?;
             Ok(("repoMap".to_owned(), text))
         }
         Context::Cursor { path, position } => Ok(cursor(&absolute(path, root)?, *position)),
@@ -192,14 +204,36 @@ fn lines_of(file: File, start: u64, end: u64, until: Instant) -> std::io::Result
     Ok(kept)
 }
 
-fn directory(path: &Path) -> Result<Labelled, String> {
+/// Lists what is below a directory, then gives the text files in it, in their order, as far as there is room.
+fn directory(path: &Path, until: Instant) -> Result<Labelled, String> {
+    let (mut text, entries) = listing(path)?;
+    for entry in entries.iter().filter(|entry| !entry.is_directory) {
+        in_time(until)?;
+        if text.len() > MAX_BYTES {
+            break;
+        }
+        // What is no text, or cannot be read, is in the listing.
+        if let Ok((_, content)) = file(&entry.path, None, until) {
+            let below = entry.path.strip_prefix(path).unwrap_or(&entry.path);
+            let end = if content.ends_with('\n') { "" } else { "\n" };
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n--- {}\n{content}{end}", below.display());
+        }
+    }
+    let size = text.len() as u64;
+    Ok((path.display().to_string(), cut(text, size)))
+}
+
+/// Returns what is below a directory, as a text too.
+fn listing(path: &Path) -> Result<(String, Vec<Entry>), String> {
     if !path.is_dir() {
         return Err(format!("{} is no directory", path.display()));
     }
-    let entries = browse::below(path, MAX_PATHS + 1);
+    let mut entries = browse::below(path, MAX_PATHS + 1);
     let more = entries.len() > MAX_PATHS;
+    entries.truncate(MAX_PATHS);
     let mut text = format!("Files below {}:\n", path.display());
-    for entry in entries.iter().take(MAX_PATHS) {
+    for entry in &entries {
         let below = entry.path.strip_prefix(path).unwrap_or(&entry.path);
         text.push_str(&below.to_string_lossy());
         text.push_str(if entry.is_directory { "/\n" } else { "\n" });
@@ -208,7 +242,7 @@ fn directory(path: &Path) -> Result<Labelled, String> {
         text.push_str("… and more\n");
     }
     let size = text.len() as u64;
-    Ok((path.display().to_string(), cut(text, size)))
+    Ok((cut(text, size), entries))
 }
 
 /// Says where the cursor is, in the numbers of the editor (section 5).
@@ -282,7 +316,7 @@ mod tests {
                 "ROOT/src/spout.rs:2-3|two\nthree\n",
                 "ROOT/src/spout.rs|one\ntwo\nthree\nfour",
                 "ROOT/src/spout.rs:4-99|four",
-                "ROOT|Files below ROOT:\nsrc/\nsrc/spout.rs\n",
+                "ROOT|Files below ROOT:\nsrc/\nsrc/spout.rs\n\n--- src/spout.rs\none\ntwo\nthree\nfour\n",
                 "repoMap|Files below ROOT:\nsrc/\nsrc/spout.rs\n",
                 "ROOT/src/spout.rs:3:1|The cursor is in ROOT/src/spout.rs at line 3, character 1.",
                 "ROOT/src/spout.rs:1:0|Selected in ROOT/src/spout.rs: from line 1, character 0 to line 2, character 4.",
@@ -317,5 +351,34 @@ mod tests {
         assert_eq!(texts.len(), 3, "a little more than a quarter of all each");
         assert!(texts[0].ends_with("\n[cut; 131072 bytes in all]\n"));
         assert!(texts.iter().map(String::len).sum::<usize>() <= MAX_ALL_BYTES + 3 * 100);
+    }
+
+    #[test]
+    fn labels_are_cut_and_count_too() {
+        let one = json!({ "type": "text", "label": "é".repeat(1 << 20), "content": "" });
+        let all = texts(Path::new("/"), &Value::from(vec![one; 64]));
+        assert_eq!(all.len(), 64);
+        assert!(all.iter().all(|text| text.len() <= MAX_LABEL + 4));
+        let page = ("x".repeat(MAX_ALL_BYTES), "y".repeat(MAX_BYTES));
+        assert_eq!(parts(vec![page; 5]).len(), 3, "labels leave no room for a fourth");
+    }
+
+    #[test]
+    fn a_directory_has_the_texts_below_it_as_far_as_there_is_room() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, bytes) in [
+            (".gitignore", &b"hidden\n"[..]),
+            ("hidden", b"x"),
+            ("a", b"tea\n"),
+            ("b", &[0]),
+        ] {
+            std::fs::write(dir.path().join(name), bytes).unwrap();
+        }
+        let all = texts(dir.path(), &json!([{ "type": "directory", "path": "." }]));
+        assert!(all[0].ends_with("a\nb\n\n--- a\ntea\n"), "{all:?}");
+        std::fs::write(dir.path().join("c"), "milk ".repeat(MAX_BYTES)).unwrap();
+        std::fs::write(dir.path().join("d"), "never read").unwrap();
+        let all = texts(dir.path(), &json!([{ "type": "directory", "path": "." }]));
+        assert!(all[0].len() < MAX_BYTES + MAX_NOTE + 100 && !all[0].contains("never read"));
     }
 }

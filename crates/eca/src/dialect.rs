@@ -1,10 +1,14 @@
 //! The ECA dialect as one connection speaks it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, Notice, WireMessage};
-use bobbin_model::{Approval, Decision, Event, Mode, Question, QuestionAnswer, ThreadId, TurnFeatures};
+use bobbin_model::{
+    Approval, ApprovalPolicy, Decision, Event, Mode, Question, QuestionAnswer, ServerState, ThreadId, ToolServer,
+    TurnFeatures,
+};
 use bobbin_peer::PeerHandle;
 use bobbin_session::{Dialect, Through};
 use futures_util::FutureExt;
@@ -15,9 +19,11 @@ use tokio::sync::Semaphore;
 use crate::Tenure;
 use crate::chats::Chats;
 use crate::far::MAX_READERS;
+use crate::host::NoticeKind;
 use crate::question;
 use crate::wire::config::HostedServer;
 use crate::wire::content::Told;
+use crate::wire::lifecycle::ShowMessage;
 use crate::wire::{self, Notification};
 
 /// One client's side of the conversation.
@@ -33,11 +39,48 @@ pub(crate) struct Eca {
     current: AtomicBool,
     /// `shutdown` was asked for; `exit` comes next.
     pub(crate) shutting_down: AtomicBool,
-    /// Whether the client has been told of the tool servers there are; from then on it is told of changes. Held
-    /// while either is put on its way, so that nothing old follows what is new.
-    pub(crate) servers_told: Mutex<bool>,
+    /// What the client knows of tool servers. Held while it is told of any, so that nothing old follows what is new.
+    pub(crate) hosted: Mutex<Hosted>,
     /// One place for each prompt whose files are being read.
     pub(crate) readers: Arc<Semaphore>,
+}
+
+/// What a client knows of tool servers.
+#[derive(Debug, Default)]
+pub(crate) struct Hosted {
+    /// It has been told of those there are; from then on it is told of changes.
+    pub(crate) told: bool,
+    /// Those that ran (bounded by the configured ones).
+    ready: BTreeSet<String>,
+}
+
+impl Hosted {
+    /// Takes note of how a server is. Returns whether it ran and is lost.
+    pub(crate) fn is_lost(&mut self, server: &ToolServer) -> bool {
+        if server.state == ServerState::Ready {
+            self.ready.insert(server.name.clone());
+            return false;
+        }
+        let ran = self.ready.remove(&server.name);
+        ran && server.state == ServerState::Error
+    }
+
+    /// Returns what is told of a server that has changed.
+    fn changed(&mut self, server: &ToolServer) -> Encoded {
+        if !self.told {
+            return Encoded::default();
+        }
+        let updated = wire::message("tool/serverUpdated", &HostedServer::new(server));
+        let lost = self.is_lost(server).then(|| {
+            let why = server.problem.as_deref().unwrap_or("it has ended");
+            let said = ShowMessage {
+                kind: NoticeKind::Error,
+                message: &format!("the MCP server {} is lost: {why}", server.name),
+            };
+            wire::message("$/showMessage", &said)
+        });
+        updated.into_iter().chain(lost.flatten()).collect()
+    }
 }
 
 /// What a connection has chosen outside of any chat.
@@ -45,7 +88,22 @@ pub(crate) struct Eca {
 pub(crate) struct Chosen {
     pub(crate) mode: Option<Mode>,
     pub(crate) model: Option<String>,
-    pub(crate) trust: Option<bool>,
+    /// For new chats.
+    pub(crate) policy: Option<ApprovalPolicy>,
+    /// When the mode was selected; 0 for what stands in the options.
+    pub(crate) mode_at: u64,
+    /// When the model was.
+    pub(crate) model_at: u64,
+    /// Choices so far, of the connection and of its chats: what came later counts.
+    pub(crate) count: u64,
+}
+
+impl Chosen {
+    /// Returns the number of one more choice.
+    pub(crate) fn tick(&mut self) -> u64 {
+        self.count += 1;
+        self.count
+    }
 }
 
 impl Eca {
@@ -58,7 +116,7 @@ impl Eca {
             chosen: Mutex::new(chosen),
             current: AtomicBool::new(false),
             shutting_down: AtomicBool::new(false),
-            servers_told: Mutex::new(false),
+            hosted: Mutex::default(),
             readers: Arc::new(Semaphore::new(MAX_READERS)),
         }
     }
@@ -99,9 +157,7 @@ impl Dialect for Eca {
 
     fn encode(&self, frame: &Frame, _: Through) -> Encoded {
         if let FrameBody::Notice(Notice::ToolServer(server)) = &frame.body {
-            let told = *self.servers_told.lock();
-            let message = told.then(|| wire::message("tool/serverUpdated", &HostedServer::new(server)));
-            return message.flatten().into_iter().collect();
+            return self.hosted.lock().changed(server);
         }
         let shown = self.chats.with(&frame.thread, |chat| {
             let told = chat.view.frame(frame);

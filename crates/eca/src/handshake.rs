@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use bobbin_model::ApprovalPolicy;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::dialect::Chosen;
-use crate::wire::lifecycle::{InitializationOptions, InitializeParams};
+use crate::host::{Notice, NoticeKind};
+use crate::wire::lifecycle::{InitializationOptions, InitializeParams, WorkspaceFolder};
 use crate::{Offer, Wanted, wire};
 
 /// Returns what is wanted of the workspace.
@@ -16,10 +18,49 @@ pub(crate) fn wanted(params: &InitializeParams) -> Wanted {
     let folders = params.workspace_folders.as_deref().unwrap_or_default();
     let options = params.initialization_options.as_ref();
     Wanted {
-        root: folders.first().map(|folder| path_of(&folder.uri)),
+        root: roots(folders).next(),
         pure_config: options.is_some_and(|options| options.pure_config == Some(true)),
         parent: params.process_id,
     }
+}
+
+fn roots(folders: &[WorkspaceFolder]) -> impl Iterator<Item = PathBuf> {
+    folders
+        .iter()
+        .filter_map(|folder| folder.uri.as_deref().map(path_of))
+}
+
+/// Returns what the user has to know of wishes that are not met.
+pub(crate) fn notices(params: &InitializeParams, offer: &Offer) -> Vec<Notice> {
+    let mut said = Vec::new();
+    let mut roots = roots(params.workspace_folders.as_deref().unwrap_or_default());
+    if let (Some(first), Some(_)) = (roots.next(), roots.next()) {
+        let first = first.display();
+        said.push(format!(
+            "only the first folder, {first}, is the workspace of this session; files of the others are found by their whole paths"
+        ));
+    }
+    if let Some(options) = &params.initialization_options {
+        if options.providers.is_some() {
+            said.push(
+                "providers in the client's options are not read; configure them in .craft/config.json of your home \
+                 directory"
+                    .to_owned(),
+            );
+        }
+        let approves = offer.hub.settings().approval_policy == ApprovalPolicy::AutoApprove;
+        if approves && options.by_default() == Some("ask") {
+            said.push(
+                "toolCall.approval.byDefault is \"ask\", but this workspace approves by itself; nothing is asked"
+                    .to_owned(),
+            );
+        }
+    }
+    let notices = said.into_iter().map(|message| Notice {
+        kind: NoticeKind::Warning,
+        message,
+    });
+    notices.collect()
 }
 
 /// Returns what a message wants of the workspace, if it is an `initialize` that can be served: for a program
@@ -42,12 +83,18 @@ pub fn wanted_by(message: &[u8]) -> Option<Wanted> {
 
 /// Returns what the options choose for chats that say nothing (4.6).
 pub(crate) fn chosen(options: InitializationOptions, offer: &Offer) -> Chosen {
-    let trust = options.trust();
+    let policy = match options.by_default() {
+        Some("allow") => Some(ApprovalPolicy::AutoApprove),
+        // Nothing is asked, and nothing that would have to be runs.
+        Some("deny") => Some(ApprovalPolicy::Interrupt),
+        _ => None,
+    };
     let mode = options.chat_agent.or(options.chat_behavior);
     Chosen {
         mode: mode.as_deref().map(wire::mode_of),
         model: options.default_model.filter(|model| offer.models.contains(model)),
-        trust,
+        policy,
+        ..Chosen::default()
     }
 }
 

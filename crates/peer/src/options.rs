@@ -168,6 +168,9 @@ pub struct PeerOptions {
     pub max_answer_bytes: usize,
     /// Messages in the write queue, likewise. Default 65,536.
     pub max_queue_messages: usize,
+    /// Bytes that go into one write together; a larger message has its own. Default 256 KiB, which keeps the framing's
+    /// buffer small and lets stalls be noticed early.
+    pub flush_bytes: usize,
     /// A write that makes no progress for this long ends the connection. Default none.
     pub write_stall_timeout: Option<Duration>,
     /// Longest wait for the last messages to be written once all handlers have ended. Default 2 s.
@@ -217,6 +220,7 @@ impl Default for PeerOptions {
             max_queue_bytes: 64 << 20,
             max_answer_bytes: 64 << 20,
             max_queue_messages: 65_536,
+            flush_bytes: 256 << 10,
             write_stall_timeout: None,
             flush_grace: Duration::from_secs(2),
             drain_timeout: None,

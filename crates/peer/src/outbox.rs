@@ -11,9 +11,6 @@ use tokio::sync::oneshot;
 
 use crate::error::SendError;
 
-/// Most bytes in one flush; keeps the framing's own buffer small and stalls noticed early.
-const MAX_BATCH_BYTES: usize = 256 << 10;
-
 /// One message to be written.
 #[derive(Debug)]
 pub(crate) struct OutFrame {
@@ -43,7 +40,8 @@ pub(crate) struct Outbox {
     in_flight: usize,
     max_bytes: usize,
     max_messages: usize,
-    /// Bytes at which a batch is big enough: a part of the queue, so that room comes in portions.
+    /// Bytes at which a batch is big enough: a part of the queue, so that room comes in portions. Only a single message
+    /// is more.
     batch_bytes: usize,
     /// Output is gone: nothing is taken any more.
     broken: bool,
@@ -54,14 +52,14 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    pub(crate) fn new(max_bytes: usize, max_messages: usize) -> Self {
+    pub(crate) fn new(max_bytes: usize, max_messages: usize, flush_bytes: usize) -> Self {
         Self {
             queue: VecDeque::new(),
             bytes: 0,
             in_flight: 0,
             max_bytes,
             max_messages,
-            batch_bytes: (max_bytes / 8).clamp(1, MAX_BATCH_BYTES),
+            batch_bytes: (max_bytes / 8).clamp(1, flush_bytes.max(1)),
             broken: false,
             waiting: 0,
             idle: false,
@@ -91,11 +89,14 @@ impl Outbox {
     /// Moves the next flush worth of messages into `batch`.
     pub(crate) fn take(&mut self, batch: &mut Vec<OutFrame>) {
         let mut size = 0;
-        while size < self.batch_bytes {
+        while let Some(next) = self.queue.front() {
+            size += next.bytes.len();
+            if !batch.is_empty() && size > self.batch_bytes {
+                break;
+            }
             let Some(frame) = self.queue.pop_front() else {
                 break;
             };
-            size += frame.bytes.len();
             self.in_flight += 1;
             batch.push(frame);
         }
@@ -123,5 +124,28 @@ impl Outbox {
     /// Bytes queued and in flight.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flush_stays_below_its_size_unless_one_message_is_larger() {
+        let mut outbox = Outbox::new(1000, 100, 10);
+        for size in [4, 6, 1, 12, 3] {
+            outbox.push(OutFrame::new(vec![b'x'; size].into()));
+        }
+        let mut flushes = Vec::new();
+        loop {
+            let mut batch = Vec::new();
+            outbox.take(&mut batch);
+            if batch.is_empty() {
+                break;
+            }
+            flushes.push(batch.iter().map(|frame| frame.bytes.len()).collect::<Vec<_>>());
+        }
+        assert_eq!(flushes, [vec![4, 6], vec![1], vec![12], vec![3]]);
     }
 }

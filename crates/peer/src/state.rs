@@ -147,7 +147,11 @@ impl State {
             active: 0,
             calls: Calls::new(options.grace_window, options.max_grace_entries),
             timer_running: false,
-            out: Outbox::new(options.max_queue_bytes, options.max_queue_messages),
+            out: Outbox::new(
+                options.max_queue_bytes,
+                options.max_queue_messages,
+                options.flush_bytes,
+            ),
             batches: Batches::default(),
             counters: Counters::default(),
             close_reason: CloseReason::default(),

@@ -5,6 +5,7 @@ use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, Responder};
 use tokio::sync::oneshot;
 
+use super::prompt::apply_trust;
 use super::{CHANNEL, Client, Found, fail, params};
 use crate::replay;
 use crate::wire::chat::{
@@ -203,7 +204,7 @@ async fn change(client: &Client, handle: &ThreadHandle, params: UpdateParams) ->
     if let Some(trust) = params.trust {
         let snapshot = client.hub().snapshot(handle).await?;
         let mut config = snapshot.state.header.config.clone().unwrap_or_default();
-        config.approval_policy = trust.then_some(ApprovalPolicy::AutoApprove);
+        apply_trust(&mut config, trust);
         done(handle, |reply| Command::Configure { config, reply }).await?;
     }
     Ok(())

@@ -58,23 +58,44 @@ pub(crate) struct Client {
     pub(crate) tasks: TaskTracker,
 }
 
-/// The methods of the first version; whoever sends another speaks a later one (20.8).
-const FIRST: [&str; 10] = [
-    "chat/prompt",
-    "chat/delete",
-    "chat/queryContext",
-    "chat/queryCommands",
-    "chat/toolCallApprove",
-    "chat/toolCallReject",
-    "chat/promptStop",
-    "chat/selectedBehaviorChanged",
-    "mcp/startServer",
-    "mcp/stopServer",
+/// The methods that later versions added, served here or not: whoever sends one speaks a later version (20.8).
+const LATER: [&str; 31] = [
+    "chat/addFlag",
+    "chat/clear",
+    "chat/fork",
+    "chat/history",
+    "chat/list",
+    "chat/open",
+    "chat/promptSteer",
+    "chat/promptSteerRemove",
+    "chat/queryFiles",
+    "chat/removeFlag",
+    "chat/rollback",
+    "chat/selectedAgentChanged",
+    "chat/selectedModelChanged",
+    "chat/update",
+    "completion/inline",
+    "jobs/kill",
+    "jobs/list",
+    "jobs/readOutput",
+    "mcp/addServer",
+    "mcp/connectServer",
+    "mcp/disableServer",
+    "mcp/enableServer",
+    "mcp/logoutServer",
+    "mcp/removeServer",
+    "mcp/updateServer",
+    "providers/list",
+    "providers/login",
+    "providers/loginInput",
+    "providers/logout",
+    "rewrite/prompt",
+    "workspace/didChangeWorkspaceFolders",
 ];
 
 /// Serves one request.
 pub(crate) async fn request(client: &Client, request: &CallContext, responder: Responder) {
-    if !FIRST.contains(&&*request.method) {
+    if LATER.contains(&&*request.method) {
         client.eca.speaks_currently();
     }
     match &*request.method {
@@ -99,7 +120,7 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
 
 /// Serves one notification. What does not fit is ignored and logged: there is nobody to answer.
 pub(crate) async fn notification(client: &Client, notification: &NotificationContext) {
-    if !FIRST.contains(&&*notification.method) {
+    if LATER.contains(&&*notification.method) {
         client.eca.speaks_currently();
     }
     let served = match &*notification.method {

@@ -13,7 +13,7 @@ use bobbin_peer::{CallContext, Responder};
 use tokio::sync::oneshot;
 
 use super::{CHANNEL, Client, Found, params};
-use crate::chats::may_be_made_up;
+use crate::chats::{Said, may_be_made_up};
 use crate::commands::Asked;
 use crate::dialect::Eca;
 use crate::far::Attached;
@@ -43,6 +43,8 @@ struct Choice {
     mode: Option<Mode>,
     model: Option<String>,
     trust: Option<bool>,
+    /// For a chat that has none of its own.
+    policy: Option<ApprovalPolicy>,
 }
 
 pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Responder) {
@@ -105,27 +107,41 @@ pub(super) async fn prompt(client: &Client, request: &CallContext, responder: Re
     prompt.go(attached, request.ordinal, responder).await;
 }
 
-fn is_known(client: &Client, model: &str) -> bool {
+pub(super) fn is_known(client: &Client, model: &str) -> bool {
     client.offer.models.iter().any(|known| known == model)
 }
 
+/// Returns what a prompt chooses: what it says itself; else, for a chat that is there, what was selected after the chat
+/// last said something itself, and for a new one what was selected or stands in the options.
 fn choice(client: &Client, params: &PromptParams) -> Choice {
-    let chosen = client.eca.chosen.lock().clone();
-    let own_chat = params.chat_id.as_ref().and_then(|id| client.eca.chats.thread(id));
-    let own = own_chat
-        .as_ref()
-        .and_then(|thread| client.eca.chats.with(thread, |chat| chat.mode))
-        .flatten();
-    let said = params
+    let mode = params
         .agent
         .as_deref()
         .or(params.behavior.as_deref())
         .map(mode_of);
+    let model = params.model.clone();
+    let mut chosen = client.eca.chosen.lock();
+    let said = Said {
+        mode: mode.is_some(),
+        model: model.is_some(),
+    };
+    let own_chat = params.chat_id.as_ref().and_then(|id| client.eca.chats.thread(id));
+    let Some(thread) = own_chat else {
+        return Choice {
+            mode: mode.or(chosen.mode),
+            model: model.or_else(|| chosen.model.clone()),
+            trust: params.trust,
+            policy: chosen.policy,
+        };
+    };
+    let now = chosen.tick();
+    let before = client.eca.chats.with(&thread, |chat| chat.says(said, now));
+    let before = before.unwrap_or_default();
     Choice {
-        mode: said.or(own).or(chosen.mode),
-        model: params.model.clone().or(chosen.model),
-        // What the options say is for new chats; an old one has its own.
-        trust: params.trust.or(chosen.trust.filter(|_| own_chat.is_none())),
+        mode: mode.or(chosen.mode.filter(|_| chosen.mode_at > before.mode)),
+        model: model.or_else(|| chosen.model.clone().filter(|_| chosen.model_at > before.model)),
+        trust: params.trust,
+        policy: None,
     }
 }
 
@@ -189,8 +205,16 @@ async fn start(
         .or(model)
         .unwrap_or_else(|| client.offer.default_model.clone());
     client.limit(&thread, Some(&model));
+    let now = client.eca.chosen.lock().tick();
     client.eca.chats.with(&thread, |chat| {
         chat.view.spent = Some(Spent::default());
+        chat.says(
+            Said {
+                mode: true,
+                model: true,
+            },
+            now,
+        );
     });
     Ok(Prompt {
         client: client.clone(),
@@ -252,12 +276,19 @@ fn apply(config: &mut ThreadConfig, choice: Choice) {
     if choice.model.is_some() {
         config.model = choice.model;
     }
-    match choice.trust {
-        Some(true) => config.approval_policy = Some(ApprovalPolicy::AutoApprove),
-        Some(false) if config.approval_policy == Some(ApprovalPolicy::AutoApprove) => {
-            config.approval_policy = None;
-        }
-        Some(false) | None => {}
+    if let Some(trust) = choice.trust {
+        apply_trust(config, trust);
+    } else if config.approval_policy.is_none() {
+        config.approval_policy = choice.policy;
+    }
+}
+
+/// Lets a chat's calls run without a word, or takes that back. What another door has chosen stays.
+pub(super) fn apply_trust(config: &mut ThreadConfig, trust: bool) {
+    if trust {
+        config.approval_policy = Some(ApprovalPolicy::AutoApprove);
+    } else if config.approval_policy == Some(ApprovalPolicy::AutoApprove) {
+        config.approval_policy = None;
     }
 }
 

@@ -69,7 +69,7 @@ pub(super) fn providers(client: &Client, responder: Responder) {
 }
 
 pub(super) fn jobs(responder: Responder) {
-    // Commands run inside their Turn; none is left in the background.
+    // Commands in the background are not shown to editors yet.
     responder.ok(json!({ "jobs": [] }));
 }
 

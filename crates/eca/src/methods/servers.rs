@@ -18,14 +18,15 @@ pub(super) fn tell(client: &Client) {
     let Some(servers) = &client.offer.tool_servers else {
         return;
     };
-    let mut told = client.eca.servers_told.lock();
+    let mut hosted = client.eca.hosted.lock();
     for server in servers.servers() {
+        hosted.is_lost(&server);
         let message = HostedServer::new(&server);
         if client.peer.try_notify("tool/serverUpdated", message).is_err() {
             tracing::debug!(server = server.name, "a client was not told of a tool server");
         }
     }
-    *told = true;
+    hosted.told = true;
 }
 
 pub(super) fn start(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {

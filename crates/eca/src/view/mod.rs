@@ -52,6 +52,8 @@ pub(crate) struct View {
     shown: Seq,
     /// The Turn whose beginning its prompt has shown (7.5).
     begun: Option<TurnId>,
+    /// A Turn runs.
+    live: bool,
     /// The Turn that is being stopped.
     stopping: Option<TurnId>,
     generating: bool,
@@ -73,6 +75,18 @@ impl View {
     pub(crate) fn begun(&mut self, turn: TurnId) {
         self.begun = Some(turn);
         self.forget_turn();
+        self.live = true;
+    }
+
+    /// Whether a Turn runs, as far as is shown.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Takes what the open Turn has cost so far.
+    pub(crate) fn resume_message(&mut self, cost_micros: u64) {
+        self.live = true;
+        self.message_cost = cost_micros;
     }
 
     /// Shows a frame.
@@ -100,11 +114,6 @@ impl View {
         };
     }
 
-    /// Takes what the open Turn has cost so far.
-    pub(crate) fn resume_message(&mut self, cost_micros: u64) {
-        self.message_cost = cost_micros;
-    }
-
     /// Ends the history; what follows is live.
     pub(crate) fn end_replay(&mut self) {
         self.replaying = false;
@@ -130,6 +139,7 @@ impl View {
             ),
             Event::ThreadDeleted => out.push(Told::Deleted),
             Event::TurnStarted { turn, .. } => {
+                self.live = true;
                 if self.begun != Some(*turn) {
                     self.forget_turn();
                     self.progress(WAITING, out);
@@ -254,6 +264,7 @@ impl View {
             call.reject(Reason::UserChoice, out);
         }
         self.forget_turn();
+        self.live = false;
         if self.begun == Some(turn) {
             self.begun = None;
         }

@@ -18,7 +18,7 @@ pub(crate) struct InitializeParams {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct ClientInfo {
-    pub(crate) name: String,
+    pub(crate) name: Option<String>,
 }
 
 /// What is read of the client's options (4.6).
@@ -31,20 +31,21 @@ pub(crate) struct InitializationOptions {
     pub(crate) default_model: Option<String>,
     /// Looked into, not decoded: a whole configuration tree may stand here.
     pub(crate) tool_call: Option<Value>,
+    /// Not read; its user is told so.
+    pub(crate) providers: Option<Value>,
 }
 
 impl InitializationOptions {
-    /// Whether calls are approved where nothing else is said (`toolCall.approval.byDefault`).
-    pub(crate) fn trust(&self) -> Option<bool> {
-        let default = &self.tool_call.as_ref()?["approval"]["byDefault"];
-        Some(default.as_str()? == "allow")
+    /// What happens to calls where nothing else is said (`toolCall.approval.byDefault`).
+    pub(crate) fn by_default(&self) -> Option<&str> {
+        self.tool_call.as_ref()?["approval"]["byDefault"].as_str()
     }
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorkspaceFolder {
-    pub(crate) uri: String,
+    pub(crate) uri: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

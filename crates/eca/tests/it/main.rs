@@ -4,6 +4,8 @@
 mod bad_input;
 #[cfg(test)]
 mod chats;
+#[cfg(test)]
+mod choices;
 mod diagnostics;
 #[cfg(test)]
 mod edits;
@@ -17,6 +19,7 @@ mod queries;
 mod questions;
 #[cfg(test)]
 mod seed;
+#[cfg(test)]
 mod servers;
 #[cfg(test)]
 mod stops;

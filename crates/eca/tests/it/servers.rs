@@ -189,7 +189,7 @@ impl ToolServers for Kettle {
             origin: ServerOrigin::User,
             read_only: false,
             state,
-            problem: None,
+            problem: (state == ServerState::Error).then(|| "it boiled over".to_owned()),
             tools: tools.into(),
         })]
     }
@@ -251,7 +251,7 @@ async fn a_server_is_stopped_started_and_fails() {
         .await;
     seen.extend(until(&mut client, is("running")).await);
     kettle.becomes(&[ServerState::Error]);
-    seen.extend(until(&mut client, is("failed")).await);
+    seen.extend(until(&mut client, |message| message["method"] == "$/showMessage").await);
     transcript!(server, seen);
 }
 
@@ -278,6 +278,11 @@ async fn a_client_of_a_later_version_reads_another_spelling() {
     let asked = json!({ "query": "brew" });
     let first = client.call("chat/queryCommands", asked.clone()).await;
     assert_eq!(first["commands"][0]["type"], "mcp-prompt");
+    // What nobody knows says nothing of its age.
+    client.error("no/such", json!({})).await;
+    client.notify("$/setTrace", json!({ "value": "off" })).await;
+    let same = client.call("chat/queryCommands", asked.clone()).await;
+    assert_eq!(same["commands"][0]["type"], "mcp-prompt");
     client.call("chat/list", json!({})).await;
     let later = client.call("chat/queryCommands", asked).await;
     assert_eq!(later["commands"][0]["type"], "mcpPrompt");

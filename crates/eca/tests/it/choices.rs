@@ -1,0 +1,165 @@
+//! What is chosen for a chat, by whom and for how long (sections 4.6, 6, 14, 20.4), and what of a handshake's wishes is
+//! not met.
+
+use bobbin_core::Command;
+use bobbin_model::{ApprovalPolicy, ThreadConfig};
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::support::{Server, hello, is_content, is_finished, kinds, prompt};
+
+/// Connects an editor with options, up to the last of its notices.
+async fn with_options(server: &Server, options: Value, notices: usize) -> (Client, Vec<Value>) {
+    let (mut client, _) = server.connect();
+    let mut hello = hello();
+    hello["initializationOptions"] = options;
+    hello["workspaceFolders"] =
+        json!([{ "uri": "file:///srv/pot" }, { "name": "none" }, { "uri": "file:///srv/cup" }]);
+    hello["clientInfo"] = json!({});
+    client.call("initialize", hello).await;
+    client.notify("initialized", json!({})).await;
+    let mut said = Vec::new();
+    for _ in 0..notices {
+        said.push(client.wait_for("$/showMessage").await["params"]["message"].clone());
+    }
+    (client, said)
+}
+
+async fn selection(client: &mut Client, chat: &str) -> (Value, Value) {
+    let opened = client.call("chat/open", json!({ "chatId": chat })).await;
+    (
+        opened["selection"]["agent"].clone(),
+        opened["selection"]["model"].clone(),
+    )
+}
+
+async fn say(client: &mut Client, params: Value) {
+    client.call("chat/prompt", params).await;
+    client.find("the end of a turn", is_finished).await;
+}
+
+#[tokio::test]
+async fn what_a_prompt_chooses_stays_until_something_else_is_selected() {
+    let server = Server::start().await;
+    let options = json!({ "chatBehavior": "plan", "defaultModel": "kiln/large" });
+    let (mut client, _) = with_options(&server, options, 2).await;
+    let own = json!({ "chatId": "c", "message": "say one", "model": "kiln/small", "behavior": "agent" });
+    say(&mut client, own).await;
+    say(&mut client, json!({ "chatId": "c", "message": "say two" })).await;
+    assert_eq!(
+        selection(&mut client, "c").await,
+        (json!("code"), json!("kiln/small"))
+    );
+    // A new chat has what stands in the options.
+    say(&mut client, json!({ "chatId": "d", "message": "say one" })).await;
+    assert_eq!(
+        selection(&mut client, "d").await,
+        (json!("plan"), json!("kiln/large"))
+    );
+    // A selection for all chats is later than what either said.
+    client
+        .notify("chat/selectedBehaviorChanged", json!({ "behavior": "plan" }))
+        .await;
+    say(&mut client, json!({ "chatId": "c", "message": "say three" })).await;
+    assert_eq!(
+        selection(&mut client, "c").await,
+        (json!("plan"), json!("kiln/small"))
+    );
+    // What the chat says after that is later still, also when it was selected for the chat alone before.
+    client
+        .notify(
+            "chat/selectedAgentChanged",
+            json!({ "chatId": "c", "agent": "plan" }),
+        )
+        .await;
+    say(
+        &mut client,
+        json!({ "chatId": "c", "message": "say four", "behavior": "agent" }),
+    )
+    .await;
+    say(&mut client, json!({ "chatId": "c", "message": "say five" })).await;
+    assert_eq!(selection(&mut client, "c").await.0, "code");
+}
+
+#[tokio::test]
+async fn a_model_that_nobody_knows_cannot_be_selected() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    say(&mut client, json!({ "chatId": "c", "message": "say one" })).await;
+    for params in [
+        json!({ "chatId": "c", "model": "tea/pot" }),
+        json!({ "model": "x".repeat(1 << 20) }),
+    ] {
+        client.notify("chat/selectedModelChanged", params).await;
+    }
+    let seen = prompt(&mut client, json!({ "chatId": "c", "message": "say two" })).await;
+    let answer = seen.iter().find(|message| message.get("result").is_some());
+    assert_eq!(answer.unwrap()["result"]["model"], "kiln/large");
+    assert_eq!(selection(&mut client, "c").await.1, "kiln/large");
+}
+
+#[tokio::test]
+async fn trust_that_is_taken_back_leaves_what_another_door_has_chosen() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let seen = prompt(&mut client, json!({ "message": "say one" })).await;
+    let chat = seen
+        .iter()
+        .find_map(|message| message["result"]["chatId"].as_str())
+        .unwrap();
+    let handle = server
+        .hub
+        .thread(&bobbin_model::ThreadId::new(chat))
+        .await
+        .unwrap();
+    let policy = async || {
+        let snapshot = server.hub.snapshot(&handle).await.unwrap();
+        snapshot
+            .state
+            .header
+            .config
+            .clone()
+            .unwrap_or_default()
+            .approval_policy
+    };
+    let config = ThreadConfig {
+        approval_policy: Some(ApprovalPolicy::Interrupt),
+        ..ThreadConfig::default()
+    };
+    let reply = Box::new(|_| {});
+    handle.send(Command::Configure { config, reply }).await;
+    for (trust, expected) in [
+        (false, Some(ApprovalPolicy::Interrupt)),
+        (true, Some(ApprovalPolicy::AutoApprove)),
+        (false, None),
+    ] {
+        client
+            .call("chat/update", json!({ "chatId": chat, "trust": trust }))
+            .await;
+        assert_eq!(policy().await, expected);
+    }
+}
+
+#[tokio::test]
+async fn options_that_deny_let_nothing_run_that_would_be_asked_about() {
+    let server = Server::start().await;
+    let options = json!({ "toolCall": { "approval": { "byDefault": "deny" } }, "providers": { "kiln": {} } });
+    let (mut client, said) = with_options(&server, options, 3).await;
+    // The first notice is the server's own.
+    assert!(
+        said[1]
+            .as_str()
+            .unwrap()
+            .contains("only the first folder, /srv/pot"),
+        "{said:?}"
+    );
+    assert!(said[2].as_str().unwrap().contains("providers"), "{said:?}");
+    let seen = prompt(&mut client, json!({ "chatId": "c", "message": "ask touch tea" })).await;
+    assert!(!kinds(&seen).contains(&"toolCallRunning"), "{seen:#?}");
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+    let options = json!({ "toolCall": { "approval": { "byDefault": "allow" } } });
+    let (mut client, _) = with_options(&server, options, 2).await;
+    let seen = prompt(&mut client, json!({ "chatId": "d", "message": "ask touch tea" })).await;
+    assert!(seen.iter().any(|message| is_content(message, "toolCalled")));
+    assert_eq!(server.engine.effects(), ["touch tea"]);
+}
