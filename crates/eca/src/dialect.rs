@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, Notice, WireMessage};
 use bobbin_model::{
-    Approval, ApprovalPolicy, Decision, Event, Mode, Question, QuestionAnswer, ServerState, ThreadId, ToolServer,
-    TurnFeatures,
+    Approval, ApprovalPolicy, Decision, Event, Mode, Question, QuestionAnswer, ServerState, ThreadId,
+    ToolServer, TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
 use bobbin_session::{Dialect, Through};
