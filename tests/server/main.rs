@@ -28,6 +28,7 @@ mod doors;
 mod dynamic_tools;
 #[cfg(test)]
 mod eca;
+#[cfg(test)]
 mod eca_golden;
 #[cfg(test)]
 mod eca_golden_whole;
