@@ -9,16 +9,16 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 
-use bobbin_framing::Transport;
+use bobbin_framing::FrameReader;
 
 use crate::handlers::Handlers;
 use crate::shared::Shared;
 use crate::{reader, writer};
 
 /// Reads and writes until the connection is over.
-pub(crate) async fn run(shared: Arc<Shared>, transport: Transport, handlers: Handlers) {
-    let mut input = pin!(reader::run(Arc::clone(&shared), transport.reader, handlers));
-    let mut output = pin!(writer::run(Arc::clone(&shared), transport.writer));
+pub(crate) async fn run(shared: Arc<Shared>, reader: Box<dyn FrameReader>, handlers: Handlers) {
+    let mut input = pin!(reader::run(Arc::clone(&shared), reader, handlers));
+    let mut output = pin!(writer::run(Arc::clone(&shared)));
     let mut reading = true;
     poll_fn(|cx| {
         // A task is always woken by the same waker.

@@ -24,6 +24,7 @@ mod log;
 mod members;
 mod options;
 mod outbox;
+mod output;
 mod peer;
 mod progress;
 mod reader;

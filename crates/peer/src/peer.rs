@@ -34,14 +34,14 @@ impl Peer {
         configure: impl FnOnce(PeerHandle) -> Handlers,
     ) -> Result<Self, ConfigError> {
         let runtime = Handle::current();
-        let shared = Arc::new(Shared::new(options, runtime.clone()));
+        let shared = Arc::new(Shared::new(options, runtime.clone(), transport.writer));
         let handle = PeerHandle::new(Arc::clone(&shared));
         let handlers = configure(handle.clone());
         handlers.check()?;
         shared.peek(|state| state.set_lanes(handlers.lane_count()));
         // Set here only, so it cannot have been set before.
         let _fresh = shared.layers.set(handlers.layers());
-        runtime.spawn(connection::run(shared, transport, handlers));
+        runtime.spawn(connection::run(shared, transport.reader, handlers));
         Ok(Self { handle })
     }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 use std::time::Duration;
 
+use bobbin_framing::FrameWriter;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OnceCell, Semaphore};
@@ -21,6 +22,7 @@ use crate::layer::Layers;
 use crate::log::{Log, LogEntry, Note};
 use crate::options::PeerOptions;
 use crate::outbox::OutFrame;
+use crate::output::Output;
 use crate::state::{After, State};
 use crate::stats::{Phase, Stats, millis};
 use crate::ticket::Ticket;
@@ -28,6 +30,8 @@ use crate::ticket::Ticket;
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
+    /// Taken out at the end. Never waited for with the state locked.
+    pub(crate) output: Mutex<Option<Output>>,
     pub(crate) options: PeerOptions,
     pub(crate) log: Log,
     pub(crate) extensions: Extensions,
@@ -57,9 +61,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(options: PeerOptions, runtime: Handle) -> Self {
+    pub(crate) fn new(options: PeerOptions, runtime: Handle, writer: Box<dyn FrameWriter>) -> Self {
         Self {
             state: Mutex::new(State::new(&options, 0)),
+            output: Mutex::new(Some(Output::new(writer))),
             log: Log::new(options.log.clone()),
             options,
             extensions: Extensions::default(),
@@ -134,7 +139,7 @@ impl Shared {
     }
 
     /// Has the connection's task look at the state again.
-    fn wake_task(&self) {
+    pub(crate) fn wake_task(&self) {
         if let Some(task) = self.task.get() {
             task.wake_by_ref();
         }
@@ -192,7 +197,8 @@ impl Shared {
         }
     }
 
-    /// Queues one message when there is room for it, in the order callers came.
+    /// Queues one message when there is room for it, in the order callers came, and writes it if nothing else is
+    /// being written: whoever sends this way is going to wait for what comes of it.
     ///
     /// `make` runs under the lock, once, and makes the message.
     pub(crate) async fn send<F: IntoIterator<Item = OutFrame>, T>(
@@ -216,7 +222,10 @@ impl Shared {
         make: impl FnOnce(&mut State) -> (F, T) + Send,
     ) -> Result<T, SendError> {
         let mut make = Some(make);
-        if let Some(sent) = self.try_send(bytes, messages, Turn::Fresh, &mut make)? {
+        if let Some((sent, write)) = self.try_send(bytes, messages, Turn::Fresh, &mut make)? {
+            if write {
+                self.write_now();
+            }
             return Ok(sent);
         }
         let _in_line = InLine::enter(self);
@@ -224,7 +233,10 @@ impl Shared {
         loop {
             let mut room = std::pin::pin!(self.room.notified());
             room.as_mut().enable();
-            if let Some(sent) = self.try_send(bytes, messages, Turn::Mine, &mut make)? {
+            if let Some((sent, write)) = self.try_send(bytes, messages, Turn::Mine, &mut make)? {
+                if write {
+                    self.wake_task();
+                }
                 return Ok(sent);
             }
             room.await;
@@ -238,32 +250,38 @@ impl Shared {
         messages: usize,
         make: impl FnOnce(&mut State) -> (F, T),
     ) -> Result<T, SendError> {
-        self.try_send(bytes, messages, Turn::Fresh, &mut Some(make))?
-            .ok_or(SendError::Full)
+        let sent = self.try_send(bytes, messages, Turn::Fresh, &mut Some(make))?;
+        let (sent, write) = sent.ok_or(SendError::Full)?;
+        if write {
+            self.wake_task();
+        }
+        Ok(sent)
     }
 
+    /// Queues messages if there is room; says whether the writer must be told.
     fn try_send<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
         messages: usize,
         turn: Turn,
         make: &mut Option<impl FnOnce(&mut State) -> (F, T)>,
-    ) -> Result<Option<T>, SendError> {
-        self.with(|state, after| {
-            if state.phase != Phase::Active {
-                return Err(SendError::Closed);
-            }
-            let in_order = turn == Turn::Mine || state.out.waiting == 0;
-            if !in_order || !state.out.has_room(bytes, messages) {
-                return Ok(None);
-            }
-            let Some(make) = make.take() else { return Ok(None) };
-            let (frames, value) = make(state);
-            for frame in frames {
-                state.push(frame, after);
-            }
-            Ok(Some(value))
-        })
+    ) -> Result<Option<(T, bool)>, SendError> {
+        let mut state = self.state.lock();
+        if state.phase != Phase::Active {
+            return Err(SendError::Closed);
+        }
+        let in_order = turn == Turn::Mine || state.out.waiting == 0;
+        if !in_order || !state.out.has_room(bytes, messages) {
+            return Ok(None);
+        }
+        let Some(make) = make.take() else { return Ok(None) };
+        let (frames, value) = make(&mut state);
+        // Nothing else can come of messages of our own.
+        let mut after = After::default();
+        for frame in frames {
+            state.push(frame, &mut after);
+        }
+        Ok(Some((value, after.write)))
     }
 
     /// Begins the shutdown sequence.

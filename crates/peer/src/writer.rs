@@ -1,30 +1,30 @@
-//! The writing half of a connection's task: takes what is queued, as much as one flush carries, writes it, and
-//! accounts for it. Ends the connection's life.
+//! The writing half of a connection's task: keeps the output going, watches over it, and ends the connection's life.
 //!
 //! It outlives everything else of a connection: it ends when no handler is left and everything is written,
 //! or when that is given up, and then declares the connection stopped.
 
-use std::future::poll_fn;
-use std::pin::pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bobbin_framing::{FrameWriter, FramingError};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use bobbin_framing::FramingError;
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 use crate::error::SendError;
-use crate::log::{LogEntry, Note};
+use crate::log::Note;
 use crate::outbox::OutFrame;
+use crate::output::{Output, Written};
 use crate::shared::Shared;
 use crate::stats::Phase;
 
 /// Writes until the connection is over.
-pub(crate) async fn run(shared: Arc<Shared>, writer: Box<dyn FrameWriter>) {
+pub(crate) async fn run(shared: Arc<Shared>) {
     // Declares the connection stopped on every way out, a dropped task among them.
     let stopped = Stopped(Arc::clone(&shared));
     {
-        let mut work = pin!(write(&shared, writer));
+        let mut work = pin!(write(&shared));
         let mut patience = pin!(run_out_of_patience(&shared));
         let out_of_patience = poll_fn(|cx| {
             if work.as_mut().poll(cx).is_ready() {
@@ -50,6 +50,7 @@ impl Drop for Stopped {
     fn drop(&mut self) {
         // A task that is dropped early has skipped the sequence; what is begun here ends here too.
         self.0.begin_shutdown();
+        release(let_go(&self.0));
         self.0.with(|state, after| {
             release(state.out.break_off());
             state.phase = Phase::Stopped;
@@ -79,11 +80,12 @@ async fn run_out_of_patience(shared: &Arc<Shared>) {
     sleep(shared.options.flush_grace).await;
 }
 
-async fn write(shared: &Arc<Shared>, mut writer: Box<dyn FrameWriter>) {
-    if let Err(error) = pump(shared, writer.as_mut()).await {
+async fn write(shared: &Arc<Shared>) {
+    if let Err(error) = pump(shared).await {
         // The transport goes first: a far end that still reads is to see the end now.
-        drop(writer);
+        let unwritten = let_go(shared);
         shared.note(&Note::Error(format!("write failed: {}", describe(&error))));
+        release(unwritten);
         shared.with(|state, after| {
             release(state.out.break_off());
             state.begin_shutdown(&shared.options, after);
@@ -93,109 +95,68 @@ async fn write(shared: &Arc<Shared>, mut writer: Box<dyn FrameWriter>) {
     }
 }
 
-/// Writes batch after batch until the connection may be closed, then closes it.
-async fn pump(shared: &Arc<Shared>, writer: &mut dyn FrameWriter) -> Result<(), FramingError> {
-    let mut batch = Vec::new();
-    let mut written = Vec::new();
-    loop {
-        // One visit to the state accounts for the last batch and takes the next.
-        let (closing, awaited) = shared.peek(|state| {
-            state.out.done(&written);
-            state.counters.messages_written += written.len() as u64;
-            state.counters.bytes_written = writer.bytes_written();
-            state.out.take(&mut batch);
-            state.out.idle = batch.is_empty();
-            (state.is_closing(), state.out.waiting > 0)
-        });
-        if !written.is_empty() {
-            for waiter in written.drain(..).filter_map(|frame: OutFrame| frame.flushed) {
-                // A sender that went away does not care.
-                let _gone = waiter.send(Ok(()));
+/// Drops the transport's writing half; returns what was being written.
+fn let_go(shared: &Shared) -> Vec<OutFrame> {
+    let output = shared.output.lock().take();
+    output.map(Output::into_unwritten).unwrap_or_default()
+}
+
+/// Writes until the connection may be closed, then closes it.
+async fn pump(shared: &Arc<Shared>) -> Result<(), FramingError> {
+    let mut patience = Stall::default();
+    poll_fn(|cx| {
+        let mut slot = shared.output.lock();
+        let Some(output) = slot.as_mut() else {
+            return Poll::Ready(Ok(()));
+        };
+        match output.poll_write(shared, cx) {
+            Poll::Ready(Ok(Written::Last)) => Poll::Ready(Ok(())),
+            Poll::Ready(Ok(Written::All)) => {
+                patience.timer = None;
+                Poll::Pending
             }
-            if awaited {
-                shared.room.notify_waiters();
-            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => match shared.options.write_stall_timeout {
+                Some(stall) => patience.poll(cx, output.bytes_written(), stall).map(Err),
+                None => Poll::Pending,
+            },
         }
-        if !batch.is_empty() {
-            if let Err(error) = write_batch(shared, writer, &batch).await {
-                release(batch);
-                return Err(error);
-            }
-            std::mem::swap(&mut batch, &mut written);
-        } else if closing {
-            break;
-        } else {
-            next_poll().await;
-        }
-    }
+    })
+    .await?;
     let reason = shared.peek(|state| state.close_reason.clone());
-    if let Err(error) = poll_fn(|cx| writer.poll_close(cx, &reason)).await {
+    let closed = poll_fn(|cx| match shared.output.lock().as_mut() {
+        Some(output) => output.poll_close(cx, &reason),
+        None => Poll::Ready(Ok(())),
+    });
+    if let Err(error) = closed.await {
         shared.note(&Note::Debug(format!("close failed: {}", describe(&error))));
     }
     Ok(())
 }
 
-/// Ends this poll of the task.
-async fn next_poll() {
-    let mut over = false;
-    poll_fn(|_| {
-        if std::mem::replace(&mut over, true) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    })
-    .await;
+/// Watches a transport that takes no more for now.
+#[derive(Default)]
+struct Stall {
+    /// What had been written when the timer was set; most writes end at once and need none.
+    timer: Option<(u64, Pin<Box<Sleep>>)>,
 }
 
-async fn write_batch(
-    shared: &Arc<Shared>,
-    writer: &mut dyn FrameWriter,
-    batch: &[OutFrame],
-) -> Result<(), FramingError> {
-    for frame in batch {
-        writer.feed(frame.bytes.clone())?;
-    }
-    flush(writer, shared.options.write_stall_timeout).await?;
-    if shared.log.is_on() {
-        for frame in batch {
-            let text = String::from_utf8_lossy(&frame.bytes);
-            shared.emit(LogEntry::Write(
-                &shared.options.redaction.apply(frame.method.as_deref(), &text),
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Flushes; fails when the transport takes nothing at all for `stall`.
-async fn flush(writer: &mut dyn FrameWriter, stall: Option<Duration>) -> Result<(), FramingError> {
-    // Most flushes end at once and need no timer.
-    if let Poll::Ready(result) = poll_fn(|cx| Poll::Ready(writer.poll_flush(cx))).await {
-        return result;
-    }
-    let Some(stall) = stall else {
-        return poll_fn(|cx| writer.poll_flush(cx)).await;
-    };
-    let mut written = writer.bytes_written();
-    let mut timer = pin!(sleep_until(Instant::now() + stall));
-    poll_fn(|cx| {
-        if let Poll::Ready(result) = writer.poll_flush(cx) {
-            return Poll::Ready(result);
-        }
-        if writer.bytes_written() != written {
-            written = writer.bytes_written();
-            timer.as_mut().reset(Instant::now() + stall);
+impl Stall {
+    /// Ready when the transport took nothing at all for `stall`.
+    fn poll(&mut self, cx: &mut Context<'_>, written: u64, stall: Duration) -> Poll<FramingError> {
+        let until = || Instant::now() + stall;
+        let (before, timer) = self
+            .timer
+            .get_or_insert_with(|| (written, Box::pin(sleep_until(until()))));
+        if *before != written {
+            *before = written;
+            timer.as_mut().reset(until());
         }
         timer.as_mut().poll(cx).map(|()| {
             let text = format!("the far end took nothing for {stall:?}");
-            Err(FramingError::Io(std::io::Error::new(
-                std::io::ErrorKind::TimedOut,
-                text,
-            )))
+            FramingError::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, text))
         })
-    })
-    .await
+    }
 }
 
 /// An error with its causes, on one line.

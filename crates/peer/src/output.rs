@@ -1,0 +1,140 @@
+//! The writing half of the transport with what it is writing: takes what is queued, as much as one flush carries,
+//! writes it, and accounts for it.
+//!
+//! Behind a mutex of its own, so that besides the connection's task a sender who is going to wait anyway may write, when
+//! nobody else does. It polls with the waker of the connection's task, which goes on where the sender had to stop. Bounded by
+//! one batch.
+
+use std::task::{Context, Poll, ready};
+
+use bobbin_framing::{CloseReason, FrameWriter, FramingError};
+
+use crate::log::LogEntry;
+use crate::outbox::OutFrame;
+use crate::shared::Shared;
+
+/// What a look at the queue came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// Everything there was.
+    All,
+    /// Everything there will ever be: the output may be closed.
+    Last,
+}
+
+pub(crate) struct Output {
+    writer: Box<dyn FrameWriter>,
+    /// Fed to the writer and not flushed yet.
+    batch: Vec<OutFrame>,
+    /// Flushed and not accounted for yet.
+    written: Vec<OutFrame>,
+    /// What went wrong while a sender wrote; the connection's task has to know.
+    failed: Option<FramingError>,
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Output").finish_non_exhaustive()
+    }
+}
+
+impl Output {
+    pub(crate) fn new(writer: Box<dyn FrameWriter>) -> Self {
+        Self {
+            writer,
+            batch: Vec::new(),
+            written: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Writes batch after batch until the queue is empty. Pending while the transport takes no more.
+    pub(crate) fn poll_write(
+        &mut self,
+        shared: &Shared,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Written, FramingError>> {
+        if let Some(error) = self.failed.take() {
+            return Poll::Ready(Err(error));
+        }
+        loop {
+            if !self.batch.is_empty() {
+                ready!(self.writer.poll_flush(cx))?;
+                self.log(shared);
+                std::mem::swap(&mut self.batch, &mut self.written);
+            }
+            // One visit to the state accounts for the last batch and takes the next.
+            let (closing, awaited) = shared.peek(|state| {
+                state.out.done(&self.written);
+                state.counters.messages_written += self.written.len() as u64;
+                state.counters.bytes_written = self.writer.bytes_written();
+                state.out.take(&mut self.batch);
+                state.out.idle = self.batch.is_empty();
+                (state.is_closing(), state.out.waiting > 0)
+            });
+            if !self.written.is_empty() {
+                for waiter in self.written.drain(..).filter_map(|frame| frame.flushed) {
+                    // A sender that went away does not care.
+                    let _gone = waiter.send(Ok(()));
+                }
+                if awaited {
+                    shared.room.notify_waiters();
+                }
+            }
+            if self.batch.is_empty() {
+                return Poll::Ready(Ok(if closing { Written::Last } else { Written::All }));
+            }
+            for frame in &self.batch {
+                self.writer.feed(frame.bytes.clone())?;
+            }
+        }
+    }
+
+    fn log(&self, shared: &Shared) {
+        if !shared.log.is_on() {
+            return;
+        }
+        for frame in &self.batch {
+            let text = String::from_utf8_lossy(&frame.bytes);
+            let text = shared.options.redaction.apply(frame.method.as_deref(), &text);
+            shared.emit(LogEntry::Write(&text));
+        }
+    }
+
+    /// A number that grows whenever the transport takes bytes.
+    pub(crate) fn bytes_written(&self) -> u64 {
+        self.writer.bytes_written()
+    }
+
+    pub(crate) fn poll_close(
+        &mut self,
+        cx: &mut Context<'_>,
+        reason: &CloseReason,
+    ) -> Poll<Result<(), FramingError>> {
+        self.writer.poll_close(cx, reason)
+    }
+
+    /// Lets the transport go; returns what was not written in full.
+    pub(crate) fn into_unwritten(self) -> Vec<OutFrame> {
+        self.batch
+    }
+}
+
+impl Shared {
+    /// Writes what is queued, as far as that goes without waiting for anything; the connection's task sees to the rest.
+    pub(crate) fn write_now(&self) {
+        // Log callbacks are called by the connection only, and a busy output is at it already.
+        if !self.log.is_on()
+            && let Some(task) = self.task.get()
+            && let Some(mut slot) = self.output.try_lock()
+            && let Some(output) = slot.as_mut()
+        {
+            match output.poll_write(self, &mut Context::from_waker(task)) {
+                Poll::Ready(Ok(Written::All)) => return,
+                Poll::Ready(Ok(Written::Last)) | Poll::Pending => {}
+                Poll::Ready(Err(error)) => output.failed = Some(error),
+            }
+        }
+        self.wake_task();
+    }
+}
