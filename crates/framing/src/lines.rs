@@ -47,6 +47,10 @@ impl LineDecoder {
 
 impl Decode for LineDecoder {
     fn decode(&mut self, buf: &mut BytesMut) -> Option<Result<Bytes, FramingError>> {
+        // Nothing has come since the last look.
+        if self.scanned == buf.len() {
+            return None;
+        }
         loop {
             let Some(end) = memchr(b'\n', &buf[self.scanned..]).map(|at| self.scanned + at) else {
                 self.scanned = buf.len();

@@ -4,6 +4,7 @@
 //! Rules: peer spec 4 to 9.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -30,6 +31,8 @@ pub(crate) struct Dispatcher<'a> {
     parse_errors_in_row: u32,
     /// Bytes of the connection up to the message at hand.
     bytes_read: u64,
+    /// Whether the write queue was over its bounds when the last message came.
+    congested: Cell<bool>,
 }
 
 impl<'a> Dispatcher<'a> {
@@ -40,7 +43,13 @@ impl<'a> Dispatcher<'a> {
             framed,
             parse_errors_in_row: 0,
             bytes_read: 0,
+            congested: Cell::new(false),
         }
+    }
+
+    /// Whether answers have filled the write queue, as of the last message.
+    pub(crate) fn is_congested(&self) -> bool {
+        self.congested.get()
     }
 
     /// Takes one frame; returns whether it held JSON.
@@ -62,6 +71,7 @@ impl<'a> Dispatcher<'a> {
     }
 
     fn count(&self, state: &mut State) {
+        self.congested.set(state.out.is_congested());
         // It is on this task, and its turn is next.
         state.out.idle = false;
         state.counters.messages_read += 1;

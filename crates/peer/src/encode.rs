@@ -111,17 +111,30 @@ pub(crate) fn params(params: &impl Serialize) -> Result<Option<Vec<u8>>, SendErr
 
 /// A request (with id) or notification (without).
 pub(crate) fn message(id: Option<u64>, method: &str, params: Option<&[u8]>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(method.len() + params.map_or(0, <[u8]>::len) + 64);
+    const ID: &[u8] = br#","id":"#;
+    const METHOD: &[u8] = br#","method":"#;
+    const PARAMS: &[u8] = br#","params":"#;
+    // To the byte, for a method without escapes: bytes that fill their room are passed on as they are.
+    let room = HEAD.len()
+        + id.map_or(0, |id| {
+            ID.len() + id.checked_ilog10().map_or(1, |log| log as usize + 1)
+        })
+        + METHOD.len()
+        + method.len()
+        + 2
+        + params.map_or(0, |params| PARAMS.len() + params.len())
+        + 1;
+    let mut out = Vec::with_capacity(room);
     out.extend_from_slice(HEAD);
     if let Some(id) = id {
-        out.extend_from_slice(br#","id":"#);
+        out.extend_from_slice(ID);
         push_int(&mut out, i64::try_from(id).unwrap_or(i64::MAX));
     }
-    out.extend_from_slice(br#","method":"#);
+    out.extend_from_slice(METHOD);
     // A string into a vector: neither fails.
     let _infallible = serde_json::to_writer(&mut out, method);
     if let Some(params) = params {
-        out.extend_from_slice(br#","params":"#);
+        out.extend_from_slice(PARAMS);
         out.extend_from_slice(params);
     }
     out.push(b'}');

@@ -53,11 +53,12 @@ impl WireId {
                     key: IdKey::Text(decoded.into()),
                 }
             }
-            b'-' | b'0'..=b'9' => match number_key(text) {
-                IdKey::Int(int) if is_canonical(text) => Repr::Int(int),
-                key => Repr::Other {
+            b'-' | b'0'..=b'9' => match text.parse() {
+                // No other JSON integer can be written in two ways.
+                Ok(int) if text != "-0" => Repr::Int(int),
+                _ => Repr::Other {
                     text: text.into(),
-                    key,
+                    key: number_key(text),
                 },
             },
             _ => return None,
@@ -110,11 +111,6 @@ impl fmt::Debug for WireId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "WireId({self})")
     }
-}
-
-/// Whether this number, known to fit an `i64`, is written the way we would write it.
-fn is_canonical(text: &str) -> bool {
-    text != "-0" && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
 }
 
 /// The exact value of a JSON number.

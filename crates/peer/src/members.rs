@@ -104,11 +104,13 @@ impl<'a> Members<'a> {
 
     /// Skips blanks; the byte behind them, if there is one.
     fn peek(&mut self) -> Option<u8> {
-        let bytes = self.text.as_bytes();
-        while let b' ' | b'\n' | b'\r' | b'\t' = bytes.get(self.at)? {
+        loop {
+            let byte = *self.text.as_bytes().get(self.at)?;
+            if byte > b' ' || !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
             self.at += 1;
         }
-        bytes.get(self.at).copied()
     }
 
     fn take(&mut self, wanted: u8) -> Option<()> {

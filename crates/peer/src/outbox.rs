@@ -38,6 +38,7 @@ pub(crate) struct Outbox {
     bytes: usize,
     /// Messages taken by the writer and not flushed yet.
     in_flight: usize,
+    in_flight_bytes: usize,
     max_bytes: usize,
     max_messages: usize,
     /// Bytes at which a batch is big enough: a part of the queue, so that room comes in portions. Only a single message
@@ -57,6 +58,7 @@ impl Outbox {
             queue: VecDeque::new(),
             bytes: 0,
             in_flight: 0,
+            in_flight_bytes: 0,
             max_bytes,
             max_messages,
             batch_bytes: (max_bytes / 8).clamp(1, flush_bytes.max(1)),
@@ -86,33 +88,29 @@ impl Outbox {
         self.bytes > self.max_bytes || self.queue.len() + self.in_flight > self.max_messages
     }
 
-    /// Moves the next flush worth of messages into `batch`.
+    /// Accounts for what was taken before and has been flushed, then moves the next flush worth of messages into `batch`.
     pub(crate) fn take(&mut self, batch: &mut Vec<OutFrame>) {
-        let mut size = 0;
+        self.bytes -= self.in_flight_bytes;
+        (self.in_flight, self.in_flight_bytes) = (0, 0);
         while let Some(next) = self.queue.front() {
-            size += next.bytes.len();
-            if !batch.is_empty() && size > self.batch_bytes {
+            let size = next.bytes.len();
+            if !batch.is_empty() && self.in_flight_bytes + size > self.batch_bytes {
                 break;
             }
             let Some(frame) = self.queue.pop_front() else {
                 break;
             };
+            self.in_flight_bytes += size;
             self.in_flight += 1;
             batch.push(frame);
         }
-    }
-
-    /// Accounts for a batch that was flushed.
-    pub(crate) fn done(&mut self, batch: &[OutFrame]) {
-        self.in_flight -= batch.len();
-        self.bytes -= batch.iter().map(|frame| frame.bytes.len()).sum::<usize>();
     }
 
     /// Gives the output up; returns what will never be written.
     pub(crate) fn break_off(&mut self) -> VecDeque<OutFrame> {
         self.broken = true;
         self.bytes = 0;
-        self.in_flight = 0;
+        (self.in_flight, self.in_flight_bytes) = (0, 0);
         std::mem::take(&mut self.queue)
     }
 

@@ -65,7 +65,6 @@ impl Output {
             }
             // One visit to the state accounts for the last batch and takes the next.
             let (closing, awaited) = shared.peek(|state| {
-                state.out.done(&self.written);
                 state.counters.messages_written += self.written.len() as u64;
                 state.counters.bytes_written = self.writer.bytes_written();
                 state.out.take(&mut self.batch);
@@ -84,8 +83,15 @@ impl Output {
             if self.batch.is_empty() {
                 return Poll::Ready(Ok(if closing { Written::Last } else { Written::All }));
             }
-            for frame in &self.batch {
-                self.writer.feed(frame.bytes.clone())?;
+            // Kept for the log only.
+            let kept = shared.log.is_on();
+            for frame in &mut self.batch {
+                let bytes = if kept {
+                    frame.bytes.clone()
+                } else {
+                    std::mem::take(&mut frame.bytes)
+                };
+                self.writer.feed(bytes)?;
             }
         }
     }

@@ -50,9 +50,7 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
     let mut notice = Notice::default();
     let (mut errors_in_row, mut in_row) = (0_u32, 0_u32);
     loop {
-        let (active, congested) =
-            shared.peek(|state| (state.phase == Phase::Active, state.out.is_congested()));
-        if !active || (congested && !wait_for_room(shared).await) {
+        if shared.is_stopping() || (dispatcher.is_congested() && !wait_for_room(shared).await) {
             return false;
         }
         let turn = poll_fn(|cx| {

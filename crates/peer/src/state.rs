@@ -375,10 +375,9 @@ impl State {
         Some(open)
     }
 
+    /// Frees the id of a request that is to be answered; until then no other request can have it.
     fn release_id(&mut self, ticket: &Ticket) {
-        if let Some(key) = ticket.id.key()
-            && self.by_id.get(&key) == Some(&ticket.slot)
-        {
+        if let Some(key) = ticket.id.key() {
             self.by_id.remove(&key);
         }
     }
