@@ -9,6 +9,7 @@ mod call;
 mod calls;
 mod connection;
 mod context;
+mod current;
 mod dispatch;
 mod encode;
 mod envelope;

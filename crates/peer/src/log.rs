@@ -1,7 +1,7 @@
 //! The log callback: every message and every incident, as they happen.
 //!
-//! Called from library tasks with no lock held, in order per direction. It must be quick; a panic
-//! inside it is caught. Entries: peer spec 13.
+//! Called from library tasks with the state unlocked, in order per direction. It must be quick, and may do with the
+//! connection whatever does not wait; a panic inside it is caught. Entries: peer spec 13.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -6,17 +6,17 @@
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_util::FutureExt;
 
 use crate::context::{CallContext, NotificationContext};
+use crate::current::Polling;
 use crate::error::HandlerError;
 use crate::handle::PeerHandle;
 use crate::handlers::HandlerFuture;
-use crate::job::{Job, Slot, Target};
+use crate::job::{Job, Target};
 use crate::lanes::Track;
 use crate::layer::{NextCall, NextNotification};
 use crate::log::Note;
@@ -24,11 +24,6 @@ use crate::responder::Responder;
 use crate::shared::Shared;
 use crate::state::After;
 use crate::ticket::Ticket;
-
-tokio::task_local! {
-    /// The handler being polled: its connection, by address, and its slot.
-    static CURRENT: (usize, Slot);
-}
 
 /// What a running handler's future came to.
 type Ended = Result<Result<(), HandlerError>, Box<dyn std::any::Any + Send>>;
@@ -53,8 +48,8 @@ impl Running {
         }
     }
 
-    fn scope(&self) -> (usize, Slot) {
-        (address(&self.shared), self.ticket.slot)
+    fn polling(&self) -> Polling {
+        Polling::begin(&self.shared, self.ticket.slot)
     }
 
     /// Logs how the handler ended and frees its place; what comes next is the caller's to do.
@@ -94,10 +89,6 @@ impl Drop for Running {
             self.shared.settle(after);
         }
     }
-}
-
-fn address(shared: &Arc<Shared>) -> usize {
-    Arc::as_ptr(shared).addr()
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
@@ -151,12 +142,6 @@ fn create(shared: &Arc<Shared>, job: Job) -> Result<HandlerFuture, Box<dyn std::
 }
 
 impl Shared {
-    /// The slot of the handler that is calling, if one of this connection is.
-    pub(crate) fn current_slot(self: &Arc<Self>) -> Option<Slot> {
-        let (connection, slot) = CURRENT.try_with(|current| *current).ok()?;
-        (connection == address(self)).then_some(slot)
-    }
-
     /// Starts a job. Returns what is left to do if it ended at once.
     pub(crate) fn start(self: &Arc<Self>, job: Job) -> Option<After> {
         if !job.is_inline() {
@@ -164,15 +149,17 @@ impl Shared {
             return None;
         }
         let running = Running::new(Arc::clone(self), &job);
-        let polled = CURRENT.sync_scope(running.scope(), || {
-            let mut future = create(self, job)?;
-            // Whoever takes the future over polls it again, so this waker may be deaf.
-            let mut cx = Context::from_waker(Waker::noop());
-            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx)))? {
-                Poll::Ready(result) => Ok(Ok(result)),
-                Poll::Pending => Ok(Err(future)),
-            }
-        });
+        let polled = {
+            let _polling = running.polling();
+            create(self, job).and_then(|mut future| {
+                // Whoever takes the future over polls it again, so this waker may be deaf.
+                let mut cx = Context::from_waker(Waker::noop());
+                match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx)))? {
+                    Poll::Ready(result) => Ok(Ok(result)),
+                    Poll::Pending => Ok(Err(future)),
+                }
+            })
+        };
         match polled {
             Ok(Ok(result)) => Some(running.finish(Some(Ok(result)))),
             Err(panic) => Some(running.finish(Some(Err(panic)))),
@@ -195,10 +182,14 @@ async fn drive(shared: Arc<Shared>, job: Job) {
         let running = Running::new(Arc::clone(&shared), &job);
         // Told to stop before it began: it never runs.
         let mut after = if job.ticket.is_cancelled() {
-            CURRENT.sync_scope(running.scope(), || refuse(&shared, job));
+            refuse(&shared, job);
             running.finish(None)
         } else {
-            match CURRENT.sync_scope(running.scope(), || create(&shared, job)) {
+            let created = {
+                let _polling = running.polling();
+                create(&shared, job)
+            };
+            match created {
                 Ok(future) => carry(running, future).await,
                 Err(panic) => running.finish(Some(Err(panic))),
             }
@@ -219,9 +210,13 @@ fn refuse(shared: &Arc<Shared>, job: Job) {
 async fn carry(running: Running, future: HandlerFuture) -> After {
     // Dropped before the end is told: a responder in it answers first.
     let ended = {
-        let mut work = pin!(CURRENT.scope(running.scope(), AssertUnwindSafe(future).catch_unwind()));
+        let mut future = AssertUnwindSafe(future).catch_unwind();
+        let mut work = poll_fn(|cx| {
+            let _polling = running.polling();
+            future.poll_unpin(cx)
+        });
         // Most handlers end here, and need nothing to stop them.
-        if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.poll_unpin(cx))).await {
             Some(ended)
         } else {
             let stop = if running.drops_on_cancel {

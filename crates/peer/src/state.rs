@@ -4,6 +4,8 @@
 //! happen outside the lock is collected in an [`After`]. The bounds: admitted requests and waiting
 //! notifications by options, answers by the reader's pause, own calls by their callers.
 
+mod ending;
+
 use std::sync::Arc;
 
 use bobbin_framing::CloseReason;
@@ -14,7 +16,7 @@ use tokio::time::Instant;
 use crate::batch::{Batches, ReplyTo};
 use crate::calls::Calls;
 use crate::encode;
-use crate::error::{CallError, ErrorObject};
+use crate::error::ErrorObject;
 use crate::handlers::{CallEntry, NotificationEntry};
 use crate::id::{IdKey, WireId};
 use crate::job::{Job, Slot, Starts, Target};
@@ -431,134 +433,6 @@ impl State {
             self.start(job, after);
         }
         self.settle_down(after);
-    }
-
-    /// Answers a request with `-32800` in its handler's stead.
-    fn answer_cancelled(&mut self, slot: Slot, options: &PeerOptions, after: &mut After) {
-        let Some(entry) = self.entries.get(&slot).filter(|entry| entry.open.is_some()) else {
-            return;
-        };
-        let message = encode::error(&entry.ticket.id, &ErrorObject::cancelled());
-        self.respond(slot, message, options, after);
-    }
-
-    /// Cancels the request with this id, if there is one.
-    pub(crate) fn cancel(&mut self, id: &WireId, options: &PeerOptions, after: &mut After) {
-        let Some(slot) = id.key().and_then(|key| self.by_id.get(&key).copied()) else {
-            return;
-        };
-        if let Some(job) = self.remove_waiting(slot) {
-            self.refuse_waiting(job, options, after);
-            return;
-        }
-        self.cancel_running(slot, options, after);
-    }
-
-    fn cancel_running(&mut self, slot: Slot, options: &PeerOptions, after: &mut After) {
-        let Some(entry) = self.entries.get_mut(&slot) else {
-            return;
-        };
-        entry.cancelled = true;
-        after.cancel.push(Arc::clone(&entry.ticket));
-        if entry.stage == Stage::HandedOn && entry.drops_on_cancel {
-            self.answer_cancelled(slot, options, after);
-        }
-    }
-
-    /// Ends a job that was taken out of its lane without having run.
-    fn refuse_waiting(&mut self, job: Job, options: &PeerOptions, after: &mut After) {
-        match self.forget_waiting(&job) {
-            Some(open) => {
-                let message = encode::error(&job.ticket.id, &ErrorObject::cancelled());
-                self.answer(open, message, Some(&job.ticket.method), options, after);
-            }
-            None => after.notes.push(Note::Debug(format!(
-                "{} dropped: shutting down",
-                job.ticket.method
-            ))),
-        }
-        after.discard.push(job);
-    }
-
-    /// Fails every own call.
-    pub(crate) fn fail_calls(&mut self, after: &mut After) {
-        for (id, pending) in self.calls.drain() {
-            after.notes.push(Note::Warn(format!(
-                "call {} id {id} failed: transport shut down",
-                pending.method
-            )));
-            // A caller that went away does not care.
-            let _gone = pending.answer.send(Err(CallError::ShutDown));
-        }
-    }
-
-    /// Leaves `Active`: steps 1 to 3 of the shutdown sequence, and the rest if nothing runs.
-    pub(crate) fn begin_shutdown(&mut self, options: &PeerOptions, after: &mut After) {
-        if self.phase != Phase::Active {
-            return;
-        }
-        self.phase = Phase::ShuttingDown;
-        after.stop = true;
-        after.changed = true;
-        self.fail_calls(after);
-        for job in self.lanes.drain() {
-            self.refuse_waiting(job, options, after);
-        }
-        let mut slots: Vec<_> = self.entries.keys().copied().collect();
-        slots.sort_unstable();
-        for slot in slots {
-            self.cancel_running(slot, options, after);
-        }
-        self.settle_down(after);
-    }
-
-    /// Gives up on handlers that do not end; answers for them.
-    pub(crate) fn abandon(&mut self, options: &PeerOptions, after: &mut After) {
-        let mut slots: Vec<_> = self.entries.keys().copied().collect();
-        slots.sort_unstable();
-        for slot in slots {
-            let Some(entry) = self.entries.get_mut(&slot) else {
-                continue;
-            };
-            if entry.open.is_none() {
-                continue;
-            }
-            let id = &entry.ticket.id;
-            after
-                .notes
-                .push(Note::Error(format!("request id {id} did not end in time")));
-            let message = encode::error(id, &ErrorObject::internal("handler did not end in time"));
-            self.respond(slot, message, options, after);
-        }
-        self.abandoned = true;
-        self.settle_down(after);
-    }
-
-    /// Goes on with the shutdown sequence when the last handler has ended, and wakes who waits for it.
-    fn settle_down(&mut self, after: &mut After) {
-        if self.phase == Phase::ShuttingDown && !self.closing && self.is_drained() {
-            self.closing = true;
-            after.closing = true;
-            self.wake_writer(after);
-        }
-        after.changed |= self.input_ended || self.phase != Phase::Active;
-    }
-
-    /// Whether the output may be closed once it is written.
-    pub(crate) fn is_closing(&self) -> bool {
-        self.closing
-    }
-
-    /// Marks a handler as waiting for the shutdown it asked for.
-    pub(crate) fn enter_shutdown(&mut self, slot: Slot) {
-        if let Some(entry) = self.entries.get_mut(&slot) {
-            entry.in_shutdown = true;
-        }
-    }
-
-    /// Whether every handler left is one that waits for the shutdown itself.
-    pub(crate) fn only_waiters_left(&self) -> bool {
-        self.entries.values().all(|entry| entry.in_shutdown)
     }
 
     /// Ids in the grace table.

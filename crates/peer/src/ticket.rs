@@ -59,3 +59,33 @@ impl Ticket {
             || self.token.get().is_some_and(CancellationToken::is_cancelled)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Ticket;
+    use crate::id::WireId;
+
+    fn ticket() -> Ticket {
+        Ticket::new(1, 0, "a".into(), WireId::NULL)
+    }
+
+    #[test]
+    fn a_token_is_told_whether_it_was_asked_for_before_or_after_the_cancel() {
+        let before = ticket();
+        let token = before.token().clone();
+        assert!(!token.is_cancelled());
+        before.cancel();
+        assert!(token.is_cancelled());
+
+        let after = ticket();
+        after.cancel();
+        assert!(after.token().is_cancelled());
+    }
+
+    #[test]
+    fn whoever_has_the_token_may_cancel_too() {
+        let ticket = ticket();
+        ticket.token().cancel();
+        assert!(ticket.is_cancelled());
+    }
+}

@@ -17,6 +17,8 @@ mod requests;
 #[cfg(test)]
 mod robustness;
 #[cfg(test)]
+mod senders;
+#[cfg(test)]
 mod shapes;
 #[cfg(test)]
 mod shutdown;

@@ -1,0 +1,117 @@
+//! Senders that write themselves, as they do where nothing is logged: order, full pipes, and outputs that fail under
+//! their hands. Checklist 64, 65, 67, 103 and 104.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_framing::Limits;
+use bobbin_peer::{
+    CallError, FarEnd, Handlers, Peer, PeerOptions, Phase, SendError, StreamFraming, Transport,
+};
+use serde_json::{Value, json};
+use tokio::sync::Barrier;
+
+use crate::support::within;
+
+fn quiet(pipe_bytes: usize, options: PeerOptions) -> (Peer, FarEnd) {
+    Peer::pair_raw(StreamFraming::Lines, pipe_bytes, options, |_| Handlers::new()).unwrap()
+}
+
+async fn recv(far: &mut FarEnd) -> Value {
+    serde_json::from_slice(&within(far.recv()).await.unwrap().unwrap()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn messages_of_many_senders_go_out_whole_and_in_each_ones_order() {
+    const SENDERS: usize = 8;
+    const EACH: u64 = 300;
+    let (near, far) = tokio::net::UnixStream::pair().unwrap();
+    let transport = |socket: tokio::net::UnixStream| {
+        let (read, write) = socket.into_split();
+        Transport::lines(read, write, Limits::default())
+    };
+    let mut far = transport(far);
+    let peer = Peer::start(transport(near), PeerOptions::default(), |_| Handlers::new()).unwrap();
+    let start = Arc::new(Barrier::new(SENDERS));
+    let senders: Vec<_> = (0..SENDERS)
+        .map(|sender| {
+            let (peer, start) = (peer.handle(), Arc::clone(&start));
+            tokio::spawn(async move {
+                start.wait().await;
+                for count in 0..EACH {
+                    if count % 3 == 0 {
+                        peer.try_notify("said", json!([sender, count])).unwrap();
+                    } else {
+                        peer.notify("said", json!([sender, count])).await.unwrap();
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut next = [0_u64; SENDERS];
+    for _ in 0..SENDERS as u64 * EACH {
+        let message = within(far.next()).await.unwrap().unwrap();
+        let message: Value = serde_json::from_slice(&message).unwrap();
+        let sender = usize::try_from(message["params"][0].as_u64().unwrap()).unwrap();
+        assert_eq!(message["params"][1], next[sender]);
+        next[sender] += 1;
+    }
+    assert_eq!(next, [EACH; SENDERS]);
+    for sender in senders {
+        sender.await.unwrap();
+    }
+    within(peer.shutdown()).await;
+    let stats = peer.stats();
+    assert_eq!(stats.messages_written, SENDERS as u64 * EACH);
+    assert_eq!((stats.write_queue_length, stats.write_queue_bytes), (0, 0));
+}
+
+#[tokio::test]
+async fn what_a_full_pipe_does_not_take_from_a_sender_is_written_later() {
+    let (peer, mut far) = quiet(64, PeerOptions::default());
+    let text = "x".repeat(1000);
+    let handle = peer.handle();
+    let params = json!([text]);
+    let sent = tokio::spawn(async move { handle.notify("long", params).await });
+    // The sender has done what it can, and the pipe is full.
+    while peer.stats().write_queue_bytes == 0 {
+        tokio::task::yield_now().await;
+    }
+    peer.try_notify("short", ()).unwrap();
+    assert!(!sent.is_finished());
+    assert_eq!(recv(&mut far).await["params"][0], text);
+    assert_eq!(recv(&mut far).await["method"], "short");
+    within(sent).await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pipe_that_a_sender_has_filled_and_nobody_empties_ends_the_connection() {
+    let options = PeerOptions {
+        write_stall_timeout: Some(Duration::from_secs(30)),
+        ..PeerOptions::default()
+    };
+    let (peer, _far) = quiet(64, options);
+    let begun = tokio::time::Instant::now();
+    let answer = peer.call::<Value>("long", json!(["x".repeat(1000)])).await;
+    assert!(matches!(answer, Err(CallError::ShutDown)), "{answer:?}");
+    assert!(begun.elapsed() >= Duration::from_secs(30));
+    peer.closed().await;
+    assert_eq!(peer.phase(), Phase::Stopped);
+}
+
+#[tokio::test]
+async fn an_output_that_breaks_under_a_sender_ends_the_connection() {
+    let (peer, far) = quiet(64, PeerOptions::default());
+    let handle = peer.handle();
+    let waiting = tokio::spawn(async move { handle.notify("long", json!(["x".repeat(1000)])).await });
+    while peer.stats().write_queue_bytes == 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(far);
+    let sent = within(waiting).await.unwrap();
+    assert!(matches!(sent, Err(SendError::Closed)), "{sent:?}");
+    within(peer.closed()).await;
+    assert_eq!(peer.stats().write_queue_bytes, 0);
+    let late = peer.notify("late", ()).await;
+    assert!(matches!(late, Err(SendError::Closed)), "{late:?}");
+}
