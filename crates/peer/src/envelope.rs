@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde_json::value::RawValue;
 
 use crate::id::WireId;
-use crate::members::Members;
+use crate::members::{Members, Next};
 use crate::options::{NullId, VersionCheck};
 
 /// The members of a message that mean something; of duplicates the last one counts.
@@ -138,7 +138,7 @@ impl<'a> Envelope<'a> {
     fn read(text: &'a str) -> Option<Self> {
         let mut members = Members::of(text)?;
         let mut envelope = Self::default();
-        while let Some(name) = members.name()? {
+        while let Next::Member(name) = members.next()? {
             match name.as_ref() {
                 "jsonrpc" => envelope.jsonrpc = Some(members.short()?),
                 "id" => envelope.id = Some(members.short()?),

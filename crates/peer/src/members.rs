@@ -8,6 +8,14 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+/// What stands next in an object.
+pub(crate) enum Next<'a> {
+    /// A member of this name; its value is to be taken before the walk goes on.
+    Member(Cow<'a, str>),
+    /// Nothing: the object and the text are over.
+    End,
+}
+
 /// A walk through one object. Every answer of `None` means that the text is not JSON.
 pub(crate) struct Members<'a> {
     text: &'a str,
@@ -28,12 +36,11 @@ impl<'a> Members<'a> {
         Some(members)
     }
 
-    /// The name of the next member, whose value is to be taken next; `Some(None)` behind the last one, when
-    /// nothing but blanks follows the object.
-    pub(crate) fn name(&mut self) -> Option<Option<Cow<'a, str>>> {
+    /// The name of the next member, or the end when nothing but blanks follows the object.
+    pub(crate) fn next(&mut self) -> Option<Next<'a>> {
         if self.peek()? == b'}' {
             self.at += 1;
-            return self.peek().is_none().then_some(None);
+            return self.peek().is_none().then_some(Next::End);
         }
         if std::mem::replace(&mut self.behind_one, true) {
             self.take(b',')?;
@@ -41,11 +48,12 @@ impl<'a> Members<'a> {
         self.peek().filter(|&byte| byte == b'"')?;
         let (name, plain) = self.string()?;
         self.take(b':')?;
-        if plain {
-            Some(Some(Cow::Borrowed(&name[1..name.len() - 1])))
+        let name = if plain {
+            Cow::Borrowed(&name[1..name.len() - 1])
         } else {
-            serde_json::from_str(name).ok().map(|name| Some(Cow::Owned(name)))
-        }
+            Cow::Owned(serde_json::from_str(name).ok()?)
+        };
+        Some(Next::Member(name))
     }
 
     /// The member's value, whatever it is.
@@ -127,7 +135,7 @@ mod tests {
     use serde::{Deserialize, Deserializer};
     use serde_json::value::RawValue;
 
-    use super::Members;
+    use super::{Members, Next};
 
     /// The members as `serde_json` tells them.
     #[derive(Debug, PartialEq)]
@@ -158,7 +166,7 @@ mod tests {
     fn walked(text: &str) -> Option<Told> {
         let mut members = Members::of(text)?;
         let mut all = Vec::new();
-        while let Some(name) = members.name()? {
+        while let Next::Member(name) = members.next()? {
             // Both ways of taking a value must see the same.
             let short = all.len() % 2 == 0;
             let value = if short {
