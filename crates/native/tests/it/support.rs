@@ -112,6 +112,7 @@ impl Server {
             tool_servers: None,
             terminals: None,
             suggestions: None,
+            prompts: None,
             models: Some(Arc::new(Kiln)),
             repeats: Arc::default(),
         }
