@@ -8,6 +8,7 @@
 mod asks;
 mod dialect;
 mod pump;
+mod reader;
 mod readers;
 mod session;
 mod told;

@@ -7,10 +7,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bobbin_core::{Ended, Frame, FrameBody, Hub, Log, Notice, Part, Read, ThreadHandle, View, Waker};
-use bobbin_model::{Event, ItemId, Seq, ThreadId, TurnId, UnixMillis};
+use bobbin_core::{Ended, Frame, Hub, Log, Read, ThreadHandle, Waker};
+use bobbin_model::{ItemId, Seq, ThreadId, TurnId, UnixMillis};
 
 use crate::Dialect;
+use crate::reader::{Approver, Reader};
 
 /// Where a new cursor begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,55 +52,6 @@ pub struct Attach {
     pub until: Until,
 }
 
-/// One cursor, with the purposes it serves. They are independent: it ends when the last one does.
-struct Reader {
-    handle: Arc<ThreadHandle>,
-    /// First Seq that it covers.
-    from: Seq,
-    next: Seq,
-    /// Everything before this was written; known when somebody has asked (see `told`).
-    sent: Seq,
-    /// Somebody subscribed.
-    subscribed: bool,
-    /// The Turn that this connection follows, until its end.
-    turn: Option<TurnId>,
-    /// Whether it started that Turn.
-    started: bool,
-    /// The last Seq that something was promised for.
-    promised: Seq,
-    /// A frame came that none of its purposes wants.
-    over: bool,
-    /// Whether its client is asked the Thread's Approvals.
-    approver: Approver,
-    /// Bytes already sent of Items that are open, for reading on after a gap. At most a Turn's open Items.
-    shown: Vec<(TurnId, ItemId, usize)>,
-    /// Up to here, what concerns everyone has been told already.
-    told: Seq,
-    /// Up to here, frames are history: what they ask is not asked because of them.
-    history: Seq,
-    /// The client came with text of open Items that `shown` does not know of.
-    blind: bool,
-    /// Messages of the frame at this Seq that the client has.
-    skip: Option<(Seq, u8)>,
-    /// Tell the client when it has everything up to here.
-    sync: Option<Seq>,
-    /// Where it goes on when what it was to begin with cannot be had, as long as it has taken nothing.
-    instead: Option<Seq>,
-    /// Its client has been among those who are asked.
-    asked: bool,
-}
-
-/// Whether a client is asked a Thread's Approvals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Approver {
-    /// It is not.
-    No,
-    /// It is, and those that are open still have to be asked.
-    New,
-    /// It is.
-    Yes,
-}
-
 /// Frames that a cursor that is gone had covered, until the other log has passed them too.
 struct Covered {
     thread: ThreadId,
@@ -119,11 +71,11 @@ pub(crate) struct Readers {
 
 /// What a client is asked in the Threads it follows.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+pub(crate) struct Asked {
     /// Approvals.
-    approves: bool,
+    pub(crate) approves: bool,
     /// And what a model wants to know.
-    inquiries: bool,
+    pub(crate) inquiries: bool,
 }
 
 /// Parts a batch is cut into at most when many Threads have something to say.
@@ -253,7 +205,7 @@ impl Readers {
             return;
         };
         reader.handle.log().unwatch(&self.waker);
-        if reader.approver != Approver::No {
+        if reader.approver.is_asked() {
             reader.handle.remove_approver();
             if self.asked.inquiries {
                 reader.handle.remove_asked();
@@ -306,7 +258,8 @@ impl Readers {
         // First, so that they cover what they took and nothing behind it.
         for id in &batch.over {
             let reader = self.threads.get(id);
-            if reader.is_some_and(|reader| reader.asked || reader.handle.ended().is_some()) {
+            if reader.is_some_and(|reader| reader.approver != Approver::No || reader.handle.ended().is_some())
+            {
                 batch.settled.push(id.clone());
             }
             self.remove(id, hub.everyone());
@@ -339,7 +292,7 @@ impl Readers {
     pub(crate) fn asking(&self, frame: &Frame) -> Option<Arc<ThreadHandle>> {
         self.threads
             .get(&frame.thread)
-            .filter(|reader| reader.approver != Approver::No && frame.seq > reader.history)
+            .filter(|reader| reader.approver.is_asked() && frame.seq > reader.history)
             .map(|reader| reader.handle.clone())
     }
 
@@ -411,215 +364,5 @@ impl Readers {
             reader.ask_again();
         }
         taken
-    }
-}
-
-impl Reader {
-    fn new(handle: Arc<ThreadHandle>, begin: Begin, visible: Seq) -> Self {
-        let (from, next, told) = match begin {
-            Begin::Now => (visible.next(), visible.next(), Seq(0)),
-            Begin::At(seq) | Begin::After(seq, _) => (seq, seq, Seq(0)),
-            // What concerns everyone comes, or came, through the other log up to now.
-            Begin::Replay(seq) => (visible.next(), seq, visible),
-        };
-        Self {
-            handle,
-            from,
-            next,
-            sent: Seq(0),
-            subscribed: false,
-            turn: None,
-            started: false,
-            promised: Seq(0),
-            over: false,
-            approver: Approver::No,
-            shown: Vec::new(),
-            told,
-            history: Seq(0),
-            blind: false,
-            skip: None,
-            sync: None,
-            instead: match begin {
-                Begin::At(seq) | Begin::Replay(seq) if seq <= visible => Some(visible.next()),
-                _ => None,
-            },
-            asked: false,
-        }
-    }
-
-    /// Goes back to `start`, if it is past it. What this cursor had passed already is told once only where it concerns
-    /// everyone, and its questions are not asked again.
-    fn replay(&mut self, start: Seq, visible: Seq) {
-        self.history = visible;
-        if start < self.next {
-            self.told = self.told.max(self.next.prev());
-            self.instead = Some(self.next);
-            self.next = start;
-        }
-        self.shown.clear();
-        self.ask_again();
-    }
-
-    /// Goes to where the client says it stopped.
-    fn follow(&mut self, start: Seq, skip: u8, visible: Seq) {
-        self.history = visible;
-        self.from = self.from.min(start);
-        self.next = start;
-        self.instead = None;
-        self.told = Seq(0);
-        self.skip = (skip > 0).then_some((start, skip));
-        self.sync = Some(visible);
-        self.blind = true;
-        self.shown.clear();
-        self.ask_again();
-    }
-
-    /// Says that the client has caught up, once.
-    fn sync(&mut self, at: UnixMillis, out: &mut Vec<Arc<Frame>>) {
-        if let Some(seq) = self.sync.take_if(|seq| self.next > *seq) {
-            let (id, body) = (self.handle.id().clone(), FrameBody::Notice(Notice::Synced));
-            let frame = Frame::new(id, seq, at, body, View::None, 0);
-            out.push(Arc::new(frame.at_part(Part::LAST)));
-        }
-    }
-
-    /// Takes on a further purpose without giving up those it has.
-    fn serve(&mut self, until: Until) {
-        match until {
-            Until::Unsubscribed => self.subscribed = true,
-            // What is delivered through a Subscription ends with it (02 §5.6).
-            Until::TurnEnds(_) | Until::OthersTurnEnds(_) if self.subscribed => {}
-            Until::TurnEnds(turn) => {
-                self.turn = self.turn.max(Some(turn));
-                self.started = true;
-            }
-            Until::OthersTurnEnds(turn) => {
-                self.started &= self.turn >= Some(turn);
-                self.turn = self.turn.max(Some(turn));
-            }
-            Until::Seq(seq) => self.promised = self.promised.max(seq),
-        }
-        self.over = false;
-    }
-
-    /// Counts its client among those who are asked this Thread's Approvals while it subscribes or follows a
-    /// Turn it started (04 §6).
-    fn count(&mut self, asked: Asked) {
-        let counts = asked.approves && (self.subscribed || self.started && self.turn.is_some());
-        match (counts, self.approver) {
-            (true, Approver::No) => {
-                self.handle.add_approver();
-                if asked.inquiries {
-                    self.handle.add_asked();
-                }
-                self.approver = Approver::New;
-                self.asked = true;
-            }
-            (false, Approver::New | Approver::Yes) => {
-                self.handle.remove_approver();
-                if asked.inquiries {
-                    self.handle.remove_asked();
-                }
-                self.approver = Approver::No;
-            }
-            (true, Approver::New | Approver::Yes) | (false, Approver::No) => {}
-        }
-    }
-
-    /// Has the open Approvals asked once more: frames were passed over without asking what they open.
-    fn ask_again(&mut self) {
-        if self.approver == Approver::Yes {
-            self.approver = Approver::New;
-        }
-    }
-
-    /// Whether nothing is left that it should wait for.
-    fn is_done(&self) -> bool {
-        !self.subscribed && self.turn.is_none() && self.next > self.promised
-    }
-
-    /// Moves the cursor over frames, keeping those it wants.
-    fn advance(&mut self, frames: Vec<Arc<Frame>>, next: Seq, out: &mut Vec<Arc<Frame>>) {
-        if !frames.is_empty() {
-            self.instead = None;
-        }
-        for frame in frames {
-            self.next = self.next.max(frame.seq);
-            self.let_go_of_old_turn(&frame);
-            if self.is_done() && !self.goes_on(&frame) {
-                self.over = true;
-                return;
-            }
-            self.note(&frame);
-            let frame = match self.skip.take_if(|skip| frame.seq >= skip.0) {
-                Some((seq, skip)) if frame.seq == seq => Arc::new(frame.at_part(Part::Rest(skip))),
-                _ => frame,
-            };
-            if frame.seq > self.told || !frame.concerns_everyone() {
-                out.push(frame);
-            }
-        }
-        self.next = next;
-    }
-
-    /// Stops waiting for the end of a Turn once a later one starts: a repeated request names a Turn that may have
-    /// ended before this cursor heard of it.
-    fn let_go_of_old_turn(&mut self, frame: &Frame) {
-        if let FrameBody::Recorded(event) = &frame.body
-            && let Event::TurnStarted { turn, .. } = &**event
-        {
-            self.turn.take_if(|awaited| *awaited < *turn);
-        }
-    }
-
-    /// Whether a frame that follows the end of this cursor's Turn still belongs to it: news of the Thread as
-    /// a whole, or the queued Turn that follows directly.
-    fn goes_on(&mut self, frame: &Frame) -> bool {
-        match &frame.body {
-            FrameBody::Notice(_) => true,
-            FrameBody::Delta(_) => false,
-            FrameBody::Recorded(event) => match &**event {
-                Event::TurnStarted {
-                    turn,
-                    from_queue: Some(_),
-                    ..
-                } => {
-                    self.turn = Some(*turn);
-                    true
-                }
-                _ => false,
-            },
-        }
-    }
-
-    fn note(&mut self, frame: &Frame) {
-        match &frame.body {
-            FrameBody::Delta(delta) => {
-                let end = delta.offset + delta.text.len();
-                match self
-                    .shown
-                    .iter_mut()
-                    .find(|known| (known.0, known.1) == (delta.turn, delta.item))
-                {
-                    Some(known) => known.2 = end,
-                    None => self.shown.push((delta.turn, delta.item, end)),
-                }
-            }
-            FrameBody::Recorded(event) => match &**event {
-                Event::ItemStarted { turn, item } => self.shown.push((*turn, item.id, 0)),
-                Event::ItemCompleted { turn, item } => {
-                    self.shown.retain(|known| (known.0, known.1) != (*turn, item.id));
-                }
-                Event::TurnEnded { turn, .. } => {
-                    if self.turn == Some(*turn) {
-                        self.turn = None;
-                    }
-                    self.shown.clear();
-                    self.blind = false;
-                }
-                _ => {}
-            },
-            FrameBody::Notice(_) => {}
-        }
     }
 }

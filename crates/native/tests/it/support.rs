@@ -108,6 +108,7 @@ impl Server {
     /// What a server is that has nothing beside its core.
     pub(crate) fn identity() -> ServerIdentity {
         ServerIdentity {
+            prompts: None,
             version: "0.0.0".into(),
             tool_servers: None,
             terminals: None,

@@ -1,0 +1,286 @@
+//! One cursor of a Session: where it is on a Thread's log, what it is for, and when it ends.
+//!
+//! Plain data; owned by the Session's [`Readers`](crate::readers::Readers). Holds no frames; what it remembers of a Turn is
+//! bounded by the Turn's open Items.
+
+use std::sync::Arc;
+
+use bobbin_core::{Frame, FrameBody, Notice, Part, ThreadHandle, View};
+use bobbin_model::{Event, ItemId, Seq, TurnId, UnixMillis};
+
+use crate::readers::{Asked, Begin, Until};
+
+/// One cursor, with the purposes it serves. They are independent: it ends when the last one does.
+pub(crate) struct Reader {
+    pub(crate) handle: Arc<ThreadHandle>,
+    /// First Seq that it covers.
+    pub(crate) from: Seq,
+    pub(crate) next: Seq,
+    /// Everything before this was written; known when somebody has asked (see `told`).
+    pub(crate) sent: Seq,
+    /// Somebody subscribed.
+    pub(crate) subscribed: bool,
+    /// The Turn that this connection follows, until its end.
+    pub(crate) turn: Option<TurnId>,
+    /// Whose Turn that is.
+    pub(crate) whose: Whose,
+    /// The last Seq that something was promised for.
+    pub(crate) promised: Seq,
+    /// A frame came that none of its purposes wants.
+    pub(crate) over: bool,
+    /// Whether its client is asked the Thread's Approvals.
+    pub(crate) approver: Approver,
+    /// Bytes already sent of Items that are open, for reading on after a gap. At most a Turn's open Items.
+    pub(crate) shown: Vec<(TurnId, ItemId, usize)>,
+    /// Up to here, what concerns everyone has been told already.
+    pub(crate) told: Seq,
+    /// Up to here, frames are history: what they ask is not asked because of them.
+    pub(crate) history: Seq,
+    /// The client came with text of open Items that `shown` does not know of.
+    pub(crate) blind: bool,
+    /// Messages of the frame at this Seq that the client has.
+    pub(crate) skip: Option<(Seq, u8)>,
+    /// Tell the client when it has everything up to here.
+    pub(crate) sync: Option<Seq>,
+    /// Where it goes on when what it was to begin with cannot be had, as long as it has taken nothing.
+    pub(crate) instead: Option<Seq>,
+}
+
+/// Who started the Turn that a cursor follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// This connection.
+    Own,
+    /// Another, or nobody is followed.
+    Others,
+}
+
+/// Whether a client is asked a Thread's Approvals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Approver {
+    /// It is not.
+    No,
+    /// It is, and those that are open still have to be asked.
+    New,
+    /// It is.
+    Yes,
+    /// It was.
+    Over,
+}
+
+impl Approver {
+    /// Whether it is asked now.
+    pub(crate) fn is_asked(self) -> bool {
+        matches!(self, Self::New | Self::Yes)
+    }
+}
+
+impl Reader {
+    pub(crate) fn new(handle: Arc<ThreadHandle>, begin: Begin, visible: Seq) -> Self {
+        let (from, next, told) = match begin {
+            Begin::Now => (visible.next(), visible.next(), Seq(0)),
+            Begin::At(seq) | Begin::After(seq, _) => (seq, seq, Seq(0)),
+            // What concerns everyone comes, or came, through the other log up to now.
+            Begin::Replay(seq) => (visible.next(), seq, visible),
+        };
+        Self {
+            handle,
+            from,
+            next,
+            sent: Seq(0),
+            subscribed: false,
+            turn: None,
+            whose: Whose::Others,
+            promised: Seq(0),
+            over: false,
+            approver: Approver::No,
+            shown: Vec::new(),
+            told,
+            history: Seq(0),
+            blind: false,
+            skip: None,
+            sync: None,
+            instead: match begin {
+                Begin::At(seq) | Begin::Replay(seq) if seq <= visible => Some(visible.next()),
+                _ => None,
+            },
+        }
+    }
+
+    /// Goes back to `start`, if it is past it. What this cursor had passed already is told once only where it concerns
+    /// everyone, and its questions are not asked again.
+    pub(crate) fn replay(&mut self, start: Seq, visible: Seq) {
+        self.history = visible;
+        if start < self.next {
+            self.told = self.told.max(self.next.prev());
+            self.instead = Some(self.next);
+            self.next = start;
+        }
+        self.shown.clear();
+        self.ask_again();
+    }
+
+    /// Goes to where the client says it stopped.
+    pub(crate) fn follow(&mut self, start: Seq, skip: u8, visible: Seq) {
+        self.history = visible;
+        self.from = self.from.min(start);
+        self.next = start;
+        self.instead = None;
+        self.told = Seq(0);
+        self.skip = (skip > 0).then_some((start, skip));
+        self.sync = Some(visible);
+        self.blind = true;
+        self.shown.clear();
+        self.ask_again();
+    }
+
+    /// Says that the client has caught up, once.
+    pub(crate) fn sync(&mut self, at: UnixMillis, out: &mut Vec<Arc<Frame>>) {
+        if let Some(seq) = self.sync.take_if(|seq| self.next > *seq) {
+            let (id, body) = (self.handle.id().clone(), FrameBody::Notice(Notice::Synced));
+            let frame = Frame::new(id, seq, at, body, View::None, 0);
+            out.push(Arc::new(frame.at_part(Part::LAST)));
+        }
+    }
+
+    /// Takes on a further purpose without giving up those it has.
+    pub(crate) fn serve(&mut self, until: Until) {
+        match until {
+            Until::Unsubscribed => self.subscribed = true,
+            // What is delivered through a Subscription ends with it (02 §5.6).
+            Until::TurnEnds(_) | Until::OthersTurnEnds(_) if self.subscribed => {}
+            Until::TurnEnds(turn) => {
+                self.turn = self.turn.max(Some(turn));
+                self.whose = Whose::Own;
+            }
+            Until::OthersTurnEnds(turn) => {
+                if self.turn < Some(turn) {
+                    self.whose = Whose::Others;
+                }
+                self.turn = self.turn.max(Some(turn));
+            }
+            Until::Seq(seq) => self.promised = self.promised.max(seq),
+        }
+        self.over = false;
+    }
+
+    /// Counts its client among those who are asked this Thread's Approvals while it subscribes or follows a
+    /// Turn it started (04 §6).
+    pub(crate) fn count(&mut self, asked: Asked) {
+        let counts = asked.approves && (self.subscribed || self.whose == Whose::Own && self.turn.is_some());
+        match (counts, self.approver) {
+            (true, Approver::No | Approver::Over) => {
+                self.handle.add_approver();
+                if asked.inquiries {
+                    self.handle.add_asked();
+                }
+                self.approver = Approver::New;
+            }
+            (false, Approver::New | Approver::Yes) => {
+                self.handle.remove_approver();
+                if asked.inquiries {
+                    self.handle.remove_asked();
+                }
+                self.approver = Approver::Over;
+            }
+            (true, Approver::New | Approver::Yes) | (false, Approver::No | Approver::Over) => {}
+        }
+    }
+
+    /// Has the open Approvals asked once more: frames were passed over without asking what they open.
+    pub(crate) fn ask_again(&mut self) {
+        if self.approver == Approver::Yes {
+            self.approver = Approver::New;
+        }
+    }
+
+    /// Whether nothing is left that it should wait for.
+    pub(crate) fn is_done(&self) -> bool {
+        !self.subscribed && self.turn.is_none() && self.next > self.promised
+    }
+
+    /// Moves the cursor over frames, keeping those it wants.
+    pub(crate) fn advance(&mut self, frames: Vec<Arc<Frame>>, next: Seq, out: &mut Vec<Arc<Frame>>) {
+        if !frames.is_empty() {
+            self.instead = None;
+        }
+        for frame in frames {
+            self.next = self.next.max(frame.seq);
+            self.let_go_of_old_turn(&frame);
+            if self.is_done() && !self.goes_on(&frame) {
+                self.over = true;
+                return;
+            }
+            self.note(&frame);
+            let frame = match self.skip.take_if(|skip| frame.seq >= skip.0) {
+                Some((seq, skip)) if frame.seq == seq => Arc::new(frame.at_part(Part::Rest(skip))),
+                _ => frame,
+            };
+            if frame.seq > self.told || !frame.concerns_everyone() {
+                out.push(frame);
+            }
+        }
+        self.next = next;
+    }
+
+    /// Stops waiting for the end of a Turn once a later one starts: a repeated request names a Turn that may have
+    /// ended before this cursor heard of it.
+    pub(crate) fn let_go_of_old_turn(&mut self, frame: &Frame) {
+        if let FrameBody::Recorded(event) = &frame.body
+            && let Event::TurnStarted { turn, .. } = &**event
+        {
+            self.turn.take_if(|awaited| *awaited < *turn);
+        }
+    }
+
+    /// Whether a frame that follows the end of this cursor's Turn still belongs to it: news of the Thread as
+    /// a whole, or the queued Turn that follows directly.
+    pub(crate) fn goes_on(&mut self, frame: &Frame) -> bool {
+        match &frame.body {
+            FrameBody::Notice(_) => true,
+            FrameBody::Delta(_) => false,
+            FrameBody::Recorded(event) => match &**event {
+                Event::TurnStarted {
+                    turn,
+                    from_queue: Some(_),
+                    ..
+                } => {
+                    self.turn = Some(*turn);
+                    true
+                }
+                _ => false,
+            },
+        }
+    }
+
+    pub(crate) fn note(&mut self, frame: &Frame) {
+        match &frame.body {
+            FrameBody::Delta(delta) => {
+                let end = delta.offset + delta.text.len();
+                match self
+                    .shown
+                    .iter_mut()
+                    .find(|known| (known.0, known.1) == (delta.turn, delta.item))
+                {
+                    Some(known) => known.2 = end,
+                    None => self.shown.push((delta.turn, delta.item, end)),
+                }
+            }
+            FrameBody::Recorded(event) => match &**event {
+                Event::ItemStarted { turn, item } => self.shown.push((*turn, item.id, 0)),
+                Event::ItemCompleted { turn, item } => {
+                    self.shown.retain(|known| (known.0, known.1) != (*turn, item.id));
+                }
+                Event::TurnEnded { turn, .. } => {
+                    if self.turn == Some(*turn) {
+                        self.turn = None;
+                    }
+                    self.shown.clear();
+                    self.blind = false;
+                }
+                _ => {}
+            },
+            FrameBody::Notice(_) => {}
+        }
+    }
+}
