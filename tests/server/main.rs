@@ -57,6 +57,8 @@ mod sandbox_attempts;
 #[cfg(test)]
 mod stdio;
 #[cfg(test)]
+mod subagents;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod terminals;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bobbin_model::{
     ApprovalId, ApprovalPolicy, CallPreview, Compaction, ContextNote, ContextUsage, ContextWindow, Decision,
     DynamicTool, Inquiry, Item, ItemBody, ItemId, LiveTurn, Plan, PlanChange, Question, QuestionAnswer,
-    Scope, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
+    Scope, SubAgentProgress, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::CoreError;
 use crate::handle::Shared;
 use crate::hub::Hub;
+use crate::sub_agent::{Family, SubAgents};
 use crate::tool::{CallContext, CallOrigin, OutputSink, PlanNow, ToolEnvironment};
 
 /// Runs Turns.
@@ -117,6 +118,16 @@ pub(crate) enum EngineWish {
         billed: Option<Billed>,
         window: ContextWindow,
     },
+    /// How far the subagents are.
+    Below {
+        entries: Arc<[SubAgentProgress]>,
+    },
+    /// A Turn of a subagent has ended.
+    BelowUsed {
+        child: ThreadId,
+        usage: TokenUsage,
+        cost_micros: u64,
+    },
     /// Answered with the Turn's Items, once everything wished before is recorded.
     Items {
         reply: oneshot::Sender<Vec<Item>>,
@@ -179,6 +190,7 @@ pub struct TurnContext {
     pub(crate) declared: Arc<[DynamicTool]>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) cancel: CancellationToken,
+    pub(crate) family: Arc<Family>,
     pub(crate) wishes: mpsc::Sender<(TurnId, EngineWish)>,
 }
 
@@ -220,6 +232,21 @@ impl TurnContext {
         &self.declared
     }
 
+    /// Whether this Turn may have subagents at all, now or with a deeper tree.
+    pub fn may_spawn(&self) -> bool {
+        self.family.may_spawn()
+    }
+
+    /// Returns what the subagents of this Turn have used so far.
+    pub fn below(&self) -> (TokenUsage, u64) {
+        self.family.used()
+    }
+
+    /// Returns the subagents of this Turn.
+    pub fn sub_agents(&self) -> Arc<dyn SubAgents> {
+        self.family.clone()
+    }
+
     /// Returns the token that is cancelled when the Turn is interrupted.
     pub fn cancelled(&self) -> &CancellationToken {
         &self.cancel
@@ -240,6 +267,7 @@ impl TurnContext {
             },
             cancel,
             plan: Arc::new(self.clone()),
+            agents: self.family.clone(),
             output,
         }
     }

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bobbin_model::state::{StartTurn, StatusChange};
 use bobbin_model::{
-    DynamicTool, GivenMessage, Mode, QueuedInput, QueuedInputId, Refusal, Sender, Seq, ThreadConfig,
-    ThreadId, ThreadState, Turn, TurnId,
+    DynamicTool, Edge, EdgeStatus, GivenMessage, Mode, QueuedInput, QueuedInputId, Refusal, Sender, Seq,
+    SubAgentSource, ThreadConfig, ThreadHeader, ThreadId, ThreadState, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
@@ -169,6 +169,22 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<()>,
     },
+    /// Open or close the edge to the Thread above, of a subagent. Closing stops what runs.
+    Edge {
+        /// The Thread that must be above.
+        parent: ThreadId,
+        /// Which.
+        status: EdgeStatus,
+        /// Takes the answer.
+        reply: Reply<Edged>,
+    },
+    /// Stop the Turn that runs, if one does: what it belongs to is over.
+    Stop {
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
+    /// Do to a subagent what is done to the Thread above: archive, unarchive or delete it.
+    WithParent(Box<Command>),
     /// Say how things stand.
     Read {
         /// Takes the answer.
@@ -203,7 +219,9 @@ impl Command {
             | Self::SetMode { reply, .. }
             | Self::Interrupt { reply, .. }
             | Self::Answer { reply, .. }
+            | Self::Stop { reply }
             | Self::Delete { reply } => reply(Err(error)),
+            Self::Edge { reply, .. } => reply(Err(error)),
             Self::Resume { reply, .. } => reply(Err(error)),
             Self::Read { reply } => reply(Err(error)),
             Self::RollBack { reply, .. } => reply(Err(error)),
@@ -211,7 +229,7 @@ impl Command {
             Self::Steer { reply, .. } => reply(Err(error)),
             Self::Guide { reply, .. } => reply(Err(error)),
             Self::StartTurn { reply, .. } | Self::StartTurnAfter { reply, .. } => reply(Err(error)),
-            Self::Once { command, .. } => command.refuse(error),
+            Self::Once { command, .. } | Self::WithParent(command) => command.refuse(error),
             Self::Enqueue { reply, .. } | Self::EnqueueNext { reply, .. } => reply(Err(error)),
             Self::Unqueue { reply, .. } => reply(Err(error)),
         }
@@ -234,6 +252,15 @@ pub struct Snapshot {
     pub at: Seq,
     /// The state.
     pub state: Arc<ThreadState>,
+}
+
+/// A subagent whose edge to the Thread above is as it says here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edged {
+    /// Where it hangs.
+    pub source: SubAgentSource,
+    /// The edge.
+    pub edge: Edge,
 }
 
 /// A Turn that has just begun.
@@ -328,6 +355,8 @@ const COMMAND_QUEUE: usize = 64;
 /// A live Thread. Holding one keeps it loaded.
 pub struct ThreadHandle {
     id: ThreadId,
+    /// The Thread at the top of the tree, of a subagent.
+    above: Option<ThreadId>,
     log: Arc<Log<Arc<Frame>>>,
     shared: Arc<Shared>,
     commands: mpsc::Sender<Command>,
@@ -359,14 +388,15 @@ impl Shared {
 
 impl ThreadHandle {
     pub(crate) fn new(
-        id: ThreadId,
+        header: &ThreadHeader,
         log: Arc<Log<Arc<Frame>>>,
         shared: Arc<Shared>,
     ) -> (Self, mpsc::Receiver<Command>) {
         let (commands, inbox) = mpsc::channel(COMMAND_QUEUE);
         (
             Self {
-                id,
+                id: header.id.clone(),
+                above: header.source.sub_agent().map(|source| source.root.clone()),
                 log,
                 shared,
                 commands,
@@ -382,6 +412,16 @@ impl ThreadHandle {
     /// Returns the Thread's id.
     pub fn id(&self) -> &ThreadId {
         &self.id
+    }
+
+    /// Returns the Thread at the top of the tree, of a subagent.
+    pub fn above(&self) -> Option<&ThreadId> {
+        self.above.as_ref()
+    }
+
+    /// Returns how many clients can answer what it asks.
+    pub(crate) fn approvers(&self) -> usize {
+        self.shared.approvers()
     }
 
     /// Returns its log.

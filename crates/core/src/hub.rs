@@ -8,21 +8,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bobbin_model::state::NewThread;
+use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
-    ApprovalPolicy, DynamicTool, Event, Refusal, Scope, Seq, Spent, ThreadId, Turn, TurnId, UnixMillis,
+    ApprovalPolicy, DynamicTool, Event, Refusal, Scope, Seq, Spent, SubAgentSource, ThreadId, ThreadSource,
+    Turn, TurnId, UnixMillis,
 };
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{ListFilter, SearchFilter, SearchPage, Store, StoreStats, ThreadSummary};
 use parking_lot::Mutex;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::client::Clients;
 use crate::engine::Engine;
 use crate::handle::{Reply, Shared, Snapshot};
-use crate::owner::{Owner, weight_of_turn};
+use crate::owner::{Beginning, Owner, Past, weight_of_turn};
 use crate::question::Questions;
 use crate::{
     Clock, Command, CoreError, Frame, FrameBody, Ids, Log, Notice, Once, Settings, ThreadHandle, View,
@@ -34,6 +35,25 @@ fn declared(tools: Arc<[DynamicTool]>, at: UnixMillis) -> Vec<(Event, UnixMillis
         return Vec::new();
     }
     vec![(Event::ToolsDeclared { tools }, at)]
+}
+
+/// Where a new Thread comes from, and how it begins.
+struct Origin {
+    source: ThreadSource,
+    beginning: Beginning,
+}
+
+impl Origin {
+    fn person(past: Past, reply: Reply<Snapshot>) -> Self {
+        Self {
+            source: ThreadSource::User,
+            beginning: Beginning {
+                past,
+                turn: None,
+                reply,
+            },
+        }
+    }
 }
 
 type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
@@ -67,6 +87,8 @@ pub struct Hub {
     /// Clients that do things for Threads.
     clients: Arc<Clients>,
     pub(crate) questions: Questions,
+    /// Room for subagents at work.
+    pub(crate) sub_agents: Arc<Semaphore>,
 }
 
 /// Figures of the core, for `server/stats`.
@@ -94,6 +116,7 @@ impl Hub {
         ids: Arc<dyn Ids>,
     ) -> Arc<Self> {
         let everyone = Arc::new(Log::new(Seq(1), settings.log));
+        let sub_agents = Arc::new(Semaphore::new(settings.sub_agents.in_workspace));
         Arc::new(Self {
             settings,
             store,
@@ -109,6 +132,7 @@ impl Hub {
             starting: Mutex::default(),
             clients: Arc::default(),
             questions: Questions::default(),
+            sub_agents,
         })
     }
 
@@ -278,7 +302,8 @@ impl Hub {
         reply: Reply<Snapshot>,
     ) {
         let Some(once) = once else {
-            return self.start(wish, None, declared(tools, self.clock.now()), reply);
+            let past = declared(tools, self.clock.now());
+            return self.start(wish, None, Origin::person(past, reply));
         };
         if !self.starting.lock().insert(once.id.clone()) {
             return reply(Err(CoreError::Busy));
@@ -296,7 +321,10 @@ impl Hub {
             self.snapshot(&handle).await.map(Some)
         };
         match known.await {
-            Ok(None) => self.start(wish, Some(once), declared(tools, self.clock.now()), reply),
+            Ok(None) => {
+                let past = declared(tools, self.clock.now());
+                self.start(wish, Some(once), Origin::person(past, reply));
+            }
             Ok(Some(snapshot)) => reply(Ok(snapshot)),
             Err(error) => reply(Err(error)),
         }
@@ -304,7 +332,28 @@ impl Hub {
 
     /// Starts a Thread. The reply is called before anybody can see `thread/started`.
     pub fn start_thread(self: &Arc<Self>, wish: NewThread, reply: Reply<Snapshot>) {
-        self.start(wish, None, Vec::new(), reply);
+        self.start(wish, None, Origin::person(Vec::new(), reply));
+    }
+
+    /// Starts a subagent's Thread, its first Turn with it.
+    pub(crate) async fn start_child(
+        self: &Arc<Self>,
+        wish: NewThread,
+        source: SubAgentSource,
+        turn: StartTurn,
+    ) -> Result<Snapshot, CoreError> {
+        let (done, started) = tokio::sync::oneshot::channel();
+        let beginning = Beginning {
+            past: Vec::new(),
+            turn: Some(turn),
+            // Nobody waits any more: the Thread is there all the same.
+            reply: Box::new(move |result| drop(done.send(result))),
+        };
+        let source = ThreadSource::SubAgent {
+            sub_agent: Box::new(source),
+        };
+        self.start(wish, None, Origin { source, beginning });
+        started.await.unwrap_or(Err(CoreError::Stopping))
     }
 
     /// Starts a Thread that has a past.
@@ -316,17 +365,16 @@ impl Hub {
         let (done, started) = tokio::sync::oneshot::channel();
         // Nobody waits any more: the Thread is there all the same.
         let reply = Box::new(move |result| drop(done.send(result)));
-        self.start(wish, None, past, reply);
+        self.start(wish, None, Origin::person(past, reply));
         started.await.unwrap_or(Err(CoreError::Stopping))
     }
 
-    fn start(
-        self: &Arc<Self>,
-        mut wish: NewThread,
-        once: Option<Once>,
-        past: Vec<(Event, UnixMillis)>,
-        reply: Reply<Snapshot>,
-    ) {
+    fn start(self: &Arc<Self>, mut wish: NewThread, once: Option<Once>, from: Origin) {
+        let Origin {
+            source,
+            mut beginning,
+        } = from;
+        let reply = beginning.reply;
         if self.stopping.is_cancelled() {
             return reply(Err(CoreError::Stopping));
         }
@@ -338,7 +386,7 @@ impl Hub {
             .filter(|path| !path.trim().is_empty());
         wish.identity.workspace_path = given.map(|path| self.normal_path(&path));
         let now = self.clock.now();
-        let started = match wish.decide(&workspace, now) {
+        let started = match wish.decide_from(source, &workspace, now) {
             Ok(started) => started,
             Err(refusal) => return reply(Err(refusal.into())),
         };
@@ -352,8 +400,9 @@ impl Hub {
         self.live
             .lock()
             .insert(id, Arc::new(OnceCell::new_with(Some(handle))));
-        let events = std::iter::once((started, now)).chain(past).collect();
-        self.owners.spawn(owner.run(Some((events, reply))));
+        beginning.past.insert(0, (started, now));
+        self.owners
+            .spawn(owner.run(Some(Beginning { reply, ..beginning })));
     }
 
     /// Returns a fresh Thread id.
@@ -550,6 +599,24 @@ impl Hub {
         {
             live.remove(id);
         }
+    }
+
+    /// Returns the live Threads.
+    pub(crate) fn live(&self) -> Vec<Arc<ThreadHandle>> {
+        let live = self.live.lock();
+        live.values().filter_map(|cell| cell.get().cloned()).collect()
+    }
+
+    /// Returns how many clients can answer what a Thread asks, now.
+    pub(crate) fn approvers_of(&self, id: &ThreadId) -> usize {
+        let live = self.live.lock();
+        let handle = live.get(id).and_then(|cell| cell.get());
+        handle.map_or(0, |handle| handle.approvers())
+    }
+
+    /// Has a task run to its end before the core has ended.
+    pub(crate) fn own(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.owners.spawn(task);
     }
 
     fn forget(&self, id: &ThreadId, cell: &Cell) {

@@ -18,6 +18,7 @@ pub mod policy;
 mod question;
 mod replay;
 mod settings;
+pub mod sub_agent;
 pub mod suggest;
 pub mod terminal;
 pub mod tool;
@@ -27,16 +28,17 @@ pub mod undo;
 mod upkeep;
 
 pub use bobbin_eventlog::{
-    ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Part, Read, View, Waker, WireMessage, join,
+    BelowQuestion, ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Part, Read, View, Waker,
+    WireMessage, join,
 };
 pub use bobbin_store::{
-    ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,
+    Closed, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,
 };
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
 pub use error::CoreError;
 pub use handle::{
-    Command, Ended, Enqueued, Newest, Reply, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered,
-    ThreadHandle, Unqueued,
+    Command, Edged, Ended, Enqueued, Newest, Reply, Resumed, Reverted, RolledBack, Snapshot, StartedTurn,
+    Steered, ThreadHandle, Unqueued,
 };
 pub use hub::{Hub, HubStats};
 pub use once::Once;

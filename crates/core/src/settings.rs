@@ -9,6 +9,7 @@ use bobbin_model::{ApprovalPolicy, ThreadConfig};
 use crate::Limits;
 use crate::client::ThreadClients;
 use crate::policy::{NoRules, Policy};
+use crate::sub_agent::SubAgentLimits;
 use crate::tool::{OutsideWorkspace, ToolEnvironment};
 use crate::undo::Undo;
 
@@ -35,6 +36,8 @@ pub struct Settings {
     pub log: Limits,
     /// What may be done without a question, and what may not be done at all.
     pub policy: Arc<dyn Policy>,
+    /// How many subagents there may be.
+    pub sub_agents: SubAgentLimits,
     /// Who can undo what Turns did to files, where somebody can.
     pub undo: Option<Arc<dyn Undo>>,
 }
@@ -53,6 +56,7 @@ impl Settings {
             cancel_grace: Duration::from_secs(3),
             log: Limits::default(),
             policy: Arc::new(NoRules),
+            sub_agents: SubAgentLimits::default(),
             undo: None,
         }
     }

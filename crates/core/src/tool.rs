@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client::ThreadClients;
 use crate::policy::Policy;
+use crate::sub_agent::{NoSubAgents, SubAgents};
 
 /// A tool, as a model is told of it.
 #[derive(Debug, Clone)]
@@ -194,6 +195,8 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Says what the Thread's plan is.
     pub plan: Arc<dyn PlanNow>,
+    /// The subagents of the Turn.
+    pub agents: Arc<dyn SubAgents>,
     /// Takes output while it appears; never blocks longer than the Thread's owner needs.
     pub output: Arc<dyn OutputSink>,
 }
@@ -209,6 +212,7 @@ impl CallContext {
             },
             cancel,
             plan: Arc::new(NoPlan),
+            agents: Arc::new(NoSubAgents),
             output,
         }
     }
@@ -248,6 +252,22 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Returns what its client declared, if a client runs it: a call of it is one Item, which has the result too.
     fn declared(&self) -> Option<&DynamicTool> {
+        None
+    }
+
+    /// Whether its calls are not run at the same time as others, although they only read.
+    fn runs_alone(&self) -> bool {
+        false
+    }
+
+    /// Says what is known of a call that ran when the server stopped, without doing anything again. `None` leaves it at
+    /// the word that it may have had its effect.
+    fn found_interrupted(
+        &self,
+        _arguments: &Json,
+        _call: &str,
+        _agents: Arc<dyn SubAgents>,
+    ) -> Option<BoxFuture<'static, String>> {
         None
     }
 

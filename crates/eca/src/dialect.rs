@@ -159,6 +159,16 @@ impl Dialect for Eca {
         if let FrameBody::Notice(Notice::ToolServer(server)) = &frame.body {
             return self.hosted.lock().changed(server);
         }
+        if let FrameBody::Notice(Notice::Below { root, question }) = &frame.body {
+            let shown = self.chats.with(root, |chat| {
+                let told = chat.view.below(question, frame.at);
+                let notifications = told.iter().filter_map(|told| told.notification(&chat.id));
+                notifications
+                    .map(Notification::into_message)
+                    .collect::<Vec<WireMessage>>()
+            });
+            return shown.unwrap_or_default().into();
+        }
         let shown = self.chats.with(&frame.thread, |chat| {
             let told = chat.view.frame(frame);
             let notifications = told.iter().filter_map(|told| told.notification(&chat.id));

@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use bobbin_model::{
-    Delta, Event, Question, Runtime, Seq, Terminal, TerminalChange, ThreadId, ThreadState, ToolServer, Turn,
-    UnixMillis,
+    Approval, ApprovalId, Delta, Event, Item, Question, Runtime, Seq, SubAgentProgress, Terminal,
+    TerminalChange, ThreadId, ThreadState, ToolServer, Turn, TurnId, UnixMillis,
 };
 use bytes::Bytes;
 
@@ -50,6 +50,37 @@ pub enum Notice {
     QuestionOpened(Arc<Question>),
     /// It is answered, or nobody waits for the answer any more.
     QuestionClosed(Arc<Question>),
+    /// A subagent asks a person, or has its answer. For those who follow the Thread at the top of its tree, whom the
+    /// subagent's own log does not reach; its number is that of the event in that log.
+    Below {
+        /// That Thread.
+        root: ThreadId,
+        /// What was asked or settled.
+        question: BelowQuestion,
+    },
+    /// How far the subagents of a Turn are: all of them.
+    SubAgents {
+        /// The Turn.
+        turn: TurnId,
+        /// One entry a subagent, in the order in which they began.
+        entries: Arc<[SubAgentProgress]>,
+    },
+}
+
+/// A question of a subagent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BelowQuestion {
+    /// It is asked.
+    Asked(Arc<Approval>),
+    /// It is settled.
+    Settled {
+        /// The Turn.
+        turn: TurnId,
+        /// The question.
+        approval: ApprovalId,
+        /// The `approvalResponse` Item.
+        item: Arc<Item>,
+    },
 }
 
 impl Notice {
@@ -72,6 +103,14 @@ impl Notice {
                     .map(|choice| choice.label.len() + choice.description.as_ref().map_or(0, String::len));
                 question.inquiry.text.len() + choices.sum::<usize>()
             }
+            Self::Below { question, .. } => match question {
+                BelowQuestion::Asked(approval) => {
+                    let scope = &approval.scope;
+                    scope.operation.len() + scope.target.len() + approval.reason.len()
+                }
+                BelowQuestion::Settled { .. } => 0,
+            },
+            Self::SubAgents { entries, .. } => entries.iter().map(|entry| entry.label.len() + 64).sum(),
             Self::RuntimeChanged(_) | Self::Synced | Self::ToolServer(_) | Self::ConfigChanged { .. } => 0,
         }
     }
@@ -224,9 +263,10 @@ impl Frame {
                 | Notice::ConfigChanged { .. }
                 | Notice::Terminal { .. }
                 | Notice::QuestionOpened(_)
-                | Notice::QuestionClosed(_),
+                | Notice::QuestionClosed(_)
+                | Notice::Below { .. },
             ) => true,
-            FrameBody::Delta(_) | FrameBody::Notice(Notice::Synced) => false,
+            FrameBody::Delta(_) | FrameBody::Notice(Notice::Synced | Notice::SubAgents { .. }) => false,
         }
     }
 }

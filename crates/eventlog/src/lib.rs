@@ -10,7 +10,7 @@ mod join;
 mod log;
 mod wake;
 
-pub use frame::{ENCODINGS, Encoded, Frame, FrameBody, Notice, Part, View, WireMessage};
+pub use frame::{BelowQuestion, ENCODINGS, Encoded, Frame, FrameBody, Notice, Part, View, WireMessage};
 pub use join::join;
 pub use log::{Entry, Limits, Log, Read};
 pub use wake::Waker;

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Approval, ApprovalId, CallPreview, ContextNote, ContextWindow, DecidedBy, Decision, DynamicTool,
-    GivenMessage, Item, ItemId, Outcome, Plan, QueuedInput, QueuedInputId, RevertedFile, ThreadConfig,
-    ThreadHeader, ThreadStatus, TokenUsage, TurnDiff, TurnFeatures, TurnId, UnixMillis,
+    EdgeStatus, GivenMessage, Item, ItemId, Outcome, Plan, QueuedInput, QueuedInputId, RevertedFile,
+    ThreadConfig, ThreadHeader, ThreadId, ThreadStatus, TokenUsage, TurnDiff, TurnFeatures, TurnId,
+    UnixMillis,
 };
 
 /// Version of the payload format that this code writes.
@@ -58,6 +59,11 @@ pub enum Event {
     ThreadConfigured {
         /// The configuration.
         config: ThreadConfig,
+    },
+    /// The Thread above has no more to do with this subagent, or has again.
+    EdgeChanged {
+        /// Which of both.
+        status: EdgeStatus,
     },
     /// It is gone, with everything in it.
     ThreadDeleted,
@@ -190,6 +196,18 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn_output_tokens: Option<u64>,
     },
+    /// A Turn of a subagent that this Turn had started has ended: what it used counts here too.
+    SubAgentUsed {
+        /// The Turn.
+        turn: TurnId,
+        /// The subagent.
+        child: ThreadId,
+        /// Its tokens.
+        usage: TokenUsage,
+        /// What its model calls cost, in millionths of the currency of the prices.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        cost_micros: u64,
+    },
     /// Something happened to the model's window.
     ContextNoted {
         /// The Turn.
@@ -253,6 +271,7 @@ impl Event {
             Self::ThreadLabelled { .. } => "threadLabelled",
             Self::ThreadStatusChanged { .. } => "threadStatusChanged",
             Self::ThreadConfigured { .. } => "threadConfigured",
+            Self::EdgeChanged { .. } => "edgeChanged",
             Self::ThreadDeleted => "threadDeleted",
             Self::ToolsDeclared { .. } => "toolsDeclared",
             Self::QueueChanged { .. } => "queueChanged",
@@ -269,6 +288,7 @@ impl Event {
             Self::ApprovalOpened { .. } => "approvalOpened",
             Self::ApprovalResolved { .. } => "approvalResolved",
             Self::UsageAdded { .. } => "usageAdded",
+            Self::SubAgentUsed { .. } => "subAgentUsed",
             Self::ContextNoted { .. } => "contextNoted",
             Self::DiffUpdated { .. } => "diffUpdated",
             Self::TurnReverted { .. } => "turnReverted",
@@ -291,6 +311,7 @@ impl Event {
             | Self::CallStarted { turn, .. }
             | Self::ApprovalResolved { turn, .. }
             | Self::UsageAdded { turn, .. }
+            | Self::SubAgentUsed { turn, .. }
             | Self::ContextNoted { turn, .. }
             | Self::DiffUpdated { turn, .. }
             | Self::TurnReverted { turn, .. }
@@ -302,6 +323,7 @@ impl Event {
             | Self::ThreadLabelled { .. }
             | Self::ThreadStatusChanged { .. }
             | Self::ThreadConfigured { .. }
+            | Self::EdgeChanged { .. }
             | Self::ThreadDeleted
             | Self::ToolsDeclared { .. }
             | Self::QueueChanged { .. }
@@ -317,6 +339,7 @@ impl Event {
             Self::ThreadStarted { .. }
                 | Self::ThreadRenamed { .. }
                 | Self::ThreadStatusChanged { .. }
+                | Self::EdgeChanged { .. }
                 | Self::ThreadDeleted
                 | Self::PlanUpdated { .. }
                 | Self::TurnReverted { .. }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ThreadConfig, ThreadId, UnixMillis};
+use crate::{SubAgentSource, ThreadConfig, ThreadId, UnixMillis};
 
 /// Who is talking (AppServer protocol 02 §2.1).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,6 +67,22 @@ pub enum ThreadSource {
     /// A person or a channel started it.
     #[default]
     User,
+    /// Another Thread's agent started it.
+    #[serde(rename = "subagent", rename_all = "camelCase")]
+    SubAgent {
+        /// Where it hangs in the tree.
+        sub_agent: Box<SubAgentSource>,
+    },
+}
+
+impl ThreadSource {
+    /// Returns where a subagent hangs in the tree; `None` for the Thread of a person or a channel.
+    pub fn sub_agent(&self) -> Option<&SubAgentSource> {
+        match self {
+            Self::User => None,
+            Self::SubAgent { sub_agent } => Some(sub_agent),
+        }
+    }
 }
 
 /// What is known of a Thread without its Turns (AppServer protocol 02 §2.2).
@@ -104,6 +120,13 @@ pub struct ThreadHeader {
     /// Free labels.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
+}
+
+impl ThreadHeader {
+    /// Returns the Thread at the top of its tree: itself, unless another Thread's agent started it.
+    pub fn root(&self) -> &ThreadId {
+        self.source.sub_agent().map_or(&self.id, |source| &source.root)
+    }
 }
 
 /// What lists show of a Thread's activity (AppServer protocol 02 §2.6).

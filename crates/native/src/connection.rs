@@ -231,6 +231,7 @@ impl Connection {
                 policy_explain: true,
                 skills_management: self.parts.identity.prompts.is_some(),
                 command_management: self.parts.identity.prompts.is_some(),
+                sub_agent_sessions: self.parts.hub.settings().sub_agents.depth > 0,
                 extensions: self
                     .parts
                     .identity

@@ -2,6 +2,7 @@
 
 pub(crate) mod dynamic;
 pub(crate) mod mcp;
+pub(crate) mod subagent;
 pub(crate) mod terminal;
 
 use bobbin_core::ThreadSummary;
@@ -37,7 +38,7 @@ pub(crate) fn thread(state: &model::ThreadState) -> wire::Thread {
         origin_channel: header.origin_channel.clone(),
         channel_context: header.channel_context.clone(),
         display_name: header.display_name.clone(),
-        source: wire::ThreadSource::User,
+        source: subagent::source(&header.source),
         status: status(header.status),
         created_at: time(header.created_at),
         last_active_at: time(header.last_active_at),
@@ -65,7 +66,7 @@ pub(crate) fn summary(summary: ThreadSummary) -> wire::ThreadSummary {
         origin_channel: header.origin_channel,
         channel_context: header.channel_context,
         display_name: header.display_name,
-        source: wire::ThreadSource::User,
+        source: subagent::source(&header.source),
         status: status(header.status),
         created_at: time(header.created_at),
         last_active_at: time(header.last_active_at),

@@ -29,20 +29,35 @@ const ASK_AGAIN: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 pub(crate) struct Asks {
-    open: Arc<Mutex<HashMap<ApprovalId, (ThreadId, CancellationToken)>>>,
+    open: Arc<Mutex<HashMap<ApprovalId, Asked>>>,
     /// Questions about Threads that the client follows no more, oldest first.
     left: Mutex<VecDeque<(ApprovalId, ThreadId, CancellationToken)>>,
     tasks: TaskTracker,
     closing: CancellationToken,
 }
 
+/// A question that was put to the client.
+struct Asked {
+    /// The Thread that asks.
+    of: ThreadId,
+    /// The Thread at the top of its tree, where the client is asked because it follows that.
+    via: Option<ThreadId>,
+    settled: CancellationToken,
+}
+
 impl Asks {
+    /// Whether a question was put to this client and may still be answered.
+    pub(crate) fn is_open(&self, id: &ApprovalId) -> bool {
+        self.open.lock().contains_key(id)
+    }
+
     /// Asks, unless this client has been asked already.
     pub(crate) fn ask(
         &self,
         dialect: &Arc<dyn Dialect>,
         peer: &PeerHandle,
         handle: &Arc<ThreadHandle>,
+        via: Option<&ThreadId>,
         approval: Approval,
     ) {
         let settled = self.closing.child_token();
@@ -51,7 +66,12 @@ impl Asks {
             if open.contains_key(&approval.id) {
                 return;
             }
-            open.insert(approval.id.clone(), (handle.id().clone(), settled.clone()));
+            let asked = Asked {
+                of: handle.id().clone(),
+                via: via.cloned(),
+                settled: settled.clone(),
+            };
+            open.insert(approval.id.clone(), asked);
         }
         let (dialect, peer, handle, open) =
             (dialect.clone(), peer.clone(), handle.clone(), self.open.clone());
@@ -87,7 +107,10 @@ impl Asks {
             if !settled.is_cancelled() {
                 settled.cancel();
                 let mut open = open.lock();
-                if open.get(&approval.id).is_some_and(|(_, own)| own.is_cancelled()) {
+                if open
+                    .get(&approval.id)
+                    .is_some_and(|own| own.settled.is_cancelled())
+                {
                     open.remove(&approval.id);
                 }
             }
@@ -108,7 +131,12 @@ impl Asks {
             if open.contains_key(&question.id) {
                 return;
             }
-            open.insert(question.id.clone(), (question.thread.clone(), settled.clone()));
+            let asked = Asked {
+                of: question.thread.clone(),
+                via: None,
+                settled: settled.clone(),
+            };
+            open.insert(question.id.clone(), asked);
         }
         let (dialect, peer, hub, question) = (dialect.clone(), peer.clone(), hub.clone(), question.clone());
         self.tasks.spawn(async move {
@@ -126,8 +154,8 @@ impl Asks {
 
     /// Stops waiting for an answer that has been given elsewhere.
     pub(crate) fn settled(&self, id: &ApprovalId) {
-        if let Some((_, token)) = self.open.lock().remove(id) {
-            token.cancel();
+        if let Some(asked) = self.open.lock().remove(id) {
+            asked.settled.cancel();
         }
         self.left.lock().retain(|(of, _, token)| {
             if of == id {
@@ -139,26 +167,27 @@ impl Asks {
 
     /// Takes note that the client follows a Thread no more. What it was asked about it stays answerable.
     pub(crate) fn leave(&self, thread: &ThreadId) {
-        let gone: Vec<_> = self.open.lock().extract_if(|_, (of, _)| of == thread).collect();
+        let is_of = |asked: &mut Asked| asked.of == *thread || asked.via.as_ref() == Some(thread);
+        let gone: Vec<_> = self.open.lock().extract_if(|_, asked| is_of(asked)).collect();
         let mut left = self.left.lock();
         left.retain(|(.., token)| !token.is_cancelled());
-        for (id, (of, token)) in gone {
+        for (id, asked) in gone {
             if left.len() == MAX_LEFT
                 && let Some((.., oldest)) = left.pop_front()
             {
                 oldest.cancel();
             }
-            left.push_back((id, of, token));
+            left.push_back((id, asked.of, asked.settled));
         }
     }
 
     /// Stops waiting for the answers about a Thread in which nothing is open any more.
     pub(crate) fn over(&self, thread: &ThreadId) {
-        self.open.lock().retain(|_, (of, token)| {
-            if of == thread {
-                token.cancel();
+        self.open.lock().retain(|_, asked| {
+            if asked.of == *thread {
+                asked.settled.cancel();
             }
-            of != thread
+            asked.of != *thread
         });
         self.forget_left(thread);
     }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::{Backlog, CoreError, Frame, FrameBody, Notice, ThreadHandle, join};
+use bobbin_core::{Backlog, BelowQuestion, CoreError, Frame, FrameBody, Notice, ThreadHandle, join};
 use bobbin_model::{Event, ThreadId};
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -73,11 +73,12 @@ impl Session {
     /// Sends what there is, or waits for something. Returns whether there can be more.
     async fn turn(&self, slow: &mut bool) -> bool {
         let batch = self.readers.lock().take(&self.hub, BATCH_BYTES);
+        let (news, below) = self.of_below(batch.news);
         let idle = !batch.moved && batch.behind.is_empty() && batch.greet.is_empty();
-        if !self.send(batch.frames, slow, Sent::Live).await || !self.send(batch.news, slow, Sent::News).await
-        {
+        if !self.send(batch.frames, slow, Sent::Live).await || !self.send(news, slow, Sent::News).await {
             return false;
         }
+        self.ask_below(below).await;
         for thread in &batch.settled {
             self.asks.over(thread);
         }
@@ -169,8 +170,8 @@ impl Session {
             {
                 let asking = self.readers.lock().asking(frame);
                 if let Some(handle) = asking {
-                    self.asks
-                        .ask(&self.dialect, &self.peer, &handle, (**approval).clone());
+                    let approval = (**approval).clone();
+                    self.asks.ask(&self.dialect, &self.peer, &handle, None, approval);
                 }
             }
         }
@@ -199,10 +200,66 @@ impl Session {
         match self.hub.snapshot(handle).await {
             Ok(snapshot) => {
                 for approval in snapshot.state.approvals() {
-                    self.asks.ask(&self.dialect, &self.peer, handle, approval.clone());
+                    let approval = approval.clone();
+                    self.asks.ask(&self.dialect, &self.peer, handle, None, approval);
                 }
             }
             Err(error) => tracing::debug!(thread = %handle.id(), %error, "open approvals are not known"),
+        }
+        for (child, approval) in self.hub.questions_below(handle.id()).await {
+            let via = Some(handle.id());
+            self.asks.ask(&self.dialect, &self.peer, &child, via, approval);
+        }
+    }
+
+    /// Leaves those of the questions of subagents that concern this client, and returns them.
+    fn of_below(&self, mut news: Vec<Arc<Frame>>) -> (Vec<Arc<Frame>>, Vec<Arc<Frame>>) {
+        if !news.iter().any(|frame| below(frame).is_some()) {
+            return (news, Vec::new());
+        }
+        let readers = self.readers.lock();
+        news.retain(|frame| match below(frame) {
+            None => true,
+            Some((root, BelowQuestion::Asked(_))) => readers.answers_for(root),
+            // Whoever was asked is told, whatever it follows by now.
+            Some((root, BelowQuestion::Settled { approval, .. })) => {
+                readers.follows(root) || self.asks.is_open(approval)
+            }
+        });
+        let below = news
+            .iter()
+            .filter(|frame| below(frame).is_some())
+            .cloned()
+            .collect();
+        (news, below)
+    }
+
+    /// Asks what subagents ask, and stops asking what is settled.
+    async fn ask_below(&self, frames: Vec<Arc<Frame>>) {
+        let mut settled = HashSet::new();
+        for frame in &frames {
+            if let Some((_, BelowQuestion::Settled { approval, .. })) = below(frame) {
+                self.asks.settled(approval);
+                settled.insert(approval);
+            }
+        }
+        for frame in &frames {
+            let Some((root, BelowQuestion::Asked(approval))) = below(frame) else {
+                continue;
+            };
+            if settled.contains(&approval.id) {
+                continue;
+            }
+            match self.hub.thread(&frame.thread).await {
+                Ok(child) => {
+                    let approval = (**approval).clone();
+                    self.asks
+                        .ask(&self.dialect, &self.peer, &child, Some(root), approval);
+                }
+                Err(error) => {
+                    tracing::debug!(thread = %frame.thread, %error, "a subagent cannot be asked for");
+                }
+            }
         }
     }
 
@@ -263,6 +320,14 @@ impl Session {
     }
 }
 
+/// Returns what a subagent asks, and the Thread at the top of its tree.
+fn below(frame: &Frame) -> Option<(&ThreadId, &BelowQuestion)> {
+    match &frame.body {
+        FrameBody::Notice(Notice::Below { root, question }) => Some((root, question)),
+        FrameBody::Notice(_) | FrameBody::Recorded(_) | FrameBody::Delta(_) => None,
+    }
+}
+
 /// Whether a frame of what concerns everyone says that its Thread asks nothing any more.
 fn says_nothing_is_open(frame: &Frame) -> bool {
     match &frame.body {
@@ -274,7 +339,9 @@ fn says_nothing_is_open(frame: &Frame) -> bool {
             | Notice::ConfigChanged { .. }
             | Notice::Terminal { .. }
             | Notice::QuestionOpened(_)
-            | Notice::QuestionClosed(_),
+            | Notice::QuestionClosed(_)
+            | Notice::Below { .. }
+            | Notice::SubAgents { .. },
         )
         | FrameBody::Delta(_) => false,
     }

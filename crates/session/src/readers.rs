@@ -287,6 +287,18 @@ impl Readers {
             })
     }
 
+    /// Whether the client follows a Thread.
+    pub(crate) fn follows(&self, id: &ThreadId) -> bool {
+        self.threads.contains_key(id)
+    }
+
+    /// Whether the client is asked what is asked in a Thread, and below it.
+    pub(crate) fn answers_for(&self, id: &ThreadId) -> bool {
+        self.threads
+            .get(id)
+            .is_some_and(|reader| reader.approver != Approver::No)
+    }
+
     /// Returns the Thread if the question that this frame opens is asked here: what is replayed is history,
     /// and what of it is open still is asked for by itself.
     pub(crate) fn asking(&self, frame: &Frame) -> Option<Arc<ThreadHandle>> {

@@ -11,6 +11,8 @@ pub struct ListFilter {
     pub user_id: Option<String>,
     /// Threads of exactly this context; `None` means Threads without one.
     pub channel_context: Option<String>,
+    /// Threads of subagents too.
+    pub include_sub_agents: bool,
     /// Threads that were put away too.
     pub include_archived: bool,
     /// Besides, every Thread of the workspace that one of these channels started.

@@ -24,5 +24,5 @@ pub use filter::ListFilter;
 pub use open::{Durability, Options};
 pub use search::{SearchFilter, SearchHit, SearchPage, SearchWords};
 pub use sqlite::SqliteStore;
-pub use store::{LoadedThread, Receipt, Store, StoreStats, ThreadSummary};
+pub use store::{Closed, LoadedThread, Receipt, Store, StoreStats, ThreadSummary};
 pub use write::{KnownRequest, NamedRequest, StoredEvent, Summary, TextPart, Write};

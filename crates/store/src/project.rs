@@ -3,8 +3,8 @@
 //! Pure: a write becomes one [`Script`], which the writer carries out in one trip to the database.
 
 use bobbin_model::{
-    ApprovalId, ContextNote, Decision, Event, GivenMessage, Item, Outcome, Seq, ThreadHeader, TokenUsage,
-    TurnFeatures, TurnId,
+    ApprovalId, ContextNote, Decision, EdgeStatus, Event, GivenMessage, Item, Outcome, Seq, ThreadHeader,
+    TokenUsage, TurnFeatures, TurnId,
 };
 
 use crate::index;
@@ -104,13 +104,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
             );
         }
         Event::HistoryGiven { turn, messages, .. } => set_history(script, thread, *turn, messages),
-        Event::TurnCancelling { turn, reason } => {
-            script
-                .then("UPDATE turn SET cancelling = ? WHERE thread_id = ? AND turn_no = ?")
-                .bind(reason.clone())
-                .bind(thread.to_owned())
-                .bind(turn.0);
-        }
+        Event::TurnCancelling { turn, reason } => set_cancelling(script, thread, *turn, reason),
         Event::ItemStarted { turn, item } | Event::ItemAdded { turn, item } => {
             put_item(script, thread, *turn, item, seq);
         }
@@ -122,13 +116,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
                 .bind(turn.0)
                 .bind(item.id.0);
         }
-        Event::CallStarted { turn, call_id } => {
-            script
-                .then("INSERT OR IGNORE INTO call_started (thread_id, turn_no, call_id) VALUES (?, ?, ?)")
-                .bind(thread.to_owned())
-                .bind(turn.0)
-                .bind(call_id.clone());
-        }
+        Event::CallStarted { turn, call_id } => start_call(script, thread, *turn, call_id),
         Event::ApprovalOpened { item, approval } => {
             put_item(script, thread, approval.turn, item, seq);
             script.then(
@@ -156,6 +144,12 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
             usage,
             cost_micros,
             ..
+        }
+        | Event::SubAgentUsed {
+            turn,
+            usage,
+            cost_micros,
+            ..
         } => add_usage(script, thread, *turn, *usage, *cost_micros),
         Event::ContextNoted { turn, note, .. } => set_compacting(script, thread, *turn, *note),
         Event::DiffUpdated { turn, .. } => {
@@ -179,6 +173,7 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
         | Event::ThreadLabelled { .. }
         | Event::ThreadStatusChanged { .. }
         | Event::ThreadConfigured { .. }
+        | Event::EdgeChanged { .. }
         | Event::ToolsDeclared { .. }
         | Event::QueueChanged { .. }
         | Event::PlanUpdated { .. }
@@ -230,6 +225,22 @@ fn insert_turn(
         .bind(at)
         .bind(origin_channel)
         .bind(json(&features));
+}
+
+fn start_call(script: &mut Script, thread: &str, turn: TurnId, call_id: &str) {
+    script
+        .then("INSERT OR IGNORE INTO call_started (thread_id, turn_no, call_id) VALUES (?, ?, ?)")
+        .bind(thread.to_owned())
+        .bind(turn.0)
+        .bind(call_id.to_owned());
+}
+
+fn set_cancelling(script: &mut Script, thread: &str, turn: TurnId, reason: &str) {
+    script
+        .then("UPDATE turn SET cancelling = ? WHERE thread_id = ? AND turn_no = ?")
+        .bind(reason.to_owned())
+        .bind(thread.to_owned())
+        .bind(turn.0);
 }
 
 fn set_compacting(script: &mut Script, thread: &str, turn: TurnId, note: ContextNote) {
@@ -319,8 +330,8 @@ fn insert_thread(script: &mut Script, header: &ThreadHeader) {
     script.then(
         "INSERT INTO thread (thread_id, workspace_path, user_id, origin_channel, channel_context, source, \
          history_mode, created_at, metadata, config, status, last_active_at, last_turn, turn_count, running, \
-         waiting_approval, plan_pending, context_tokens, queue, grants, head_seq) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', 0, 0, 0, 0, 0, 0, 0, '[]', '[]', 0)",
+         waiting_approval, plan_pending, context_tokens, queue, grants, head_seq, parent_id, depth) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', 0, 0, 0, 0, 0, 0, 0, '[]', '[]', 0, ?, ?)",
     )
     .bind(header.id.as_str().to_owned())
     .bind(header.workspace_path.clone())
@@ -331,7 +342,14 @@ fn insert_thread(script: &mut Script, header: &ThreadHeader) {
     .bind(json(&header.history_mode))
     .bind(header.created_at.0)
     .bind(json(&header.metadata))
-    .bind(header.config.as_ref().and_then(json));
+    .bind(header.config.as_ref().and_then(json))
+    .bind(
+        header
+            .source
+            .sub_agent()
+            .map(|source| source.parent.as_str().to_owned()),
+    )
+    .bind(header.source.sub_agent().map_or(0, |source| source.depth));
 }
 
 fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq) {
@@ -341,6 +359,7 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
          context_window = ?, compact_at = ?, \
          config = coalesce(?, config), queue = coalesce(?, queue), plan = coalesce(?, plan), \
          grants = coalesce(?, grants), metadata = coalesce(?, metadata), tools = coalesce(?, tools), \
+         edge_closed = ?, edge_updated_at = ?, \
          head_seq = max(head_seq, ?) WHERE thread_id = ?",
     )
     .bind(row.display_name.clone())
@@ -360,6 +379,8 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
     .bind(row.grants.clone())
     .bind(row.metadata.clone())
     .bind(row.tools.clone())
+    .bind(row.edge.is_some_and(|edge| edge.status == EdgeStatus::Closed))
+    .bind(row.edge.map(|edge| edge.updated_at.0))
     .bind(number(head_seq))
     .bind(thread.to_owned());
 }

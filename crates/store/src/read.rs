@@ -8,7 +8,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 use crate::project::number;
 use crate::row::{EventRow, ItemRow, ThreadRow, TurnRow};
 use crate::write::json;
-use crate::{KnownRequest, ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary};
+use crate::{Closed, KnownRequest, ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary};
 
 type Read<T> = Result<T, StoreError>;
 
@@ -311,10 +311,11 @@ pub(crate) async fn recent_events(
 const SUMMARY: &str = "SELECT thread_id, workspace_path, user_id, origin_channel, channel_context, source, \
     history_mode, created_at, metadata, display_name, status, last_active_at, last_turn, turn_count, running, \
     waiting_approval, plan_pending, context_tokens, context_window, compact_at, NULL AS config, '[]' AS queue, NULL AS plan, '[]' AS grants, \
-    head_seq FROM thread WHERE deleted_at IS NULL AND workspace_path = ";
+    head_seq, edge_closed, edge_updated_at FROM thread WHERE deleted_at IS NULL AND ";
 
 pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<ThreadSummary>> {
     let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(SUMMARY);
+    query.push("workspace_path = ");
     let (after, limit) = (filter.after.clone(), filter.limit);
     push_visible(&mut query, filter);
     if let Some((at, id)) = after {
@@ -332,6 +333,37 @@ pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<Thre
     rows.into_iter().map(ThreadRow::into_summary).collect()
 }
 
+pub(crate) async fn children(
+    pool: &SqlitePool,
+    parent: &ThreadId,
+    closed: Closed,
+    limit: u32,
+) -> Read<Vec<ThreadSummary>> {
+    let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(SUMMARY);
+    query.push("parent_id = ").push_bind(parent.as_str().to_owned());
+    if closed == Closed::LeftOut {
+        query.push(" AND NOT edge_closed");
+    }
+    query
+        .push(" ORDER BY created_at DESC, thread_id DESC LIMIT ")
+        .push_bind(limit);
+    let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
+    rows.into_iter().rev().map(ThreadRow::into_summary).collect()
+}
+
+pub(crate) async fn descendants(pool: &SqlitePool, top: &ThreadId) -> Read<Vec<ThreadId>> {
+    let rows: Vec<(String,)> = sqlx::query_as(
+        "WITH RECURSIVE below (id, depth) AS ( \
+         SELECT thread_id, depth FROM thread WHERE parent_id = ? AND deleted_at IS NULL \
+         UNION SELECT thread.thread_id, thread.depth FROM thread JOIN below ON parent_id = below.id \
+         WHERE deleted_at IS NULL) SELECT id FROM below ORDER BY depth DESC, id",
+    )
+    .bind(top.as_str().to_owned())
+    .fetch_all(pool)
+    .await?;
+    Ok(rows.into_iter().map(|row| ThreadId::new(row.0)).collect())
+}
+
 /// Goes on with a condition on the workspace's path by those of a filter on Threads, order and pages left out.
 pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter: ListFilter) {
     query.push_bind(filter.workspace_path);
@@ -340,6 +372,9 @@ pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter:
         " AND origin_channel NOT IN ('commit-suggest', 'welcome-suggest') \
          AND instr(metadata, '\"dotcraft.internal\":') = 0",
     );
+    if !filter.include_sub_agents {
+        query.push(" AND parent_id IS NULL");
+    }
     if !filter.include_archived {
         query.push(" AND status <> 'archived'");
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bobbin_model::{
-    ContextUsage, ContextWindow, Event, Runtime, Seq, ThreadHeader, ThreadId, ThreadState, ThreadStatus,
-    TokenUsage, Turn, TurnId, TurnStatus, UnixMillis,
+    ContextUsage, ContextWindow, Edge, EdgeStatus, Event, Runtime, Seq, ThreadHeader, ThreadId, ThreadState,
+    ThreadStatus, TokenUsage, Turn, TurnId, TurnStatus, UnixMillis,
 };
 use serde::de::DeserializeOwned;
 
@@ -42,6 +42,9 @@ pub(crate) struct ThreadRow {
     #[sqlx(default)]
     tools: Option<String>,
     head_seq: i64,
+    /// 0 or 1.
+    edge_closed: i64,
+    edge_updated_at: Option<i64>,
 }
 
 impl ThreadRow {
@@ -52,8 +55,9 @@ impl ThreadRow {
             waiting_on_approval: self.waiting_approval,
             waiting_on_plan_confirmation: self.plan_pending,
         };
-        let turn_count = self.turn_count;
+        let (turn_count, edge) = (self.turn_count, self.edge());
         Ok(ThreadSummary {
+            edge,
             header: self.header(false)?,
             turn_count,
             runtime,
@@ -81,7 +85,7 @@ impl ThreadRow {
             (Some(tokens), Some(compact_at)) => ContextWindow { tokens, compact_at },
             _ => ContextWindow::default(),
         };
-        let plan_pending = self.plan_pending;
+        let (plan_pending, edge) = (self.plan_pending, self.edge());
         let state = ThreadState {
             header: self.header(true)?,
             last_turn,
@@ -92,9 +96,20 @@ impl ThreadRow {
             plan_pending,
             grants,
             tools,
+            edge,
             live: None,
         };
         Ok(LoadedThread { state, head_seq })
+    }
+
+    fn edge(&self) -> Option<Edge> {
+        let updated_at = UnixMillis(self.edge_updated_at?);
+        let status = if self.edge_closed != 0 {
+            EdgeStatus::Closed
+        } else {
+            EdgeStatus::Open
+        };
+        Some(Edge::at(status, updated_at))
     }
 
     fn header(self, with_config: bool) -> Result<ThreadHeader, StoreError> {

@@ -138,7 +138,10 @@ pub(crate) async fn search(pool: &SqlitePool, filter: SearchFilter) -> Result<Se
              AND turn.turn_no = item.turn_no AND rolled_back_at IS NOT NULL) \
              AND deleted_at IS NULL AND workspace_path = ",
         );
-    push_visible(&mut query, filter.visible);
+    let mut visible = filter.visible;
+    // Who names a Thread means it, whosever it is.
+    visible.include_sub_agents |= filter.thread.is_some();
+    push_visible(&mut query, visible);
     if let Some(thread) = filter.thread {
         query
             .push(" AND thread_id = ")

@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 
 use crate::writer::{Counters, Order, QUEUE, Writer};
 use crate::{
-    KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, Store, StoreError,
-    StoreStats, StoredEvent, ThreadSummary, Write, open, read, search,
+    Closed, KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, Store,
+    StoreError, StoreStats, StoredEvent, ThreadSummary, Write, open, read, search,
 };
 
 /// Searches at a time, of the four readers there are.
@@ -141,6 +141,21 @@ impl Store for SqliteStore {
 
     fn list(&self, filter: ListFilter) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
         read::list(&self.readers, filter).boxed()
+    }
+
+    fn children(
+        &self,
+        parent: &ThreadId,
+        closed: Closed,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
+        let parent = parent.clone();
+        async move { read::children(&self.readers, &parent, closed, limit).await }.boxed()
+    }
+
+    fn descendants(&self, top: &ThreadId) -> BoxFuture<'_, Result<Vec<ThreadId>, StoreError>> {
+        let top = top.clone();
+        async move { read::descendants(&self.readers, &top).await }.boxed()
     }
 
     fn search(&self, filter: SearchFilter) -> BoxFuture<'_, Result<SearchPage, StoreError>> {

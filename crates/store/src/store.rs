@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bobbin_model::{Runtime, Scope, Seq, Spent, ThreadHeader, ThreadId, ThreadState, Turn, TurnId};
+use bobbin_model::{Edge, Runtime, Scope, Seq, Spent, ThreadHeader, ThreadId, ThreadState, Turn, TurnId};
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -24,6 +24,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Lists Threads, newest activity first, ties by id, newest first.
     fn list(&self, filter: ListFilter) -> Answer<'_, Vec<ThreadSummary>>;
+
+    /// Lists the subagents of a Thread, oldest first: at most the newest `limit`, those with a closed edge only
+    /// where asked for.
+    fn children(&self, parent: &ThreadId, closed: Closed, limit: u32) -> Answer<'_, Vec<ThreadSummary>>;
+
+    /// Returns every Thread below one in its tree, those furthest from it first.
+    fn descendants(&self, top: &ThreadId) -> Answer<'_, Vec<ThreadId>>;
 
     /// Finds text in the history, newest first.
     fn search(&self, filter: SearchFilter) -> Answer<'_, SearchPage>;
@@ -67,6 +74,15 @@ pub trait Store: Send + Sync + 'static {
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
+/// Whether subagents with a closed edge are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// They are.
+    Included,
+    /// They are not.
+    LeftOut,
+}
+
 /// Resolves when a write is committed, or with why it is not.
 #[derive(Debug)]
 pub struct Receipt(oneshot::Receiver<Result<(), StoreError>>);
@@ -106,6 +122,8 @@ pub struct ThreadSummary {
     pub turn_count: u32,
     /// What it is doing.
     pub runtime: Runtime,
+    /// The edge to the Thread above, of a subagent.
+    pub edge: Option<Edge>,
 }
 
 /// Figures of a store since it was opened.

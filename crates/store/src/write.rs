@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use bobbin_model::{ContextWindow, Event, ItemId, Scope, Seq, ThreadId, ThreadState, TurnId, UnixMillis};
+use bobbin_model::{
+    ContextWindow, Edge, Event, ItemId, Scope, Seq, ThreadId, ThreadState, TurnId, UnixMillis,
+};
 use serde::Serialize;
 
 /// An event with its number.
@@ -91,6 +93,7 @@ pub struct Summary {
     pub(crate) grants: Option<String>,
     pub(crate) metadata: Option<String>,
     pub(crate) tools: Option<String>,
+    pub(crate) edge: Option<Edge>,
 }
 
 impl Summary {
@@ -128,6 +131,7 @@ impl Summary {
                 .then(|| json(&state.header.metadata))
                 .flatten(),
             tools: any(&["toolsDeclared"]).then(|| json(&state.tools)).flatten(),
+            edge: state.edge,
         }
     }
 }

@@ -12,6 +12,8 @@
 //! | `deny COMMAND` | a call that a rule forbids: it is refused and does not run |
 //! | `use TOOL JSON` | a call of a tool that [`ScriptEngine::with_tools`] has for the Thread, or the word that it is not there |
 //! | `flood MIB` | a call whose result has that many MiB |
+//! | `spawn NAME LINE; LINE …` | a subagent that is given these lines |
+//! | `join` | waits for the subagents and says what they said |
 //! | `plan TITLE` | a plan of one step |
 //! | `usage IN OUT` | tokens |
 //! | `diff PATH` | a file change |
@@ -26,6 +28,7 @@
 use std::sync::Arc;
 
 use bobbin_core::engine::{Ask, Billed, Engine, EngineFailure, TurnContext};
+use bobbin_core::sub_agent::{Spawn, Standing};
 use bobbin_core::tool::{OutputSink, ToolSource};
 use bobbin_model::turn::FileChangeStatus;
 use bobbin_model::{
@@ -120,6 +123,33 @@ impl Engine for ScriptEngine {
     }
 }
 
+async fn spawn(turn: &TurnContext, n: usize, line: &str) -> Result<(), EngineFailure> {
+    let (name, task) = line.split_once(' ').unwrap_or((line, "say nothing"));
+    let wish = Spawn {
+        prompt: task.replace("; ", "\n"),
+        nickname: Some(name.to_owned()),
+        role: None,
+        call: format!("call_{n}"),
+    };
+    let agents = turn.sub_agents();
+    let started = agents.spawn(wish).await;
+    started
+        .map(drop)
+        .map_err(|error| EngineFailure::Failed(error.to_string()))
+}
+
+async fn join(turn: &TurnContext) -> Result<(), EngineFailure> {
+    let agents = turn.sub_agents();
+    let reports = agents.wait(&[], None, turn.cancelled()).await;
+    let reports = reports.map_err(|error| EngineFailure::Failed(error.to_string()))?;
+    let said = reports.iter().map(|report| match &report.standing {
+        Standing::Finished(said) => said.clone(),
+        other => format!("{other:?}"),
+    });
+    let said = said.collect::<Vec<_>>().join(" | ");
+    prose(turn, ItemBody::AgentMessage { text: String::new() }, vec![said]).await
+}
+
 impl ScriptEngine {
     #[expect(clippy::panic, reason = "a prompt asks for it, to see what the server does")]
     async fn line(&self, turn: &TurnContext, n: usize, line: &str) -> Result<(), EngineFailure> {
@@ -148,6 +178,8 @@ impl ScriptEngine {
             "linger" => ended_call(turn, n, rest, true).await,
             "flood" => flood(turn, n, rest.parse().unwrap_or(1)).await,
             "use" => self.use_tool(turn, n, rest).await,
+            "spawn" => spawn(turn, n, rest).await,
+            "join" => join(turn).await,
             "plan" => {
                 let todo = Todo {
                     id: "one".to_owned(),

@@ -170,6 +170,10 @@ examples! {
     SystemEventNotification: r#"{"threadId":"t","turnId":"turn_003","kind":"compactSkipped","percentLeft":0.5,"tokenCount":90000}"#;
     SystemEventNotification: r#"{"kind":"channelRejected","message":"Not enabled.","channelName":"pigeon"}"#;
     JobResultNotification: r#"{"source":"heartbeat","jobId":"j","jobName":"fire","threadId":"t","result":"Done.","tokenUsage":{"inputTokens":3,"outputTokens":1}}"#;
+    SubagentChildrenListParams: r#"{"parentThreadId":"t","includeClosed":true,"includeThreads":false}"#;
+    SubagentChildrenListResult: format!(r#"{{"data":[{{"edge":{{"parentThreadId":"t","childThreadId":"u","parentTurnId":"turn_003","depth":1,"agentNickname":"scout","agentRole":"explorer","profileName":"native","runtimeType":"native","supportsSendInput":true,"supportsResume":true,"supportsClose":true,"status":"open","createdAt":"2027-03-01T07:00:00.000Z","updatedAt":"2027-03-01T08:00:00.000Z"}},"thread":{}}}]}}"#, thread(""));
+    SubagentTargetParams: r#"{"parentThreadId":"t","childThreadId":"u","clientRequestId":"c-2"}"#;
+    SubagentTargetResult: r#"{"childThreadId":"u","status":"closed","message":"m","agentNickname":"scout","agentRole":"worker","profileName":"native","runtimeType":"native","supportsSendInput":false,"supportsResume":true,"supportsClose":false}"#;
     SubagentProgressNotification: r#"{"threadId":"t","turnId":"turn_003","entries":[{"label":"scout","currentTool":null,"inputTokens":8,"outputTokens":0,"isCompleted":false},{"label":"mason","currentTool":"Shell","currentToolDisplay":"make","inputTokens":1,"outputTokens":1,"isCompleted":true}]}"#;
     SubagentGraphChangedNotification: r#"{"parentThreadId":"t","childThreadId":"u"}"#;
     McpStatusUpdatedNotification: r#"{"server":{"name":"pantry","enabled":true,"startupState":"error","lastError":"it ended","transport":"stdio","origin":{"kind":"user"},"readOnly":true}}"#;

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::record::{After, Effect, Unstored};
 use super::{Owner, run};
 use crate::CoreError;
+use crate::sub_agent::begun_above;
 
 /// Pause before the store is tried again, the first time and at most: somebody who has made room wants to see it used.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -41,16 +42,20 @@ pub(super) struct Stalled {
 impl Owner {
     /// Goes on with the open Turn, if there is one, from its last recorded Item.
     pub(super) async fn take_up(&mut self, why: Why) -> Result<(), CoreError> {
+        if self.state.live.is_none() {
+            return Ok(());
+        }
+        reached(Step::TakingUp);
+        let wanted = self.is_wanted_above().await?;
         let Some(live) = &self.state.live else {
             return Ok(());
         };
-        reached(Step::TakingUp);
         let turn = live.turn.id;
         let archived = self.state.header.status == ThreadStatus::Archived;
         let stopped = live
             .cancelling
             .clone()
-            .or_else(|| archived.then(|| run::BY_CALLER.to_owned()));
+            .or_else(|| (archived || !wanted).then(|| run::BY_CALLER.to_owned()));
         if let Some(reason) = stopped {
             // Somebody was told that it ends: it does not go on.
             return self.end_turn(Outcome::Cancelled { reason }).await;
@@ -74,6 +79,19 @@ impl Owner {
             reason: format!("{happened}{then}"),
         }]);
         self.commit(staged, Effect::after(After::Run(turn))).await
+    }
+
+    /// Whether the Turn above, that had the open one begun, is still there: a subagent does not work on for nobody. What
+    /// a person began in it goes on by itself.
+    async fn is_wanted_above(&mut self) -> Result<bool, CoreError> {
+        let Some(parent) = begun_above(&self.state) else {
+            return Ok(true);
+        };
+        let above = self.hub.store.load(&parent).await?.map(|loaded| loaded.state);
+        Ok(above.is_some_and(|above| {
+            above.header.status != ThreadStatus::Archived
+                && above.live.is_some_and(|live| live.cancelling.is_none())
+        }))
     }
 
     /// Goes back to what is stored, after a commit has failed. Returns whether the owner can go on.

@@ -92,7 +92,9 @@ impl Owner {
             .live
             .as_ref()
             .is_some_and(|live| live.features.approvals);
-        if !anybody && self.shared.approvers() == 0 {
+        let root = self.state.header.root();
+        let above = || *root != self.state.header.id && self.hub.approvers_of(root) > 0;
+        if !anybody && self.shared.approvers() == 0 && !above() {
             // Nobody could ever be asked: the fallback decides at once, on the record.
             let answered = self
                 .state

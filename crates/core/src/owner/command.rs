@@ -1,13 +1,15 @@
 //! Commands from clients: decide, record, answer.
 
 use bobbin_model::state::{StartTurn, StatusChange};
-use bobbin_model::{Event, QueuedInputId, Refusal, ThreadStatus, Turn, TurnId, TurnStatus};
+use bobbin_model::{
+    EdgeStatus, Event, QueuedInputId, Refusal, ThreadId, ThreadStatus, Turn, TurnId, TurnStatus,
+};
 
 use super::Owner;
 use super::record::{After, Effect, Staged};
 use super::run::{BY_CALLER, BY_REQUEST};
-use crate::handle::{Enqueued, Newest, Reply, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
-use crate::{Command, CoreError};
+use crate::handle::{Edged, Enqueued, Newest, Reply, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::{Command, CoreError, Snapshot};
 
 impl Owner {
     pub(super) async fn command(&mut self, command: Command) -> Result<(), CoreError> {
@@ -21,7 +23,17 @@ impl Owner {
             Command::Rename { display_name, reply } => {
                 self.change(self.state.decide_rename(&display_name), reply).await
             }
-            Command::Status { change, reply } => self.change_status(change, reply).await,
+            Command::Status { change, reply } => match self.stands_alone(change) {
+                Ok(()) => self.change_status(change, reply).await,
+                Err(refusal) => self.refuse(refusal, reply).await,
+            },
+            Command::WithParent(command) => self.with_parent(*command).await,
+            Command::Edge {
+                parent,
+                status,
+                reply,
+            } => self.change_edge(&parent, status, reply).await,
+            Command::Stop { reply } => self.cancel_turn(BY_CALLER, Effect::answer(Box::new(reply))).await,
             Command::Configure { config, reply } => {
                 self.change(Ok(self.state.decide_configure(config)), reply).await
             }
@@ -34,10 +46,7 @@ impl Owner {
                 let decided = self.state.decide_resume(&by, tools);
                 self.resume(decided, reply).await
             }
-            Command::Read { reply } => {
-                let reading = Effect::read((self.snapshot(), reply));
-                self.commit(Staged::default(), reading).await
-            }
+            Command::Read { reply } => self.read(reply).await,
             Command::StartTurn { wish, reply } => {
                 self.start_turn(self.state.decide_start_turn(wish, now), reply)
                     .await
@@ -52,17 +61,13 @@ impl Owner {
             }
             Command::Enqueue { wish, reply } => {
                 let id = self.hub.ids.queued_input(now);
-                match self.state.decide_enqueue(id, wish, now) {
-                    Ok(events) => self.enqueue(events, reply).await,
-                    Err(refusal) => self.refuse(refusal, reply).await,
-                }
+                self.enqueue(self.state.decide_enqueue(id, wish, now), reply)
+                    .await
             }
             Command::EnqueueNext { wish, reply } => {
                 let id = self.hub.ids.queued_input(now);
-                match self.state.decide_enqueue_next(id, wish, now) {
-                    Ok(events) => self.enqueue(events, reply).await,
-                    Err(refusal) => self.refuse(refusal, reply).await,
-                }
+                self.enqueue(self.state.decide_enqueue_next(id, wish, now), reply)
+                    .await
             }
             Command::Unqueue { id, reply } => match self.state.decide_unqueue(&id) {
                 Ok(events) => self.unqueue(events, reply).await,
@@ -93,21 +98,83 @@ impl Owner {
                 changed_since,
                 reply,
             } => self.revert(&turn, changed_since, reply).await,
-            Command::Interrupt { turn, reply } => match self.state.turn_to_interrupt(&turn) {
-                Ok(_) => {
-                    self.cancel_turn(BY_REQUEST, Effect::answer(Box::new(reply)))
-                        .await
-                }
-                Err(refusal) => self.refuse(refusal, reply).await,
-            },
+            Command::Interrupt { turn, reply } => self.interrupt(&turn, reply).await,
             Command::Answer { answer, reply } => self.answer(answer, reply).await,
             // Names do not nest; the outer one has been looked up.
             Command::Once { command, .. } => Box::pin(self.command(*command)).await,
-            Command::Delete { reply } => {
-                self.delete = Some((reply, self.once.take()));
-                self.cancel_turn(BY_CALLER, Effect::default()).await
-            }
+            Command::Delete { reply } => match self.state.check_stands_alone() {
+                Ok(()) => self.delete(reply).await,
+                Err(refusal) => self.refuse(refusal, reply).await,
+            },
         }
+    }
+
+    async fn interrupt(&mut self, turn: &str, reply: Reply<()>) -> Result<(), CoreError> {
+        match self.state.turn_to_interrupt(turn) {
+            Ok(_) => {
+                self.cancel_turn(BY_REQUEST, Effect::answer(Box::new(reply)))
+                    .await
+            }
+            Err(refusal) => self.refuse(refusal, reply).await,
+        }
+    }
+
+    async fn read(&mut self, reply: Reply<Snapshot>) -> Result<(), CoreError> {
+        let reading = Effect::read((self.snapshot(), reply));
+        self.commit(Staged::default(), reading).await
+    }
+
+    /// A subagent may be paused by itself.
+    fn stands_alone(&self, change: StatusChange) -> Result<(), Refusal> {
+        match change {
+            StatusChange::Pause => Ok(()),
+            StatusChange::Archive | StatusChange::Unarchive => self.state.check_stands_alone(),
+        }
+    }
+
+    async fn with_parent(&mut self, command: Command) -> Result<(), CoreError> {
+        match command {
+            Command::Status { change, reply } => self.change_status(change, reply).await,
+            Command::Delete { reply } => self.delete(reply).await,
+            // Everything else is done to each by itself.
+            other => Box::pin(self.command(other)).await,
+        }
+    }
+
+    async fn delete(&mut self, reply: Reply<()>) -> Result<(), CoreError> {
+        self.delete = Some((reply, self.once.take()));
+        self.cancel_turn(BY_CALLER, Effect::default()).await
+    }
+
+    async fn change_edge(
+        &mut self,
+        parent: &ThreadId,
+        status: EdgeStatus,
+        reply: Reply<Edged>,
+    ) -> Result<(), CoreError> {
+        let Some(source) = self
+            .state
+            .header
+            .source
+            .sub_agent()
+            .filter(|source| source.parent == *parent)
+        else {
+            let refusal = Refusal::ThreadNotFound(self.state.header.id.clone());
+            return self.refuse(refusal, reply).await;
+        };
+        let source = source.clone();
+        let events = match self.state.decide_edge(status, self.now()) {
+            Ok(events) => events,
+            Err(refusal) => return self.refuse(refusal, reply).await,
+        };
+        let staged = self.stage(events);
+        let edge = self.state.edge;
+        let answer = Effect::answer(Box::new(move |done: Result<(), CoreError>| {
+            let edged = edge.map(|edge| Edged { source, edge });
+            reply(done.and_then(|()| edged.ok_or(CoreError::Busy)));
+        }));
+        self.commit(staged, answer).await?;
+        self.stop_engine().await
     }
 
     async fn change_status(&mut self, change: StatusChange, reply: Reply<()>) -> Result<(), CoreError> {
@@ -333,7 +400,15 @@ impl Owner {
         Ok((first, turns, more))
     }
 
-    async fn enqueue(&mut self, events: Vec<Event>, reply: Reply<Enqueued>) -> Result<(), CoreError> {
+    async fn enqueue(
+        &mut self,
+        decided: Result<Vec<Event>, Refusal>,
+        reply: Reply<Enqueued>,
+    ) -> Result<(), CoreError> {
+        let events = match decided {
+            Ok(events) => events,
+            Err(refusal) => return self.refuse(refusal, reply).await,
+        };
         let mut staged = self.stage(events);
         let queue = self.state.queue.clone();
         let (Some(seq), Some(entry)) = (staged.first(), queue.last().cloned()) else {

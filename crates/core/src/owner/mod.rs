@@ -24,6 +24,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_model::state::StartTurn;
 use bobbin_model::{ApprovalId, Decision, Event, Seq, ThreadState, TurnId, UnixMillis};
 use bobbin_store::step::{Step, reached};
 use tokio::sync::{mpsc, oneshot};
@@ -49,6 +50,16 @@ const FAR: Duration = Duration::from_hours(1);
 
 /// Events with when they happened.
 pub(crate) type Past = Vec<(Event, UnixMillis)>;
+
+/// How a new Thread begins.
+pub(crate) struct Beginning {
+    /// Its first event, with its past where it has one.
+    pub(crate) past: Past,
+    /// A Turn that begins with it, in the same transaction.
+    pub(crate) turn: Option<StartTurn>,
+    /// Takes the answer.
+    pub(crate) reply: Reply<Snapshot>,
+}
 
 pub(crate) struct Owner {
     hub: Arc<Hub>,
@@ -100,7 +111,7 @@ impl Owner {
     pub(crate) fn new(hub: Arc<Hub>, state: ThreadState, head: Seq) -> (Self, Arc<ThreadHandle>) {
         let log = Arc::new(Log::new(head.next(), hub.settings.log));
         let shared = Arc::new(Shared::default());
-        let (handle, inbox) = ThreadHandle::new(state.header.id.clone(), log.clone(), shared.clone());
+        let (handle, inbox) = ThreadHandle::new(&state.header, log.clone(), shared.clone());
         let (wish_sender, wishes) = mpsc::channel(WISH_QUEUE);
         let number = hub.next_owner();
         let owner = Self {
@@ -130,9 +141,9 @@ impl Owner {
 
     /// Runs until the Thread is unloaded, deleted, failed or stopped. `started` has the first events of a
     /// new Thread, with their times; without it the Thread was loaded, and an open Turn is taken up.
-    pub(crate) async fn run(mut self, started: Option<(Past, Reply<Snapshot>)>) {
+    pub(crate) async fn run(mut self, started: Option<Beginning>) {
         let begun = match started {
-            Some((events, reply)) => self.begin(events, reply).await,
+            Some(beginning) => self.begin(beginning).await,
             None => self.take_up(Why::Restarted).await,
         };
         let mut ended = match begun {
@@ -231,11 +242,30 @@ impl Owner {
         }
     }
 
-    async fn begin(&mut self, events: Past, reply: Reply<Snapshot>) -> Result<(), CoreError> {
-        let staged = self.stage_past(events);
+    async fn begin(&mut self, beginning: Beginning) -> Result<(), CoreError> {
+        let Beginning { past, turn, reply } = beginning;
+        let mut staged = self.stage_past(past);
+        let mut after = None;
+        if let Some(wish) = turn {
+            match self.state.decide_start_turn(wish, self.now()) {
+                Ok(events) => {
+                    staged.append(self.stage(events));
+                    after = self.state.live_turn().map(After::Run);
+                }
+                // Nothing of it is on disk: there will be no such Thread.
+                Err(refusal) => {
+                    reply(Err(refusal.clone().into()));
+                    return Err(refusal.into());
+                }
+            }
+        }
         let snapshot = self.snapshot();
         let answer: record::Answering = Box::new(move |done| reply(done.map(|()| snapshot)));
-        self.commit(staged, Effect::answer(answer)).await
+        let effect = Effect {
+            after: after.into_iter().collect(),
+            ..Effect::answer(answer)
+        };
+        self.commit(staged, effect).await
     }
 
     /// Returns the time. Within a Turn it does not go back, whatever the machine's clock does: what follows on something

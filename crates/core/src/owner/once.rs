@@ -179,6 +179,7 @@ impl Owner {
                 | Command::SetMode { reply, .. }
                 | Command::Interrupt { reply, .. }
                 | Command::Answer { reply, .. }
+                | Command::Stop { reply }
                 | Command::Delete { reply },
                 _,
             ) => Box::new(reply),

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::Owner;
 use super::weight::weight_of;
 use crate::handle::Reply;
-use crate::{CoreError, Frame, FrameBody, Notice, Snapshot, View};
+use crate::{BelowQuestion, CoreError, Frame, FrameBody, Notice, Snapshot, View};
 
 /// Seqs that Deltas of an open Turn may use before the next write: after a crash the numbering goes on
 /// above it. More than the fastest stream appends between two checkpoints.
@@ -233,6 +233,7 @@ impl Owner {
         let event = Arc::new(event);
         let weight = weight_of(&event, &view);
         let seq = self.append(at, FrameBody::Recorded(event.clone()), view, weight);
+        self.tell_above(seq, at, &event);
         StoredEvent { seq, at, event }
     }
 
@@ -246,6 +247,32 @@ impl Owner {
         if let Some(window) = self.hub.engine.window(model) {
             self.state.context.window = window;
         }
+    }
+
+    /// Has those at the top of the tree told what a subagent asks.
+    fn tell_above(&mut self, seq: Seq, at: UnixMillis, event: &Event) {
+        let header = &self.state.header;
+        let Some(source) = header.source.sub_agent() else {
+            return;
+        };
+        let question = match event {
+            Event::ApprovalOpened { approval, .. } => BelowQuestion::Asked(Arc::new((**approval).clone())),
+            Event::ApprovalResolved {
+                turn, approval, item, ..
+            } => BelowQuestion::Settled {
+                turn: *turn,
+                approval: approval.clone(),
+                item: Arc::new((**item).clone()),
+            },
+            _ => return,
+        };
+        let notice = Notice::Below {
+            root: source.root.clone(),
+            question,
+        };
+        let (thread, weight) = (header.id.clone(), notice.weight());
+        let frame = Frame::new(thread, seq, at, FrameBody::Notice(notice), View::None, weight);
+        self.for_everyone.push_back(Arc::new(frame));
     }
 
     /// Sends staged events to the store. Without events, the effect waits for the commits before it.
@@ -325,6 +352,12 @@ impl Owner {
             everyone.show(everyone.appended());
         }
         self.log.show(target);
+    }
+
+    /// Shows something that is stored nowhere.
+    pub(super) fn note(&mut self, notice: Notice) {
+        let (at, weight) = (self.now(), notice.weight());
+        self.append(at, FrameBody::Notice(notice), View::None, weight);
     }
 
     /// Streams text into an open Item. Shown at once, stored with the next checkpoint.
@@ -440,7 +473,7 @@ impl Owner {
     fn view_of(&self, event: &Event, ended: Option<Turn>) -> View {
         match event {
             Event::TurnEnded { .. } => ended.map_or(View::None, |turn| View::Turn(Arc::new(turn))),
-            Event::ThreadStarted { .. } | Event::ThreadResumed { .. } => {
+            Event::ThreadStarted { .. } | Event::ThreadResumed { .. } | Event::EdgeChanged { .. } => {
                 View::Thread(Arc::new(self.state.clone()))
             }
             _ => View::None,

@@ -12,6 +12,7 @@ use super::Owner;
 use super::record::{After, Effect};
 use crate::CoreError;
 use crate::engine::{EngineFailure, TurnContext};
+use crate::sub_agent::Family;
 use crate::tool::ToolEnvironment;
 
 /// Reason of a Turn that somebody stopped (03 §7).
@@ -65,24 +66,28 @@ impl Owner {
         }
         self.stalled = None;
         let cancel = CancellationToken::new();
+        let family = Family::new(&self.hub, &self.state.header, live, &cancel, &self.wish_sender);
         let context = TurnContext {
             hub: self.hub.clone(),
             thread: self.state.header.id.clone(),
             begun: Arc::new(live.clone()),
             context: self.state.context,
             environment: Arc::new(ToolEnvironment {
-                clients: self.hub.clients().of(&self.state.header.id),
+                // An editor knows the Thread at the top.
+                clients: self.hub.clients().of(self.state.header.root()),
                 ..self
                     .hub
                     .settings
                     .environment_of(self.state.header.config.as_ref())
             }),
+            family: family.clone(),
             declared: self.state.tools.clone(),
             shared: self.shared.clone(),
             cancel: cancel.clone(),
             wishes: self.wish_sender.clone(),
         };
-        let task = tokio::spawn(self.hub.engine.run(context));
+        let engine = self.hub.engine.clone();
+        let task = tokio::spawn(async move { family.around(async move { engine.run(context).await }).await });
         self.run = Some(Run {
             turn,
             task,

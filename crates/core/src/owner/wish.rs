@@ -1,11 +1,14 @@
 //! What engines want to happen, and what committed events cause.
 
-use bobbin_model::{Compaction, ContextNote, ContextWindow, DeltaChannel, Event, ItemBody, ItemId, TurnId};
+use bobbin_model::{
+    Compaction, ContextNote, ContextWindow, DeltaChannel, Event, Item, ItemBody, ItemId, TurnId,
+};
+use tokio::sync::oneshot;
 
 use super::Owner;
 use super::record::{After, Effect};
-use crate::CoreError;
 use crate::engine::{Billed, EngineWish, WindowNote};
+use crate::{CoreError, Notice};
 
 impl Owner {
     /// Grants one wish, or drops it when its Turn is over; a dropped reply tells the engine so.
@@ -69,18 +72,30 @@ impl Owner {
                 drop(reply.send(self.state.plan.clone()));
                 Ok(())
             }
+            EngineWish::Below { entries } => {
+                self.note(Notice::SubAgents { turn, entries });
+                Ok(())
+            }
+            EngineWish::BelowUsed {
+                child,
+                usage,
+                cost_micros,
+            } => {
+                self.record(vec![Event::SubAgentUsed {
+                    turn,
+                    child,
+                    usage,
+                    cost_micros,
+                }])
+                .await
+            }
             EngineWish::Diff { diff } => self.record(vec![Event::DiffUpdated { turn, diff }]).await,
             EngineWish::Usage(billed) => self.record(vec![self.usage(turn, billed)]).await,
             EngineWish::Note(note) => self.record(vec![noted(turn, note)]).await,
             EngineWish::Compacted { body, billed, window } => {
                 self.compacted(turn, body, billed, window).await
             }
-            EngineWish::Items { reply } => {
-                let live = self.state.live.as_ref();
-                let items = live.map(|live| live.turn.items.clone()).unwrap_or_default();
-                let after = Effect::after(After::Guided(reply, items));
-                self.commit(super::record::Staged::default(), after).await
-            }
+            EngineWish::Items { reply } => self.items(reply).await,
             EngineWish::Guidance { reply } => {
                 let staged = self.stage(self.state.decide_guide(now));
                 let items = staged.items();
@@ -96,6 +111,13 @@ impl Owner {
                 .await
             }
         }
+    }
+
+    async fn items(&mut self, reply: oneshot::Sender<Vec<Item>>) -> Result<(), CoreError> {
+        let live = self.state.live.as_ref();
+        let items = live.map(|live| live.turn.items.clone()).unwrap_or_default();
+        let after = Effect::after(After::Guided(reply, items));
+        self.commit(super::record::Staged::default(), after).await
     }
 
     /// Records a summary, what it cost, and that the window has room again, as one.
@@ -210,6 +232,8 @@ fn begins_something(wish: &EngineWish) -> bool {
         | EngineWish::Plan { .. }
         | EngineWish::ReadPlan { .. }
         | EngineWish::Diff { .. }
+        | EngineWish::Below { .. }
+        | EngineWish::BelowUsed { .. }
         | EngineWish::Usage(_)
         | EngineWish::Note(_)
         | EngineWish::Commit { .. } => false,

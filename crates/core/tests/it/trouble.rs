@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bobbin_core::{Command, CoreError, Hub, RandomIds, Settings, StoreError, ThreadHandle};
 use bobbin_model::{Decision, Event, ItemBody, Scope, Seq, Spent, ThreadId, Turn, TurnId, TurnStatus};
 use bobbin_store::{
-    KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, SqliteStore, Store,
-    StoreStats, StoredEvent, ThreadSummary, Write,
+    Closed, KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, SqliteStore,
+    Store, StoreStats, StoredEvent, ThreadSummary, Write,
 };
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
 use futures_util::FutureExt;
@@ -39,6 +39,12 @@ impl Store for Moody {
     }
     fn list(&self, filter: ListFilter) -> Answer<'_, Vec<ThreadSummary>> {
         self.inner.list(filter)
+    }
+    fn children(&self, parent: &ThreadId, closed: Closed, limit: u32) -> Answer<'_, Vec<ThreadSummary>> {
+        self.inner.children(parent, closed, limit)
+    }
+    fn descendants(&self, top: &ThreadId) -> Answer<'_, Vec<ThreadId>> {
+        self.inner.descendants(top)
     }
     fn search(&self, filter: SearchFilter) -> Answer<'_, SearchPage> {
         self.inner.search(filter)

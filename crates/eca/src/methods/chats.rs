@@ -1,5 +1,6 @@
 //! Chats as a whole: delete, list, open, rename (sections 11 and 20.4).
 
+use bobbin_core::sub_agent::Beforehand;
 use bobbin_core::{Command, CoreError, ListFilter, Reply, ThreadHandle, ThreadSummary};
 use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, Responder};
@@ -36,7 +37,11 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
                 Ok(()) => responder.ok(Empty {}),
                 Err(error) => fail(responder, &error),
             });
-            handle.send(Command::Delete { reply }).await;
+            let delete = |reply| Command::Delete { reply };
+            match client.hub().below(handle.id(), Beforehand::Stop, delete).await {
+                Ok(()) => handle.send(delete(reply)).await,
+                Err(error) => reply(Err(error)),
+            }
         }
         Ok(Found::Free | Found::Bad) => responder.ok(Empty {}),
         Err(error) => fail(responder, &error),
@@ -81,7 +86,9 @@ async fn replace(client: &Client, old: &ThreadHandle, id: ChatId) -> Result<Thre
     }
     client.eca.chats.forget(old.id());
     client.know(new.id(), id);
-    done(old, |reply| Command::Delete { reply }).await?;
+    let delete = |reply| Command::Delete { reply };
+    client.hub().below(old.id(), Beforehand::Stop, delete).await?;
+    done(old, delete).await?;
     client.follow(new.clone(), new.log().visible().next());
     Ok(new.id().clone())
 }

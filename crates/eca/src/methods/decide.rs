@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use bobbin_core::engine::Answer;
 use bobbin_core::{Command, ThreadHandle};
-use bobbin_model::{Decision, TurnId};
+use bobbin_model::{ApprovalId, Decision, TurnId};
 use bobbin_peer::NotificationContext;
 
 use super::{Client, Ignored};
-use crate::view::wire_id;
+use crate::view::{question_id, wire_id};
 use crate::wire;
 use crate::wire::ChatId;
 use crate::wire::chat::{ChatParams, ToolCallParams};
@@ -36,7 +36,12 @@ async fn settle(client: &Client, chat: &ChatId, call: &str, decision: Decision) 
         .filter(|open| wire_id(open.turn, &open.call_id) == call)
         .map(|open| open.id.clone())
         .next();
-    let approval = asked.ok_or_else(|| Ignored::new("the call does not wait for a word"))?;
+    let (asks, approval) = match asked {
+        Some(approval) => (handle.clone(), approval),
+        None => asked_below(client, &handle, call)
+            .await
+            .ok_or_else(|| Ignored::new("the call does not wait for a word"))?,
+    };
     let answer = Answer {
         approval,
         decision,
@@ -44,10 +49,23 @@ async fn settle(client: &Client, chat: &ChatId, call: &str, decision: Decision) 
     };
     // The first answer counts; one that comes too late is taken without a word.
     let reply = Box::new(|_| {});
-    handle.send(Command::Answer { answer, reply }).await;
+    asks.send(Command::Answer { answer, reply }).await;
     // Whoever decides about a chat follows it (section 22, rule 8).
     client.follow_on(handle, &snapshot).await?;
     Ok(())
+}
+
+/// Finds the question of a subagent that a call of the chat stands for.
+async fn asked_below(
+    client: &Client,
+    handle: &ThreadHandle,
+    call: &str,
+) -> Option<(Arc<ThreadHandle>, ApprovalId)> {
+    let open = client.hub().questions_below(handle.id()).await;
+    let mut asked = open.into_iter();
+    asked
+        .find(|(_, open)| question_id(open.turn, &open.id) == call)
+        .map(|(child, open)| (child, open.id))
 }
 
 pub(super) async fn stop(client: &Client, notification: &NotificationContext) -> Result<(), Ignored> {

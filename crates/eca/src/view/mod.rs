@@ -4,6 +4,7 @@
 //! the calls with their arguments, how much of an open text was sent, whether the model has begun to speak.
 //! Nothing is decided here.
 
+mod below;
 mod call;
 mod items;
 
@@ -20,6 +21,7 @@ use crate::host::Limit;
 use crate::wire::content::{Content, Reason, Status, Told};
 use call::Call;
 
+pub(crate) use below::question_id;
 pub(crate) use call::wire_id;
 
 /// Words for the status line that clients have always seen (7.2).
@@ -174,6 +176,9 @@ impl View {
             } => self.resolved(approval, *decision, by, out),
             Event::UsageAdded {
                 usage, cost_micros, ..
+            }
+            | Event::SubAgentUsed {
+                usage, cost_micros, ..
             } => {
                 self.spent.get_or_insert_default().add(*usage, *cost_micros);
                 self.message_cost = self.message_cost.saturating_add(*cost_micros);
@@ -212,6 +217,7 @@ impl View {
             | Event::ThreadLabelled { .. }
             | Event::ThreadStatusChanged { .. }
             | Event::ThreadConfigured { .. }
+            | Event::EdgeChanged { .. }
             | Event::ToolsDeclared { .. }
             | Event::HistoryGiven { .. }
             | Event::QueueChanged { .. }

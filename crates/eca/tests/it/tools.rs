@@ -201,3 +201,27 @@ async fn a_change_of_a_file_is_shown_before_it_is_made() {
         );
     }
 }
+
+#[tokio::test]
+async fn what_a_subagent_asks_is_a_call_of_the_chat_above() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let message = "spawn scout ask touch tea; say touched\njoin";
+    let seen = prompt_until_asked(&mut client, json!({ "chatId": "c", "message": message })).await;
+    let run = &seen.last().unwrap()["params"];
+    let asked = seen
+        .iter()
+        .rev()
+        .find(|message| is_content(message, "toolCallRun"))
+        .map_or(run, |message| &message["params"]);
+    assert_eq!(
+        (&asked["chatId"], &asked["content"]["name"]),
+        (&json!("c"), &json!("subagent"))
+    );
+    assert_eq!(asked["content"]["arguments"]["command"], "touch tea");
+    assert_eq!(server.engine.effects(), Vec::<String>::new());
+    approve(&client, "c", &call_id(&seen)).await;
+    let seen = until(&mut client, is_finished).await;
+    assert!(kinds(&seen).contains(&"toolCalled"), "{seen:#?}");
+    assert_eq!(server.engine.effects(), ["touch tea"]);
+}

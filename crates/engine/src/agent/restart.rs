@@ -7,7 +7,9 @@
 use bobbin_core::engine::{OpenItem, TurnGone, WindowNote};
 use bobbin_core::tool::ToolOutput;
 use bobbin_model::item::ExecutionStatus;
-use bobbin_model::{CommandStatus, ContextNote, DynamicToolError, Item, ItemBody, ItemStatus, ToolAnswer};
+use bobbin_model::{
+    CommandStatus, ContextNote, DynamicToolError, Item, ItemBody, ItemStatus, Json, ToolAnswer,
+};
 
 use super::Call;
 use super::call::not_run;
@@ -68,7 +70,10 @@ impl TurnRun {
             if !complete {
                 self.add_result(call_id, not_run(UNFINISHED)).await?;
             } else if begun.started_calls.contains(call_id) {
-                self.add_result(call_id, interrupted()).await?;
+                let output = self
+                    .found_interrupted(call_id, tool_name, arguments.as_ref())
+                    .await;
+                self.add_result(call_id, output).await?;
             } else {
                 let call = Call {
                     id: call_id.to_owned(),
@@ -79,6 +84,22 @@ impl TurnRun {
             }
         }
         Ok(())
+    }
+}
+
+impl TurnRun {
+    /// Returns the result of a call that may have had its effect, with what its tool knows of that.
+    async fn found_interrupted(&self, call: &str, tool: &str, arguments: Option<&Json>) -> ToolOutput {
+        let known = self.tools.get(tool).zip(arguments);
+        match known
+            .and_then(|(tool, arguments)| tool.found_interrupted(arguments, call, self.turn.sub_agents()))
+        {
+            Some(known) => ToolOutput {
+                text: known.await,
+                ..interrupted()
+            },
+            None => interrupted(),
+        }
     }
 }
 

@@ -47,7 +47,7 @@ impl TurnRun {
             let reads = self
                 .tools
                 .get(&call.tool)
-                .is_some_and(|tool| tool.spec().effect == Effect::Reads);
+                .is_some_and(|tool| tool.spec().effect == Effect::Reads && !tool.runs_alone());
             let Some(prepared) = reads.then(|| self.prepare(call).ok()).flatten() else {
                 break;
             };

@@ -25,7 +25,7 @@ use super::{
 use crate::ToolSet;
 use crate::checkpoint::{Ended, TurnKeeper};
 use crate::diff::Changes;
-use crate::tools::{ASK_USER, ViewSkill, client_tools};
+use crate::tools::{ASK_USER, ViewSkill, agent_tools, client_tools};
 
 /// How long what runs may take to end when the time of a Turn is over.
 const GRACE: Duration = Duration::from_secs(2);
@@ -85,7 +85,7 @@ impl TurnRun {
     ) -> Self {
         let begun = turn.begun();
         let own = client_tools(&turn, &tools.now_of(turn.thread()));
-        let tools = tools.and(own);
+        let tools = tools.and(own).and(agent_tools(&turn));
         let call_ids = begun
             .turn
             .items
@@ -173,7 +173,7 @@ impl TurnRun {
         }
         loop {
             self.show_changes().await?;
-            self.settings.limits.check(self.spent)?;
+            self.settings.limits.check(self.spent_in_all())?;
             let calls = self.ask_model().await?;
             if calls.is_empty() {
                 return Ok(());
@@ -182,6 +182,15 @@ impl TurnRun {
             self.calls(&calls).await?;
             self.take_guidance().await?;
         }
+    }
+
+    /// Returns what the Turn has used, its subagents included.
+    fn spent_in_all(&self) -> Spent {
+        let (usage, cost_micros) = self.turn.below();
+        let mut spent = self.spent;
+        spent.usage.add(usage);
+        spent.cost_micros = spent.cost_micros.saturating_add(cost_micros);
+        spent
     }
 
     /// Tells the model what people have said meanwhile.
@@ -211,11 +220,14 @@ impl TurnRun {
             self.all_tools = tools.and(vec![Arc::new(ViewSkill::new(prompts))]);
         }
         let environment = turn.environment();
-        let thread = environment.config.extra.get("agentInstructions");
+        let said = ["agentInstructions", "roleInstructions"].iter();
+        let said = said.filter_map(|member| environment.config.extra.get(*member)?.as_str());
+        let said: Vec<&str> = said.filter(|text| !text.trim().is_empty()).collect();
+        let thread = said.join("\n\n");
         self.instructions = assemble(Sources {
             guides: &guides,
             skills: &skills,
-            thread: thread.and_then(|text| text.as_str()),
+            thread: Some(&thread),
             workspace: &environment.root.to_string_lossy(),
             platform: &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             commands: self.settings.commands,

@@ -5,6 +5,7 @@
 //! each may read, write and answer is bounded by constants in its file; work that blocks goes through
 //! [`blocking::FileWork`].
 
+mod agents;
 mod apply_patch;
 mod arguments;
 mod ask_user;
@@ -36,6 +37,7 @@ mod view_skill;
 mod walk;
 mod write_file;
 
+pub(crate) use agents::agent_tools;
 pub(crate) use ask_user::ASK_USER;
 pub(crate) use blocking::Patience;
 pub(crate) use client_tool::client_tools;

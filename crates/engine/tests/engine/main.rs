@@ -13,6 +13,7 @@ mod restart;
 #[cfg(test)]
 mod revert;
 #[cfg(test)]
+mod sub_agents;
 mod support;
 #[cfg(test)]
 mod together;

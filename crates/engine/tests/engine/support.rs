@@ -88,6 +88,11 @@ impl Bench {
     ) -> Self {
         let under = |settings: &mut Settings| settings.policy = policy;
         let hub = workspace.open_with(Arc::new(engine), under).await;
+        Self::on(hub, config).await
+    }
+
+    /// Opens a Thread of a core whose Turns' clients answer questions.
+    pub(crate) async fn on(hub: Arc<Hub>, config: ThreadConfig) -> Self {
         let (tx, rx) = oneshot::channel();
         let wish = NewThread {
             id: hub.fresh_thread_id(),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{LiveTurn, ThreadState};
 use crate::{
-    ApprovalId, ContextNote, ContextUsage, Decision, DeltaChannel, Event, GivenMessage, Item, ItemId,
-    ItemStatus, Mode, Outcome, QueuedInputId, Turn, TurnStatus, UnixMillis,
+    ApprovalId, ContextNote, ContextUsage, Decision, DeltaChannel, Edge, Event, GivenMessage, Item, ItemId,
+    ItemStatus, Mode, Outcome, QueuedInputId, TokenUsage, Turn, TurnDiff, TurnStatus, UnixMillis,
 };
 
 impl ThreadState {
@@ -26,6 +26,7 @@ impl ThreadState {
                 self.plan_pending &= config.mode() == Mode::Plan;
                 self.header.config = Some(config.clone());
             }
+            Event::EdgeChanged { status } => self.edge = Some(Edge::at(*status, at)),
             Event::ToolsDeclared { tools } => self.tools = tools.clone(),
             Event::QueueChanged { queue } => self.queue.clone_from(queue),
             Event::PlanUpdated { plan } => self.plan = Some(plan.clone()),
@@ -80,12 +81,10 @@ impl ThreadState {
                 self.put_item(item);
                 self.close_approval(approval, *decision);
             }
-            Event::UsageAdded { .. } | Event::ContextNoted { .. } => self.apply_to_window(event),
-            Event::DiffUpdated { diff, .. } => {
-                if let Some(live) = &mut self.live {
-                    live.diff = Some(diff.clone());
-                }
+            Event::UsageAdded { .. } | Event::SubAgentUsed { .. } | Event::ContextNoted { .. } => {
+                self.apply_to_window(event);
             }
+            Event::DiffUpdated { diff, .. } => self.put_diff(diff),
             Event::TurnsRolledBack { count, .. } => {
                 self.turn_count = self.turn_count.saturating_sub(*count);
                 self.plan_pending = false;
@@ -134,11 +133,12 @@ impl ThreadState {
             } => {
                 self.context.tokens = *context_tokens;
                 self.context.window = context_window.unwrap_or(self.context.window);
-                if let Some(live) = &mut self.live {
-                    live.turn.usage.add(*usage);
-                    live.cost_micros = live.cost_micros.saturating_add(*cost_micros);
-                }
+                self.spend(*usage, *cost_micros);
             }
+            // In a window of its own.
+            Event::SubAgentUsed {
+                usage, cost_micros, ..
+            } => self.spend(*usage, *cost_micros),
             Event::ContextNoted {
                 note, tokens, window, ..
             } => {
@@ -159,6 +159,13 @@ impl ThreadState {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn spend(&mut self, usage: TokenUsage, cost_micros: u64) {
+        if let Some(live) = &mut self.live {
+            live.turn.usage.add(usage);
+            live.cost_micros = live.cost_micros.saturating_add(cost_micros);
         }
     }
 
@@ -183,6 +190,12 @@ impl ThreadState {
     fn put_history(&mut self, messages: &Arc<[GivenMessage]>) {
         if let Some(live) = &mut self.live {
             live.history = Some(messages.clone());
+        }
+    }
+
+    fn put_diff(&mut self, diff: &TurnDiff) {
+        if let Some(live) = &mut self.live {
+            live.diff = Some(diff.clone());
         }
     }
 

@@ -8,9 +8,9 @@ use super::{
 use crate::input::{display_text, typed_text};
 use crate::thread::title_of;
 use crate::{
-    DeliveryMode, DynamicTool, Event, GivenMessage, HistoryMode, Identity, InputPart, Item, ItemBody, ItemId,
-    Mode, QueueStatus, QueuedInput, QueuedInputId, Refusal, Sender, ThreadConfig, ThreadHeader, ThreadId,
-    ThreadSource, ThreadStatus, TurnFeatures, TurnId, UnixMillis, given, item,
+    DeliveryMode, DynamicTool, EdgeStatus, Event, GivenMessage, HistoryMode, Identity, InputPart, Item,
+    ItemBody, ItemId, Mode, QueueStatus, QueuedInput, QueuedInputId, Refusal, Sender, ThreadConfig,
+    ThreadHeader, ThreadId, ThreadSource, ThreadStatus, TurnFeatures, TurnId, UnixMillis, given, item,
 };
 
 /// A Thread to be.
@@ -53,11 +53,24 @@ pub enum StatusChange {
 }
 
 impl NewThread {
-    /// Decides on a new Thread.
+    /// Decides on a new Thread of a person or a channel.
     ///
     /// # Errors
     /// [`Refusal::Invalid`] when the channel name is blank.
     pub fn decide(self, workspace: &str, now: UnixMillis) -> Result<Event, Refusal> {
+        self.decide_from(ThreadSource::User, workspace, now)
+    }
+
+    /// Decides on a new Thread, wherever it comes from.
+    ///
+    /// # Errors
+    /// As [`NewThread::decide`].
+    pub fn decide_from(
+        self,
+        source: ThreadSource,
+        workspace: &str,
+        now: UnixMillis,
+    ) -> Result<Event, Refusal> {
         let identity = self.identity;
         if identity.channel_name.trim().is_empty() {
             return Err(Refusal::Invalid(
@@ -91,7 +104,7 @@ impl NewThread {
             origin_channel: identity.channel_name,
             channel_context: identity.channel_context,
             display_name,
-            source: ThreadSource::User,
+            source,
             status: ThreadStatus::Active,
             created_at: now,
             last_active_at: now,
@@ -191,6 +204,42 @@ impl ThreadState {
         events.extend(others.map(|tools| Event::ToolsDeclared { tools }));
         events.push(Event::ThreadResumed { by: by.to_owned() });
         Ok(events)
+    }
+
+    /// Decides on the edge to the Thread above; no event when nothing changes. Closing stops what runs.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`] where no Thread is above, [`Refusal::ThreadNotActive`] for opening one that is archived.
+    pub fn decide_edge(&self, status: EdgeStatus, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
+        let Some(edge) = self.edge else {
+            return Err(Refusal::Invalid(format!("Thread {} is no subagent.", self.id())));
+        };
+        if status == EdgeStatus::Open && self.header.status == ThreadStatus::Archived {
+            return Err(self.not_active());
+        }
+        let mut events = match status {
+            EdgeStatus::Closed => self.decide_cancel("Cancelled by request", now),
+            EdgeStatus::Open => Vec::new(),
+        };
+        if edge.status != status {
+            events.push(Event::EdgeChanged { status });
+        }
+        Ok(events)
+    }
+
+    /// Whether the Thread may be archived, unarchived or deleted by itself: a subagent is so with the Thread above.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`].
+    pub fn check_stands_alone(&self) -> Result<(), Refusal> {
+        match self.header.source.sub_agent() {
+            None => Ok(()),
+            Some(source) => Err(Refusal::Invalid(format!(
+                "Thread {} is a subagent: it is archived, unarchived and deleted with thread {}.",
+                self.id(),
+                source.root
+            ))),
+        }
     }
 
     /// Decides on another configuration, replacing the whole.

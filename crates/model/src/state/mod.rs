@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::{
-    Approval, ApprovalId, CallPreview, ContextUsage, Decision, DynamicTool, GivenMessage, Item, ItemBody,
-    ItemId, ItemStatus, Plan, QueuedInput, Runtime, Scope, ThreadHeader, Turn, TurnDiff, TurnFeatures,
-    TurnId, TurnStatus, UnixMillis,
+    Approval, ApprovalId, CallPreview, ContextUsage, Decision, DynamicTool, Edge, EdgeStatus, GivenMessage,
+    Item, ItemBody, ItemId, ItemStatus, Plan, QueuedInput, Runtime, Scope, ThreadHeader, Turn, TurnDiff,
+    TurnFeatures, TurnId, TurnStatus, UnixMillis,
 };
 
 pub use decide::{NewThread, StartTurn, StatusChange};
@@ -51,6 +51,8 @@ pub struct ThreadState {
     pub grants: BTreeSet<String>,
     /// Tools that a client brought along and runs itself.
     pub tools: Arc<[DynamicTool]>,
+    /// The edge to the Thread above, of a subagent.
+    pub edge: Option<Edge>,
     /// The open Turn.
     pub live: Option<LiveTurn>,
 }
@@ -88,7 +90,12 @@ pub struct LiveTurn {
 impl ThreadState {
     /// Returns the state of a Thread in which nothing has happened yet.
     pub fn new(header: ThreadHeader) -> Self {
+        let edge = header
+            .source
+            .sub_agent()
+            .map(|_| Edge::at(EdgeStatus::Open, header.created_at));
         Self {
+            edge,
             header,
             last_turn: TurnId(0),
             turn_count: 0,

@@ -6,8 +6,8 @@
 mod tests;
 mod turn;
 
-use bobbin_core::{Encoded, Frame, FrameBody, Notice, View, WireMessage};
-use bobbin_model::{Event, Terminal, TerminalChange};
+use bobbin_core::{BelowQuestion, Encoded, Frame, FrameBody, Notice, View, WireMessage};
+use bobbin_model::{Event, Terminal, TerminalChange, ThreadHeader};
 use bobbin_wire as wire;
 use bobbin_wire::method::notification as method;
 use serde::Serialize;
@@ -98,9 +98,34 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
         FrameBody::Notice(Notice::Terminal { change, terminal }) => {
             messages.push(of_terminal(change, terminal));
         }
+        FrameBody::Notice(Notice::Below { question, .. }) => match question {
+            // It is asked by a request.
+            BelowQuestion::Asked(_) => {}
+            BelowQuestion::Settled { turn, item, .. } => {
+                let method = method::ITEM_APPROVAL_RESOLVED;
+                messages.push(turn::of_item(None, method, &frame.thread, *turn, item));
+            }
+        },
+        FrameBody::Notice(Notice::SubAgents { turn, entries }) => {
+            let params = wire::SubagentProgressNotification {
+                thread_id,
+                turn_id: turn.to_string(),
+                entries: entries.iter().map(convert::subagent::progress).collect(),
+                seq,
+            };
+            messages.push(message(method::SUBAGENT_PROGRESS, &params));
+        }
         FrameBody::Recorded(event) => match &**event {
-            Event::ThreadStarted { .. }
-            | Event::ThreadResumed { .. }
+            Event::ThreadStarted { thread } => {
+                messages.extend(of_thread(thread_id, event, &frame.view, seq));
+                messages.extend(graph_changed(thread));
+            }
+            Event::EdgeChanged { .. } => {
+                if let View::Thread(state) = &frame.view {
+                    messages.extend(graph_changed(&state.header));
+                }
+            }
+            Event::ThreadResumed { .. }
             | Event::ThreadRenamed { .. }
             | Event::ThreadStatusChanged { .. }
             | Event::ThreadConfigured { .. }
@@ -113,6 +138,16 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
     }
     messages.retain(|message| !message.json.is_empty());
     messages.into()
+}
+
+/// Returns the word that the edge above a Thread is new or another, if there is one.
+fn graph_changed(header: &ThreadHeader) -> Option<WireMessage> {
+    let source = header.source.sub_agent()?;
+    let params = wire::SubagentGraphChangedNotification {
+        parent_thread_id: source.parent.to_string(),
+        child_thread_id: header.id.to_string(),
+    };
+    Some(message(method::SUBAGENT_GRAPH_CHANGED, &params))
 }
 
 fn of_terminal(change: &TerminalChange, terminal: &Terminal) -> WireMessage {

@@ -189,7 +189,7 @@ fn begun(item: &Item) -> Item {
     }
 }
 
-fn of_item(
+pub(super) fn of_item(
     seq: Option<u64>,
     method: &'static str,
     thread: &ThreadId,

@@ -16,6 +16,7 @@ mod rollback;
 mod search;
 mod skills;
 mod stats;
+mod subagent;
 mod subscribe;
 mod suggest;
 mod terminal;
@@ -148,6 +149,9 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
             suggest::commit_message(client, &request, responder).await;
         }
         method::WELCOME_SUGGESTIONS => suggest::welcome(client, &request, responder),
+        method::SUBAGENT_CHILDREN_LIST => subagent::children(client, &request, responder),
+        method::SUBAGENT_CLOSE => subagent::close(client, &request, responder).await,
+        method::SUBAGENT_RESUME => subagent::resume(client, &request, responder).await,
         method::TERMINAL_LIST => terminal::list(client, &request, responder),
         method::TERMINAL_READ => terminal::read(client, &request, responder),
         method::TERMINAL_WRITE => terminal::write(client, &request, responder),

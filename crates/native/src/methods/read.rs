@@ -47,6 +47,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
     };
     let limit = params.limit.unwrap_or(MAX_LIST);
     let filter = ListFilter {
+        include_sub_agents: params.include_sub_agents,
         include_archived: params.include_archived,
         cross_channel_origins: params.cross_channel_origins.unwrap_or_default(),
         origin_channel: params.channel_name,

@@ -1,8 +1,9 @@
 //! The life of a Thread: start, resume, rename, pause, archive, delete, configuration.
 
-use bobbin_core::{Command, Reply, Snapshot};
+use bobbin_core::sub_agent::Beforehand;
+use bobbin_core::{Command, CoreError, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
-use bobbin_model::{HistoryMode, Identity, Mode, ThreadId};
+use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadId};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
@@ -126,21 +127,56 @@ async fn set_status(client: &Client, request: &CallContext, responder: Responder
     let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
         return;
     };
-    change(client, &params.thread_id, responder, |reply| Command::Status {
+    let status = |reply| Command::Status {
         change: change_,
         reply,
-    })
-    .await;
+    };
+    let beforehand = match change_ {
+        StatusChange::Pause => return change(client, &params.thread_id, responder, status).await,
+        StatusChange::Archive => Beforehand::Stop,
+        StatusChange::Unarchive => Beforehand::Nothing,
+    };
+    if let Some(responder) = below(client, &params.thread_id, responder, beforehand, status).await {
+        change(client, &params.thread_id, responder, status).await;
+    }
 }
 
 pub(super) async fn delete(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
         return;
     };
-    change(client, &params.thread_id, responder, |reply| Command::Delete {
-        reply,
-    })
-    .await;
+    let delete = |reply| Command::Delete { reply };
+    let below = below(client, &params.thread_id, responder, Beforehand::Stop, delete);
+    if let Some(responder) = below.await {
+        change(client, &params.thread_id, responder, delete).await;
+    }
+}
+
+/// Does to the subagents of a Thread what is to be done to it, or answers why that cannot be (02 §3). What was done
+/// before under the request's name is not done again.
+async fn below(
+    client: &Client,
+    thread: &str,
+    responder: Responder,
+    beforehand: Beforehand,
+    command: impl Fn(Reply<()>) -> Command + Send + Sync,
+) -> Option<Responder> {
+    let id = ThreadId::new(thread);
+    let repeated = match &client.once {
+        Some(once) => matches!(client.hub.carried_out(Some(&id), once).await, Ok(Some(_))),
+        None => false,
+    };
+    if repeated {
+        return Some(responder);
+    }
+    match client.hub.below(&id, beforehand, command).await {
+        // What is wrong with the Thread itself is told where it is looked up.
+        Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Some(responder),
+        Err(error) => {
+            fail(responder, &error);
+            None
+        }
+    }
 }
 
 pub(super) async fn set_mode(client: &Client, request: &CallContext, responder: Responder) {

@@ -35,6 +35,8 @@ mod repeating;
 #[cfg(test)]
 mod searching;
 #[cfg(test)]
+mod subagents;
+#[cfg(test)]
 mod suggesting;
 #[cfg(test)]
 mod support;

@@ -104,6 +104,14 @@ methods! {
         TURN_REVERT = "turn/revert", Now, TurnRevertParams => TurnRevertResult,
             [ThreadNotFound, TurnInProgress, TurnNotFound];
 
+        /// Lists the subagents of a Thread.
+        SUBAGENT_CHILDREN_LIST = "subagent/children/list", Now,
+            SubagentChildrenListParams => SubagentChildrenListResult, [ThreadNotFound];
+        /// Closes a subagent; what it does is stopped.
+        SUBAGENT_CLOSE = "subagent/close", Now, SubagentTargetParams => SubagentTargetResult, [ThreadNotFound];
+        /// Opens a subagent again. Nothing is given to it.
+        SUBAGENT_RESUME = "subagent/resume", Now, SubagentTargetParams => SubagentTargetResult, [ThreadNotFound];
+
         /// Lists background terminals.
         TERMINAL_LIST = "terminal/list", Now, TerminalListParams => TerminalsResult;
         /// Reads a background terminal.
@@ -240,9 +248,9 @@ methods! {
         /// A job that the server ran has ended.
         SYSTEM_JOB_RESULT = "system/jobResult", Later, JobResultNotification;
         /// How far the subagents of a Turn are.
-        SUBAGENT_PROGRESS = "subagent/progress", Later, SubagentProgressNotification;
+        SUBAGENT_PROGRESS = "subagent/progress", Now, SubagentProgressNotification;
         /// The tree of subagents has changed.
-        SUBAGENT_GRAPH_CHANGED = "subagent/graphChanged", Later, SubagentGraphChangedNotification;
+        SUBAGENT_GRAPH_CHANGED = "subagent/graphChanged", Now, SubagentGraphChangedNotification;
 
         /// An MCP server is another way than before.
         MCP_STATUS_UPDATED = "mcp/status/updated", Now, McpStatusUpdatedNotification;

@@ -1,0 +1,71 @@
+//! What a subagent is given of the Thread above: never more than that has.
+
+use bobbin_model::{Mode, ThreadConfig};
+
+/// The role of a subagent that does what the agent above may do.
+pub const WORKER: &str = "worker";
+/// The role of a subagent that only looks.
+pub const EXPLORER: &str = "explorer";
+
+/// Member of a Thread's configuration with what is told to a subagent (02 §2.4).
+const INSTRUCTIONS: &str = "roleInstructions";
+/// Member of a Thread's configuration that says whether its agent may have subagents (02 §2.4).
+const ACCESS: &str = "agentControlToolAccess";
+
+/// What every subagent is told.
+const TOLD: &str = "You are a subagent: another agent gave you this task and not a person. Do it as far as you can by \
+                    yourself and do not ask back. Your last message is what that agent is given of your work: put into \
+                    it all that it needs, and nothing else.";
+const TOLD_EXPLORER: &str = " You only look: find out what is asked, and change nothing.";
+
+/// Returns the configuration of a subagent, from that of the Thread above as it is in force in its Turn. The mode, the
+/// model, the approvals, the folder and the lists of tools are that Thread's.
+pub(super) fn configuration(above: &ThreadConfig, role: Option<&str>) -> ThreadConfig {
+    let mut config = above.clone();
+    let explores = role == Some(EXPLORER);
+    if explores {
+        config.mode = Some(Mode::Plan);
+    }
+    let mut told = TOLD.to_owned();
+    if explores {
+        told.push_str(TOLD_EXPLORER);
+    }
+    config.extra.insert(INSTRUCTIONS.to_owned(), told.into());
+    config
+}
+
+/// Whether a Thread's configuration lets its agent have subagents. Which of the tools it has with `allowList` is asked
+/// for by their names.
+pub(super) fn allows(config: &ThreadConfig) -> bool {
+    config.extra.get(ACCESS).and_then(|access| access.as_str()) != Some("disabled")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subagent_never_gets_more_than_the_thread_above_has() {
+        let above: ThreadConfig = serde_json::from_str(
+            r#"{"mode":"plan","model":"m","approvalPolicy":"interrupt","toolDenyList":["shell"],"x":1}"#,
+        )
+        .unwrap();
+        let worker = configuration(&above, Some(WORKER));
+        assert_eq!(worker.mode(), Mode::Plan);
+        assert_eq!(
+            (worker.model.as_deref(), worker.approval_policy),
+            (Some("m"), above.approval_policy)
+        );
+        assert!(!worker.offers("shell") && worker.extra.contains_key("x"));
+        let explorer = configuration(&ThreadConfig::default(), Some(EXPLORER));
+        assert_eq!(explorer.mode(), Mode::Plan);
+        assert_eq!(configuration(&ThreadConfig::default(), None).mode(), Mode::Agent);
+    }
+
+    #[test]
+    fn a_configuration_can_withhold_subagents() {
+        let with = |text: &str| allows(&serde_json::from_str(text).unwrap());
+        assert!(with("{}") && with(r#"{"agentControlToolAccess":"full"}"#));
+        assert!(!with(r#"{"agentControlToolAccess":"disabled"}"#));
+    }
+}

@@ -1,0 +1,71 @@
+//! What subagents ask, shown as calls of the chat at the top of their tree: clients know how to ask about those.
+//!
+//! Shown live only: a chat that is opened later shows its own calls.
+
+use bobbin_core::BelowQuestion;
+use bobbin_model::{Approval, ApprovalId, ApprovalKind, ItemBody, Json, TurnId, UnixMillis};
+use serde_json::json;
+
+use super::call::Call;
+use super::{ASKING, GENERATING, View, wire_id};
+use crate::wire::content::{Reason, Told};
+
+/// What such a call is a call of.
+const SUBAGENT: &str = "subagent";
+
+impl View {
+    /// Shows a question of a subagent, or what came of it.
+    pub(crate) fn below(&mut self, question: &BelowQuestion, at: UnixMillis) -> Vec<Told> {
+        let mut out = Vec::new();
+        match question {
+            BelowQuestion::Asked(approval) => {
+                let mut call = Call::new(approval.turn, &key(&approval.id), SUBAGENT);
+                call.complete(arguments(approval).as_ref());
+                call.approval = Some(approval.id.clone());
+                call.announce(true, &mut out);
+                self.calls.push(call);
+                self.progress(ASKING, &mut out);
+            }
+            BelowQuestion::Settled { approval, item, .. } => {
+                let asked = |call: &&mut Call| !call.ended && call.key == key(approval);
+                let Some(call) = self.calls.iter_mut().find(asked) else {
+                    return out;
+                };
+                if matches!(item.body, ItemBody::ApprovalResponse { approved: true, .. }) {
+                    call.start(at, &mut out);
+                    call.called("allowed", true, at, &mut out);
+                } else {
+                    call.reject(Reason::UserChoice, &mut out);
+                }
+                self.progress(GENERATING, &mut out);
+            }
+        }
+        out
+    }
+}
+
+/// Returns the wire's id of the call that stands for a subagent's question.
+pub(crate) fn question_id(turn: TurnId, approval: &ApprovalId) -> String {
+    wire_id(turn, &key(approval))
+}
+
+fn key(approval: &ApprovalId) -> String {
+    format!("{SUBAGENT}_{approval}")
+}
+
+fn arguments(approval: &Approval) -> Option<Json> {
+    let scope = &approval.scope;
+    let arguments = match scope.kind {
+        ApprovalKind::Shell => json!({
+            "command": scope.operation,
+            "directory": scope.target,
+            "reason": approval.reason,
+        }),
+        ApprovalKind::File | ApprovalKind::RemoteResource => json!({
+            "operation": scope.operation,
+            "path": scope.target,
+            "reason": approval.reason,
+        }),
+    };
+    Json::of(&arguments).ok()
+}

@@ -1,0 +1,214 @@
+//! Subagents as clients see them: told of, listed, asked for, closed, opened, put away.
+
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::support::Server;
+
+/// Starts a Turn that has a subagent, and waits for its end. Returns the two Threads and what was told.
+async fn with_subagent(client: &mut Client, task: &str) -> (String, String, Vec<Value>) {
+    let thread = client.start_thread().await;
+    client
+        .start_turn(&thread, &format!("spawn scout {task}\njoin"))
+        .await;
+    let mut seen = Vec::new();
+    let mut child = None;
+    loop {
+        let message = client.next().await.expect("the connection stays");
+        let params = &message["params"];
+        if message["method"] == "thread/started" && params["thread"]["source"]["kind"] == "subagent" {
+            child = params["thread"]["id"].as_str().map(str::to_owned);
+        }
+        let done = message["method"] == "turn/completed" && params["threadId"] == thread.as_str();
+        seen.push(message);
+        if done {
+            return (thread, child.expect("a subagent was told of"), seen);
+        }
+    }
+}
+
+fn told<'a>(seen: &'a [Value], method: &str) -> Vec<&'a Value> {
+    seen.iter()
+        .filter(|message| message["method"] == method)
+        .collect()
+}
+
+#[tokio::test]
+async fn subagents_are_listed_closed_and_opened_again() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let initialized = client
+        .error(
+            "initialize",
+            json!({ "clientInfo": { "name": "test", "version": "1" } }),
+        )
+        .await;
+    assert_eq!(initialized["code"], -32003);
+    let (parent, child, seen) = with_subagent(&mut client, "usage 80 6; say I looked").await;
+    let changed = told(&seen, "subagent/graphChanged");
+    let edge = json!({ "parentThreadId": parent, "childThreadId": child });
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0]["params"], edge);
+    let progress = told(&seen, "subagent/progress");
+    assert_eq!(
+        progress.last().unwrap()["params"],
+        json!({
+            "threadId": parent,
+            "turnId": "turn_001",
+            "entries": [{
+                "label": "scout",
+                "currentTool": null,
+                "inputTokens": 80,
+                "outputTokens": 6,
+                "isCompleted": true,
+            }],
+        })
+    );
+    let ended = &seen.last().unwrap()["params"]["turn"];
+    assert_eq!(ended["tokenUsage"]["totalTokens"], 86, "{ended}");
+    // Its own Items go to those who subscribe to it.
+    let foreign = |message: &&Value| {
+        let method = message["method"].as_str().unwrap_or_default();
+        (method.starts_with("item/") || method.starts_with("turn/"))
+            && message["params"]["threadId"] == child.as_str()
+    };
+    assert_eq!(seen.iter().filter(foreign).count(), 0);
+
+    let mut answers = Vec::new();
+    let of = json!({ "parentThreadId": parent });
+    answers.push(client.call("subagent/children/list", of.clone()).await);
+    answers.push(client.call("subagent/close", edge.clone()).await);
+    let again = client.wait_for("subagent/graphChanged").await;
+    assert_eq!(again["params"], edge);
+    answers.push(client.call("subagent/children/list", of.clone()).await);
+    let all = json!({ "parentThreadId": parent, "includeClosed": true, "includeThreads": true });
+    answers.push(client.call("subagent/children/list", all).await);
+    answers.push(client.call("subagent/close", edge.clone()).await);
+    answers.push(client.call("subagent/resume", edge).await);
+    answers.push(
+        client
+            .error(
+                "subagent/close",
+                json!({ "parentThreadId": child, "childThreadId": child }),
+            )
+            .await,
+    );
+    answers.push(
+        client
+            .error("subagent/children/list", json!({ "parentThreadId": "nobody" }))
+            .await,
+    );
+    insta::assert_snapshot!(server.redact(&answers));
+}
+
+#[tokio::test]
+async fn the_capability_follows_the_settings() {
+    let info = json!({ "clientInfo": { "name": "test", "version": "1" } });
+    let server = Server::start().await;
+    let mut client = Client::new(server.link());
+    let answer = client.call("initialize", info.clone()).await;
+    assert_eq!(answer["capabilities"]["subAgentSessions"], true);
+    let server = Server::with(|settings| settings.sub_agents.depth = 0).await;
+    let mut client = Client::new(server.link());
+    let answer = client.call("initialize", info).await;
+    assert_eq!(answer["capabilities"]["subAgentSessions"], Value::Null);
+}
+
+#[tokio::test]
+async fn lists_show_subagents_to_those_who_want_them() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let (parent, child, _) = with_subagent(&mut client, "say I looked").await;
+    let ids = |listed: &Value| -> Vec<String> {
+        let data = listed["data"].as_array().unwrap().iter();
+        let mut ids: Vec<_> = data
+            .map(|thread| thread["id"].as_str().unwrap().to_owned())
+            .collect();
+        ids.sort();
+        ids
+    };
+    let identity = json!({ "channelName": "test" });
+    let plain = client.call("thread/list", json!({ "identity": identity })).await;
+    assert_eq!(ids(&plain), [parent.clone()]);
+    let all = json!({ "identity": identity, "includeSubAgents": true });
+    let listed = client.call("thread/list", all.clone()).await;
+    let mut both = vec![parent.clone(), child.clone()];
+    both.sort();
+    assert_eq!(ids(&listed), both);
+
+    // Alone it is not put away or deleted; with the Thread above it is.
+    for method in ["thread/archive", "thread/unarchive", "thread/delete"] {
+        let refused = client.error(method, json!({ "threadId": child })).await;
+        assert_eq!(refused["code"], -32602, "{method}: {refused}");
+    }
+    client.call("thread/archive", json!({ "threadId": parent })).await;
+    assert_eq!(
+        ids(&client.call("thread/list", all.clone()).await),
+        Vec::<String>::new()
+    );
+    client
+        .call("thread/unarchive", json!({ "threadId": parent }))
+        .await;
+    assert_eq!(ids(&client.call("thread/list", all).await), both);
+    let id = client
+        .request("thread/delete", json!({ "threadId": parent }))
+        .await;
+    let mut deleted = Vec::new();
+    let mut answered = false;
+    while deleted.len() < 2 || !answered {
+        let message = client.next().await.unwrap();
+        answered |= message.get("method").is_none() && message["id"] == id;
+        if message["method"] == "thread/deleted" {
+            deleted.push(message["params"]["threadId"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(deleted, [child, parent]);
+}
+
+#[tokio::test]
+async fn what_a_subagent_asks_is_answered_by_whoever_follows_the_root() {
+    let server = Server::start().await;
+    let capabilities = json!({ "approvalSupport": true });
+    let mut starter = server.client_with(capabilities.clone()).await;
+    let mut other = server.client_with(capabilities.clone()).await;
+    let mut stranger = server.client_with(capabilities).await;
+    let root = starter.start_thread().await;
+    other.call("thread/subscribe", json!({ "threadId": root })).await;
+    starter
+        .start_turn(&root, "spawn scout ask boil; say boiled\njoin")
+        .await;
+    let asked = starter.wait_for("item/approval/request").await;
+    let child = asked["params"]["threadId"].as_str().unwrap().to_owned();
+    assert_ne!(child, root);
+    assert_eq!(asked["params"]["operation"], "boil");
+    let also = other.wait_for("item/approval/request").await;
+    assert_eq!(also["params"]["requestId"], asked["params"]["requestId"]);
+    // Who comes later is asked what is open.
+    let mut late = server.client_with(json!({ "approvalSupport": true })).await;
+    late.call("thread/subscribe", json!({ "threadId": root })).await;
+    late.wait_for("item/approval/request").await;
+
+    other.reply(&also, json!({ "decision": "accept" })).await;
+    for client in [&mut starter, &mut other, &mut late] {
+        let told = client.wait_for("item/approval/resolved").await;
+        assert_eq!(told["params"]["threadId"], child.as_str());
+        assert_eq!(told["params"]["item"]["payload"]["decision"], "accept");
+    }
+    let ended = starter.wait_for("turn/completed").await;
+    let text = ended["params"]["turn"]["items"].to_string();
+    assert!(text.contains("boiled"), "{text}");
+    assert_eq!(server.engine.effects(), ["boil"]);
+    // Somebody who follows neither is told that it waits, and asked nothing.
+    stranger
+        .find("it waited", |message| {
+            message["method"] == "thread/runtimeChanged"
+                && message["params"]["threadId"] == child.as_str()
+                && message["params"]["runtime"]["waitingOnApproval"] == true
+        })
+        .await;
+    while stranger.unread() > 0 {
+        let message = stranger.next().await.unwrap();
+        let method = message["method"].as_str().unwrap_or_default();
+        assert!(!method.starts_with("item/"), "{message}");
+    }
+}
