@@ -6,6 +6,7 @@ mod bad_input;
 mod chats;
 #[cfg(test)]
 mod choices;
+#[cfg(test)]
 mod diagnostics;
 #[cfg(test)]
 mod edits;

@@ -6,15 +6,19 @@ mod compaction;
 mod crash;
 #[cfg(test)]
 mod denials;
+#[cfg(test)]
 mod instructions;
 #[cfg(test)]
 mod limits;
+#[cfg(test)]
 mod restart;
 #[cfg(test)]
 mod revert;
 #[cfg(test)]
 mod sub_agents;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod together;
+#[cfg(test)]
 mod turns;

@@ -12,6 +12,7 @@ mod fallbacks;
 mod lists;
 #[cfg(test)]
 mod pictures;
+#[cfg(test)]
 mod requests;
 #[cfg(test)]
 mod support;
