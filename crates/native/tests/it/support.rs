@@ -113,7 +113,6 @@ impl Server {
             tool_servers: None,
             terminals: None,
             suggestions: None,
-            prompts: None,
             models: Some(Arc::new(Kiln)),
             repeats: Arc::default(),
         }
