@@ -15,6 +15,8 @@ pub(crate) struct Transcript {
     pub(crate) lines: Vec<String>,
     /// What changes from run to run, with what stands there instead.
     hidden: Vec<(String, &'static str)>,
+    /// Answers so far, which have their numbers from that: how many requests were made besides does not show.
+    answered: usize,
 }
 
 impl Transcript {
@@ -23,6 +25,7 @@ impl Transcript {
         Self {
             lines: Vec::new(),
             hidden: vec![(real(workspace), "WORKSPACE"), (real(home), "HOME")],
+            answered: 0,
         }
     }
 
@@ -38,6 +41,10 @@ impl Transcript {
 
     pub(crate) fn line(&mut self, arrow: &str, message: &Value) {
         let mut message = message.clone();
+        if arrow == "←" && message.get("method").is_none() && message.get("id").is_some() {
+            message["id"] = json!(self.answered);
+            self.answered += 1;
+        }
         redact_tools(&mut message);
         redact(&mut message);
         let mut text = message.to_string();
