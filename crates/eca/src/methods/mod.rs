@@ -58,12 +58,11 @@ pub(crate) struct Client {
     pub(crate) tasks: TaskTracker,
 }
 
-/// The methods that later versions added, served here or not: whoever sends one speaks a later version (20.8).
-const LATER: [&str; 31] = [
+/// The methods that later versions added: whoever sends one speaks a later version (20.8).
+const LATER: [&str; 15] = [
     "chat/addFlag",
     "chat/clear",
     "chat/fork",
-    "chat/history",
     "chat/list",
     "chat/open",
     "chat/promptSteer",
@@ -74,28 +73,38 @@ const LATER: [&str; 31] = [
     "chat/selectedAgentChanged",
     "chat/selectedModelChanged",
     "chat/update",
-    "completion/inline",
-    "jobs/kill",
     "jobs/list",
-    "jobs/readOutput",
-    "mcp/addServer",
-    "mcp/connectServer",
-    "mcp/disableServer",
-    "mcp/enableServer",
-    "mcp/logoutServer",
-    "mcp/removeServer",
-    "mcp/updateServer",
     "providers/list",
-    "providers/login",
-    "providers/loginInput",
-    "providers/logout",
-    "rewrite/prompt",
-    "workspace/didChangeWorkspaceFolders",
 ];
+
+/// Those of them that are not served, by both parts of their names.
+const UNSERVED: [(&str, &str); 16] = [
+    ("chat", "history"),
+    ("completion", "inline"),
+    ("jobs", "kill"),
+    ("jobs", "readOutput"),
+    ("mcp", "addServer"),
+    ("mcp", "connectServer"),
+    ("mcp", "disableServer"),
+    ("mcp", "enableServer"),
+    ("mcp", "logoutServer"),
+    ("mcp", "removeServer"),
+    ("mcp", "updateServer"),
+    ("providers", "login"),
+    ("providers", "loginInput"),
+    ("providers", "logout"),
+    ("rewrite", "prompt"),
+    ("workspace", "didChangeWorkspaceFolders"),
+];
+
+fn is_later(method: &str) -> bool {
+    let parts = method.split_once('/');
+    LATER.contains(&method) || parts.is_some_and(|parts| UNSERVED.contains(&parts))
+}
 
 /// Serves one request.
 pub(crate) async fn request(client: &Client, request: &CallContext, responder: Responder) {
-    if LATER.contains(&&*request.method) {
+    if is_later(&request.method) {
         client.eca.speaks_currently();
     }
     match &*request.method {
@@ -120,7 +129,7 @@ pub(crate) async fn request(client: &Client, request: &CallContext, responder: R
 
 /// Serves one notification. What does not fit is ignored and logged: there is nobody to answer.
 pub(crate) async fn notification(client: &Client, notification: &NotificationContext) {
-    if LATER.contains(&&*notification.method) {
+    if is_later(&notification.method) {
         client.eca.speaks_currently();
     }
     let served = match &*notification.method {
