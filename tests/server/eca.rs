@@ -269,3 +269,34 @@ async fn a_file_is_shown_as_it_would_become_before_it_is_written() {
         "hot\n"
     );
 }
+
+#[tokio::test]
+async fn a_rollback_with_tools_puts_files_back_and_says_so() {
+    let workspace = Workspace::new();
+    let pot = workspace.path().join("pot");
+    std::fs::write(&pot, "cold\n").unwrap();
+    let (_child, mut client) = start(&workspace, &["eca"]);
+    client.call("initialize", hello(&workspace)).await;
+    for message in [
+        "say hello",
+        "replace `cold` with `warm` in pot",
+        "replace `warm` with `hot` in pot",
+    ] {
+        let prompt = json!({ "chatId": "c", "message": message });
+        client.call("chat/prompt", prompt).await;
+        finished(&mut client).await;
+    }
+    assert_eq!(std::fs::read_to_string(&pot).unwrap(), "hot\n");
+    let back = json!({ "chatId": "c", "contentId": "turn_002.item_001", "include": ["messages", "tools"] });
+    client.call("chat/rollback", back).await;
+    assert_eq!(std::fs::read_to_string(&pot).unwrap(), "cold\n");
+    let said = client
+        .find("what was undone", |message| {
+            let text = message["params"]["content"]["text"].as_str();
+            text.is_some_and(|text| text.contains("Undone in the files: pot."))
+        })
+        .await;
+    assert_eq!(said["params"]["role"], "system");
+    let listed = client.call("chat/list", json!({})).await;
+    assert_eq!(listed["chats"][0]["messageCount"], 1);
+}

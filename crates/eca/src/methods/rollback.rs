@@ -1,7 +1,11 @@
 //! Taking a message of the user, and all that came after it, out of a chat (21.3).
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bobbin_core::undo::{ChangedSince, Undone};
 use bobbin_core::{Command, CoreError, Newest, RolledBack, ThreadHandle};
-use bobbin_model::TurnId;
+use bobbin_model::{Refusal, TurnId};
 use bobbin_peer::{CallContext, ErrorObject, Responder};
 use tokio::sync::oneshot;
 
@@ -10,6 +14,9 @@ use crate::view::turn_of_content;
 use crate::wire::chat::{Empty, RollbackParams};
 use crate::wire::content::Told;
 use crate::{errors, replay};
+
+/// Most files and notes named to the user.
+const MAX_NAMED: usize = 20;
 
 pub(super) async fn rollback(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<RollbackParams>(request, responder) else {
@@ -31,19 +38,94 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
         Ok(Found::Free | Found::Bad) => return responder.ok(Empty {}),
         Err(error) => return fail(responder, &error),
     };
-    if let Err(error) = take_out(&handle, turn).await {
-        return fail(responder, &error);
+    if !include.iter().any(|what| what == "tools") {
+        return go_back(client, &handle, turn, None, responder).await;
     }
-    if let Err(error) = replay::show(client, &handle, None).await {
+    // Files take as long as they do, and nobody waits for them (2.4).
+    let (client, tasks) = (client.clone(), client.tasks.clone());
+    tasks.spawn(async move {
+        let undone = undo(&client, &handle, turn).await;
+        go_back(&client, &handle, turn, Some(undone), responder).await;
+    });
+}
+
+/// Takes the Turns out, shows what is left and says what became of their files.
+async fn go_back(
+    client: &Client,
+    handle: &Arc<ThreadHandle>,
+    first: TurnId,
+    undone: Option<String>,
+    responder: Responder,
+) {
+    let taken_out = take_out(handle, first).await;
+    if taken_out.is_ok()
+        && let Err(error) = replay::show(client, handle, None).await
+    {
         // It is done; only the picture is missing.
         let text = format!("\nWhat is left cannot be shown: {}\n", errors::sentence(&error));
         client.tell(handle.id(), &[Told::system(text)]).await;
     }
-    if include.iter().any(|what| what == "tools") {
-        let told = Told::system("\nFiles are as they were left: their changes are not undone.\n");
-        client.tell(handle.id(), &[told]).await;
+    // Files may be as they were although the Turns stay.
+    if let Some(text) = undone {
+        client.tell(handle.id(), &[Told::system(text)]).await;
     }
-    responder.ok(Empty {});
+    match taken_out {
+        Ok(_) => responder.ok(Empty {}),
+        Err(error) => fail(responder, &error),
+    }
+}
+
+/// Undoes what a Turn and those after it did to files, the newest first. Returns what became of that, for the user.
+async fn undo(client: &Client, handle: &Arc<ThreadHandle>, first: TurnId) -> String {
+    let snapshot = match client.hub().snapshot(handle).await {
+        Ok(snapshot) => snapshot,
+        Err(error) => return format!("\nFile changes are not undone: {}\n", errors::sentence(&error)),
+    };
+    let (mut files, mut notes) = (BTreeSet::new(), Vec::new());
+    for number in (first.0..=snapshot.state.last_turn.0).rev() {
+        match revert(handle, TurnId(number)).await {
+            Ok(undone) => {
+                files.extend(undone.files.into_iter().map(|file| file.path));
+                notes.extend(undone.notes);
+            }
+            // It was taken out before.
+            Err(CoreError::Refused(Refusal::TurnNotFound(_))) => {}
+            Err(error) => {
+                // Those before it left files that this one has changed.
+                let (turn, why) = (TurnId(number), errors::sentence(&error));
+                notes.push(format!(
+                    "File changes of {turn} and of those before it are not undone: {why}"
+                ));
+                break;
+            }
+        }
+    }
+    let mut text = match files.len() {
+        0 => "\nNo file was changed back.\n".to_owned(),
+        1..=MAX_NAMED => {
+            let files: Vec<_> = files.into_iter().collect();
+            format!("\nUndone in the files: {}.\n", files.join(", "))
+        }
+        count => format!("\nUndone in {count} files.\n"),
+    };
+    for note in notes.iter().take(MAX_NAMED) {
+        text.push_str(note);
+        text.push('\n');
+    }
+    text
+}
+
+async fn revert(handle: &ThreadHandle, turn: TurnId) -> Result<Undone, CoreError> {
+    let (done, reverted) = oneshot::channel();
+    let command = Command::Revert {
+        turn: turn.to_string(),
+        // What somebody has changed since is not thrown away by a button.
+        changed_since: ChangedSince::Refuse,
+        reply: Box::new(move |result| drop(done.send(result))),
+    };
+    handle.send(command).await;
+    let reverted = reverted.await.unwrap_or(Err(CoreError::Stopping))?;
+    Ok(reverted.undone)
 }
 
 async fn take_out(handle: &ThreadHandle, first: TurnId) -> Result<RolledBack, CoreError> {
