@@ -59,6 +59,7 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
         request::THREAD_SUBSCRIBE,
         request::THREAD_UNSUBSCRIBE,
         request::CHANNEL_LIST,
+        request::SUBAGENT_CHILDREN_LIST,
         request::TERMINAL_LIST,
         request::TERMINAL_READ,
         request::MCP_LIST,
