@@ -10,7 +10,10 @@ use bobbin_wire::RpcError;
 use crate::errors;
 
 /// Commands that are no input: they are run with `command/execute`.
-const BUILT_IN: [&str; 6] = ["new", "stop", "help", "debug", "heartbeat", "cron"];
+pub(crate) const BUILT_IN: [&str; 6] = ["new", "stop", "help", "debug", "heartbeat", "cron"];
+
+/// Most bytes of the commands and skills of one input.
+const MAX_NAMED_BYTES: usize = 1 << 20;
 
 /// Normalises an input, with the texts of the commands and skills it names as they are now.
 ///
@@ -27,8 +30,21 @@ pub(crate) async fn read(
         return Ok(parts);
     }
     let filling = tokio::task::spawn_blocking(move || {
-        let filled = parts.into_iter().map(|part| filled(part, prompts.as_deref()));
-        filled.collect::<Result<Vec<_>, _>>()
+        // A few bytes name many: what they come to is bounded before it is there.
+        let mut room = MAX_NAMED_BYTES;
+        let filled = parts.into_iter().map(|part| {
+            let part = filled(part, prompts.as_deref())?;
+            if names_any(&part) {
+                room = room
+                    .checked_sub(part.bytes())
+                    .ok_or_else(|| PromptError::TooLarge {
+                        what: "all that the input names".to_owned(),
+                        limit: MAX_NAMED_BYTES,
+                    })?;
+            }
+            Ok(part)
+        });
+        filled.collect::<Result<Vec<_>, PromptError>>()
     });
     match filling.await {
         Ok(filled) => filled.map_err(|error| errors::of_prompt_in_input(&error)),
@@ -196,7 +212,10 @@ mod tests {
         let skill = text("Follow the skill 'descale':\n\nUse vinegar.\n\n");
         assert_eq!(given, [skill, text("Audit the recipe for milk.")]);
         assert_eq!(bobbin_model::input::display_text(&parts), "$descale/audit milk");
+        std::fs::write(craft.join("commands/audit.md"), "x".repeat(60_000)).unwrap();
+        let often = format!("[{}]", [r#"{"type":"commandRef","name":"audit"}"#; 20].join(","));
         for (json, detail) in [
+            (&*often, "more than 1048576 bytes"),
             (r#"[{"type":"commandRef","name":"tea"}]"#, "no command '/tea'"),
             (r#"[{"type":"skillRef","name":"$brew"}]"#, "no skill 'brew'"),
             (

@@ -11,6 +11,8 @@ use crate::{PromptError, Prompts, Source};
 
 /// Directories below one another.
 const MAX_DEPTH: usize = 4;
+/// Entries of a place that are looked at, whatever they are: links can make few directories look like very many.
+const MAX_LOOKED_AT: usize = 2_000;
 /// Most bytes of a command with its arguments in it.
 const MAX_EXPANDED_BYTES: usize = 256 << 10;
 /// Most characters of a description that is made from the text.
@@ -32,7 +34,8 @@ impl Prompts {
     pub fn commands(&self) -> Vec<Command> {
         let mut found = BTreeMap::new();
         for place in &self.places {
-            walk(place, &place.directory("commands"), "", 1, &mut found);
+            let mut left = MAX_LOOKED_AT;
+            walk(place, &place.directory("commands"), "", &mut left, &mut found);
         }
         found.into_values().collect()
     }
@@ -69,11 +72,18 @@ impl Prompts {
     }
 }
 
-fn walk(place: &Place, directory: &Path, prefix: &str, depth: usize, found: &mut BTreeMap<String, Command>) {
+fn walk(
+    place: &Place,
+    directory: &Path,
+    prefix: &str,
+    left: &mut usize,
+    found: &mut BTreeMap<String, Command>,
+) {
     for entry in place.names(directory) {
-        if found.len() >= MAX_ENTRIES {
+        if found.len() >= MAX_ENTRIES || *left == 0 {
             return;
         }
+        *left -= 1;
         let path = directory.join(&entry);
         if let Some(stem) = entry.strip_suffix(".md").filter(|stem| is_name(stem)) {
             let name = format!("{prefix}{stem}");
@@ -91,8 +101,8 @@ fn walk(place: &Place, directory: &Path, prefix: &str, depth: usize, found: &mut
                 }
                 Err(error) => tracing::warn!(%error, "a command is left out"),
             }
-        } else if depth < MAX_DEPTH && path.is_dir() {
-            walk(place, &path, &format!("{prefix}{entry}:"), depth + 1, found);
+        } else if prefix.matches(':').count() + 1 < MAX_DEPTH && path.is_dir() {
+            walk(place, &path, &format!("{prefix}{entry}:"), left, found);
         }
     }
 }
@@ -221,6 +231,16 @@ mod tests {
         );
         assert_eq!(prompts.expand("brew", "").unwrap(), "Brew.");
         assert_eq!(prompts.expand("tea:green", "").unwrap(), "# Green\n\nBrew green.");
+    }
+
+    #[test]
+    fn links_in_a_circle_are_walked_for_a_bounded_while() {
+        let (dir, prompts) = prompts(&[("z.md", "x")], &[]);
+        let commands = dir.path().join("workspace/.craft/commands");
+        for number in 0..400 {
+            std::os::unix::fs::symlink(".", commands.join(format!("a{number}"))).unwrap();
+        }
+        assert!(prompts.commands().len() < MAX_LOOKED_AT);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //!
 //! Knows nothing of protocols, Threads or models. Everything here blocks on the disk and is read when it is asked
 //! for, so that an edited file counts at once. Files of a workspace may come from anybody: one that leads out of the
-//! workspace by a link is not read. Bounded by the constants of [`place`] and [`commands`].
+//! workspace by a link is not read. Bounded by the constants of its files.
 
 mod commands;
 mod error;
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 pub use commands::Command;
 pub use error::PromptError;
 use parking_lot::Mutex;
-pub use skills::{Skill, SkillText};
+pub use skills::{RemovedSkill, Skill, SkillText};
 
 use crate::place::Place;
 use crate::switched_off::SwitchedOff;

@@ -2,7 +2,11 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
 
 use crate::{PromptError, Source};
 
@@ -37,12 +41,22 @@ impl Place {
         let cannot = |error: std::io::Error| PromptError::unreadable(path, &error);
         let real = self.inside(path)?;
         // Opening a pipe could wait for ever.
-        if !std::fs::metadata(&real).map_err(cannot)?.is_file() {
+        let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
+        let file = File::options()
+            .read(true)
+            .custom_flags(flags.bits())
+            .open(&real)
+            .map_err(cannot)?;
+        if !file.metadata().map_err(cannot)?.is_file() {
             return Err(PromptError::unreadable(path, &"it is no ordinary file"));
         }
+        // A directory on the way may have become a link since it was looked at.
+        if opened(&file).is_some_and(|opened| opened != real) {
+            return Err(PromptError::unreadable(path, &"it was moved while it was opened"));
+        }
         let mut bytes = Vec::new();
-        File::open(&real)
-            .and_then(|file| file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes))
+        file.take(MAX_FILE_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
             .map_err(cannot)?;
         if bytes.len() > MAX_FILE_BYTES {
             return Err(PromptError::TooLarge {
@@ -67,6 +81,17 @@ impl Place {
         Ok(real)
     }
 
+    /// Whether the directory of that kind is where it should be, and not a link to another place of the workspace. A
+    /// user's own may be anywhere.
+    pub(crate) fn is_at_home(&self, kind: &str) -> bool {
+        let real = self.directory(kind).canonicalize();
+        let home = self
+            .root
+            .canonicalize()
+            .map(|root| root.join(".craft").join(kind));
+        self.source == Source::User || matches!((real, home), (Ok(real), Ok(home)) if real == home)
+    }
+
     /// Returns the names in a directory that are UTF-8 and not hidden, in order. One that is not there, or leads out,
     /// has none.
     pub(crate) fn names(&self, directory: &Path) -> Vec<String> {
@@ -83,6 +108,11 @@ impl Place {
         names.sort_unstable();
         names
     }
+}
+
+/// Returns where an open file really lies, where the system tells.
+fn opened(file: &File) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
 }
 
 /// Whether a text is one component of a path and none that is hidden.
@@ -121,7 +151,6 @@ mod tests {
         assert!(error.contains("no ordinary file"), "{error}");
     }
 
-    #[cfg(unix)]
     #[test]
     fn links_lead_out_of_a_home_and_not_out_of_a_workspace() {
         let elsewhere = tempfile::tempdir().unwrap();

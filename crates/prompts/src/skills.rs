@@ -46,6 +46,15 @@ pub struct SkillText {
     pub metadata: BTreeMap<String, Value>,
 }
 
+/// What was removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemovedSkill {
+    /// Whose it was.
+    pub source: Source,
+    /// Where it lay.
+    pub directory: PathBuf,
+}
+
 impl Prompts {
     /// Lists the skills by name. One whose file cannot be read is left out, with a warning in the log.
     pub fn skills(&self) -> Vec<Skill> {
@@ -98,14 +107,15 @@ impl Prompts {
         self.skill(name)
     }
 
-    /// Removes a skill's directory, or the link that it is; returns what it was. Whatever it was switched to is
-    /// forgotten.
+    /// Removes a skill's directory, or the link that it is, whatever is in it. What it was switched to is forgotten.
     ///
     /// # Errors
-    /// As [`Prompts::skill`], or it cannot be removed.
-    pub fn remove_skill(&self, name: &str) -> Result<Skill, PromptError> {
+    /// The name is none, there is no such skill, or it cannot be removed.
+    pub fn remove_skill(&self, name: &str) -> Result<RemovedSkill, PromptError> {
         let place = self.place_of(name)?;
-        let skill = self.skill_in(place, name, &self.off())?;
+        if !place.is_at_home("skills") {
+            return Err(PromptError::BadName(name.to_owned()));
+        }
         let directory = place.directory("skills").join(name);
         let remove = || {
             if directory.symlink_metadata()?.is_symlink() {
@@ -115,8 +125,13 @@ impl Prompts {
             }
         };
         remove().map_err(|error| PromptError::unchangeable(&directory, &error))?;
-        self.switched_off.lock().set(name, false)?;
-        Ok(skill)
+        if let Err(error) = self.switched_off.lock().set(name, false) {
+            tracing::warn!(%error, "a skill is gone, and it stays noted that it is switched off");
+        }
+        Ok(RemovedSkill {
+            source: place.source,
+            directory,
+        })
     }
 
     /// Returns which skills are switched off; all of them are on where that cannot be read.
@@ -329,7 +344,7 @@ mod tests {
         let kitchen = kitchen(&[("descale/SKILL.md", DESCALE), ("descale/more.md", "x")], &[]);
         kitchen.prompts.enable_skill("descale", false).unwrap();
         let removed = kitchen.prompts.remove_skill("descale").unwrap();
-        assert!(!removed.path.parent().unwrap().exists());
+        assert!(removed.source == Source::Workspace && !removed.directory.exists());
         assert!(matches!(
             kitchen.prompts.skill("descale").unwrap_err(),
             PromptError::NotFound { .. }
@@ -338,7 +353,18 @@ mod tests {
         assert!(!kept.contains("descale"), "{kept}");
     }
 
-    #[cfg(unix)]
+    #[test]
+    fn nothing_is_removed_through_a_linked_directory_of_skills() {
+        let kitchen = kitchen(&[], &[]);
+        let workspace = kitchen.dir.path().join("workspace");
+        std::fs::create_dir(workspace.join("crates")).unwrap();
+        std::fs::write(workspace.join("crates/SKILL.md"), "x").unwrap();
+        std::os::unix::fs::symlink("..", workspace.join(".craft/skills")).unwrap();
+        let error = kitchen.prompts.remove_skill("crates").unwrap_err();
+        assert!(matches!(error, PromptError::BadName(_)), "{error}");
+        assert!(workspace.join("crates").exists());
+    }
+
     #[test]
     fn a_linked_skill_of_the_user_is_read_and_only_its_link_removed() {
         let kitchen = kitchen(&[], &[]);

@@ -26,6 +26,7 @@ mod contents;
 mod found;
 mod git;
 mod keeper;
+mod known_git;
 mod ledger;
 mod prepare;
 mod revert;

@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use super::alive::Alive;
 use super::git::{Git, GitError, Job};
+use super::known_git::KnownGit;
 use super::ledger::{Entry, FileMode, Kept, State, Step};
 use super::prepare::{notes, prepare, version};
 use super::survey::{Skipped, Survey, survey};
@@ -127,9 +128,7 @@ impl Checkpoints {
             .unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()))
             .map_err(at)?;
         let git = Git::new(children, variables, directory);
-        let said = git.run(Job::new(["--version"], TIME)).await;
-        let said = said.map_err(|error| CheckpointError::NoGit(chain(&error)))?;
-        let said = String::from_utf8_lossy(&said).trim().to_owned();
+        let said = version_of(&git, directory, variables).await?;
         if version(&said).is_none_or(|version| version < OLDEST_GIT) {
             return Err(CheckpointError::OldGit(said));
         }
@@ -412,6 +411,29 @@ fn part(id: &str) -> String {
         }
     }
     text
+}
+
+/// Returns what git says its version is, now or when it was asked before.
+async fn version_of(git: &Git, directory: &Path, variables: &Environment) -> Result<String, CheckpointError> {
+    let (place, path) = (directory.to_owned(), variables.get("PATH").map(ToOwned::to_owned));
+    let looking = tokio::task::spawn_blocking(move || {
+        let known = KnownGit::find(&place, path.as_deref())?;
+        let said = known.said();
+        Some((known, said))
+    });
+    let known = match looking.await.ok().flatten() {
+        Some((_, Some(said))) => return Ok(said),
+        Some((known, None)) => Some(known),
+        None => None,
+    };
+    let said = git.run(Job::new(["--version"], TIME)).await;
+    let said = said.map_err(|error| CheckpointError::NoGit(chain(&error)))?;
+    let said = String::from_utf8_lossy(&said).trim().to_owned();
+    if let Some(known) = known {
+        let said = said.clone();
+        drop(tokio::task::spawn_blocking(move || known.note(&said)).await);
+    }
+    Ok(said)
 }
 
 /// Returns a short name for a path that stays the same from version to version (FNV-1a).

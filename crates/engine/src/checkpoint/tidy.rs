@@ -1,11 +1,13 @@
 //! What the shadow repository forgets: steps older than [`KEPT`], the oldest beyond [`MAX_STEPS`], and the older half
 //! while it takes more than [`MAX_KIB`] of disk.
 //!
-//! At the server's start and every [`PAUSE`] after it, beside everything else: git collects what nothing refers to and
+//! Every [`PAUSE`], beside everything else; a server that is started sooner after the last time waits for the rest of it,
+//! so that many short runs tidy like one long one: git collects what nothing refers to and
 //! what was written an hour ago or before, so nothing that a step is just writing goes. A Turn whose steps went keeps
 //! a mark, so that undoing it says so instead of doing nothing.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,23 +29,47 @@ const GC_TIME: Duration = Duration::from_mins(2);
 /// Most halvings at a time.
 const HALVINGS: u32 = 4;
 
+/// Returns how long ago a file was written. One that is not there, or is of the future, says nothing.
+fn since(file: &Path) -> Option<Duration> {
+    file.metadata().ok()?.modified().ok()?.elapsed().ok()
+}
+
 impl Checkpoints {
     /// Tidies now and then, until the server stops.
     pub(super) async fn tidy_until_stopped(self: Arc<Self>) {
+        let (mark, stop) = (self.mark(), self.stop.clone());
+        let since = tokio::task::spawn_blocking(move || since(&mark)).await;
+        let wait = since
+            .ok()
+            .flatten()
+            .map_or(Duration::ZERO, |since| PAUSE.saturating_sub(since));
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(wait) => {}
+        }
         loop {
             let tidied = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return,
                 tidied = self.tidy(KEPT, MAX_STEPS, MAX_KIB) => tidied,
             };
-            if let Err(error) = tidied {
-                tracing::warn!(error = chain(&error), "cannot tidy the checkpoints");
+            match tidied {
+                Ok(()) => {
+                    // Without it the next start tidies at once.
+                    drop(tokio::fs::write(self.mark(), "").await);
+                }
+                Err(error) => tracing::warn!(error = chain(&error), "cannot tidy the checkpoints"),
             }
             tokio::select! {
                 () = self.stop.cancelled() => return,
                 () = tokio::time::sleep(PAUSE) => {}
             }
         }
+    }
+
+    /// Returns the file whose time says when this was done last.
+    fn mark(&self) -> PathBuf {
+        self.notes().with_file_name("tidied")
     }
 
     pub(super) async fn tidy(&self, kept: Duration, max_steps: usize, max_kib: u64) -> Result<(), GitError> {

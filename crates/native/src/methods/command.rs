@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use bobbin_core::{Command, CoreError, Reply, Snapshot, ThreadHandle};
-use bobbin_model::Identity;
 use bobbin_model::state::{NewThread, StatusChange};
+use bobbin_model::{Identity, Refusal as Refused};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_prompts::{PromptError, Prompts};
 use bobbin_wire as wire;
@@ -16,10 +16,13 @@ use bobbin_wire::RpcError;
 use tokio::sync::oneshot;
 
 use super::{Client, fail, handle, params, refuse};
+use crate::input::BUILT_IN as BUILT_IN_NAMES;
 use crate::{convert, errors};
 
 /// Role of a sender who may run what is for administrators.
 const ADMIN: &str = "admin";
+
+const STOP: &str = "/stop";
 
 /// One of the server's own.
 struct BuiltIn {
@@ -41,7 +44,7 @@ const BUILT_IN: [BuiltIn; 3] = [
         requires_admin: false,
     },
     BuiltIn {
-        name: "/stop",
+        name: STOP,
         description: "Stops what the agent is doing",
         requires_admin: true,
     },
@@ -75,13 +78,17 @@ async fn all(prompts: Arc<Prompts>, built_in: bool) -> Result<Vec<wire::CommandI
         category: wire::CommandCategory::Builtin,
         requires_admin: own.requires_admin,
     });
-    let custom = custom.into_iter().map(|custom| wire::CommandInfo {
-        name: format!("/{}", custom.name),
-        aliases: Vec::new(),
-        description: custom.description,
-        category: wire::CommandCategory::Custom,
-        requires_admin: false,
-    });
+    let runs = |name: &str| !BUILT_IN_NAMES.contains(&name);
+    let custom = custom
+        .into_iter()
+        .filter(|custom| runs(&custom.name))
+        .map(|custom| wire::CommandInfo {
+            name: format!("/{}", custom.name),
+            aliases: Vec::new(),
+            description: custom.description,
+            category: wire::CommandCategory::Custom,
+            requires_admin: false,
+        });
     Ok(own.chain(custom).collect())
 }
 
@@ -95,16 +102,34 @@ pub(super) async fn execute(client: &Client, request: &CallContext, responder: R
     let Some((thread, responder)) = handle(client, &asked.thread_id, responder).await else {
         return;
     };
-    // Several steps, so that the connection's next request does not wait for them.
+    let (name, rest) = split(&asked.command);
     let task = client.clone();
-    client.reads.spawn(async move {
-        let done = run(&task, prompts, &thread, asked).await;
+    let in_order = name == STOP;
+    let work = async move {
+        let done = run(&task, prompts, &thread, (&name, &rest), asked).await;
         match done {
             Ok(result) => responder.ok(result),
             Err(Refusal::Wire(error)) => refuse(responder, error),
             Err(Refusal::Core(error)) => fail(responder, &error),
         }
-    });
+    };
+    if in_order {
+        // What the connection sends next may be the Turn after the one that is stopped.
+        work.await;
+    } else {
+        // Several steps, so that the connection's next request does not wait for them.
+        client.reads.spawn(work);
+    }
+}
+
+/// Returns a command's name with its slash, and what stands behind it.
+fn split(typed: &str) -> (String, String) {
+    let typed = typed.trim();
+    let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    (
+        format!("/{}", name.trim_start_matches('/')),
+        rest.trim().to_owned(),
+    )
 }
 
 enum Refusal {
@@ -128,30 +153,26 @@ async fn run(
     client: &Client,
     prompts: Arc<Prompts>,
     thread: &Arc<ThreadHandle>,
+    (name, rest): (&str, &str),
     asked: wire::CommandExecuteParams,
 ) -> Result<wire::CommandExecuteResult, Refusal> {
-    let typed = asked.command.trim();
-    let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    let name = format!("/{}", name.trim_start_matches('/'));
     let is_admin = asked
         .sender
         .as_ref()
         .is_none_or(|sender| sender.sender_role.as_deref() == Some(ADMIN));
     let own = BUILT_IN.iter().find(|own| own.name == name);
     if own.is_some_and(|own| own.requires_admin) && !is_admin {
-        return Err(RpcError::command_denied(&name).into());
+        return Err(RpcError::command_denied(name).into());
     }
-    if OF_SERVICES.contains(&&*name) {
-        return Err(RpcError::command_service_missing(&name).into());
+    if OF_SERVICES.contains(&name) {
+        return Err(RpcError::command_service_missing(name).into());
     }
-    match &*name {
+    match name {
         "/help" => Ok(help(&all(prompts, true).await?)),
         "/new" => begin_anew(client, thread).await,
-        "/stop" => stop(client, thread).await,
+        STOP => stop(client, thread).await,
         _ => {
-            let words = [rest.trim().to_owned()]
-                .into_iter()
-                .filter(|rest| !rest.is_empty());
+            let words = [rest.to_owned()].into_iter().filter(|rest| !rest.is_empty());
             let words: Vec<String> = words.chain(asked.arguments.unwrap_or_default()).collect();
             let bare = name.trim_start_matches('/').to_owned();
             let expanded = blocking(move || prompts.expand(&bare, &words.join(" "))).await?;
@@ -191,8 +212,14 @@ async fn stop(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExe
     let Some(running) = state.live_turn().map(|turn| turn.to_string()) else {
         return Ok(handled(Some("Nothing is running.".to_owned())));
     };
-    answer(|reply| client.command(thread, Command::Interrupt { turn: running, reply })).await?;
-    Ok(handled(Some("Stopped.".to_owned())))
+    let stopped = answer(|reply| client.command(thread, Command::Interrupt { turn: running, reply }));
+    let said = match stopped.await {
+        Ok(()) => "Stopped.",
+        // It ended by itself meanwhile.
+        Err(CoreError::Refused(Refused::TurnNotRunning(_))) => "Nothing is running.",
+        Err(error) => return Err(error.into()),
+    };
+    Ok(handled(Some(said.to_owned())))
 }
 
 /// Starts a Thread of the same owner in the same place, and archives this one.

@@ -141,8 +141,8 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::SKILLS_READ => skills::read(client, &request, responder),
         method::SKILLS_VIEW => skills::view(client, &request, responder),
         method::SKILLS_RESTORE_ORIGINAL => skills::restore_original(client, &request, responder),
-        method::SKILLS_SET_ENABLED => skills::set_enabled(client, &request, responder),
-        method::SKILLS_UNINSTALL => skills::uninstall(client, &request, responder),
+        method::SKILLS_SET_ENABLED => skills::set_enabled(client, &request, responder).await,
+        method::SKILLS_UNINSTALL => skills::uninstall(client, &request, responder).await,
         method::COMMAND_LIST => command::list(client, &request, responder),
         method::COMMAND_EXECUTE => command::execute(client, &request, responder).await,
         method::WORKSPACE_COMMIT_MESSAGE_SUGGEST => {

@@ -5,7 +5,7 @@
 //! finds nothing. Nothing is ever adapted for a workspace, so `skills/restoreOriginal` finds the original.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::sync::Arc;
 
 use bobbin_core::Notice;
 use bobbin_peer::{CallContext, Responder};
@@ -23,7 +23,7 @@ use crate::errors;
 /// Regions of the configuration that clients read again.
 const REGIONS: &[&str] = &["skills"];
 
-/// Does blocking work with the skills and answers with what it returns.
+/// Does blocking work with the skills and answers with what it returns, in a task of its own.
 fn work<P, R>(
     client: &Client,
     request: &CallContext,
@@ -33,29 +33,13 @@ fn work<P, R>(
     P: DeserializeOwned + Send + 'static,
     R: Serialize + Send + 'static,
 {
-    let Some(prompts) = client.prompts.clone() else {
-        return refuse(responder, RpcError::method_not_found(&request.method));
-    };
-    let Some((params, responder)) = params::<P>(request, responder) else {
-        return;
-    };
-    client.reads.spawn(async move {
-        match tokio::task::spawn_blocking(move || work(&prompts, params)).await {
-            Ok(Ok(result)) => responder.ok(result),
-            Ok(Err(error)) => refuse(responder, errors::of_prompt(&error)),
-            Err(error) => {
-                tracing::error!(%error, "work with skills ended badly");
-                refuse(
-                    responder,
-                    RpcError::internal_error("The skills could not be worked with."),
-                );
-            }
-        }
-    });
+    if let Some((prompts, params, responder)) = given::<P>(client, request, responder) {
+        client.reads.spawn(answered(prompts, params, responder, work));
+    }
 }
 
-/// Does as [`work`], and tells everybody when it was done.
-fn change<P, R>(
+/// Does as [`work`] and tells everybody when it was done, before the connection's next request is served.
+async fn change<P, R>(
     client: &Client,
     request: &CallContext,
     responder: Responder,
@@ -66,14 +50,52 @@ fn change<P, R>(
     R: Serialize + Send + 'static,
 {
     let hub = client.hub.clone();
-    work(client, request, responder, move |prompts, params| {
+    let Some((prompts, params, responder)) = given::<P>(client, request, responder) else {
+        return;
+    };
+    let done = move |prompts: &Prompts, params| {
         let result = done(prompts, params)?;
         hub.announce(Notice::ConfigChanged {
             source,
             regions: REGIONS,
         });
         Ok(result)
-    });
+    };
+    answered(prompts, params, responder, done).await;
+}
+
+/// Returns who keeps the skills and what is asked, or answers why not.
+fn given<P: DeserializeOwned>(
+    client: &Client,
+    request: &CallContext,
+    responder: Responder,
+) -> Option<(Arc<Prompts>, P, Responder)> {
+    let Some(prompts) = client.prompts.clone() else {
+        refuse(responder, RpcError::method_not_found(&request.method));
+        return None;
+    };
+    let (params, responder) = params::<P>(request, responder)?;
+    Some((prompts, params, responder))
+}
+
+async fn answered<P, R>(
+    prompts: Arc<Prompts>,
+    params: P,
+    responder: Responder,
+    work: impl FnOnce(&Prompts, P) -> Result<R, PromptError> + Send + 'static,
+) where
+    P: Send + 'static,
+    R: Serialize + Send + 'static,
+{
+    match tokio::task::spawn_blocking(move || work(&prompts, params)).await {
+        Ok(Ok(result)) => responder.ok(result),
+        Ok(Err(error)) => refuse(responder, errors::of_prompt(&error)),
+        Err(error) => {
+            tracing::error!(%error, "work with skills ended badly");
+            let error = RpcError::internal_error("The skills could not be worked with.");
+            refuse(responder, error);
+        }
+    }
 }
 
 pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {
@@ -123,38 +145,26 @@ pub(super) fn restore_original(client: &Client, request: &CallContext, responder
     });
 }
 
-pub(super) fn set_enabled(client: &Client, request: &CallContext, responder: Responder) {
-    change(
-        client,
-        request,
-        responder,
-        method::SKILLS_SET_ENABLED,
-        |prompts, asked: wire::SkillsSetEnabledParams| {
-            let skill = prompts.enable_skill(&asked.name, asked.enabled)?;
-            Ok(wire::SkillsSetEnabledResult { skill: info(skill) })
-        },
-    );
+pub(super) async fn set_enabled(client: &Client, request: &CallContext, responder: Responder) {
+    let switch = |prompts: &Prompts, asked: wire::SkillsSetEnabledParams| {
+        let skill = prompts.enable_skill(&asked.name, asked.enabled)?;
+        Ok(wire::SkillsSetEnabledResult { skill: info(skill) })
+    };
+    change(client, request, responder, method::SKILLS_SET_ENABLED, switch).await;
 }
 
-pub(super) fn uninstall(client: &Client, request: &CallContext, responder: Responder) {
-    let source_ = method::SKILLS_UNINSTALL;
-    change(
-        client,
-        request,
-        responder,
-        source_,
-        |prompts, asked: wire::SkillParams| {
-            let skill = prompts.remove_skill(&asked.name)?;
-            let directory = skill.path.parent().unwrap_or(Path::new(""));
-            Ok(wire::SkillsUninstallResult {
-                name: asked.name,
-                uninstalled: true,
-                source: source(skill.source),
-                removed_source_path: directory.to_string_lossy().into_owned(),
-                removed_variant_count: 0,
-            })
-        },
-    );
+pub(super) async fn uninstall(client: &Client, request: &CallContext, responder: Responder) {
+    let remove = |prompts: &Prompts, asked: wire::SkillParams| {
+        let removed = prompts.remove_skill(&asked.name)?;
+        Ok(wire::SkillsUninstallResult {
+            name: asked.name,
+            uninstalled: true,
+            source: source(removed.source),
+            removed_source_path: removed.directory.to_string_lossy().into_owned(),
+            removed_variant_count: 0,
+        })
+    };
+    change(client, request, responder, method::SKILLS_UNINSTALL, remove).await;
 }
 
 fn info(skill: Skill) -> wire::SkillInfo {
