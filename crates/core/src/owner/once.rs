@@ -1,11 +1,11 @@
 //! Named requests: carried out once, answered as often as they are repeated.
 
-use bobbin_model::{Event, Refusal, Seq, TokenUsage, Turn, TurnStatus};
+use bobbin_model::{Edge, Event, Refusal, Seq, TokenUsage, Turn, TurnStatus};
 use bobbin_store::StoredEvent;
 
 use super::Owner;
 use super::record::{self, Effect, Staged};
-use crate::handle::{Enqueued, Resumed, Reverted, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::handle::{Edged, Enqueued, Resumed, Reverted, RolledBack, StartedTurn, Steered, Unqueued};
 use crate::undo::Undone;
 use crate::{Command, CoreError, Ended, Once};
 
@@ -183,6 +183,16 @@ impl Owner {
                 | Command::Delete { reply },
                 _,
             ) => Box::new(reply),
+            // It was granted, so the edge is there and its parent the one that was meant. What has become of it since
+            // is left alone.
+            (Command::Edge { status, reply, .. }, _) => {
+                let source = self.state.header.source.sub_agent().cloned();
+                let edged = source.zip(self.state.edge).map(|(source, edge)| Edged {
+                    source,
+                    edge: Edge { status, ..edge },
+                });
+                Box::new(move |done| reply(done.and_then(|()| edged.ok_or(CoreError::Busy))))
+            }
             // Not named, or named for something else: carried out as it is.
             (command, _) => return self.command(command).await,
         };

@@ -212,3 +212,28 @@ async fn what_a_subagent_asks_is_answered_by_whoever_follows_the_root() {
         assert!(!method.starts_with("item/"), "{message}");
     }
 }
+
+#[tokio::test]
+async fn a_repeated_close_leaves_alone_what_began_since() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let (parent, child, _) = with_subagent(&mut client, "say I looked").await;
+    let edge = json!({ "parentThreadId": parent, "childThreadId": child });
+    let mut named = edge.clone();
+    named["clientRequestId"] = json!("close");
+    let closed = client.call("subagent/close", named.clone()).await;
+    client.call("subagent/resume", edge).await;
+    client.start_turn(&child, "hang").await;
+    let again = client.call("subagent/close", named).await;
+    assert_eq!(again, closed);
+    let all = json!({ "parentThreadId": parent, "includeThreads": true });
+    let listed = client.call("subagent/children/list", all).await;
+    let found = &listed["data"][0];
+    assert_eq!(
+        found["thread"]["runtime"]["running"], true,
+        "open, and at work: {listed}"
+    );
+    client
+        .call("turn/interrupt", json!({ "threadId": child, "turnId": "" }))
+        .await;
+}
