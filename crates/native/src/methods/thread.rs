@@ -162,12 +162,16 @@ async fn below(
     command: impl Fn(Reply<()>) -> Command + Send + Sync,
 ) -> Option<Responder> {
     let id = ThreadId::new(thread);
-    let repeated = match &client.once {
-        Some(once) => matches!(client.hub.carried_out(Some(&id), once).await, Ok(Some(_))),
-        None => false,
-    };
-    if repeated {
-        return Some(responder);
+    if let Some(once) = &client.once {
+        match client.hub.carried_out(Some(&id), once).await {
+            Ok(Some(_)) => return Some(responder),
+            Ok(None) => {}
+            // What is refused in the end must not have stopped or deleted anything before.
+            Err(error) => {
+                fail(responder, &error);
+                return None;
+            }
+        }
     }
     match client.hub.below(&id, beforehand, command).await {
         // What is wrong with the Thread itself is told where it is looked up.

@@ -237,3 +237,27 @@ async fn a_repeated_close_leaves_alone_what_began_since() {
         .call("turn/interrupt", json!({ "threadId": child, "turnId": "" }))
         .await;
 }
+
+#[tokio::test]
+async fn a_refused_deletion_stops_and_deletes_nothing() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let (parent, child, _) = with_subagent(&mut client, "say I looked").await;
+    let rename = json!({ "threadId": parent, "displayName": "tea", "clientRequestId": "name" });
+    client.call("thread/rename", rename).await;
+    let turn = client.start_turn(&parent, "hang").await;
+    for method in ["thread/delete", "thread/archive"] {
+        // The name stands for something else.
+        let wish = json!({ "threadId": parent, "clientRequestId": "name" });
+        client.error(method, wish).await;
+    }
+    let of = json!({ "parentThreadId": parent });
+    let listed = client.call("subagent/children/list", of).await;
+    assert_eq!(listed["data"].as_array().unwrap().len(), 1, "{listed}");
+    let read = client.call("thread/read", json!({ "threadId": child })).await;
+    assert_eq!(read["thread"]["status"], "active");
+    // It runs, or this would be refused.
+    let stop = json!({ "threadId": parent, "turnId": turn });
+    client.call("turn/interrupt", stop).await;
+    client.wait_for("turn/cancelled").await;
+}
