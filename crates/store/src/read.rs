@@ -314,7 +314,13 @@ const SUMMARY: &str = "SELECT thread_id, workspace_path, user_id, origin_channel
     head_seq, edge_closed, edge_updated_at FROM thread WHERE deleted_at IS NULL AND ";
 
 pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<ThreadSummary>> {
-    let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(SUMMARY);
+    let mut query = list_query(SUMMARY, filter);
+    let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
+    rows.into_iter().map(ThreadRow::into_summary).collect()
+}
+
+fn list_query(columns: &str, filter: ListFilter) -> sqlx::QueryBuilder<sqlx::Sqlite> {
+    let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(columns);
     query.push("workspace_path = ");
     let (after, limit) = (filter.after.clone(), filter.limit);
     push_visible(&mut query, filter);
@@ -329,8 +335,7 @@ pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<Thre
     query
         .push(" ORDER BY last_active_at DESC, thread_id DESC LIMIT ")
         .push_bind(limit.map_or(-1, i64::from));
-    let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
-    rows.into_iter().map(ThreadRow::into_summary).collect()
+    query
 }
 
 pub(crate) async fn children(
@@ -445,4 +450,36 @@ pub(crate) async fn request(pool: &SqlitePool, scope: &str, id: &str) -> Read<Op
         thread: ThreadId::new(thread),
         seq: seq.and_then(|seq| u64::try_from(seq).ok()).map(Seq),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_page_of_threads_is_read_without_a_look_at_any_subagent() {
+        // A second connection would see a database of its own.
+        let one = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1);
+        let pool = one.connect("sqlite::memory:").await.unwrap();
+        sqlx::migrate!("../../migrations").run(&pool).await.unwrap();
+        let plan = async |include_sub_agents| {
+            let filter = ListFilter {
+                include_sub_agents,
+                limit: Some(20),
+                ..ListFilter::default()
+            };
+            let mut query = list_query(&format!("EXPLAIN QUERY PLAN {SUMMARY}"), filter);
+            let steps: Vec<(i64, i64, i64, String)> = query.build_query_as().fetch_all(&pool).await.unwrap();
+            steps
+                .into_iter()
+                .map(|step| step.3)
+                .collect::<Vec<_>>()
+                .join("; ")
+        };
+        assert_eq!(
+            plan(false).await,
+            "SCAN thread USING INDEX thread_top_by_activity"
+        );
+        assert_eq!(plan(true).await, "SCAN thread USING INDEX thread_by_activity");
+    }
 }
