@@ -6,12 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use bobbin_model::state::{StartTurn, StatusChange};
 use bobbin_model::{
-    DynamicTool, Edge, EdgeStatus, GivenMessage, Mode, QueuedInput, QueuedInputId, Refusal, Sender, Seq,
-    SubAgentSource, ThreadConfig, ThreadHeader, ThreadId, ThreadState, Turn, TurnId,
+    ApprovalPolicy, DynamicTool, Edge, EdgeStatus, GivenMessage, Mode, QueuedInput, QueuedInputId, Refusal,
+    Sender, Seq, SubAgentSource, ThreadConfig, ThreadHeader, ThreadId, ThreadState, Turn, TurnId,
 };
 use tokio::sync::mpsc;
 
@@ -357,6 +357,8 @@ pub struct ThreadHandle {
     id: ThreadId,
     /// The Thread at the top of the tree, of a subagent.
     above: Option<ThreadId>,
+    /// The Thread right above, of a subagent.
+    parent: Option<ThreadId>,
     log: Arc<Log<Arc<Frame>>>,
     shared: Arc<Shared>,
     commands: mpsc::Sender<Command>,
@@ -368,6 +370,8 @@ pub(crate) struct Shared {
     approvers: AtomicUsize,
     /// Those of them that are asked what a model wants to know.
     asked: AtomicUsize,
+    /// How its Approvals are decided now, for its subagents.
+    policy: AtomicU8,
     ended: OnceLock<Ended>,
 }
 
@@ -384,6 +388,23 @@ impl Shared {
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::Acquire)
     }
+
+    pub(crate) fn set_policy(&self, policy: ApprovalPolicy) {
+        let number = match policy {
+            ApprovalPolicy::Default => 0,
+            ApprovalPolicy::AutoApprove => 1,
+            ApprovalPolicy::Interrupt => 2,
+        };
+        self.policy.store(number, Ordering::Release);
+    }
+
+    fn policy(&self) -> ApprovalPolicy {
+        match self.policy.load(Ordering::Acquire) {
+            1 => ApprovalPolicy::AutoApprove,
+            2 => ApprovalPolicy::Interrupt,
+            _ => ApprovalPolicy::Default,
+        }
+    }
 }
 
 impl ThreadHandle {
@@ -397,6 +418,7 @@ impl ThreadHandle {
             Self {
                 id: header.id.clone(),
                 above: header.source.sub_agent().map(|source| source.root.clone()),
+                parent: header.source.sub_agent().map(|source| source.parent.clone()),
                 log,
                 shared,
                 commands,
@@ -417,6 +439,16 @@ impl ThreadHandle {
     /// Returns the Thread at the top of the tree, of a subagent.
     pub fn above(&self) -> Option<&ThreadId> {
         self.above.as_ref()
+    }
+
+    /// Returns the Thread right above, of a subagent.
+    pub(crate) fn parent(&self) -> Option<&ThreadId> {
+        self.parent.as_ref()
+    }
+
+    /// Returns how its Approvals are decided now.
+    pub(crate) fn policy(&self) -> ApprovalPolicy {
+        self.shared.policy()
     }
 
     /// Returns how many clients can answer what it asks.

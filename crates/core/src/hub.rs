@@ -643,6 +643,13 @@ impl Hub {
         self.settings.approval_policy_of(state.header.config.as_ref())
     }
 
+    /// Returns a live Thread's approval policy as it is now, and the Thread above it.
+    pub(crate) fn live_policy(&self, id: &ThreadId) -> Option<(ApprovalPolicy, Option<ThreadId>)> {
+        let live = self.live.lock();
+        let handle = live.get(id)?.get()?;
+        Some((handle.policy(), handle.parent().cloned()))
+    }
+
     /// Whether an answer that a person gave earlier, for the session or for ever, covers this. What cannot be
     /// read counts as not given.
     pub async fn is_answered(&self, state: Option<&bobbin_model::ThreadState>, scope: &Scope) -> bool {

@@ -32,10 +32,14 @@ impl Owner {
             self.askers.entry(id).or_default().push(reply);
             return Ok(());
         }
+        let policy = self.hub.policy_in_tree(&self.state).await;
+        let Some(live) = &self.state.live else {
+            return Ok(());
+        };
         // An answer from before a crash counts only for what was asked: by now a link may point elsewhere.
         let known = match live.decided.get(&ask.call_id) {
             Some((scope, decision)) if *scope == ask.scope => Some(*decision),
-            _ => self.standing_answer(&ask.scope).await,
+            _ => self.standing_answer(&ask.scope, policy).await,
         };
         if known == Some(Decision::Cancel) {
             return self.cancel_turn(BY_REQUEST, Effect::default()).await;
@@ -44,16 +48,14 @@ impl Owner {
             let effect = Effect::after(After::Standing(reply, decision));
             return self.commit(Staged::default(), effect).await;
         }
-        if self.hub.policy_of(&self.state) == ApprovalPolicy::Interrupt {
+        if policy == ApprovalPolicy::Interrupt {
             return self.cancel_turn(BY_CALLER, Effect::default()).await;
         }
         self.open_approval(ask, reply).await
     }
 
-    async fn standing_answer(&mut self, scope: &Scope) -> Option<Decision> {
-        if self.hub.policy_of(&self.state) == ApprovalPolicy::AutoApprove
-            || self.state.grants.contains(&scope.session_key())
-        {
+    async fn standing_answer(&mut self, scope: &Scope, policy: ApprovalPolicy) -> Option<Decision> {
+        if policy == ApprovalPolicy::AutoApprove || self.state.grants.contains(&scope.session_key()) {
             return Some(Decision::Accept);
         }
         match self.hub.store.is_remembered(scope).await {

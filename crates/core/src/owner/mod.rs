@@ -111,6 +111,7 @@ impl Owner {
     pub(crate) fn new(hub: Arc<Hub>, state: ThreadState, head: Seq) -> (Self, Arc<ThreadHandle>) {
         let log = Arc::new(Log::new(head.next(), hub.settings.log));
         let shared = Arc::new(Shared::default());
+        shared.set_policy(hub.policy_of(&state));
         let (handle, inbox) = ThreadHandle::new(&state.header, log.clone(), shared.clone());
         let (wish_sender, wishes) = mpsc::channel(WISH_QUEUE);
         let number = hub.next_owner();

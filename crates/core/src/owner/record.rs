@@ -225,6 +225,7 @@ impl Owner {
             Event::ThreadStarted { .. } | Event::ThreadConfigured { .. }
         ) {
             self.expect_window();
+            self.shared.set_policy(self.hub.policy_of(&self.state));
         }
         if let Event::ItemCompleted { item, .. } = &event {
             self.unstored.forget(item.id);

@@ -361,7 +361,8 @@ impl Family {
             )));
         }
         let nickname = wish.nickname.clone().filter(|name| !name.trim().is_empty());
-        let (thread, source) = self.child(&wish, nickname.clone());
+        let config = self.configuration(wish.role.as_deref()).await;
+        let (thread, source) = self.child(&wish, config, nickname.clone());
         let turn = self.input(wish.prompt);
         let (done, started) = oneshot::channel();
         let (hub, shared) = (self.hub.clone(), self.shared.clone());
@@ -386,8 +387,24 @@ impl Family {
         started.await.unwrap_or(Err(CoreError::Stopping.into()))
     }
 
+    /// Returns the configuration of a subagent: that of this Turn, with the approvals as they are now.
+    async fn configuration(&self, role: Option<&str>) -> ThreadConfig {
+        let mut config = plan::configuration(&self.config, role);
+        let given = self.hub.settings.approval_policy_of(Some(&config));
+        let now = self.hub.policy_below(given, Some(self.parent.id.clone())).await;
+        if now != given {
+            config.approval_policy = Some(now);
+        }
+        config
+    }
+
     /// Returns a subagent's Thread to be.
-    fn child(&self, wish: &Spawn, nickname: Option<String>) -> (NewThread, SubAgentSource) {
+    fn child(
+        &self,
+        wish: &Spawn,
+        config: ThreadConfig,
+        nickname: Option<String>,
+    ) -> (NewThread, SubAgentSource) {
         let parent = &self.parent;
         let thread = NewThread {
             id: self.hub.fresh_thread_id(),
@@ -397,7 +414,7 @@ impl Family {
                 channel_context: parent.channel_context.clone(),
                 workspace_path: Some(parent.workspace_path.clone()),
             },
-            config: Some(plan::configuration(&self.config, wish.role.as_deref())),
+            config: Some(config),
             history_mode: HistoryMode::Server,
             display_name: nickname.clone(),
         };
@@ -489,7 +506,7 @@ impl Family {
             .source
             .sub_agent()
             .and_then(|source| source.role.clone());
-        let config = plan::configuration(&self.config, role.as_deref());
+        let config = self.configuration(role.as_deref()).await;
         let wish = self.input(input);
         let (done, sent) = oneshot::channel();
         let (hub, shared) = (self.hub.clone(), self.shared.clone());

@@ -10,6 +10,7 @@ mod family;
 mod follow;
 mod member;
 mod plan;
+mod policy;
 mod tree;
 
 use std::fmt;

@@ -17,6 +17,8 @@ mod revert;
 #[cfg(test)]
 mod sub_agents;
 #[cfg(test)]
+mod sub_agents_above;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod together;

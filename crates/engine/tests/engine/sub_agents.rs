@@ -32,7 +32,7 @@ const USED: TokenUsage = TokenUsage {
 };
 
 #[derive(Default)]
-struct Directed {
+pub(crate) struct Directed {
     offered: Mutex<Vec<(String, Vec<String>)>>,
 }
 
@@ -106,19 +106,22 @@ impl Model for Directed {
 }
 
 /// Returns a line that starts a subagent.
-fn spawn(nickname: &str, prompt: &str) -> String {
+pub(crate) fn spawn(nickname: &str, prompt: &str) -> String {
     format!("SpawnAgent {}", json!({ "nickname": nickname, "prompt": prompt }))
 }
 
-fn lines(lines: &[&str]) -> String {
+pub(crate) fn lines(lines: &[&str]) -> String {
     lines.join("\n")
 }
 
-async fn open(workspace: &TestWorkspace, change: impl FnOnce(&mut Settings)) -> (Bench, Arc<Directed>) {
+pub(crate) async fn open(
+    workspace: &TestWorkspace,
+    change: impl FnOnce(&mut Settings),
+) -> (Bench, Arc<Directed>) {
     open_with(workspace, ThreadConfig::default(), change).await
 }
 
-async fn open_with(
+pub(crate) async fn open_with(
     workspace: &TestWorkspace,
     config: ThreadConfig,
     change: impl FnOnce(&mut Settings),
@@ -133,11 +136,11 @@ async fn open_with(
     (Bench::on(hub, config).await, model)
 }
 
-fn tools() -> ToolSet {
+pub(crate) fn tools() -> ToolSet {
     ToolSet::new([Arc::new(Stuck::new()) as _])
 }
 
-async fn children(bench: &Bench) -> Vec<ThreadSummary> {
+pub(crate) async fn children(bench: &Bench) -> Vec<ThreadSummary> {
     bench
         .hub
         .children(bench.thread.id(), Closed::Included)
@@ -145,12 +148,12 @@ async fn children(bench: &Bench) -> Vec<ThreadSummary> {
         .unwrap()
 }
 
-async fn child(bench: &Bench) -> Arc<ThreadHandle> {
+pub(crate) async fn child(bench: &Bench) -> Arc<ThreadHandle> {
     let children = children(bench).await;
     bench.hub.thread(&children[0].header.id).await.unwrap()
 }
 
-async fn last_turn(hub: &Arc<Hub>, id: &ThreadId) -> Turn {
+pub(crate) async fn last_turn(hub: &Arc<Hub>, id: &ThreadId) -> Turn {
     hub.turns_before(id, TurnId(u32::MAX), 1)
         .await
         .unwrap()
@@ -159,7 +162,7 @@ async fn last_turn(hub: &Arc<Hub>, id: &ThreadId) -> Turn {
 }
 
 /// Waits until the subagents are as wanted.
-async fn until(bench: &Bench, wanted: impl Fn(&[ThreadSummary]) -> bool) {
+pub(crate) async fn until(bench: &Bench, wanted: impl Fn(&[ThreadSummary]) -> bool) {
     let search = async {
         while !wanted(&children(bench).await) {
             tokio::time::sleep(Duration::from_millis(2)).await;

@@ -1,0 +1,75 @@
+//! How the Approvals of a subagent are decided: never more freely than those of any Thread above, as these stand now.
+//!
+//! What a person takes back from a Thread is taken back from its subagents at once. Threads above that are live are asked
+//! through what their owners publish, others are read from the store; no owner waits for another.
+
+use bobbin_model::{ApprovalPolicy, ThreadId, ThreadState};
+
+use crate::Hub;
+
+/// Returns the one of two policies that lets less happen unasked.
+fn stricter(one: ApprovalPolicy, other: ApprovalPolicy) -> ApprovalPolicy {
+    use ApprovalPolicy::{AutoApprove, Default, Interrupt};
+    match (one, other) {
+        (Interrupt, _) | (_, Interrupt) => Interrupt,
+        (Default, _) | (_, Default) => Default,
+        (AutoApprove, AutoApprove) => AutoApprove,
+    }
+}
+
+impl Hub {
+    /// Returns how the Approvals of a Thread are decided, those above it taken into account.
+    pub(crate) async fn policy_in_tree(&self, state: &ThreadState) -> ApprovalPolicy {
+        let source = state.header.source.sub_agent();
+        self.policy_below(self.policy_of(state), source.map(|source| source.parent.clone()))
+            .await
+    }
+
+    /// Returns the strictest of a policy and those of a Thread and all above it.
+    pub(super) async fn policy_below(&self, own: ApprovalPolicy, above: Option<ThreadId>) -> ApprovalPolicy {
+        let (mut policy, mut next) = (own, above);
+        // A tree is no deeper than the depth that is allowed, and nothing is stricter than this.
+        while let Some(id) = next.take()
+            && policy != ApprovalPolicy::Interrupt
+        {
+            let (above, parent) = match self.live_policy(&id) {
+                Some(found) => found,
+                None => match self.stored(&id).await {
+                    Ok(Some(state)) => {
+                        let source = state.header.source.sub_agent();
+                        (self.policy_of(&state), source.map(|source| source.parent.clone()))
+                    }
+                    // It is being deleted, and this with it.
+                    Ok(None) => (ApprovalPolicy::Default, None),
+                    Err(error) => {
+                        // What is not known is asked.
+                        tracing::warn!(thread = %id, %error, "the approval policy above a subagent cannot be read");
+                        (ApprovalPolicy::Default, None)
+                    }
+                },
+            };
+            policy = stricter(policy, above);
+            next = parent;
+        }
+        policy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_policies_the_one_counts_that_lets_less_happen() {
+        use ApprovalPolicy::{AutoApprove, Default, Interrupt};
+        for (one, other, wanted) in [
+            (AutoApprove, AutoApprove, AutoApprove),
+            (AutoApprove, Default, Default),
+            (Default, Interrupt, Interrupt),
+            (AutoApprove, Interrupt, Interrupt),
+            (Default, Default, Default),
+        ] {
+            assert_eq!((stricter(one, other), stricter(other, one)), (wanted, wanted));
+        }
+    }
+}
