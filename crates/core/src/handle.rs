@@ -372,6 +372,8 @@ pub(crate) struct Shared {
     asked: AtomicUsize,
     /// How its Approvals are decided now, for its subagents.
     policy: AtomicU8,
+    /// Approvals that are open.
+    open: AtomicUsize,
     ended: OnceLock<Ended>,
 }
 
@@ -396,6 +398,14 @@ impl Shared {
             ApprovalPolicy::Interrupt => 2,
         };
         self.policy.store(number, Ordering::Release);
+    }
+
+    pub(crate) fn set_open(&self, open: usize) {
+        self.open.store(open, Ordering::Release);
+    }
+
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Acquire)
     }
 
     fn policy(&self) -> ApprovalPolicy {
@@ -444,6 +454,11 @@ impl ThreadHandle {
     /// Returns the Thread right above, of a subagent.
     pub(crate) fn parent(&self) -> Option<&ThreadId> {
         self.parent.as_ref()
+    }
+
+    /// Returns how many Approvals are open in it.
+    pub(crate) fn open(&self) -> usize {
+        self.shared.open()
     }
 
     /// Returns how its Approvals are decided now.

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bobbin_model::state::{NewThread, StartTurn};
@@ -89,6 +89,8 @@ pub struct Hub {
     pub(crate) questions: Questions,
     /// Room for subagents at work.
     pub(crate) sub_agents: Arc<Semaphore>,
+    /// Approvals that are open in live subagents.
+    pub(crate) asked_below: Arc<AtomicUsize>,
 }
 
 /// Figures of the core, for `server/stats`.
@@ -133,6 +135,7 @@ impl Hub {
             clients: Arc::default(),
             questions: Questions::default(),
             sub_agents,
+            asked_below: Arc::default(),
         })
     }
 
@@ -601,10 +604,18 @@ impl Hub {
         }
     }
 
-    /// Returns the live Threads.
-    pub(crate) fn live(&self) -> Vec<Arc<ThreadHandle>> {
+    /// Returns the live subagents below a Thread that ask something now.
+    pub(crate) fn asking_below(&self, top: &ThreadId) -> Vec<Arc<ThreadHandle>> {
+        if self.asked_below.load(Ordering::Acquire) == 0 {
+            // Everybody who comes to any Thread asks.
+            return Vec::new();
+        }
         let live = self.live.lock();
-        live.values().filter_map(|cell| cell.get().cloned()).collect()
+        let handles = live.values().filter_map(|cell| cell.get());
+        handles
+            .filter(|handle| handle.above() == Some(top) && handle.open() > 0)
+            .cloned()
+            .collect()
     }
 
     /// Returns how many clients can answer what a Thread asks, now.

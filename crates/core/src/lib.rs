@@ -4,6 +4,7 @@
 //! the Thread's state, gives Seqs, commits through the store and only then shows. [`engine`] and [`tool`]
 //! are the seams through which Turns are run. This crate has never heard of JSON-RPC, sockets or SQL.
 
+mod asking;
 pub mod client;
 mod clock;
 pub mod dynamic_tool;

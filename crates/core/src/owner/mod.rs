@@ -30,6 +30,7 @@ use bobbin_store::step::{Step, reached};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use crate::asking::Asking;
 use crate::engine::EngineWish;
 use crate::handle::{Reply, Shared, Snapshot};
 use crate::hub::Hub;
@@ -66,6 +67,7 @@ pub(crate) struct Owner {
     state: ThreadState,
     log: Arc<Log<Arc<Frame>>>,
     shared: Arc<Shared>,
+    asking: Asking,
     inbox: mpsc::Receiver<Command>,
     wishes: mpsc::Receiver<(TurnId, EngineWish)>,
     wish_sender: mpsc::Sender<(TurnId, EngineWish)>,
@@ -112,6 +114,9 @@ impl Owner {
         let log = Arc::new(Log::new(head.next(), hub.settings.log));
         let shared = Arc::new(Shared::default());
         shared.set_policy(hub.policy_of(&state));
+        let below = state.header.source.sub_agent().map(|_| hub.asked_below.clone());
+        let mut asking = Asking::new(shared.clone(), below);
+        asking.set(state.approvals().len());
         let (handle, inbox) = ThreadHandle::new(&state.header, log.clone(), shared.clone());
         let (wish_sender, wishes) = mpsc::channel(WISH_QUEUE);
         let number = hub.next_owner();
@@ -120,6 +125,7 @@ impl Owner {
             state,
             log,
             shared,
+            asking,
             inbox,
             wishes,
             wish_sender,

@@ -220,6 +220,7 @@ impl Owner {
 
     fn stage_one(&mut self, event: Event, at: UnixMillis) -> StoredEvent {
         let ended = self.state.apply(&event, at);
+        self.asking.set(self.state.approvals().len());
         if matches!(
             event,
             Event::ThreadStarted { .. } | Event::ThreadConfigured { .. }

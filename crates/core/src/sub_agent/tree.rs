@@ -75,10 +75,7 @@ impl Hub {
     /// Returns what the live subagents below a Thread ask people now.
     pub async fn questions_below(self: &Arc<Self>, top: &ThreadId) -> Vec<(Arc<ThreadHandle>, Approval)> {
         let mut open = Vec::new();
-        for handle in self.live() {
-            if handle.above() != Some(top) {
-                continue;
-            }
+        for handle in self.asking_below(top) {
             match self.snapshot(&handle).await {
                 Ok(snapshot) => {
                     let approvals = snapshot.state.approvals().iter();

@@ -1,0 +1,70 @@
+//! How many Approvals are open in the live subagents of a workspace: whoever comes to a Thread looks for them, and there
+//! are hardly ever any.
+//!
+//! Each owner counts its own, in what its handle shows and, for a subagent, in the sum. It takes out what it put in when
+//! it ends, whatever ended it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::handle::Shared;
+
+/// The part of one owner.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    shared: Arc<Shared>,
+    /// The sum over all subagents, for one of them.
+    below: Option<Arc<AtomicUsize>>,
+    open: usize,
+}
+
+impl Asking {
+    pub(crate) fn new(shared: Arc<Shared>, below: Option<Arc<AtomicUsize>>) -> Self {
+        Self {
+            shared,
+            below,
+            open: 0,
+        }
+    }
+
+    /// Says how many are open. Called before the frame that tells of it is appended: who finds none here is told of the
+    /// next by the log.
+    pub(crate) fn set(&mut self, open: usize) {
+        if open == self.open {
+            return;
+        }
+        self.shared.set_open(open);
+        if let Some(below) = &self.below {
+            below.fetch_add(open, Ordering::AcqRel);
+            below.fetch_sub(self.open, Ordering::AcqRel);
+        }
+        self.open = open;
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_owner_counted_goes_with_it() {
+        let all = Arc::new(AtomicUsize::new(0));
+        let of = || Asking::new(Arc::default(), Some(all.clone()));
+        let (mut one, mut other) = (of(), of());
+        one.set(2);
+        other.set(1);
+        one.set(1);
+        assert_eq!(all.load(Ordering::Acquire), 2);
+        drop(one);
+        assert_eq!(all.load(Ordering::Acquire), 1);
+        let mut top = Asking::new(Arc::default(), None);
+        top.set(3);
+        assert_eq!((all.load(Ordering::Acquire), top.shared.open()), (1, 3));
+    }
+}
