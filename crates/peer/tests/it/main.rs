@@ -9,6 +9,8 @@ mod connection;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod fairness;
+#[cfg(test)]
 mod modes;
 #[cfg(test)]
 mod notifications;
