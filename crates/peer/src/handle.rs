@@ -269,6 +269,7 @@ impl PeerHandle {
             bytes: self.shared.options.charset().finish(text),
             flushed: None,
             method: (!self.shared.options.redaction.is_empty()).then(|| Arc::clone(&message.method)),
+            is_answer: false,
         }
     }
 

@@ -161,17 +161,26 @@ pub struct PeerOptions {
     pub max_queued_notifications: usize,
     /// Bytes of params waiting in lanes with them. Default 16 MiB.
     pub max_queued_notification_bytes: usize,
-    /// Bytes in the write queue at which senders wait and, when answers alone fill it, the reader
-    /// pauses; also the largest message that can be sent by itself, answers aside. Default 64 MiB.
+    /// Bytes in the write queue at which senders wait; also the largest message that can be sent by itself, answers
+    /// aside. Default 64 MiB.
+    ///
+    /// Answers cannot wait and are queued beyond it. When the answers in the queue come to more than this by
+    /// themselves, nothing more is read until they are within it again; what was read before is still answered. Calls and
+    /// notifications never stop the reader, however many wait, so that two ends that are both full of them go on reading
+    /// each other. The queue may thus hold twice this, and the answers to what was already taken in
+    /// ([`max_running_requests`](Self::max_running_requests) of
+    /// [`max_answer_bytes`](Self::max_answer_bytes) at most). Two ends that each owe the other more than this in answers,
+    /// and do not read meanwhile, hold each other up: [`write_stall_timeout`](Self::write_stall_timeout) ends that.
     pub max_queue_bytes: usize,
     /// The largest answer that is sent, whatever the write queue holds; a larger one becomes an error. Default 64 MiB.
     pub max_answer_bytes: usize,
-    /// Messages in the write queue, likewise. Default 65,536.
+    /// Messages in the write queue: the same rules as for [`max_queue_bytes`](Self::max_queue_bytes). Default 65,536.
     pub max_queue_messages: usize,
     /// Bytes that go into one write together; a larger message has its own. Default 256 KiB, which keeps the framing's
     /// buffer small and lets stalls be noticed early.
     pub flush_bytes: usize,
-    /// A write that makes no progress for this long ends the connection. Default none.
+    /// A write that makes no progress for this long ends the connection. Default none: a far end that stops reading
+    /// is waited for without limit, even one that waits for us to read.
     pub write_stall_timeout: Option<Duration>,
     /// Longest wait for the last messages to be written once all handlers have ended. Default 2 s.
     pub flush_grace: Duration,

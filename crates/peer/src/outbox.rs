@@ -1,7 +1,10 @@
 //! The write queue as plain data: messages in the order they will be written.
 //!
 //! Bounded in bytes and messages for senders that can wait; answers are always taken, and it is the
-//! reader that pauses when they pile up. What the writer has taken but not flushed still counts.
+//! reader that pauses when they pile up to the same bound. It looks at answers only: two ends that both wait for room to
+//! send must go on reading each other, or neither would ever have room. So the queue holds at most twice its
+//! bound, and the answers to requests that were let in before the pause. What the writer has taken but not flushed still
+//! counts.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +22,8 @@ pub(crate) struct OutFrame {
     pub(crate) flushed: Option<oneshot::Sender<Result<(), SendError>>>,
     /// The method it belongs to, where the log needs to know.
     pub(crate) method: Option<Arc<str>>,
+    /// Whether it answers the other side, and so was queued without room for it.
+    pub(crate) is_answer: bool,
 }
 
 impl OutFrame {
@@ -27,18 +32,41 @@ impl OutFrame {
             bytes,
             flushed: None,
             method: None,
+            is_answer: false,
         }
+    }
+}
+
+/// Messages, and how many bytes they are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Load {
+    messages: usize,
+    bytes: usize,
+}
+
+impl Load {
+    fn add(&mut self, frame: &OutFrame) {
+        self.messages += 1;
+        self.bytes += frame.bytes.len();
+    }
+
+    fn subtract(&mut self, other: Self) {
+        self.messages -= other.messages;
+        self.bytes -= other.bytes;
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Outbox {
     queue: VecDeque<OutFrame>,
-    /// Bytes queued and in flight.
-    bytes: usize,
-    /// Messages taken by the writer and not flushed yet.
-    in_flight: usize,
-    in_flight_bytes: usize,
+    /// What is queued and in flight.
+    all: Load,
+    /// The answers among that.
+    answers: Load,
+    /// What was taken by the writer and is not flushed yet.
+    in_flight: Load,
+    /// The answers among that.
+    in_flight_answers: Load,
     max_bytes: usize,
     max_messages: usize,
     /// Bytes at which a batch is big enough: a part of the queue, so that room comes in portions. Only a single message
@@ -56,9 +84,10 @@ impl Outbox {
     pub(crate) fn new(max_bytes: usize, max_messages: usize, flush_bytes: usize) -> Self {
         Self {
             queue: VecDeque::new(),
-            bytes: 0,
-            in_flight: 0,
-            in_flight_bytes: 0,
+            all: Load::default(),
+            answers: Load::default(),
+            in_flight: Load::default(),
+            in_flight_answers: Load::default(),
             max_bytes,
             max_messages,
             batch_bytes: (max_bytes / 8).clamp(1, flush_bytes.max(1)),
@@ -71,7 +100,10 @@ impl Outbox {
     /// Queues a message whatever the queue's size; drops it when the output is gone.
     pub(crate) fn push(&mut self, frame: OutFrame) {
         if !self.broken {
-            self.bytes += frame.bytes.len();
+            self.all.add(&frame);
+            if frame.is_answer {
+                self.answers.add(&frame);
+            }
             self.queue.push_back(frame);
         }
     }
@@ -79,29 +111,34 @@ impl Outbox {
     /// Whether messages of this many bytes may be added by someone who could wait instead. An
     /// empty queue takes anything, so that a large batch is not refused for ever.
     pub(crate) fn has_room(&self, bytes: usize, messages: usize) -> bool {
-        let count = self.queue.len() + self.in_flight;
-        count == 0 || (self.bytes + bytes <= self.max_bytes && count + messages <= self.max_messages)
+        let Load {
+            messages: count,
+            bytes: held,
+        } = self.all;
+        count == 0 || (held + bytes <= self.max_bytes && count + messages <= self.max_messages)
     }
 
-    /// Whether the queue is over its bounds, which answers alone can bring about.
+    /// Whether the answers in the queue are over its bounds by themselves.
     pub(crate) fn is_congested(&self) -> bool {
-        self.bytes > self.max_bytes || self.queue.len() + self.in_flight > self.max_messages
+        self.answers.bytes > self.max_bytes || self.answers.messages > self.max_messages
     }
 
     /// Accounts for what was taken before and has been flushed, then moves the next flush worth of messages into `batch`.
     pub(crate) fn take(&mut self, batch: &mut Vec<OutFrame>) {
-        self.bytes -= self.in_flight_bytes;
-        (self.in_flight, self.in_flight_bytes) = (0, 0);
+        self.all.subtract(std::mem::take(&mut self.in_flight));
+        self.answers.subtract(std::mem::take(&mut self.in_flight_answers));
         while let Some(next) = self.queue.front() {
             let size = next.bytes.len();
-            if !batch.is_empty() && self.in_flight_bytes + size > self.batch_bytes {
+            if !batch.is_empty() && self.in_flight.bytes + size > self.batch_bytes {
                 break;
             }
             let Some(frame) = self.queue.pop_front() else {
                 break;
             };
-            self.in_flight_bytes += size;
-            self.in_flight += 1;
+            self.in_flight.add(&frame);
+            if frame.is_answer {
+                self.in_flight_answers.add(&frame);
+            }
             batch.push(frame);
         }
     }
@@ -109,8 +146,8 @@ impl Outbox {
     /// Gives the output up; returns what will never be written.
     pub(crate) fn break_off(&mut self) -> VecDeque<OutFrame> {
         self.broken = true;
-        self.bytes = 0;
-        (self.in_flight, self.in_flight_bytes) = (0, 0);
+        (self.all, self.answers) = (Load::default(), Load::default());
+        (self.in_flight, self.in_flight_answers) = (Load::default(), Load::default());
         std::mem::take(&mut self.queue)
     }
 
@@ -121,7 +158,7 @@ impl Outbox {
 
     /// Bytes queued and in flight.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.all.bytes
     }
 }
 

@@ -228,6 +228,7 @@ impl State {
                     bytes,
                     flushed: None,
                     method: method.filter(|_| !options.redaction.is_empty()).cloned(),
+                    is_answer: true,
                 },
                 after,
             );

@@ -2,13 +2,13 @@
 //! never ends. Checklist 63, 64 and 134.
 
 use bobbin_framing::{WebSocketOptions, websocket_config};
-use bobbin_peer::{Handlers, Peer, PeerOptions, Transport};
+use bobbin_peer::{Handlers, NoParams, Peer, PeerOptions, Transport};
 use serde_json::{Value, json};
 use tokio::io::duplex;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use crate::support::within;
+use crate::support::{Wire, begun, connected, eventually, sleeper, within};
 
 #[tokio::test]
 async fn what_is_to_be_written_goes_out_while_large_messages_keep_coming() {
@@ -49,4 +49,62 @@ async fn what_is_to_be_written_goes_out_while_large_messages_keep_coming() {
         }
     })
     .await;
+}
+
+/// Each end has more to send than its queue and the pipe hold, and answers to write behind that.
+#[tokio::test(start_paused = true)]
+async fn two_ends_that_are_both_full_go_on_reading_each_other() {
+    const MESSAGES: usize = 200;
+    let options = || PeerOptions {
+        max_queue_bytes: 4096,
+        ..PeerOptions::default()
+    };
+    let handlers = |_| {
+        Handlers::new()
+            .on_call("ask", |_, _: NoParams| async { Ok(()) })
+            .on_notification("said", |_, _: Value| async { Ok(()) })
+    };
+    let (near, far) = connected(Wire::Lines, 256).await;
+    let near = Peer::start(near, options(), handlers).unwrap();
+    let far = Peer::start(far, options(), handlers).unwrap();
+    let mut sending = Vec::new();
+    for number in 0..MESSAGES {
+        for peer in [&near, &far] {
+            let peer = peer.handle();
+            sending.push(tokio::spawn(async move {
+                // A bunch of calls in the middle of it: few enough for their answers to fit.
+                if number / 20 == MESSAGES / 40 {
+                    peer.call::<Value>("ask", ()).await.unwrap();
+                } else {
+                    peer.notify("said", json!(["x".repeat(60)])).await.unwrap();
+                }
+            }));
+        }
+    }
+    for sent in sending {
+        within(sent).await.unwrap();
+    }
+}
+
+/// Calls of our own that nobody takes do not keep the cancel of a request from being read.
+#[tokio::test(start_paused = true)]
+async fn a_queue_full_of_calls_does_not_keep_a_cancel_out() {
+    let options = PeerOptions {
+        max_queue_messages: 4,
+        ..PeerOptions::default()
+    };
+    let (near, mut far) = connected(Wire::Lines, 256).await;
+    let (started, sleep) = sleeper();
+    let peer = Peer::start(near, options, |_| sleep).unwrap();
+    for id in 1..=6 {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": "sleep" });
+        far.send(message.to_string().into()).await.unwrap();
+    }
+    begun(&started, 6).await;
+    while peer.try_notify("said", json!(["x".repeat(300)])).is_ok() {}
+    for id in 1..=6 {
+        let message = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": id } });
+        within(far.send(message.to_string().into())).await.unwrap();
+    }
+    eventually(|| peer.stats().running_inbound_request_count == 0).await;
 }
