@@ -16,12 +16,18 @@ use tokio::task::coop::has_budget_remaining;
 
 use crate::handlers::Handlers;
 use crate::shared::Shared;
+use crate::writer::Stopped;
 use crate::{reader, writer};
 
 /// Reads and writes until the connection is over.
-pub(crate) async fn run(shared: Arc<Shared>, reader: Box<dyn FrameReader>, handlers: Handlers) {
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    reader: Box<dyn FrameReader>,
+    handlers: Handlers,
+    stopped: Stopped,
+) {
     let mut input = pin!(reader::run(Arc::clone(&shared), reader, handlers));
-    let mut output = pin!(writer::run(Arc::clone(&shared)));
+    let mut output = pin!(writer::run(Arc::clone(&shared), stopped));
     let (mut reading, mut starved) = (true, false);
     poll_fn(|cx| {
         // A task is always woken by the same waker.

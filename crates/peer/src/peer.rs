@@ -12,6 +12,7 @@ use crate::handle::PeerHandle;
 use crate::handlers::Handlers;
 use crate::options::PeerOptions;
 use crate::shared::Shared;
+use crate::writer::Stopped;
 
 /// One JSON-RPC connection. Dereferences to its [`PeerHandle`]; dropping it begins the shutdown.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl Peer {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] when the handlers contradict each other.
+    /// [`ConfigError`] when the handlers contradict each other; the handle that `configure` was given is stopped then.
     pub fn start(
         transport: Transport,
         options: PeerOptions,
@@ -35,13 +36,15 @@ impl Peer {
     ) -> Result<Self, ConfigError> {
         let runtime = Handle::current();
         let shared = Arc::new(Shared::new(options, runtime.clone(), transport.writer));
+        // From here on whoever has a handle is told of the end, even of one that comes before the beginning.
+        let stopped = Stopped::new(Arc::clone(&shared));
         let handle = PeerHandle::new(Arc::clone(&shared));
         let handlers = configure(handle.clone());
         handlers.check()?;
         shared.peek(|state| state.set_lanes(handlers.lane_count()));
         // Set here only, so it cannot have been set before.
         let _fresh = shared.layers.set(handlers.layers());
-        runtime.spawn(connection::run(shared, transport.reader, handlers));
+        runtime.spawn(connection::run(shared, transport.reader, handlers, stopped));
         Ok(Self { handle })
     }
 

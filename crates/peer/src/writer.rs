@@ -20,9 +20,7 @@ use crate::shared::Shared;
 use crate::stats::Phase;
 
 /// Writes until the connection is over.
-pub(crate) async fn run(shared: Arc<Shared>) {
-    // Declares the connection stopped on every way out, a dropped task among them.
-    let stopped = Stopped(Arc::clone(&shared));
+pub(crate) async fn run(shared: Arc<Shared>, stopped: Stopped) {
     {
         let mut work = pin!(write(&shared));
         let mut patience = pin!(run_out_of_patience(&shared));
@@ -44,7 +42,15 @@ pub(crate) async fn run(shared: Arc<Shared>) {
     drop(stopped);
 }
 
-struct Stopped(Arc<Shared>);
+/// Declares the connection stopped on every way out, a task that is dropped, before its first poll even, among them.
+#[derive(Debug)]
+pub(crate) struct Stopped(Arc<Shared>);
+
+impl Stopped {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self(shared)
+    }
+}
 
 impl Drop for Stopped {
     fn drop(&mut self) {

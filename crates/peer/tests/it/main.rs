@@ -26,3 +26,5 @@ mod shapes;
 mod shutdown;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod unstarted;
