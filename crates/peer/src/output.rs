@@ -2,8 +2,9 @@
 //! writes it, and accounts for it.
 //!
 //! Behind a mutex of its own, so that besides the connection's task a sender who is going to wait anyway may write, when
-//! nobody else does. It polls with the waker of the connection's task, which goes on where the sender had to stop. Bounded by
-//! one batch.
+//! nobody else does. It polls with the waker of the connection's task, which goes on where the sender had to stop. Holds one
+//! batch at most, and a poll writes a few of them: a sender does not write everybody's messages for ever, nor does the
+//! reader wait for that.
 
 use std::task::{Context, Poll, ready};
 
@@ -12,6 +13,9 @@ use bobbin_framing::{CloseReason, FrameWriter, FramingError};
 use crate::log::LogEntry;
 use crate::outbox::OutFrame;
 use crate::shared::Shared;
+
+/// Most batches written by one poll; a guess. Where the transport always takes more, nothing else ends a poll.
+const BATCHES_IN_ROW: usize = 8;
 
 /// What a look at the queue came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +52,8 @@ impl Output {
         }
     }
 
-    /// Writes batch after batch until the queue is empty. Pending while the transport takes no more.
+    /// Writes batch after batch until the queue is empty. Pending while the transport takes no more, and after a number
+    /// of batches; then it has asked to be polled again.
     pub(crate) fn poll_write(
         &mut self,
         shared: &Shared,
@@ -57,7 +62,7 @@ impl Output {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Err(error));
         }
-        loop {
+        for _ in 0..=BATCHES_IN_ROW {
             if !self.batch.is_empty() {
                 ready!(self.writer.poll_flush(cx))?;
                 self.log(shared);
@@ -94,6 +99,8 @@ impl Output {
                 self.writer.feed(bytes)?;
             }
         }
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn log(&self, shared: &Shared) {

@@ -1,8 +1,14 @@
 //! Neither half of a connection keeps the other from its work: floods of input, both ends full at once, and output that
 //! never ends. Checklist 63, 64 and 134.
 
-use bobbin_framing::{WebSocketOptions, websocket_config};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use bobbin_framing::{CloseReason, FrameWriter, FramingError, WebSocketOptions, websocket_config};
 use bobbin_peer::{Handlers, NoParams, Peer, PeerOptions, Transport};
+use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::io::duplex;
 use tokio_tungstenite::WebSocketStream;
@@ -107,4 +113,58 @@ async fn a_queue_full_of_calls_does_not_keep_a_cancel_out() {
         within(far.send(message.to_string().into())).await.unwrap();
     }
     eventually(|| peer.stats().running_inbound_request_count == 0).await;
+}
+
+/// Takes everything at once, and counts flushes.
+#[derive(Clone, Default)]
+struct Bottomless(Arc<AtomicU64>);
+
+impl FrameWriter for Bottomless {
+    fn feed(&mut self, _: Bytes) -> Result<(), FramingError> {
+        Ok(())
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<Result<(), FramingError>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(&mut self, _: &mut Context<'_>, _: &CloseReason) -> Poll<Result<(), FramingError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn bytes_written(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[tokio::test]
+async fn one_poll_does_not_write_everything_that_is_queued() {
+    const MESSAGES: u64 = 1000;
+    let flushes = Bottomless::default();
+    let (near, _far) = Transport::memory_pair();
+    let transport = Transport {
+        reader: near.reader,
+        writer: Box::new(flushes.clone()),
+    };
+    let options = PeerOptions {
+        // Every message is a batch.
+        flush_bytes: 1,
+        ..PeerOptions::default()
+    };
+    let peer = Peer::start(transport, options, |_| Handlers::new()).unwrap();
+    for _ in 0..MESSAGES {
+        peer.try_notify("said", ()).unwrap();
+    }
+    // In line with the connection's task, and so looking between its polls.
+    let first = tokio::spawn(poll_fn(move |cx| match flushes.bytes_written() {
+        0 => {
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+        count => Poll::Ready(count),
+    }));
+    let first = within(first).await.unwrap();
+    assert!(first < 100, "{first} in one poll");
+    eventually(|| peer.stats().messages_written == MESSAGES).await;
 }
