@@ -7,6 +7,8 @@ use std::path::Path;
 
 use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, Usage};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
 use crate::eca::{content, hello, start};
 use crate::eca_golden::Transcript;
@@ -14,7 +16,7 @@ use crate::mcp;
 use crate::support::Workspace;
 
 /// What the model does, a reply a request.
-fn script() -> Script {
+fn script(page: &str) -> Script {
     let call = |id: &str, tool: &str, arguments: Value| {
         let (id, tool) = (id.to_owned(), tool.to_owned());
         Part::Call(ScriptedCall { id, tool, arguments })
@@ -29,9 +31,10 @@ fn script() -> Script {
         vec![call("c2", "mcp__pantry__steep", json!({ "minutes": 2 }))],
         vec![call("c3", "editFile", edit)],
         vec![call("c4", "readFile", json!({ "path": "cup" }))],
+        vec![call("c5", "fetchUrl", json!({ "url": page }))],
         vec![Part::Text("The pot is hot.".into())],
         vec![call(
-            "c5",
+            "c6",
             "writeFile",
             json!({ "path": "cup", "content": "tea" }),
         )],
@@ -52,15 +55,38 @@ fn script() -> Script {
     }
 }
 
-fn configure_model(home: &Path, server: &ModelServer) {
+fn configure_model(home: &Path, server: &ModelServer, page: &str) {
     let provider = json!({ "Wire": "messages", "BaseUrl": server.base_url(), "ApiKey": "none", "Models": ["scripted"],
         "MaxOutputTokens": 8000, "ContextWindow": 64000, "Price": { "Input": 3, "Output": 15 } });
-    let config = json!({ "Model": "scripted", "Providers": { "script": provider } });
+    let place = page
+        .trim_start_matches("http://")
+        .split('/')
+        .next()
+        .unwrap_or_default();
+    let rule = json!({ "Action": "allow", "Tool": format!("fetchUrl:{place}") });
+    let config = json!({ "Model": "scripted", "Providers": { "script": provider },
+        "Permissions": { "Rules": [rule] } });
     std::fs::create_dir(home.join(".craft")).unwrap();
     let file = home.join(".craft/config.json");
     std::fs::write(&file, config.to_string()).unwrap();
     // There is a key in it.
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// Serves a page once; returns its address.
+async fn a_page() -> (String, tokio::task::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/tea", listener.local_addr().unwrap());
+    let serve = async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4096];
+        assert!(stream.read(&mut request).await.unwrap() > 0);
+        let body = "<html><head><title>Tea</title></head><body>Hot.</body></html>";
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n";
+        let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    };
+    (address, tokio::spawn(serve))
 }
 
 fn is_update(message: &Value, status: &str) -> bool {
@@ -73,13 +99,15 @@ fn progress(message: &Value, text: &str) -> bool {
 
 #[tokio::test]
 async fn all_else_that_a_session_of_the_first_version_has() {
-    let server = ModelServer::start(script()).await.unwrap();
+    let (page, served) = a_page().await;
+    let server = ModelServer::start(script(&page)).await.unwrap();
     let (home, workspace) = (Workspace::new(), Workspace::new());
-    configure_model(home.path(), &server);
+    configure_model(home.path(), &server, &page);
     mcp::configure(workspace.path(), &json!({ "pantry": mcp::entry(&workspace) }));
     std::fs::write(workspace.path().join("pot"), "cold\n").unwrap();
     let mut said = Transcript::new(&home, &workspace);
     said.hide(&server.base_url(), "SERVER");
+    said.hide(&page, "PAGE");
     said.hide(&std::env::current_exe().unwrap().display().to_string(), "PROGRAM");
     let (mut child, mut client) = start(&home, &["eca", "--log-level", "error"]);
     let mut hello = hello(&workspace);
@@ -142,6 +170,7 @@ async fn all_else_that_a_session_of_the_first_version_has() {
     client.reply(&found[0], diagnostics).await;
     said.finished(&mut client).await;
     assert_eq!(std::fs::read_to_string(&pot).unwrap(), "hot\n");
+    served.await.unwrap();
 
     // A mode that forbids.
     let params = json!({ "chatId": chat, "message": "Fill the cup.", "behavior": "plan" });

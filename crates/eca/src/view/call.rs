@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bobbin_core::tool_name;
 use bobbin_model::{ApprovalId, CallPreview, Json, TurnId, UnixMillis};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::millis;
@@ -11,6 +12,10 @@ use crate::wire::content::{Arguments, CallHead, Content, Details, Output, Reason
 
 /// Longest summary, characters.
 const SUMMARY_CHARS: usize = 80;
+/// The tool that reads pages.
+const FETCH_URL: &str = "fetchUrl";
+/// Longest title of a page, characters.
+const MAX_TITLE_CHARS: usize = 200;
 
 /// A call of the open Turn.
 #[derive(Debug, Clone)]
@@ -128,6 +133,26 @@ impl Call {
             total_time_ms: self.started_at.map_or(0, |from| millis(from, at)),
         };
         out.push(content.into());
+        if success && let Some(page) = self.page(text) {
+            out.push(page.into());
+        }
+    }
+
+    /// Returns the page that a call has read, to be shown as a link.
+    fn page(&self, text: &str) -> Option<Content> {
+        #[derive(Deserialize)]
+        struct Fetched {
+            url: String,
+        }
+        if &*self.name != FETCH_URL {
+            return None;
+        }
+        let Fetched { url } = serde_json::from_str(self.arguments.0.get()).ok()?;
+        // Behind the status, a page with a title begins with it.
+        let body = text.split_once("\n\n").map_or("", |(_, body)| body);
+        let title = body.lines().next().and_then(|line| line.strip_prefix("# "));
+        let title: String = title.unwrap_or(&url).chars().take(MAX_TITLE_CHARS).collect();
+        Some(Content::Url { title, url })
     }
 
     pub(super) fn reject(&mut self, reason: Reason, out: &mut Vec<Told>) {
@@ -180,4 +205,33 @@ fn summary(name: &str, arguments: &Json) -> Option<String> {
         .collect();
     let cut = if line.len() < value.len() { "…" } else { "" };
     Some(format!("{name}: {line}{cut}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told when a call of `fetchUrl` has that result.
+    fn told(text: &str, success: bool) -> Vec<String> {
+        let mut call = Call::new(TurnId(1), "call_1", FETCH_URL);
+        let url = serde_json::json!({ "url": "https://tea.test/" });
+        call.complete(Some(&Json::of(&url).unwrap()));
+        let mut out = Vec::new();
+        call.called(text, success, UnixMillis(0), &mut out);
+        out.iter().map(|told| format!("{told:?}")).collect()
+    }
+
+    #[test]
+    fn a_page_that_was_read_is_told_with_its_title() {
+        let last = |text, success| told(text, success).pop().unwrap();
+        let page = last("200 OK https://tea.test/\n\n# Tea\n\nHot.", true);
+        assert!(
+            page.contains(r#"Url { title: "Tea", url: "https://tea.test/" }"#),
+            "{page}"
+        );
+        let page = last("200 OK https://tea.test/\n\nHot.", true);
+        assert!(page.contains(r#"Url { title: "https://tea.test/""#), "{page}");
+        let page = last("404 Not Found https://tea.test/\n\n# Gone", false);
+        assert!(page.contains("ToolCalled"), "{page}");
+    }
 }

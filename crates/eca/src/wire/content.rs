@@ -110,6 +110,10 @@ pub(crate) enum Content {
     Metadata {
         title: String,
     },
+    Url {
+        title: String,
+        url: String,
+    },
     Flag {
         text: String,
         content_id: String,
@@ -141,7 +145,11 @@ impl Content {
             | Self::ToolCallRunning { call, .. }
             | Self::ToolCalled { call, .. }
             | Self::ToolCallRejected { call, .. } => Some(&call.id),
-            Self::Progress { .. } | Self::Usage { .. } | Self::Metadata { .. } | Self::Flag { .. } => None,
+            Self::Progress { .. }
+            | Self::Usage { .. }
+            | Self::Metadata { .. }
+            | Self::Url { .. }
+            | Self::Flag { .. } => None,
         }
     }
 }
