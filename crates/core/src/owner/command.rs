@@ -102,9 +102,14 @@ impl Owner {
             Command::Answer { answer, reply } => self.answer(answer, reply).await,
             // Names do not nest; the outer one has been looked up.
             Command::Once { command, .. } => Box::pin(self.command(*command)).await,
-            Command::Delete { reply } => match self.state.check_stands_alone() {
+            Command::Delete { reply } => match self.may_be_deleted().await {
                 Ok(()) => self.delete(reply).await,
-                Err(refusal) => self.refuse(refusal, reply).await,
+                Err(CoreError::Refused(refusal)) => self.refuse(refusal, reply).await,
+                Err(error) => {
+                    self.once = None;
+                    reply(Err(error));
+                    Ok(())
+                }
             },
         }
     }
@@ -129,6 +134,18 @@ impl Owner {
         match change {
             StatusChange::Pause => Ok(()),
             StatusChange::Archive | StatusChange::Unarchive => self.state.check_stands_alone(),
+        }
+    }
+
+    /// A subagent is deleted by itself only where the Thread at the top is gone: then nobody else can do it.
+    async fn may_be_deleted(&mut self) -> Result<(), CoreError> {
+        let Err(refusal) = self.state.check_stands_alone() else {
+            return Ok(());
+        };
+        let root = self.state.header.root().clone();
+        match self.hub.store.load(&root).await? {
+            None => Ok(()),
+            Some(_) => Err(refusal.into()),
         }
     }
 

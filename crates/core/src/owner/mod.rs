@@ -328,6 +328,8 @@ impl Owner {
             let done = record::front(&mut self.commits).await;
             self.committed(done)?;
         }
+        let id = self.state.header.id.clone();
+        self.hub.own(self.hub.clone().delete_orphans(id));
         Ok(())
     }
 

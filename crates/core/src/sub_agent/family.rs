@@ -366,6 +366,7 @@ impl Family {
         let turn = self.input(wish.prompt);
         let (done, started) = oneshot::channel();
         let (hub, shared) = (self.hub.clone(), self.shared.clone());
+        let parent = self.parent.id.clone();
         // Not dropped with the call: what has begun is followed.
         self.hub.own(async move {
             let id = match hub.start_child(thread, source, turn).await {
@@ -382,7 +383,10 @@ impl Family {
             };
             // Nobody waits any more: it is stopped with its Turn.
             drop(done.send(Ok(report)));
-            follow(hub, shared, id, Some(Seq(1))).await;
+            follow(hub.clone(), shared.clone(), id.clone(), Some(Seq(1))).await;
+            if shared.over.is_cancelled() {
+                hub.follow_parent(&parent, &id).await;
+            }
         });
         started.await.unwrap_or(Err(CoreError::Stopping.into()))
     }

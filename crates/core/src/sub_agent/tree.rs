@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use bobbin_model::{Approval, Refusal, ThreadId, ThreadState};
+use bobbin_model::state::StatusChange;
+use bobbin_model::{Approval, Refusal, ThreadId, ThreadState, ThreadStatus};
 use bobbin_store::{Closed, ThreadSummary};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 
 use super::MAX_CHILDREN;
 use super::follow::answer;
-use crate::{Command, CoreError, Hub, Reply, ThreadHandle};
+use crate::{Command, CoreError, Hub, Reply, ThreadHandle, Waker};
 
 impl Hub {
     /// Lists the subagents of a Thread, oldest first.
@@ -31,10 +34,10 @@ impl Hub {
     }
 
     /// Does to every subagent below a Thread what is about to be done to that Thread, the lowest first. With
-    /// [`Beforehand::Stop`] a Turn that runs at the top is stopped before, so that it starts no more of them.
+    /// [`Beforehand::Stop`] a Turn that runs at the top is stopped before, and is over, so that it starts no more of them.
     ///
     /// # Errors
-    /// [`Refusal::ThreadNotFound`]; [`Refusal::Invalid`] when that Thread is a subagent itself; what one of them
+    /// [`Refusal::ThreadNotFound`]; [`Refusal::Invalid`] when that Thread is a subagent itself and its root is there; what one of them
     /// answered: those before it are done, and doing it again does the rest.
     pub async fn below(
         self: &Arc<Self>,
@@ -43,33 +46,98 @@ impl Hub {
         command: impl Fn(Reply<()>) -> Command + Send + Sync,
     ) -> Result<(), CoreError> {
         let handle = self.thread(top).await?;
-        if let Some(root) = handle.above() {
+        if let Some(root) = handle.above()
+            && self.store.load(root).await?.is_some()
+        {
             return Err(Refusal::Invalid(format!(
                 "Thread {top} is a subagent: it is archived, unarchived and deleted with thread {root}."
             ))
             .into());
         }
-        let below = self.store.descendants(top).await?;
-        if below.is_empty() {
-            return Ok(());
+        if beforehand == Beforehand::Stop && self.settings.sub_agents.depth > 0 {
+            self.stop_turn(&handle).await?;
         }
-        if beforehand == Beforehand::Stop {
-            answer(&handle, |reply| Command::Stop { reply }).await?;
-        }
-        for id in below {
-            let child = match self.thread(&id).await {
-                Ok(child) => child,
-                // Somebody else did it.
-                Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => continue,
-                Err(error) => return Err(error),
-            };
-            let done = answer(&child, |reply| Command::WithParent(Box::new(command(reply)))).await;
-            match done {
-                Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => {}
-                Err(error) => return Err(error),
-            }
+        for id in self.store.descendants(top).await? {
+            self.with_parent(&id, &command).await?;
         }
         Ok(())
+    }
+
+    /// Stops the Turn that runs and waits until it is over, so that it starts no more subagents.
+    async fn stop_turn(self: &Arc<Self>, handle: &ThreadHandle) -> Result<(), CoreError> {
+        let Some(turn) = self.snapshot(handle).await?.state.live_turn() else {
+            return Ok(());
+        };
+        answer(handle, |reply| Command::Stop { reply }).await?;
+        let waker = Waker::default();
+        handle.log().watch(&waker);
+        let over = async {
+            while self.snapshot(handle).await?.state.live_turn() == Some(turn) {
+                waker.woken().await;
+            }
+            Ok(())
+        };
+        // It is ended by force before. Whatever still begins is found by those who look afterwards.
+        let over = tokio::time::timeout(self.settings.cancel_grace * 4, over).await;
+        handle.log().unwatch(&waker);
+        over.unwrap_or(Ok(()))
+    }
+
+    /// Does to a subagent what is done to the Thread above.
+    async fn with_parent(
+        self: &Arc<Self>,
+        id: &ThreadId,
+        command: impl FnOnce(Reply<()>) -> Command,
+    ) -> Result<(), CoreError> {
+        let done = async {
+            let child = self.thread(id).await?;
+            answer(&child, |reply| Command::WithParent(Box::new(command(reply)))).await
+        };
+        match done.await {
+            // Somebody else did it.
+            Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes what has come below a Thread while that was being deleted: nobody could do it later.
+    pub(crate) fn delete_orphans(self: Arc<Self>, of: ThreadId) -> BoxFuture<'static, ()> {
+        async move {
+            let deleted = async {
+                for id in self.store.descendants(&of).await? {
+                    self.with_parent(&id, |reply| Command::Delete { reply }).await?;
+                }
+                Ok::<_, CoreError>(())
+            };
+            match deleted.await {
+                Ok(()) | Err(CoreError::Stopping) => {}
+                Err(error) => {
+                    tracing::error!(thread = %of, %error, "a deleted thread leaves subagents; each can be deleted by itself");
+                }
+            }
+        }
+        .boxed()
+    }
+
+    /// Does to a subagent whose Turn above is over what was done to the Thread above while it began.
+    pub(super) async fn follow_parent(self: &Arc<Self>, parent: &ThreadId, id: &ThreadId) {
+        let done = async {
+            match self.stored(parent).await? {
+                None => self.with_parent(id, |reply| Command::Delete { reply }).await,
+                Some(above) if above.header.status == ThreadStatus::Archived => {
+                    let change = StatusChange::Archive;
+                    self.with_parent(id, |reply| Command::Status { change, reply })
+                        .await
+                }
+                Some(_) => Ok(()),
+            }
+        };
+        match done.await {
+            Ok(()) | Err(CoreError::Stopping) => {}
+            Err(error) => {
+                tracing::error!(thread = %id, %error, "a subagent is not put away with the thread above")
+            }
+        }
     }
 
     /// Returns what the live subagents below a Thread ask people now.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::engine::Answer;
-use bobbin_core::{Command, ThreadSummary};
+use bobbin_core::sub_agent::Beforehand;
+use bobbin_core::{Command, Snapshot, ThreadSummary};
 use bobbin_engine::AgentEngine;
 use bobbin_model::{ApprovalPolicy, Decision, ThreadConfig};
 use bobbin_testkit::TestWorkspace;
 
-use crate::sub_agents::{Directed, child, children, lines, spawn, until};
+use crate::sub_agents::{self, Directed, child, children, lines, spawn, until};
 use crate::support::{Bench, answer, built_in, results, with_rules};
 
 /// A core whose Threads have the tools that there are.
@@ -69,5 +70,61 @@ async fn what_is_taken_back_above_is_taken_back_below_in_the_same_turn() {
     let state = bench.hub.stored(&later.header.id).await.unwrap().unwrap();
     let given = state.header.config.and_then(|config| config.approval_policy);
     assert_eq!(given, Some(ApprovalPolicy::Default));
+    bench.hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_subagent_goes_with_a_deleted_thread_and_by_itself_where_that_is_gone() {
+    let workspace = TestWorkspace::default();
+    let (bench, _) = sub_agents::open(&workspace, |settings| {
+        settings.cancel_grace = Duration::from_mins(5);
+    })
+    .await;
+    bench
+        .run(&lines(&[&spawn("a", "x"), "WaitAgent {}", "done"]))
+        .await;
+    let below = Bench {
+        hub: bench.hub.clone(),
+        thread: child(&bench).await,
+        features: bench.features,
+    };
+    let id = below.thread.id().clone();
+    below.start("stuck {}").await;
+    let live = |now: &Snapshot| now.state.live.clone();
+    below
+        .until(|now| live(now).is_some_and(|live| live.started_calls.len() == 1))
+        .await;
+    // Nobody looked for what is below before.
+    answer(&bench.thread, |reply| Command::Delete { reply }).await;
+    loop {
+        let state = bench.hub.stored(&id).await.unwrap().expect("it still stops");
+        if state.live.is_some_and(|live| live.cancelling.is_some()) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    // Then the server is gone, and nobody is left to go on with that.
+    let engine = AgentEngine::new(Arc::new(Directed::default()), sub_agents::tools());
+    let hub = workspace.open_with(Arc::new(engine), with_rules).await;
+    let orphan = hub.thread(&id).await.unwrap();
+    let delete = |reply| Command::Delete { reply };
+    hub.below(&id, Beforehand::Stop, delete).await.unwrap();
+    answer(&orphan, delete).await;
+    assert!(hub.stored(&id).await.unwrap().is_none());
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_done_below_begins_when_the_turn_above_is_over() {
+    let workspace = TestWorkspace::default();
+    let (bench, _) = sub_agents::open(&workspace, |settings| {
+        settings.cancel_grace = Duration::from_millis(50);
+    })
+    .await;
+    bench.start("stuck {}").await;
+    let delete = |reply| Command::Delete { reply };
+    let id = bench.thread.id().clone();
+    bench.hub.below(&id, Beforehand::Stop, delete).await.unwrap();
+    assert!(bench.snapshot().await.state.live.is_none());
     bench.hub.stop().await;
 }
