@@ -6,13 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_model::{Seq, ThreadId, TurnId};
+use bobbin_model::{Event, Seq, ThreadId, TurnId};
 use tokio::sync::oneshot;
 
+use super::begun_above;
 use super::family::Shared;
 use super::member::Used;
 use crate::engine::EngineWish;
-use crate::{Command, CoreError, Ended, Hub, Read, ThreadHandle, Waker};
+use crate::{Command, CoreError, Ended, Frame, FrameBody, Hub, Read, ThreadHandle, Waker};
 
 /// Bytes of frames read at once.
 const READ_BYTES: usize = 64 << 10;
@@ -30,10 +31,14 @@ pub(super) async fn follow(hub: Arc<Hub>, shared: Arc<Shared>, id: ThreadId, fro
     };
     loop {
         match follower.once().await {
-            Then::Again => tokio::select! {
-                () = follower.hub.stopping.cancelled() => break,
-                () = tokio::time::sleep(AGAIN) => {}
-            },
+            Then::Again => {
+                // What its owner was told may be lost with that.
+                follower.stopped = false;
+                tokio::select! {
+                    () = follower.hub.stopping.cancelled() => break,
+                    () = tokio::time::sleep(AGAIN) => {}
+                }
+            }
             Then::LetGo => return,
             Then::Lost => break,
         }
@@ -49,6 +54,16 @@ enum Then {
     LetGo,
     /// It is gone, or the server ends.
     Lost,
+}
+
+/// Who began the Turn that is open.
+enum Began {
+    /// The agent above: it is stopped too.
+    Above,
+    /// A person: it goes on by itself.
+    Person,
+    /// None is open.
+    Over,
 }
 
 struct Follower {
@@ -93,12 +108,21 @@ impl Follower {
                 }
                 Read::Entries { entries, next } => {
                     let more = !entries.is_empty();
+                    let begun = entries.iter().any(|frame| begins(frame));
                     for frame in entries {
                         if let Some(used) = self.shared.note(&self.id, &frame) {
                             self.tell(used).await;
                         }
                     }
                     self.next = Some(next);
+                    if begun && self.shared.over.is_cancelled() {
+                        match self.began(handle).await {
+                            Ok(Began::Above) => self.stopped = false,
+                            Ok(Began::Person) => return Then::Lost,
+                            Ok(Began::Over) => {}
+                            Err(_) => return Then::Again,
+                        }
+                    }
                     if more {
                         continue;
                     }
@@ -124,13 +148,25 @@ impl Follower {
             tokio::select! {
                 () = waker.woken() => {}
                 () = self.shared.over.cancelled(), if !self.stopped => {
-                    self.stopped = true;
-                    // It is told by its log that it has stopped.
-                    handle.send(Command::Stop { reply: Box::new(drop) }).await;
+                    // It is told by its log that it has stopped. What is not on record has not been said.
+                    self.stopped = answer(handle, |reply| Command::Stop { reply }).await.is_ok();
+                    if !self.stopped && handle.ended().is_none() {
+                        return Then::Again;
+                    }
                 }
                 () = self.hub.stopping.cancelled() => return Then::Lost,
             }
         }
+    }
+
+    /// Says whose the Turn is that has begun in it when nothing was to begin any more.
+    async fn began(&self, handle: &ThreadHandle) -> Result<Began, CoreError> {
+        let state = self.hub.snapshot(handle).await?.state;
+        Ok(match begun_above(&state) {
+            Some(_) => Began::Above,
+            None if state.live.is_some() => Began::Person,
+            None => Began::Over,
+        })
     }
 
     /// Sees how it stands as a whole.
@@ -155,6 +191,10 @@ impl Follower {
         // The Turn above takes nothing more: then nobody counts.
         drop(self.shared.wishes.send((self.shared.turn, wish)).await);
     }
+}
+
+fn begins(frame: &Frame) -> bool {
+    matches!(&frame.body, FrameBody::Recorded(event) if matches!(**event, Event::TurnStarted { .. }))
 }
 
 /// Sends a command and waits for its answer.
