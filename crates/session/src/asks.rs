@@ -51,6 +51,11 @@ impl Asks {
         self.open.lock().contains_key(id)
     }
 
+    /// Whether a question was put to this client, whatever it follows by now.
+    pub(crate) fn was_asked(&self, id: &ApprovalId) -> bool {
+        self.is_open(id) || self.left.lock().iter().any(|(of, ..)| of == id)
+    }
+
     /// Asks, unless this client has been asked already.
     pub(crate) fn ask(
         &self,

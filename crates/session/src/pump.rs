@@ -212,8 +212,18 @@ impl Session {
         }
     }
 
-    /// Leaves those of the questions of subagents that concern this client, and returns them.
+    /// Leaves those of the questions of subagents that concern this client, and returns them. That a model's question is
+    /// settled is left for those whom it was put to, or could have been.
     fn of_below(&self, mut news: Vec<Arc<Frame>>) -> (Vec<Arc<Frame>>, Vec<Arc<Frame>>) {
+        let readers = self.readers.lock();
+        news.retain(|frame| match &frame.body {
+            FrameBody::Notice(Notice::QuestionClosed(question)) => {
+                self.dialect.is_asked()
+                    && (readers.follows(&question.thread) || self.asks.was_asked(&question.id))
+            }
+            _ => true,
+        });
+        drop(readers);
         if !news.iter().any(|frame| below(frame).is_some()) {
             return (news, Vec::new());
         }

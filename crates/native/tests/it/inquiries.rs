@@ -147,3 +147,27 @@ async fn interrupting_takes_a_question_back() {
     client.reply(&asked, answer("green")).await;
     assert_eq!(client.error("no/such", json!({})).await["code"], -32601);
 }
+
+#[tokio::test]
+async fn that_a_question_is_settled_is_told_to_those_who_follow_the_thread() {
+    let server = server().await;
+    let mut client = asked_client(&server).await;
+    let mut stranger = asked_client(&server).await;
+    let id = client.start_thread().await;
+    client.start_turn(&id, ASK).await;
+    let asked = client.wait_for(REQUEST).await;
+    client.reply(&asked, answer("green")).await;
+    client.wait_for(RESOLVED).await;
+    // The same log has both, this one later.
+    let seen = async {
+        let mut seen = Vec::new();
+        loop {
+            let message = stranger.next().await.unwrap();
+            if is_idle(&message) && message["params"]["threadId"] == id.as_str() {
+                return seen;
+            }
+            seen.push(message);
+        }
+    };
+    assert!(!seen.await.iter().any(|message| message["method"] == RESOLVED));
+}
