@@ -135,7 +135,7 @@ impl Hub {
         match done.await {
             Ok(()) | Err(CoreError::Stopping) => {}
             Err(error) => {
-                tracing::error!(thread = %id, %error, "a subagent is not put away with the thread above")
+                tracing::error!(thread = %id, %error, "a subagent is not put away with the thread above");
             }
         }
     }
