@@ -517,18 +517,21 @@ impl Family {
         self.hub.own(async move {
             let given = async {
                 let handle = hub.thread(&id).await?;
-                let before = hub.snapshot(&handle).await?.state.header.config.clone();
+                let before = hub.snapshot(&handle).await?.state;
+                not_a_persons(&before)?;
+                let before = before.header.config.clone();
+                let config = plan::restricted(config, before.as_ref());
                 // What the Thread above may do may have become less.
                 if before.as_ref() != Some(&config) {
                     answer(&handle, |reply| Command::Configure { config, reply }).await?;
                 }
-                let seq = give(&handle, wish).await?;
+                let seq = give(&hub, &handle, wish).await?;
                 shown(&handle, seq).await;
-                Ok::<_, CoreError>(seq)
+                Ok::<_, SubAgentError>(seq)
             };
             let seq = match given.await {
                 Ok(seq) => seq,
-                Err(error) => return drop(done.send(Err(error.into()))),
+                Err(error) => return drop(done.send(Err(error))),
             };
             let report = Report {
                 id: id.clone(),
@@ -603,16 +606,22 @@ impl Family {
 }
 
 /// Begins a Turn with an input, or gives it to the one that runs. Returns the number of the first event.
-async fn give(handle: &ThreadHandle, wish: StartTurn) -> Result<Seq, CoreError> {
+async fn give(hub: &Arc<Hub>, handle: &ThreadHandle, wish: StartTurn) -> Done<Seq> {
     let again = wish.clone();
     match answer(handle, |reply| Command::StartTurn { wish, reply }).await {
         Ok(started) => return Ok(started.seq),
         Err(CoreError::Refused(Refusal::TurnInProgress { .. })) => {}
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     }
+    let state = hub.snapshot(handle).await?.state;
+    not_a_persons(&state)?;
     let wish = again;
     let queued = answer(handle, |reply| Command::Enqueue { wish, reply }).await?;
-    let running = queued.entry.ready_after.filter(|_| queued.started.is_none());
+    // In a Turn that a person has begun since, it waits for the end.
+    let running = queued
+        .entry
+        .ready_after
+        .filter(|turn| queued.started.is_none() && state.live_turn() == Some(*turn));
     if let Some(turn) = running {
         let (id, expected) = (queued.entry.id, turn.to_string());
         let steered = answer(handle, |reply| Command::Steer {
@@ -625,6 +634,16 @@ async fn give(handle: &ThreadHandle, wish: StartTurn) -> Result<Seq, CoreError> 
         drop(steered.await);
     }
     Ok(queued.seq)
+}
+
+/// Refuses to break into the Turn of a subagent that a person began: that has its own configuration and its own end.
+fn not_a_persons(state: &ThreadState) -> Done<()> {
+    if state.live.is_some() && begun_above(state).is_none() {
+        return Err(SubAgentError::Full(
+            "a person is at work with this subagent; send it later, or start another one".to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 fn named(child: &ThreadSummary) -> (ThreadId, Option<String>) {

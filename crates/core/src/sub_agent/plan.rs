@@ -1,6 +1,8 @@
 //! What a subagent is given of the Thread above: never more than that has.
 
-use bobbin_model::{Mode, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig};
+
+use super::policy::stricter;
 
 /// The role of a subagent that does what the agent above may do.
 pub const WORKER: &str = "worker";
@@ -34,6 +36,45 @@ pub(super) fn configuration(above: &ThreadConfig, role: Option<&str>) -> ThreadC
     config
 }
 
+/// Returns the configuration of a subagent that is given more: what was withheld from it before, by a person or because
+/// the Thread above had less then, stays withheld.
+pub(super) fn restricted(mut config: ThreadConfig, before: Option<&ThreadConfig>) -> ThreadConfig {
+    let Some(before) = before else { return config };
+    if before.mode() == Mode::Plan {
+        config.mode = Some(Mode::Plan);
+    }
+    config.approval_policy = match (config.approval_policy, before.approval_policy) {
+        (Some(now), Some(before)) => Some(stricter(now, before)),
+        (Some(ApprovalPolicy::AutoApprove), None) | (None, Some(ApprovalPolicy::AutoApprove)) => None,
+        (now, before) => now.or(before),
+    };
+    if before.require_approval_outside_workspace == Some(false) {
+        config.require_approval_outside_workspace = Some(false);
+    }
+    let mut denied = before.tool_deny_list.clone().unwrap_or_default();
+    // An empty list of those allowed stands for all.
+    match before.tool_allow_list.as_ref().filter(|list| !list.is_empty()) {
+        None => {}
+        Some(list) => match config.tool_allow_list.as_ref().filter(|list| !list.is_empty()) {
+            None => config.tool_allow_list = Some(list.clone()),
+            Some(now) => {
+                let allowed = |name: &&String| before.offers(name.trim()) || denied.contains(*name);
+                let more: Vec<String> = now.iter().filter(|name| !allowed(name)).cloned().collect();
+                denied.extend(more);
+            }
+        },
+    }
+    if !denied.is_empty() {
+        let now = config.tool_deny_list.get_or_insert_default();
+        denied.retain(|name| !now.contains(name));
+        now.extend(denied);
+    }
+    if !allows(before) {
+        config.extra.insert(ACCESS.to_owned(), "disabled".into());
+    }
+    config
+}
+
 /// Whether a Thread's configuration lets its agent have subagents. Which of the tools it has with `allowList` is asked
 /// for by their names.
 pub(super) fn allows(config: &ThreadConfig) -> bool {
@@ -60,6 +101,27 @@ mod tests {
         let explorer = configuration(&ThreadConfig::default(), Some(EXPLORER));
         assert_eq!(explorer.mode(), Mode::Plan);
         assert_eq!(configuration(&ThreadConfig::default(), None).mode(), Mode::Agent);
+    }
+
+    #[test]
+    fn what_was_withheld_before_stays_withheld() {
+        let of = |text: &str| serde_json::from_str::<ThreadConfig>(text).unwrap();
+        let before = of(
+            r#"{"mode":"plan","approvalPolicy":"interrupt","toolAllowList":["readFile","shell"],
+                "toolDenyList":["shell"],"agentControlToolAccess":"disabled"}"#,
+        );
+        let above = r#"{"mode":"agent","model":"m","approvalPolicy":"autoApprove","toolAllowList":["editFile","readFile"]}"#;
+        let given = restricted(of(above), Some(&before));
+        assert_eq!((given.mode(), given.model.as_deref()), (Mode::Plan, Some("m")));
+        assert_eq!(given.approval_policy, before.approval_policy);
+        let offered = ["readFile", "shell", "editFile"].map(|tool| given.offers(tool));
+        assert_eq!(offered, [true, false, false]);
+        assert!(!allows(&given));
+        assert!(!restricted(of("{}"), Some(&before)).offers("editFile"));
+        // Twice is no more than once, and what was not restricted is as it is above.
+        assert_eq!(restricted(of(above), Some(&given)), given);
+        assert_eq!(restricted(of(above), Some(&of(above))), of(above));
+        assert_eq!(restricted(of(above), Some(&of("{}"))).approval_policy, None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use bobbin_model::{ApprovalPolicy, ThreadId, ThreadState};
 use crate::Hub;
 
 /// Returns the one of two policies that lets less happen unasked.
-fn stricter(one: ApprovalPolicy, other: ApprovalPolicy) -> ApprovalPolicy {
+pub(super) fn stricter(one: ApprovalPolicy, other: ApprovalPolicy) -> ApprovalPolicy {
     use ApprovalPolicy::{AutoApprove, Default, Interrupt};
     match (one, other) {
         (Interrupt, _) | (_, Interrupt) => Interrupt,

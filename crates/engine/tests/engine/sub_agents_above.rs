@@ -7,11 +7,11 @@ use bobbin_core::engine::Answer;
 use bobbin_core::sub_agent::Beforehand;
 use bobbin_core::{Command, Snapshot, ThreadSummary};
 use bobbin_engine::AgentEngine;
-use bobbin_model::{ApprovalPolicy, Decision, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Decision, Mode, ThreadConfig, TurnStatus};
 use bobbin_testkit::TestWorkspace;
 
 use crate::sub_agents::{self, Directed, child, children, lines, spawn, until};
-use crate::support::{Bench, answer, built_in, results, with_rules};
+use crate::support::{Bench, answer, built_in, message, results, with_rules};
 
 /// A core whose Threads have the tools that there are.
 async fn open(workspace: &TestWorkspace, policy: ApprovalPolicy) -> Bench {
@@ -126,5 +126,55 @@ async fn what_is_done_below_begins_when_the_turn_above_is_over() {
     let id = bench.thread.id().clone();
     bench.hub.below(&id, Beforehand::Stop, delete).await.unwrap();
     assert!(bench.snapshot().await.state.live.is_none());
+    bench.hub.stop().await;
+}
+
+#[tokio::test]
+async fn the_agent_above_does_not_break_into_what_a_person_does_below() {
+    let workspace = TestWorkspace::default();
+    let bench = open(&workspace, ApprovalPolicy::AutoApprove).await;
+    let until_there = |name: &str| {
+        let command = format!("until test -e {name}; do sleep 0.05; done");
+        format!("shell {}", serde_json::json!({ "command": command }))
+    };
+    let prompt = [
+        &spawn("a", "x"),
+        "WaitAgent {}",
+        &until_there("go"),
+        "SendInput {\"agent\":\"a\",\"input\":\"more\"}",
+        "done",
+    ];
+    bench.start(&lines(&prompt)).await;
+    bench
+        .until(|now| {
+            let live = now.state.live.as_ref();
+            live.is_some_and(|live| live.started_calls.len() == 3)
+        })
+        .await;
+    let below = Bench {
+        hub: bench.hub.clone(),
+        thread: child(&bench).await,
+        features: bench.features,
+    };
+    // A person has it plan from here on.
+    let config = ThreadConfig {
+        mode: Some(Mode::Plan),
+        approval_policy: Some(ApprovalPolicy::AutoApprove),
+        ..ThreadConfig::default()
+    };
+    let personal = config.clone();
+    let mut log = below.start(&lines(&[&until_there("enough"), "mine"])).await;
+    answer(&below.thread, |reply| Command::Configure { config, reply }).await;
+    std::fs::write(workspace.path().join("go"), "").unwrap();
+    let results = results(&bench.last_turn().await);
+    assert!(
+        !results[3].1 && results[3].0.contains("a person is at work"),
+        "{results:?}"
+    );
+    assert_eq!(below.snapshot().await.state.header.config, Some(personal));
+    std::fs::write(workspace.path().join("enough"), "").unwrap();
+    log.end().await;
+    let turn = below.last_turn().await;
+    assert_eq!((turn.status, message(&turn)), (TurnStatus::Completed, "mine"));
     bench.hub.stop().await;
 }
