@@ -142,6 +142,8 @@ impl Shared {
             && let Some(mut slot) = self.output.try_lock()
             && let Some(output) = slot.as_mut()
         {
+            // Some outputs start work on the runtime they are polled in; a sender may be in none, or in one that ends sooner.
+            let _entered = self.runtime.enter();
             match output.poll_write(self, &mut Context::from_waker(task)) {
                 Poll::Ready(Ok(Written::All)) => return,
                 Poll::Ready(Ok(Written::Last)) | Poll::Pending => {}

@@ -1,7 +1,11 @@
 //! Senders that write themselves, as they do where nothing is logged: order, full pipes, and outputs that fail under
 //! their hands. Checklist 64, 65, 67, 103 and 104.
 
+use std::future::Future as _;
+use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bobbin_framing::Limits;
@@ -9,6 +13,7 @@ use bobbin_peer::{
     CallError, FarEnd, Handlers, Peer, PeerOptions, Phase, SendError, StreamFraming, Transport,
 };
 use serde_json::{Value, json};
+use tokio::io::AsyncWrite;
 use tokio::sync::Barrier;
 
 use crate::support::within;
@@ -114,4 +119,54 @@ async fn an_output_that_breaks_under_a_sender_ends_the_connection() {
     assert_eq!(peer.stats().write_queue_bytes, 0);
     let late = peer.notify("late", ()).await;
     assert!(matches!(late, Err(SendError::Closed)), "{late:?}");
+}
+
+/// Output that, as the standard output does, needs the runtime it is written from.
+struct NeedsRuntime(tokio::io::DuplexStream);
+
+impl AsyncWrite for NeedsRuntime {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        assert!(tokio::runtime::Handle::try_current().is_ok(), "no runtime");
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+#[test]
+fn a_sender_outside_of_any_runtime_writes_within_the_connections_own() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (near_read, _input) = tokio::io::duplex(64);
+    let mut far = {
+        let (read, write) = tokio::io::split(far);
+        Transport::lines(read, write, Limits::default())
+    };
+    let transport = Transport::lines(near_read, NeedsRuntime(near), Limits::default());
+    let peer = {
+        let _entered = runtime.enter();
+        Peer::start(transport, PeerOptions::default(), |_| Handlers::new()).unwrap()
+    };
+    runtime.block_on(async {
+        peer.try_notify("first", ()).unwrap();
+        assert!(within(far.next()).await.is_some());
+        while peer.stats().messages_written == 0 {
+            tokio::task::yield_now().await;
+        }
+    });
+    // The runtime stands still: this one is written here or not at all.
+    let mut sending = pin!(peer.notify("second", ()));
+    let sent = sending.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(sent.is_ready());
+    assert_eq!(peer.stats().messages_written, 2);
+    drop(far);
 }
