@@ -17,7 +17,7 @@ use crate::limits::Limits;
 use crate::lines::{LineDecoder, LineEncoder};
 use crate::memory::memory_pair;
 use crate::stream::{StreamReader, StreamWriter};
-use crate::websocket::{WebSocketOptions, split};
+use crate::websocket::{Counted, WebSocketOptions, split, split_counted};
 
 /// The reading half of a connection.
 pub trait FrameReader: Send {
@@ -174,12 +174,24 @@ impl Transport {
     /// Speaks one text frame per message on an established WebSocket, at either end of it.
     ///
     /// Message size limits are those of the stream's own configuration: see
-    /// [`websocket_config`](crate::websocket_config).
+    /// [`websocket_config`](crate::websocket_config). While one large frame is being written,
+    /// [`bytes_written`](FrameWriter::bytes_written) stands still; where a stalled write is to be told from a slow one, use
+    /// [`counted_websocket`](Self::counted_websocket).
     pub fn websocket<S>(stream: WebSocketStream<S>, options: WebSocketOptions) -> Self
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let (reader, writer) = split(stream, options);
+        Self::new(reader, writer)
+    }
+
+    /// As [`websocket`](Self::websocket), with [`bytes_written`](FrameWriter::bytes_written) counting every byte as it
+    /// leaves, those of frame headers included.
+    pub fn counted_websocket<S>(stream: WebSocketStream<Counted<S>>, options: WebSocketOptions) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let (reader, writer) = split_counted(stream, options);
         Self::new(reader, writer)
     }
 

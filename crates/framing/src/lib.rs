@@ -30,5 +30,5 @@ pub use lines::{LineDecoder, LineEncoder};
 pub use memory::{MemoryReader, MemoryWriter, memory_pair};
 pub use stream::{Decode, Encode, StreamReader, StreamWriter};
 pub use websocket::{
-    BinaryFrames, KeepAlive, WebSocketOptions, WebSocketReader, WebSocketWriter, websocket_config,
+    BinaryFrames, Counted, KeepAlive, WebSocketOptions, WebSocketReader, WebSocketWriter, websocket_config,
 };

@@ -5,12 +5,14 @@
 //! across an await. Memory per connection: the configured buffers, one incoming message, one
 //! outgoing frame. Wire rules: peer spec 3.3; AppServer protocol 01 §3; RFC 6455.
 
+mod counted;
 mod options;
 mod reader;
 mod shared;
 mod writer;
 
+pub use counted::Counted;
 pub use options::{BinaryFrames, KeepAlive, WebSocketOptions, websocket_config};
 pub use reader::WebSocketReader;
-pub(crate) use shared::split;
+pub(crate) use shared::{split, split_counted};
 pub use writer::WebSocketWriter;

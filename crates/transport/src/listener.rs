@@ -16,7 +16,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use bobbin_framing::{BinaryFrames, Transport, WebSocketOptions, websocket_config};
+use bobbin_framing::{BinaryFrames, Counted, Transport, WebSocketOptions, websocket_config};
 use futures_util::future::BoxFuture;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -213,8 +213,9 @@ async fn serve(
     match upgraded.await {
         Ok(upgraded) => {
             let config = websocket_config(shared.route.max_message_bytes, MAX_OUTGOING_BYTES);
-            let stream =
-                WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
+            // Counted: a far end that takes a large answer slowly is not one that takes nothing.
+            let socket = Counted::new(TokioIo::new(upgraded));
+            let stream = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;
             let options = WebSocketOptions {
                 binary: BinaryFrames::Ignore,
                 ..WebSocketOptions::default()
@@ -222,7 +223,7 @@ async fn serve(
             shared
                 .route
                 .connections
-                .serve(Transport::websocket(stream, options))
+                .serve(Transport::counted_websocket(stream, options))
                 .await;
         }
         Err(error) => tracing::debug!(%error, "an upgrade did not happen"),

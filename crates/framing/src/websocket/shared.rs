@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
+use super::counted::Counted;
 use super::options::WebSocketOptions;
 use super::reader::WebSocketReader;
 use super::writer::WebSocketWriter;
@@ -43,6 +44,20 @@ where
         WebSocketReader::new(Arc::clone(&socket), &options),
         WebSocketWriter::new(socket, options.close_grace),
     )
+}
+
+/// As [`split`], of a WebSocket whose bytes are counted.
+pub(crate) fn split_counted<S>(
+    stream: WebSocketStream<Counted<S>>,
+    options: WebSocketOptions,
+) -> (WebSocketReader<Counted<S>>, WebSocketWriter<Counted<S>>)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin,
+{
+    let taken = stream.get_ref().written();
+    let (reader, mut writer) = split(stream, options);
+    writer.count_by(taken);
+    (reader, writer)
 }
 
 impl<S> Socket<S>

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -24,6 +26,8 @@ pub struct WebSocketWriter<S> {
     socket: SharedSocket<S>,
     fed: VecDeque<Bytes>,
     total: u64,
+    /// What the stream below has taken, where that is counted.
+    taken: Option<Arc<AtomicU64>>,
     close_grace: Duration,
     closing: Closing,
 }
@@ -58,9 +62,15 @@ where
             socket,
             fed: VecDeque::new(),
             total: 0,
+            taken: None,
             close_grace,
             closing: Closing::Open,
         }
+    }
+
+    /// Goes by this count from now on.
+    pub(super) fn count_by(&mut self, taken: Arc<AtomicU64>) {
+        self.taken = Some(taken);
     }
 }
 
@@ -125,7 +135,8 @@ where
     }
 
     fn bytes_written(&self) -> u64 {
-        self.total
+        let taken = self.taken.as_ref();
+        taken.map_or(self.total, |taken| taken.load(Ordering::Relaxed))
     }
 }
 

@@ -1,9 +1,11 @@
 //! WebSocket: messages, pings, closing, limits.
 
+use std::task::Poll;
 use std::time::Duration;
 
 use bobbin_framing::{
-    BinaryFrames, CloseReason, FramingError, KeepAlive, Transport, WebSocketOptions, websocket_config,
+    BinaryFrames, CloseReason, Counted, FramingError, KeepAlive, Transport, WebSocketOptions,
+    websocket_config,
 };
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
@@ -260,4 +262,23 @@ async fn text_that_is_not_utf8_is_a_protocol_error_and_the_end() {
     assert_eq!((head[0], u16::from_be_bytes([head[2], head[3]])), (0x88, 1007));
     drop(far);
     closing.await.unwrap();
+}
+
+/// One frame, larger than the pipe, read a little at a time.
+#[tokio::test]
+async fn a_counted_websocket_tells_of_every_byte_that_leaves() {
+    let (near, mut far) = duplex(1 << 12);
+    let server = WebSocketStream::from_raw_socket(Counted::new(near), Role::Server, None).await;
+    let mut writer = Transport::counted_websocket(server, quiet()).writer;
+    writer.feed(Bytes::from(vec![b'x'; 100_000])).unwrap();
+    let mut left = vec![0; 4096];
+    let mut before = 0;
+    for _ in 0..10 {
+        let flushed = std::future::poll_fn(|cx| Poll::Ready(writer.poll_flush(cx))).await;
+        assert!(flushed.is_pending());
+        assert!(writer.bytes_written() > before, "{before}");
+        before = writer.bytes_written();
+        far.read_exact(&mut left).await.unwrap();
+    }
+    assert!(before < 100_000);
 }

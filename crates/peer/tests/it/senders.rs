@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bobbin_framing::Limits;
+use bobbin_framing::{Counted, Limits, WebSocketOptions};
 use bobbin_peer::{
     CallError, FarEnd, Handlers, Peer, PeerOptions, Phase, SendError, StreamFraming, Transport,
 };
 use serde_json::{Value, json};
-use tokio::io::AsyncWrite;
+use tokio::io::{AsyncReadExt as _, AsyncWrite};
 use tokio::sync::Barrier;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::support::within;
 
@@ -169,4 +171,32 @@ fn a_sender_outside_of_any_runtime_writes_within_the_connections_own() {
     assert!(sent.is_ready());
     assert_eq!(peer.stats().messages_written, 2);
     drop(far);
+}
+
+/// A large message takes longer than the patience with a far end that takes nothing.
+#[tokio::test(start_paused = true)]
+async fn a_far_end_that_takes_a_large_message_slowly_is_not_given_up() {
+    let (near, mut far) = tokio::io::duplex(1 << 10);
+    let near = WebSocketStream::from_raw_socket(Counted::new(near), Role::Server, None).await;
+    let options = PeerOptions {
+        write_stall_timeout: Some(Duration::from_secs(30)),
+        ..PeerOptions::default()
+    };
+    let keep_quiet = WebSocketOptions {
+        keep_alive: None,
+        ..WebSocketOptions::default()
+    };
+    let transport = Transport::counted_websocket(near, keep_quiet);
+    let peer = Peer::start(transport, options, |_| Handlers::new()).unwrap();
+    peer.try_notify("long", json!(["x".repeat(10 << 10)])).unwrap();
+    let mut part = vec![0; 1 << 10];
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        far.read_exact(&mut part).await.unwrap();
+    }
+    assert_eq!(peer.phase(), Phase::Active);
+    // The rest of it, and then nothing more is taken.
+    peer.try_notify("longer", json!(["x".repeat(10 << 10)])).unwrap();
+    peer.closed().await;
+    assert_eq!(peer.phase(), Phase::Stopped);
 }
