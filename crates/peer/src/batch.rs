@@ -1,7 +1,8 @@
 //! Answers to incoming batches, gathered until the last one is there. Plain data.
 //!
 //! Bounded by the admitted requests and the batch limit: a batch is open only while one of its
-//! requests is. Rules: peer spec 5.
+//! requests is. The answers that wait for others are bounded in bytes, all batches of the connection together; one too
+//! many is replaced by an error. Rules: peer spec 5.
 
 use std::collections::HashMap;
 
@@ -27,6 +28,8 @@ struct Batch {
 pub(crate) struct Batches {
     last: u64,
     open: HashMap<u64, Batch>,
+    /// Bytes of all answers filed.
+    bytes: usize,
 }
 
 impl Batches {
@@ -50,9 +53,16 @@ impl Batches {
         }
     }
 
+    /// Whether an answer of this many bytes can wait within `limit` with those that do.
+    pub(crate) fn has_room(&self, bytes: usize, limit: usize) -> bool {
+        self.bytes.saturating_add(bytes) <= limit
+    }
+
     /// Files an announced answer; returns the array when it was the last one.
     pub(crate) fn file(&mut self, batch: u64, element: usize, message: Vec<u8>) -> Option<Vec<u8>> {
-        self.open.get_mut(&batch)?.answers.push((element, message));
+        let open = self.open.get_mut(&batch)?;
+        self.bytes += message.len();
+        open.answers.push((element, message));
         self.close_one(batch)
     }
 
@@ -73,6 +83,7 @@ impl Batches {
         }
         answers.sort_unstable_by_key(|&(element, _)| element);
         let messages: Vec<_> = answers.into_iter().map(|(_, message)| message).collect();
+        self.bytes -= messages.iter().map(Vec::len).sum::<usize>();
         Some(encode::array(&messages))
     }
 }

@@ -172,7 +172,8 @@ pub struct PeerOptions {
     /// [`max_answer_bytes`](Self::max_answer_bytes) at most). Two ends that each owe the other more than this in answers,
     /// and do not read meanwhile, hold each other up: [`write_stall_timeout`](Self::write_stall_timeout) ends that.
     pub max_queue_bytes: usize,
-    /// The largest answer that is sent, whatever the write queue holds; a larger one becomes an error. Default 64 MiB.
+    /// The largest answer that is sent, whatever the write queue holds; a larger one becomes an error. So does one to
+    /// a batch when it comes to more than this with all the answers that wait for others of their batch. Default 64 MiB.
     pub max_answer_bytes: usize,
     /// Messages in the write queue: the same rules as for [`max_queue_bytes`](Self::max_queue_bytes). Default 65,536.
     pub max_queue_messages: usize,

@@ -406,9 +406,35 @@ impl State {
             self.entries.remove(&slot);
         }
         self.release_id(&ticket);
+        let message = self.within_batches(open, message, &ticket, options, after);
         self.answer(open, message, Some(&ticket.method), options, after);
         self.settle_down(after);
         true
+    }
+
+    /// The answer itself, or the error in its place where it would have to wait with its batch and there is no room.
+    fn within_batches(
+        &self,
+        open: ReplyTo,
+        message: Vec<u8>,
+        ticket: &Ticket,
+        options: &PeerOptions,
+        after: &mut After,
+    ) -> Vec<u8> {
+        let limit = options.max_answer_bytes;
+        if open == ReplyTo::Single || self.batches.has_room(message.len(), limit) {
+            return message;
+        }
+        let error = encode::error(&ticket.id, &ErrorObject::internal("answer too large"));
+        // An error that is short itself says more.
+        if error.len() >= message.len() {
+            return message;
+        }
+        after.notes.push(Note::Error(format!(
+            "answers in batches come to more than {limit} bytes with that to {}",
+            ticket.method
+        )));
+        error
     }
 
     /// Notes that a job's future is gone, however it ended.

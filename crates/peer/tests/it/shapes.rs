@@ -327,3 +327,26 @@ async fn a_batch_over_the_limit_is_one_error() {
     assert_eq!(world.far.error_of(Value::Null).await, -32600);
     world.expect_silence().await;
 }
+
+/// Answers that wait for others of their batch are bounded together, and the room comes back with the array.
+#[tokio::test]
+async fn an_answer_that_does_not_fit_with_those_of_its_batch_becomes_an_error() {
+    let options = PeerOptions {
+        max_answer_bytes: 1000,
+        ..PeerOptions::default()
+    };
+    let mut world = World::with(Wire::Lines, options, |_| {
+        Handlers::new().on_call("long", |_, _: NoParams| async { Ok("x".repeat(400)) })
+    })
+    .await;
+    let request = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "method": "long" });
+    for (sent, too_many) in [(3, 1), (2, 0), (4, 2)] {
+        let batch: Vec<_> = (1..=sent).map(request).collect();
+        world.far.send(Value::from(batch).to_string()).await;
+        let answers = world.far.recv().await;
+        let answers = answers.as_array().unwrap();
+        assert_eq!(answers.len(), sent as usize);
+        let errors = answers.iter().filter(|answer| answer["error"]["code"] == -32603);
+        assert_eq!(errors.count(), too_many);
+    }
+}
