@@ -2,9 +2,9 @@
 //! 03 §12, 05 §10.2).
 //!
 //! A subagent is a Thread like any: its own owner, log, Turns, Items and Approvals. What is special is here: a
-//! [`Family`](family::Family) belongs to one run of a Turn, starts and follows the subagents of that Turn, and ends them
+//! `Family` belongs to one run of a Turn, starts and follows the subagents of that Turn, and ends them
 //! with it, so that nothing works on for nobody. Engines see it as [`SubAgents`]. What clients may do stands in
-//! [`tree`]. Bounds: [`SubAgentLimits`]; at each the agent is told what is full and what to do about it.
+//! `tree`. Bounds: [`SubAgentLimits`]; at each the agent is told what is full and what to do about it.
 
 mod family;
 mod follow;
@@ -76,7 +76,7 @@ pub enum Standing {
     Running,
     /// It waits for a person's word.
     Asking,
-    /// It has done what it was given; this is the last that it said, cut at [`member::MAX_ANSWER`].
+    /// It has done what it was given; this is the last that it said, cut at `MAX_ANSWER`.
     Finished(String),
     /// It could not; why.
     Failed(String),
