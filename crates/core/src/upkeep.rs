@@ -76,7 +76,7 @@ mod tests {
             let ended = ended.clone();
             assert!(upkeep.spawn(async move {
                 let _ended = ended;
-                pending().await
+                pending::<()>().await;
             }));
         }
         assert!(!upkeep.spawn(async {}));

@@ -28,8 +28,8 @@ impl KnownGit {
             runs.then(|| Self {
                 note: directory.join("git-version"),
                 stamp: format!(
-                    "{:?} {} {}.{} {}",
-                    program,
+                    "{} {} {}.{} {}",
+                    program.display(),
                     found.size(),
                     found.mtime(),
                     found.mtime_nsec(),

@@ -329,7 +329,7 @@ async fn one_that_has_ended_is_given_more_and_remembers() {
 async fn interrupting_the_turn_above_stops_what_runs_below() {
     let workspace = TestWorkspace::default();
     let (bench, _) = open(&workspace, |settings| {
-        settings.cancel_grace = Duration::from_millis(100)
+        settings.cancel_grace = Duration::from_millis(100);
     })
     .await;
     let spawn = spawn("a", "stuck {}");
@@ -352,7 +352,7 @@ async fn interrupting_the_turn_above_stops_what_runs_below() {
 async fn what_still_runs_when_the_turn_above_is_done_is_stopped_before_it_ends() {
     let workspace = TestWorkspace::default();
     let (bench, _) = open(&workspace, |settings| {
-        settings.cancel_grace = Duration::from_millis(100)
+        settings.cancel_grace = Duration::from_millis(100);
     })
     .await;
     let frames = bench

@@ -129,7 +129,7 @@ async fn lists_show_subagents_to_those_who_want_them() {
     };
     let identity = json!({ "channelName": "test" });
     let plain = client.call("thread/list", json!({ "identity": identity })).await;
-    assert_eq!(ids(&plain), [parent.clone()]);
+    assert_eq!(ids(&plain), std::slice::from_ref(&parent));
     let all = json!({ "identity": identity, "includeSubAgents": true });
     let listed = client.call("thread/list", all.clone()).await;
     let mut both = vec![parent.clone(), child.clone()];
