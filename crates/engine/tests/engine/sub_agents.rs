@@ -409,7 +409,10 @@ async fn after_a_crash_both_go_on_and_nothing_is_started_twice() {
         "{results:?}"
     );
     assert!(
-        results[2].0.contains("finished\ninterrupted_by_restart"),
+        // It may have finished before the one above was taken up again.
+        results[1..3]
+            .iter()
+            .any(|result| result.0.contains("finished\ninterrupted_by_restart")),
         "{results:?}"
     );
     assert_eq!(children(&second).await.len(), 1);
