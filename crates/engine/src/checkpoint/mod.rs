@@ -10,7 +10,8 @@
 //! * [`git`]: the program git, run with nothing of the user's.
 //! * [`survey`]: which files of a workspace are kept, and when there are too many of them.
 //! * [`ledger`]: steps as they are written down, and what several of them come to. Pure.
-//! * [`shadow`], [`contents`], [`prepare`]: the repository: looks and steps, contents, the directory.
+//! * [`shadow`], [`contents`], [`prepare`]: the repository: looks and steps, contents, the directory; [`open_looks`]: looks
+//!   whose call still runs.
 //! * [`windows`]: which calls ran side by side, so that nobody is said to have done what another did; [`alive`]: which
 //!   steps somebody still works at.
 //! * [`keeper`]: what the agent's loop calls around a call; [`step`]: what comes of it.
@@ -28,6 +29,7 @@ mod git;
 mod keeper;
 mod known_git;
 mod ledger;
+mod open_looks;
 mod prepare;
 mod revert;
 mod shadow;

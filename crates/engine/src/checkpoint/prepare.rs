@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::git::{ATTRIBUTES, CONFIG};
+use super::open_looks::OpenLooks;
 
 /// Makes the directory what it should be. Blocking.
 pub(super) fn prepare(directory: &Path, description: &[u8]) -> std::io::Result<()> {
@@ -21,6 +22,7 @@ pub(super) fn prepare(directory: &Path, description: &[u8]) -> std::io::Result<(
     }
     std::fs::create_dir_all(directory.join("info"))?;
     std::fs::write(directory.join("info/attributes"), ATTRIBUTES)?;
+    OpenLooks::of(directory).prepare()?;
     // Whoever held these is gone: a workspace has one server.
     remove_locks(directory, 8)?;
     crate::tools::clear(&notes(directory))

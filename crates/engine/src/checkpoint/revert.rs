@@ -18,8 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::found::{Found, find};
 use super::git::{GitError, Job};
-use super::ledger::{Fate, FileMode, Kept, Kind, Left, Now, State, Verdict, fates, verdict};
+use super::ledger::{Fate, FileMode, Kept, Kind, Left, Now, Verdict, fates, verdict};
 use super::shadow::{CHUNK_BYTES, Checkpoints, TIME, chain, forgotten, place};
+use super::step::step;
 use super::windows::Going;
 use crate::tools::{self, Batch, Patience, Want, remove_directory, shown};
 
@@ -191,22 +192,27 @@ impl Checkpoints {
             .map_err(|error| broken(&error))?;
         let mut steps = Vec::with_capacity(names.len());
         for name in names {
+            self.give_up(&name, "the server ended while it ran").await;
             match self.read(&name).await {
-                Ok((mut kept, _)) => {
-                    if kept.step.state == State::Open && kept.step.kind == Kind::Look {
-                        let why = "the server ended while it ran";
-                        self.give_up(&name, why).await;
-                        kept.step.kind = Kind::Nothing { why: why.to_owned() };
-                        kept.step.state = State::Closed;
-                    }
-                    steps.push(kept);
-                }
-                // Forgotten meanwhile.
-                Err(GitError::Failed { .. }) => {}
+                Ok(kept) => steps.push(kept),
+                // Forgotten meanwhile, or it cannot be given up.
+                Err(GitError::Failed { .. }) => steps.extend(self.unreadable(&name, &wish.root).await),
                 Err(error) => return Err(broken(&error)),
             }
         }
         Ok(steps)
+    }
+
+    /// Returns a step whose look is open and cannot be read: nobody knows what its call has changed.
+    async fn unreadable(&self, name: &str, root: &Path) -> Option<Kept> {
+        let name = name.to_owned();
+        let read = self.of_open_looks(move |looks| looks.read(&name)).await;
+        let forgotten = matches!(read, Ok(None));
+        let why = "what is kept of it cannot be read".to_owned();
+        (!forgotten).then(|| Kept {
+            step: step("", root, Kind::Nothing { why }),
+            entries: Vec::new(),
+        })
     }
 
     /// Reads what is to be put back.

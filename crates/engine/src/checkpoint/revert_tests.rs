@@ -29,8 +29,12 @@ impl Bench {
     }
 
     async fn checkpoints(workspace: &Workspace) -> Arc<Checkpoints> {
+        Self::checkpoints_with(workspace, "/usr/local/bin:/usr/bin:/bin").await
+    }
+
+    async fn checkpoints_with(workspace: &Workspace, path: &str) -> Arc<Checkpoints> {
         let mut environment = Environment::empty();
-        environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+        environment.set("PATH", path);
         let children = Children::new(None).unwrap();
         let directory = workspace.outside().join("kept");
         Checkpoints::open(&directory, workspace.root(), children, &environment)
@@ -191,6 +195,56 @@ async fn what_the_second_look_leaves_out_is_not_taken_for_removed() {
     assert_eq!(files(&undone), [".gitignore", "changed"]);
     assert_eq!(workspace.read("changed"), "1");
     assert_eq!(workspace.read("same"), "1");
+}
+
+#[tokio::test]
+async fn a_command_that_changes_nothing_costs_no_run_of_git_once_the_workspace_is_known() {
+    let workspace = Workspace::new();
+    workspace.write("a", "1");
+    // Notes that it was run.
+    let git = workspace.outside().join("git");
+    fs::create_dir(&git).unwrap();
+    let runs = git.join("runs");
+    let script = format!(
+        "#!/bin/sh\necho run >> {}\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n",
+        runs.display()
+    );
+    fs::write(git.join("git"), script).unwrap();
+    fs::set_permissions(git.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let bench = Bench {
+        checkpoints: Bench::checkpoints_with(&workspace, &format!("{}:/usr/bin:/bin", git.display())).await,
+        workspace,
+    };
+    let count = || fs::read_to_string(&runs).unwrap().lines().count();
+    // What was changed a moment ago is looked at again.
+    while {
+        let before = count();
+        bench.command(1).await.end().await;
+        count() > before
+    } {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let before = count();
+    let begun = bench.command(1).await;
+    assert_eq!(count(), before);
+    bench.workspace.write("a", "2");
+    assert_eq!(begun.end().await.changed.len(), 1);
+    assert_eq!(files(&bench.revert(1, Overwrite).await.unwrap()), ["a"]);
+    assert_eq!(bench.workspace.read("a"), "1");
+    assert!(bench.checkpoints.open_looks.names("refs/").unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_open_look_that_cannot_be_read_is_unknown() {
+    let mut bench = Bench::open().await;
+    std::mem::forget(bench.command(1).await);
+    bench.checkpoints = Bench::checkpoints(&bench.workspace).await;
+    let open = bench.workspace.outside().join("kept/open");
+    let look = fs::read_dir(open).unwrap().next().unwrap().unwrap();
+    fs::write(look.path(), "").unwrap();
+    bench.keeper(1).take_up().await;
+    let undone = bench.revert(1, Refuse).await.unwrap();
+    assert!(undone.notes[0].contains("cannot be read"), "{:?}", undone.notes);
 }
 
 #[tokio::test]

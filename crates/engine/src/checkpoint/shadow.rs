@@ -1,12 +1,14 @@
 //! The shadow repository: looks over a workspace, steps, contents.
 //!
-//! A step is a commit under `refs/steps/THREAD/TURN/NUMBER` with `step.json`, the contents before and after in `b/` and
-//! `a/`, and, while a look is open, the tree it saw. Each workspace root has an index of its own and a ref to the
-//! last tree seen there, so that looking again costs what has changed. One look at a time; the bounds are those of
-//! [`super::survey`], of [`TIME`] a run of git, and of [`LOOK_TIME`] for a look.
+//! A step is a commit under `refs/steps/THREAD/TURN/NUMBER` with `step.json`, and the contents before and after in `b/` and
+//! `a/`; an open look is a file beside them ([`super::open_looks`]). Each workspace root has an index of its own and a
+//! ref to the last tree seen there, so that looking again costs what has changed, and no run of git where nothing has.
+//! One look at a time; the bounds are those of [`super::survey`], of [`TIME`] a run of git, and of [`LOOK_TIME`] for a
+//! look.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::hash::RandomState;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,9 +24,10 @@ use tokio_util::task::TaskTracker;
 use super::alive::Alive;
 use super::git::{Git, GitError, Job};
 use super::known_git::KnownGit;
-use super::ledger::{Entry, FileMode, Kept, State, Step};
+use super::ledger::{Entry, FileMode, Kept, Kind, State, Step};
+use super::open_looks::OpenLooks;
 use super::prepare::{notes, prepare, version};
-use super::survey::{Skipped, Survey, survey};
+use super::survey::{Skipped, Stamp, Survey, survey};
 use super::windows::Windows;
 use crate::tools::Leftovers;
 
@@ -62,6 +65,11 @@ pub enum CheckpointError {
 #[derive(Debug)]
 pub struct Checkpoints {
     pub(super) git: Git,
+    pub(super) open_looks: OpenLooks,
+    /// What each root's ref refers to, and the stamp of the files in it; as many as Threads name.
+    pub(super) known: Mutex<HashMap<PathBuf, (Option<Stamp>, String)>>,
+    /// Of the stamps.
+    keys: RandomState,
     /// Looks and undoings: one at a time.
     pub(super) one: Semaphore,
     /// Steps being closed: one at a time.
@@ -91,6 +99,7 @@ pub(super) enum LookError {
 pub(super) struct Seen {
     /// Name of the tree.
     pub(super) tree: String,
+    pub(super) stamp: Option<Stamp>,
     pub(super) empty: Vec<PathBuf>,
     /// What was there and is not in it, relative; `None` where that was not asked, or is too much.
     pub(super) skipped: Option<Vec<PathBuf>>,
@@ -134,6 +143,9 @@ impl Checkpoints {
         }
         let checkpoints = Arc::new(Self {
             git,
+            open_looks: OpenLooks::of(directory),
+            known: Mutex::default(),
+            keys: RandomState::new(),
             one: Semaphore::new(1),
             closing: Semaphore::new(1),
             windows: Windows::default(),
@@ -171,14 +183,28 @@ impl Checkpoints {
     /// Any [`LookError`].
     pub(super) async fn look(&self, root: &Path, skipped: Skipped) -> Result<Seen, LookError> {
         let (place, own) = (root.to_owned(), self.git.directory().to_owned());
-        let found = tokio::task::spawn_blocking(move || survey(&place, &own, skipped)).await;
+        let keys = self.keys.clone();
+        let found = tokio::task::spawn_blocking(move || survey(&place, &own, skipped, &keys)).await;
         let Survey {
             files,
             empty,
             skipped,
+            stamp,
         } = found
             .map_err(|_| GitError::Pipe(std::io::ErrorKind::Other.into()))?
             .map_err(LookError::TooMuch)?;
+        let known = self.known.lock().get(root).cloned();
+        if let Some((known, tree)) = known
+            && known.is_some()
+            && known == stamp
+        {
+            return Ok(Seen {
+                tree,
+                stamp,
+                empty,
+                skipped,
+            });
+        }
         let index = self.index(root);
         let tree = match self.tree_of(root, &index, &files).await {
             Err(GitError::Failed { command, complaint }) => {
@@ -189,7 +215,12 @@ impl Checkpoints {
             }
             tree => tree?,
         };
-        Ok(Seen { tree, empty, skipped })
+        Ok(Seen {
+            tree,
+            stamp,
+            empty,
+            skipped,
+        })
     }
 
     async fn tree_of(&self, root: &Path, index: &Path, files: &[PathBuf]) -> Result<String, GitError> {
@@ -252,8 +283,7 @@ impl Checkpoints {
         Ok(found)
     }
 
-    /// Writes a step, new or in place of what it was, in one go. `tree` is what an open look saw, `seen` the last tree of
-    /// a root.
+    /// Writes a step, new or in place of what it was, in one go, with the last tree of a root where one was `seen`.
     ///
     /// # Errors
     /// Any [`GitError`].
@@ -262,25 +292,17 @@ impl Checkpoints {
         name: &str,
         step: &Step,
         contents: &[(Option<Content>, Option<Content>)],
-        tree: Option<&str>,
-        seen: Option<(&Path, &str)>,
+        seen: Option<(&Path, &Seen)>,
     ) -> Result<(), GitError> {
         let json = serde_json::to_vec(step).map_err(std::io::Error::from)?;
-        let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs());
-        let mut stream = b"feature done\n".to_vec();
-        let begin = |stream: &mut Vec<u8>, name: &str| {
-            let head = format!(
-                "commit {name}\ncommitter bobbin <bobbin@localhost> {now} +0000\ndata 0\n\ndeleteall\n"
-            );
-            stream.extend_from_slice(head.as_bytes());
-        };
+        let mut stream = Vec::new();
         let file = |stream: &mut Vec<u8>, mode: &str, path: &str, bytes: &[u8]| {
             let head = format!("M {mode} inline {path}\ndata {}\n", bytes.len());
             stream.extend_from_slice(head.as_bytes());
             stream.extend_from_slice(bytes);
             stream.push(b'\n');
         };
-        begin(&mut stream, name);
+        commit(&mut stream, name);
         file(&mut stream, "100644", "step.json", &json);
         for (number, (before, after)) in contents.iter().enumerate() {
             for (side, content) in [("b", before), ("a", after)] {
@@ -295,20 +317,53 @@ impl Checkpoints {
                 }
             }
         }
-        if let Some(tree) = tree {
-            stream.extend_from_slice(format!("M 040000 {tree} seen\n").as_bytes());
+        self.import(stream, seen).await
+    }
+
+    /// Notes the last tree of a root, so that it is kept.
+    ///
+    /// # Errors
+    /// Any [`GitError`].
+    pub(super) async fn keep(&self, root: &Path, seen: &Seen) -> Result<(), GitError> {
+        let known = match self.known.lock().get_mut(root) {
+            Some((stamp, tree)) if *tree == seen.tree => {
+                *stamp = seen.stamp;
+                true
+            }
+            _ => false,
+        };
+        if known {
+            return Ok(());
         }
-        if let Some((root, tree)) = seen {
-            begin(&mut stream, &format!("refs/roots/{}", short(root)));
-            stream.extend_from_slice(format!("M 040000 {tree} seen\n").as_bytes());
+        self.import(Vec::new(), Some((root, seen))).await
+    }
+
+    /// Writes commits, and the last tree of a root.
+    async fn import(&self, commits: Vec<u8>, seen: Option<(&Path, &Seen)>) -> Result<(), GitError> {
+        let mut stream = b"feature done\n".to_vec();
+        stream.extend(commits);
+        let one = match seen {
+            // What is known is what was written last. Never closed.
+            Some(_) => self.one.acquire().await.ok(),
+            None => None,
+        };
+        if let Some((root, seen)) = seen {
+            commit(&mut stream, &format!("refs/roots/{}", short(root)));
+            stream.extend_from_slice(format!("M 040000 {} seen\n", seen.tree).as_bytes());
+            // Until it is written nobody knows which one is kept.
+            self.known.lock().remove(root);
         }
         stream.extend_from_slice(b"done\n");
         let job = Job::new(["fast-import", "--quiet", "--force", "--done"], LOOK_TIME);
         self.git.run(job.input(stream)).await?;
+        if let Some((root, Seen { stamp, tree, .. })) = seen {
+            self.known.lock().insert(root.to_owned(), (*stamp, tree.clone()));
+        }
+        drop(one);
         Ok(())
     }
 
-    /// Returns the names of a Turn's steps, in their order.
+    /// Returns the names of a Turn's steps, in their order, those of open looks among them.
     ///
     /// # Errors
     /// Any [`GitError`].
@@ -316,26 +371,50 @@ impl Checkpoints {
         let place = place(thread, turn);
         let args = ["for-each-ref", "--sort=refname", "--format=%(refname)", &place];
         let said = self.git.run(Job::new(args, TIME).up_to(MAX_NAMES)).await?;
-        Ok(String::from_utf8_lossy(&said)
+        let mut names: Vec<String> = String::from_utf8_lossy(&said)
             .lines()
             .map(str::to_owned)
-            .collect())
+            .collect();
+        let open = self.of_open_looks(move |looks| looks.names(&place)).await?;
+        names.extend(open.into_iter().map(|(_, name)| name));
+        names.sort();
+        names.dedup();
+        Ok(names)
     }
 
-    /// Reads a step. The second is the tree that an open look saw.
+    /// Does something with the files of the open looks.
+    ///
+    /// # Errors
+    /// What it returns.
+    pub(super) async fn of_open_looks<T: Send + 'static>(
+        &self,
+        doing: impl FnOnce(&OpenLooks) -> std::io::Result<T> + Send + 'static,
+    ) -> std::io::Result<T> {
+        let looks = self.open_looks.clone();
+        tokio::task::spawn_blocking(move || doing(&looks))
+            .await
+            .unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()))
+    }
+
+    /// Reads a step that is in the repository: any but an open look.
     ///
     /// # Errors
     /// Any [`GitError`]; also where what lies there was not written by us.
-    pub(super) async fn read(&self, name: &str) -> Result<(Kept, Option<String>), GitError> {
+    pub(super) async fn read(&self, name: &str) -> Result<Kept, GitError> {
         let json = self
             .git
             .run(Job::new(["cat-file", "blob", &format!("{name}:step.json")], TIME).up_to(MAX_NAMES))
             .await?;
-        let step: Step = serde_json::from_slice(&json).map_err(std::io::Error::from)?;
-        let args = ["ls-tree", "-z", name, "b/", "a/", "seen"];
+        let mut step: Step = serde_json::from_slice(&json).map_err(std::io::Error::from)?;
+        if step.state == State::Open && step.kind == Kind::Look {
+            step.kind = Kind::Nothing {
+                why: "an earlier version of the server ended while it ran".to_owned(),
+            };
+            step.state = State::Closed;
+        }
+        let args = ["ls-tree", "-z", name, "b/", "a/"];
         let listed = self.git.run(Job::new(args, TIME).up_to(MAX_NAMES)).await?;
         let mut entries = vec![(None, None); step.changes.len()];
-        let mut tree = None;
         for line in records(&listed) {
             let line = String::from_utf8_lossy(line);
             let Some((about, path)) = line.split_once('\t') else {
@@ -344,7 +423,6 @@ impl Checkpoints {
             let mut words = about.split(' ');
             let (mode, _, blob) = (words.next(), words.next(), words.next().unwrap_or_default());
             let Some((side, number)) = path.split_once('/') else {
-                tree = Some(blob.to_owned());
                 continue;
             };
             let entry = mode.and_then(FileMode::from_word).map(|mode| Entry {
@@ -372,21 +450,20 @@ impl Checkpoints {
         if !whole {
             return Err(GitError::Pipe(std::io::ErrorKind::InvalidData.into()));
         }
-        Ok((Kept { step, entries }, tree))
-    }
-
-    /// Forgets a step.
-    ///
-    /// # Errors
-    /// Any [`GitError`].
-    pub(super) async fn forget(&self, name: &str) -> Result<(), GitError> {
-        self.git.run(Job::new(["update-ref", "-d", name], TIME)).await?;
-        Ok(())
+        Ok(Kept { step, entries })
     }
 
     fn index(&self, root: &Path) -> PathBuf {
         self.git.directory().join(format!("index-{}", short(root)))
     }
+}
+
+/// Begins a commit without a parent, for git's `fast-import`.
+fn commit(stream: &mut Vec<u8>, name: &str) {
+    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs());
+    let head =
+        format!("commit {name}\ncommitter bobbin <bobbin@localhost> {now} +0000\ndata 0\n\ndeleteall\n");
+    stream.extend_from_slice(head.as_bytes());
 }
 
 /// Returns where a Turn's steps are.

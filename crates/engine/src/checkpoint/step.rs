@@ -9,6 +9,7 @@ use bobbin_model::turn::FileChangeStatus;
 use super::found::{Found, find};
 use super::git::GitError;
 use super::ledger::{Change, FileMode, Kept, Kind, Left, Now, State, Step, Text, VERSION};
+use super::open_looks::OpenLook;
 use super::shadow::{CHUNK_BYTES, Checkpoints, Content, Difference, LookError, Seen, chain};
 use super::survey::Skipped;
 use super::unseen::Unseen;
@@ -16,9 +17,6 @@ use super::windows::{Beside, Going};
 
 /// Most files of one command whose change is shown line by line; more are named.
 const MAX_SHOWN: usize = 2_000;
-
-/// Name of the tree without a file.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// What a call has changed, beside what it said itself.
 #[derive(Debug, Default)]
@@ -77,7 +75,7 @@ impl Checkpoints {
             step.stay.push(Text::of(&stay));
             contents.push((before, None));
         }
-        self.write(name, &step, &contents, None, None).await?;
+        self.write(name, &step, &contents, None).await?;
         let contents = contents.into_iter().map(|(before, _)| before).collect();
         Ok(Held::Files(step, contents))
     }
@@ -92,7 +90,17 @@ impl Checkpoints {
         let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
         let seen = self.look(root, Skipped::Named).await;
         drop(one);
-        let Seen { tree, empty, skipped } = seen.inspect_err(|error| {
+        let seen = match seen {
+            Ok(seen) => self
+                .keep(root, &seen)
+                .await
+                .map(|()| seen)
+                .map_err(LookError::from),
+            seen => seen,
+        };
+        let Seen {
+            tree, empty, skipped, ..
+        } = seen.inspect_err(|error| {
             let why = match error {
                 LookError::TooMuch(why) => why.clone(),
                 LookError::Git(GitError::TooLong(..)) => {
@@ -106,8 +114,10 @@ impl Checkpoints {
         step.stay = empty.iter().map(|path| Text::of(path)).collect();
         step.skipped = skipped.map(|skipped| skipped.iter().map(|path| Text::of(path)).collect());
         step.since = u64::try_from(since).unwrap_or_default();
-        self.write(name, &step, &[], Some(&tree), Some((root, &tree)))
-            .await?;
+        let (name, held) = (name.to_owned(), (step.clone(), tree.clone()));
+        self.of_open_looks(move |looks| looks.begin(&name, &held.1, &held.0))
+            .await
+            .map_err(GitError::from)?;
         Ok(Held::Look(step, tree))
     }
 
@@ -117,7 +127,7 @@ impl Checkpoints {
             state: State::Closed,
             ..step(call, root, Kind::Nothing { why: why.to_owned() })
         };
-        if let Err(error) = self.write(name, &step, &[], None, None).await {
+        if let Err(error) = self.write(name, &step, &[], None).await {
             tracing::warn!(
                 step = name,
                 error = chain(&error),
@@ -129,13 +139,27 @@ impl Checkpoints {
     /// Writes down, in place of an open look, that nobody knows what its call has changed. Of a call that said which
     /// files it writes it is known what they were: that stays open for good, and a person has a word in it.
     pub(super) async fn give_up(&self, name: &str, why: &str) {
-        match self.read(name).await {
-            Ok((Kept { step, .. }, _)) if step.state == State::Open && step.kind == Kind::Look => {
-                self.begin_nothing(name, &step.call, &step.root.path(), why).await;
+        let place = name.to_owned();
+        let given_up = match self.of_open_looks(move |looks| looks.read(&place)).await {
+            Ok(None) => return,
+            Ok(Some(OpenLook { step, .. })) => {
+                // Its end may have been written and nothing else.
+                if self.read(name).await.is_err() {
+                    self.begin_nothing(name, &step.call, &step.root.path(), why).await;
+                }
+                self.end_look(name).await
             }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(step = name, error = chain(&error), "a step cannot be given up"),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = given_up {
+            tracing::warn!(step = name, error = chain(&error), "a step cannot be given up");
         }
+    }
+
+    /// Forgets that a look is open.
+    async fn end_look(&self, name: &str) -> std::io::Result<()> {
+        let name = name.to_owned();
+        self.of_open_looks(move |looks| looks.end(&name)).await
     }
 
     /// Closes a step, if it is open, with what its files are now; `held` is that step, where it is known, and `going`
@@ -166,23 +190,24 @@ impl Checkpoints {
 
     /// Reads a step that is open.
     async fn open_step(&self, name: &str) -> Result<Option<Held>, GitError> {
-        let (Kept { step, entries }, tree) = match self.read(name).await {
-            // A call that was dropped before what it may change was kept has not begun.
-            Err(GitError::Failed { complaint, .. }) if complaint.contains("invalid object name") => {
-                return Ok(None);
+        match self.read(name).await {
+            Ok(Kept { step, entries }) if step.state == State::Open => {
+                let before = entries.into_iter().map(|(before, _)| before.map(Content::Known));
+                Ok(Some(Held::Files(step, before.collect())))
             }
-            read => read?,
-        };
-        if step.state == State::Closed {
-            return Ok(None);
+            Ok(_) => {
+                // That it is open may still be noted.
+                self.end_look(name).await?;
+                Ok(None)
+            }
+            Err(GitError::Failed { complaint, .. }) if complaint.contains("invalid object name") => {
+                let name = name.to_owned();
+                let look = self.of_open_looks(move |looks| looks.read(&name)).await?;
+                // A call that was dropped before what it may change was kept has not begun.
+                Ok(look.map(|OpenLook { tree, step }| Held::Look(step, tree)))
+            }
+            Err(error) => Err(error),
         }
-        Ok(Some(if step.kind == Kind::Look {
-            // Git keeps no empty directory, not even the one that a look saw.
-            Held::Look(step, tree.unwrap_or_else(|| EMPTY_TREE.to_owned()))
-        } else {
-            let before = entries.into_iter().map(|(before, _)| before.map(Content::Known));
-            Held::Files(step, before.collect())
-        }))
     }
 
     async fn close_files(
@@ -212,7 +237,7 @@ impl Checkpoints {
         }
         step.changes = changes;
         step.state = State::Closed;
-        self.write(name, &step, &contents, None, None).await?;
+        self.write(name, &step, &contents, None).await?;
         Ok(Ended::default())
     }
 
@@ -236,7 +261,8 @@ impl Checkpoints {
         let seen = seen?;
         step.state = State::Closed;
         if seen.tree == tree {
-            self.forget(name).await?;
+            self.keep(&root, &seen).await?;
+            self.end_look(name).await.map_err(GitError::from)?;
             return Ok(Ended::default());
         }
         let found = self.differences(tree, &seen.tree).await?;
@@ -268,11 +294,11 @@ impl Checkpoints {
             }
         }
         if contents.is_empty() {
-            self.forget(name).await?;
+            self.end_look(name).await.map_err(GitError::from)?;
             return Ok(Ended::default());
         }
-        self.write(name, &step, &contents, None, Some((&root, &seen.tree)))
-            .await?;
+        self.write(name, &step, &contents, Some((&root, &seen))).await?;
+        self.end_look(name).await.map_err(GitError::from)?;
         Ok(self.shown(&root, to_show).await?)
     }
 
@@ -365,7 +391,7 @@ fn sorted(root: &Path, found: Vec<Difference>, beside: &Beside, unseen: &Unseen)
     sorted
 }
 
-fn step(call: &str, root: &Path, kind: Kind) -> Step {
+pub(super) fn step(call: &str, root: &Path, kind: Kind) -> Step {
     Step {
         version: VERSION,
         call: call.to_owned(),

@@ -7,10 +7,12 @@
 //! Blocking.
 
 use std::collections::HashSet;
+use std::fs::Metadata;
+use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _, RandomState};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use ignore::WalkBuilder;
 
@@ -29,6 +31,59 @@ const MAX_SKIPPED: usize = 30_000;
 /// Most bytes of them.
 const MAX_SKIPPED_BYTES: usize = 2 << 20;
 
+/// How long a change must be ago to differ from a later one by its time (guess: several ticks of any kernel's clock).
+const TICK: Duration = Duration::from_millis(50);
+/// The same where times have whole seconds only, or two.
+const COARSE_TICK: Duration = Duration::from_secs(3);
+
+/// Tells files from those of another survey: their names, kinds, sizes, places and times, as one number. Those that
+/// have the same are the same, as far as the times that the file system gives them can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp(u64);
+
+/// Makes a [`Stamp`]. What is hashed is somebody's: the key is nobody's.
+#[derive(Debug)]
+struct Stamping {
+    hash: DefaultHasher,
+    /// The look must be this much later than the last change.
+    since: Duration,
+    sure: bool,
+}
+
+impl Stamping {
+    fn new(keys: &RandomState) -> Self {
+        Self {
+            hash: keys.build_hasher(),
+            since: UNIX_EPOCH.elapsed().unwrap_or_default(),
+            sure: true,
+        }
+    }
+
+    fn add(&mut self, path: &Path, about: &Metadata) {
+        path.hash(&mut self.hash);
+        let times = [
+            about.mtime(),
+            about.mtime_nsec(),
+            about.ctime(),
+            about.ctime_nsec(),
+        ];
+        (about.dev(), about.ino(), about.mode(), about.size(), times).hash(&mut self.hash);
+        let tick = if about.ctime_nsec() == 0 {
+            COARSE_TICK
+        } else {
+            TICK
+        };
+        let seconds = u64::try_from(about.ctime()).unwrap_or_default();
+        let nanos = u32::try_from(about.ctime_nsec()).unwrap_or_default();
+        self.sure &= Duration::new(seconds, nanos) + tick < self.since;
+    }
+
+    /// `None`: something changed a moment ago, and may have changed again without a sign of it.
+    fn stamp(&self) -> Option<Stamp> {
+        self.sure.then(|| Stamp(self.hash.finish()))
+    }
+}
+
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Survey {
@@ -38,6 +93,8 @@ pub(super) struct Survey {
     pub(super) empty: Vec<PathBuf>,
     /// What is there and was left out, relative; `None`: too much to be named, or nobody asked.
     pub(super) skipped: Option<Vec<PathBuf>>,
+    /// Of the files.
+    pub(super) stamp: Option<Stamp>,
 }
 
 /// Whether what is left out is to be named.
@@ -47,11 +104,18 @@ pub(super) enum Skipped {
     Unnamed,
 }
 
-/// Looks over the files of a workspace. `also` are places within it that are not its files.
+/// Looks over the files of a workspace. `also` are places within it that are not its files; stamps made with the same
+/// `keys` can be compared.
 ///
 /// # Errors
 /// There are too many, as a sentence for people.
-pub(super) fn survey(root: &Path, also: &Path, skipped: Skipped) -> Result<Survey, String> {
+pub(super) fn survey(
+    root: &Path,
+    also: &Path,
+    skipped: Skipped,
+    keys: &RandomState,
+) -> Result<Survey, String> {
+    let mut stamping = Stamping::new(keys);
     let until = Instant::now() + MAX_TIME;
     let also = also.to_owned();
     let apart = Apart {
@@ -97,6 +161,7 @@ pub(super) fn survey(root: &Path, also: &Path, skipped: Skipped) -> Result<Surve
             continue;
         }
         bytes += about.len();
+        stamping.add(path, &about);
         walked.files.insert(entry.path().to_owned());
         found.files.push(path.to_owned());
         if found.files.len() > MAX_FILES {
@@ -112,6 +177,7 @@ pub(super) fn survey(root: &Path, also: &Path, skipped: Skipped) -> Result<Surve
         }
     }
     close(&mut open, Path::new(""), &mut found.empty);
+    found.stamp = stamping.stamp();
     if skipped == Skipped::Named {
         let apart = Apart {
             root: root.to_owned(),
@@ -225,7 +291,13 @@ mod tests {
         workspace.write(".gitignore", "target/\n");
         std::os::unix::fs::symlink("nowhere", workspace.root().join("link")).unwrap();
         std::fs::create_dir_all(workspace.root().join("empty/deeper")).unwrap();
-        let mut found = survey(workspace.root(), &workspace.root().join("shadow"), Skipped::Named).unwrap();
+        let mut found = survey(
+            workspace.root(),
+            &workspace.root().join("shadow"),
+            Skipped::Named,
+            &RandomState::new(),
+        )
+        .unwrap();
         found.files.sort();
         let files: Vec<_> = found.files.iter().map(|path| path.to_str().unwrap()).collect();
         assert_eq!(
@@ -239,12 +311,47 @@ mod tests {
     }
 
     #[test]
+    fn a_stamp_says_whether_anything_has_changed_unless_it_was_a_moment_ago() {
+        let (workspace, keys) = (Workspace::new(), RandomState::new());
+        let stamp = || {
+            let look = || survey(workspace.root(), Path::new("/none"), Skipped::Unnamed, &keys).unwrap();
+            loop {
+                match look().stamp {
+                    Some(stamp) => return stamp,
+                    None => std::thread::sleep(TICK / 5),
+                }
+            }
+        };
+        workspace.write("a", "1");
+        workspace.write("b", "1");
+        let first = survey(workspace.root(), Path::new("/none"), Skipped::Unnamed, &keys).unwrap();
+        assert_eq!(first.stamp, None);
+        let known = stamp();
+        assert_eq!(stamp(), known);
+        workspace.write("a", "2");
+        let changed = stamp();
+        assert_ne!(changed, known);
+        std::fs::rename(workspace.root().join("b"), workspace.root().join("c")).unwrap();
+        let renamed = stamp();
+        assert_ne!(renamed, changed);
+        let program = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(workspace.root().join("c"), program).unwrap();
+        assert_ne!(stamp(), renamed);
+    }
+
+    #[test]
     fn a_large_file_is_left_out_and_too_many_are_refused() {
         let workspace = Workspace::new();
         workspace.write("small", "x");
         let large = std::fs::File::create(workspace.root().join("large")).unwrap();
         large.set_len(MAX_FILE_BYTES + 1).unwrap();
-        let found = survey(workspace.root(), Path::new("/none"), Skipped::Named).unwrap();
+        let found = survey(
+            workspace.root(),
+            Path::new("/none"),
+            Skipped::Named,
+            &RandomState::new(),
+        )
+        .unwrap();
         assert_eq!(found.files, [PathBuf::from("small")]);
         assert_eq!(found.skipped, Some(vec![PathBuf::from("large")]));
         for n in 0..40 {
@@ -252,9 +359,14 @@ mod tests {
             file.set_len(MAX_FILE_BYTES).unwrap();
         }
         assert!(
-            survey(workspace.root(), Path::new("/none"), Skipped::Named)
-                .unwrap_err()
-                .contains("512 MiB")
+            survey(
+                workspace.root(),
+                Path::new("/none"),
+                Skipped::Named,
+                &RandomState::new()
+            )
+            .unwrap_err()
+            .contains("512 MiB")
         );
     }
 
@@ -266,7 +378,13 @@ mod tests {
             workspace.write(path, "x");
         }
         let skipped = || {
-            let found = survey(workspace.root(), Path::new("/none"), Skipped::Named).unwrap();
+            let found = survey(
+                workspace.root(),
+                Path::new("/none"),
+                Skipped::Named,
+                &RandomState::new(),
+            )
+            .unwrap();
             found.skipped.map(|mut skipped| {
                 skipped.sort();
                 skipped

@@ -125,7 +125,15 @@ impl Checkpoints {
             let (time, name) = line.split_once(' ')?;
             Some((time.parse().ok()?, name.to_owned()))
         };
-        Ok(said.lines().filter_map(step).collect())
+        let mut steps: Vec<(u64, String)> = said.lines().filter_map(step).collect();
+        let open = self.of_open_looks(|looks| looks.names("refs/steps/")).await?;
+        let open = open.into_iter().map(|(time, name)| {
+            let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            (since.as_secs(), name)
+        });
+        steps.extend(open);
+        steps.sort_by_key(|(time, _)| *time);
+        Ok(steps)
     }
 
     async fn drop_steps(&self, names: &[&str]) -> Result<(), GitError> {
@@ -137,6 +145,9 @@ impl Checkpoints {
             .run(Job::new(["hash-object", "-w", "--stdin"], TIME))
             .await?;
         let nothing = String::from_utf8_lossy(&nothing).trim().to_owned();
+        let looks: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        self.of_open_looks(move |open| looks.iter().try_for_each(|name| open.end(name)))
+            .await?;
         let mut orders = String::new();
         let mut marked = "";
         for name in names {
