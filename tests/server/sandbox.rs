@@ -340,6 +340,9 @@ fn without_network_there_is_no_socket_and_with_it_there_is() {
     let path = place.work.join("door");
     let _local = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let local = path.to_str().unwrap();
+    let path = place.work.join("notes");
+    let _notes = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    let notes = path.to_str().unwrap();
     for (network, held) in [(Network::Off, true), (Network::On, false)] {
         let plan = place.plan(Profile { network, ..STRICT });
         for (attempt, object) in [
@@ -347,6 +350,7 @@ fn without_network_there_is_no_socket_and_with_it_there_is() {
             ("listen", ""),
             ("datagram", &udp),
             ("local socket", local),
+            ("message from a pair", notes),
             ("raw socket", ""),
         ] {
             assert_eq!(

@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
@@ -100,6 +100,7 @@ fn try_it(attempt: &str, object: &Path) -> std::io::Result<()> {
         "datagram" => UdpSocket::bind("127.0.0.1:0")?.send_to(b"x", name()).map(drop),
         "local socket" => UnixStream::connect(object).map(drop),
         "pair" => UnixStream::pair().map(drop),
+        "message from a pair" => UnixDatagram::pair()?.0.send_to(b"x", object).map(drop),
         "raw socket" => nix::sys::socket::socket(
             nix::sys::socket::AddressFamily::Netlink,
             nix::sys::socket::SockType::Raw,

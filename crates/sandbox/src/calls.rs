@@ -84,7 +84,12 @@ const SHARED: &[i64] = &[
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
 ];
-/// The ways to a socket; pairs within the process stay.
+/// Kinds of sockets of which even one of a pair can send to any place that it names: those of messages, and raw ones,
+/// which are the same to the kernel here.
+const LOOSE_PAIRS: [i32; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
+/// Bits of a socket's type that say its kind; the others are flags.
+const KIND: u64 = 0xf;
+/// The ways to a socket; pairs within the process stay, where they can speak with each other only.
 const SOCKETS: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_connect,
@@ -129,6 +134,13 @@ fn refused(network: Network) -> Result<Calls, seccompiler::BackendError> {
     }
     if network == Network::Off {
         calls.extend(SOCKETS.iter().map(|call| (*call, Vec::new())));
+        let domain = libc::AF_UNIX.cast_unsigned();
+        let mut rules = vec![when(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, domain)?];
+        for kind in LOOSE_PAIRS {
+            let is_kind = SeccompCmpOp::MaskedEq(KIND);
+            rules.push(when(1, SeccompCmpArgLen::Dword, is_kind, kind.cast_unsigned())?);
+        }
+        calls.insert(libc::SYS_socketpair, rules);
     }
     // Each flag by itself: a rule tells whether masked bits equal a value, not whether any of them is set.
     let flags = (0..32)

@@ -1,5 +1,6 @@
 //! A command that needs a person: from the answer until everybody has been told that it is settled, which is after
-//! the answer is on disk.
+//! the answer is on disk; and, where it is let, until the Turn is over: the command has run in its sandbox, what it may
+//! have changed in the workspace was looked at before and after, and the model has had its result.
 
 use anyhow::ensure;
 use serde_json::json;
@@ -35,6 +36,21 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
         client.wait_for("turn/completed").await?;
         bare.push(database.commit(1).await?);
     }
+    let mut done = Samples::default();
+    for number in 0..plan.count(200, 3) {
+        client.start_turn(&thread, "run `true`").await?;
+        let question = client.wait_for("item/approval/request").await?;
+        let began = Instant::now();
+        client
+            .reply(&question["id"], &json!({ "decision": "accept" }))
+            .await?;
+        let ended = client.wait_for("turn/completed").await?;
+        done.push(began.elapsed());
+        ensure!(
+            ended["params"]["turn"]["status"] == "completed",
+            "turn {number} is {ended}"
+        );
+    }
     process.kill().await?;
     let row = |name: &str, ours: &Samples, share: f64| {
         Row::new(NAME, name, "ms", millis(ours.quantile(share))).beside(millis(bare.quantile(share)))
@@ -43,5 +59,18 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
         row("answer to settled, median", &told, 0.5).wanted(Target::RatioAtMost(2.0)),
         row("answer to settled, p99", &told, 0.99),
         row("prompt to question, median", &asked, 0.5),
+        Row::new(
+            NAME,
+            "accept to the end of the turn, median",
+            "ms",
+            millis(done.quantile(0.5)),
+        )
+        .wanted(Target::AtMost(15.0)),
+        Row::new(
+            NAME,
+            "accept to the end of the turn, p99",
+            "ms",
+            millis(done.quantile(0.99)),
+        ),
     ])
 }

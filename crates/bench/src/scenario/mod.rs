@@ -7,6 +7,7 @@ mod fan_out;
 mod flood;
 mod history;
 mod idle;
+mod model_turn;
 mod recovery;
 mod round_trip;
 mod seeded;
@@ -44,6 +45,7 @@ scenarios! {
     "round-trip" "the cheapest request on stdio and WebSocket, beside an echo" round_trip;
     "thread-start" "thread/start until it is durable, beside one SQLite commit" thread_start;
     "turn" "a Turn of one word, and its growth over a thousand Turns" turn;
+    "model-turn" "the same with a provider's model that answers at once" model_turn;
     "deltas" "20,000 pieces in one Turn to one subscriber, beside a bare stream" deltas;
     "streams" "1 to 128 Turns that stream for half a second at once" streams;
     "fan-out" "one stream to 1 to 500 subscribers, beside a bare broadcast" fan_out;

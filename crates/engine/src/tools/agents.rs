@@ -5,7 +5,7 @@
 //! plan mode. There for Threads that may have subagents, and named in their configuration with `allowList` (AppServer
 //! protocol 02 §2.4).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bobbin_core::engine::TurnContext;
@@ -36,17 +36,22 @@ const SEND: &str = "SendInput";
 const CLOSE: &str = "CloseAgent";
 const RESUME: &str = "ResumeAgent";
 
+/// All of them: the same for every Turn, and their schemas cost something to make.
+static TOOLS: LazyLock<[Arc<dyn Tool>; 5]> = LazyLock::new(|| {
+    [Kind::Spawn, Kind::Wait, Kind::Send, Kind::Close, Kind::Resume]
+        .map(|kind| Arc::new(AgentTool::new(kind)) as Arc<dyn Tool>)
+});
+
 /// Returns the tools for the subagents of a Turn, as far as its Thread may have them.
 pub(crate) fn agent_tools(turn: &TurnContext) -> Vec<Arc<dyn Tool>> {
     if !turn.may_spawn() {
         return Vec::new();
     }
     let config = &turn.environment().config;
-    let tools = [Kind::Spawn, Kind::Wait, Kind::Send, Kind::Close, Kind::Resume];
-    tools
-        .into_iter()
-        .filter(|kind| is_listed(config, kind.name()))
-        .map(|kind| Arc::new(AgentTool::new(kind)) as Arc<dyn Tool>)
+    TOOLS
+        .iter()
+        .filter(|tool| is_listed(config, &tool.spec().name))
+        .cloned()
         .collect()
 }
 

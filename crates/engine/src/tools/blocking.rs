@@ -1,5 +1,6 @@
 //! File work off the async threads, a bounded number of pieces at a time.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -93,6 +94,28 @@ impl FileWork {
             before
         });
         read.await.ok().flatten()
+    }
+}
+
+/// A file that fails to be read once patience is over.
+#[derive(Debug)]
+pub(crate) struct Patient<'a, R> {
+    file: R,
+    patience: &'a Patience,
+}
+
+impl<'a, R> Patient<'a, R> {
+    pub(crate) fn new(file: R, patience: &'a Patience) -> Self {
+        Self { file, patience }
+    }
+}
+
+impl<R: io::Read> io::Read for Patient<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.patience.is_over() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it took too long"));
+        }
+        self.file.read(buffer)
     }
 }
 

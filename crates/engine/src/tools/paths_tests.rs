@@ -111,6 +111,33 @@ fn reserved_places_are_never_written_and_read_only_when_asked() {
 }
 
 #[test]
+fn what_a_command_has_put_out_is_read_without_a_question_and_nothing_beside_it() {
+    let workspace = workspace();
+    let read = |path: &str| {
+        let (_, permission) = locate(&workspace.environment(), path, Access::Read).unwrap();
+        permission == Permission::Free
+    };
+    workspace.write(".craft/terminals/thread_1/shell_1.log", "x");
+    symlink(
+        "../../bobbin.db",
+        workspace.root().join(".craft/terminals/thread_1/link.log"),
+    )
+    .unwrap();
+    assert!(read(".craft/terminals/thread_1/shell_1.log"));
+    for other in [
+        ".craft/terminals/thread_1/shell_1.json",
+        ".craft/terminals/thread_1/link.log",
+        ".craft/terminals/thread_1.log",
+        ".craft/terminals/thread_1/deep/x.log",
+        ".craft/terminals/../keys/x.log",
+    ] {
+        assert!(!read(other), "{other}");
+    }
+    let log = ".craft/terminals/thread_1/shell_1.log";
+    assert!(locate(&workspace.environment(), log, Access::Write).is_err());
+}
+
+#[test]
 fn a_target_that_was_swapped_for_a_link_is_not_confirmed() {
     let workspace = workspace();
     let (target, _) = locate(&workspace.environment(), "src/lib.rs", Access::Write).unwrap();

@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
-use super::blocking::{FileWork, Patience};
+use super::blocking::{FileWork, Patience, Patient};
 use super::cut::head;
 use super::editor::EditorOf;
 use super::paths::{Access, Target, locate};
@@ -23,7 +23,7 @@ use super::paths::{Access, Target, locate};
 const MAX_BYTES: usize = 256 << 10;
 /// Bytes looked at to tell a binary file.
 const PROBE_BYTES: usize = 8 << 10;
-/// Longest search for a far line.
+/// Longest read: most of it is the search for a far line.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
@@ -132,7 +132,8 @@ fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::R
     if !found.is_file() {
         return Err(io::Error::other("it is not an ordinary file"));
     }
-    let mut file = BufReader::with_capacity(PROBE_BYTES, File::open(path)?);
+    let file = Patient::new(File::open(path)?, patience);
+    let mut file = BufReader::with_capacity(PROBE_BYTES, file);
     if file.fill_buf()?.contains(&0) {
         return Err(io::Error::other(format!(
             "it is a binary file of {} bytes",
@@ -142,9 +143,6 @@ fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::R
     for skipped in 1..first {
         if file.skip_until(b'\n')? == 0 {
             return Ok(format!("[the file has only {} lines]", skipped - 1));
-        }
-        if patience.is_over() {
-            return Err(io::Error::other("it took too long to find that line"));
         }
     }
     let mut text = Vec::new();
@@ -268,6 +266,19 @@ mod tests {
                 .unwrap();
         }
         assert_eq!(seen, lines);
+    }
+
+    #[test]
+    fn a_file_without_an_end_of_line_is_given_up_as_well() {
+        let workspace = Workspace::new();
+        workspace.write("endless", &"x".repeat(PROBE_BYTES * 4));
+        let stop = tokio_util::sync::CancellationToken::new();
+        let patience = Patience::new(MAX_TIME, stop.clone());
+        let path = workspace.root().join("endless");
+        let far = |patience| read_lines(&path, 2, 1, patience);
+        assert_eq!(far(&patience).unwrap(), "[the file has only 1 lines]");
+        stop.cancel();
+        assert_eq!(far(&patience).unwrap_err().to_string(), "it took too long");
     }
 
     #[tokio::test]

@@ -1,6 +1,8 @@
 //! `search`: lines that match a pattern.
 
+use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bobbin_core::tool::{
@@ -14,7 +16,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
-use super::blocking::{FileWork, Patience};
+use super::blocking::{FileWork, Patience, Patient};
 use super::paths::{Access, Target, locate, shown};
 use super::search_report::Report;
 use super::walk::{Chosen, Sight, Walk, one_line};
@@ -25,8 +27,10 @@ const MAX_PATTERN_BYTES: usize = 4096;
 const MAX_REGEX_BYTES: usize = 10 << 20;
 /// Longest line that is searched; a file with a longer one counts as not searched.
 const MAX_BUFFER_BYTES: usize = 4 << 20;
-/// Longest search; looked at between files.
+/// Longest search.
 const MAX_TIME: Duration = Duration::from_secs(20);
+/// Why there may be more then.
+const TOO_LONG: &str = "it took too long";
 
 #[derive(Debug)]
 pub(super) struct Search {
@@ -54,7 +58,7 @@ impl Search {
             "search",
             Effect::Reads,
             "Finds lines that match a regular expression (Rust syntax) in a file or below a directory. \
-             Ignored, hidden and binary files are left out.",
+             Ignored, hidden and binary files are left out; name a hidden file or directory as path to search it.",
             &["pattern"],
             &serde_json::json!({
                 "pattern": { "type": "string", "description": "What to look for, in one line." },
@@ -164,11 +168,9 @@ fn search(
     std::fs::metadata(base).map_err(|error| error.to_string())?;
     let mut searcher = searcher();
     let mut report = Report::default();
-    for entry in Walk::below(base, sight).entries().0 {
-        if patience.is_over() {
-            report.stopped = Some("it took too long");
-        }
-        if report.is_full() {
+    let (entries, hidden) = Walk::below(base, sight).entries();
+    for entry in entries {
+        if report.is_full() || patience.is_over() {
             break;
         }
         let Ok(entry) = entry else {
@@ -180,13 +182,18 @@ fn search(
             continue;
         }
         let name = one_line(&shown(root, entry.path()));
-        if searcher
-            .search_path(matcher, entry.path(), report.file(&name))
-            .is_err()
-        {
+        let searched = File::open(entry.path()).and_then(|file| {
+            let file = Patient::new(file, patience);
+            searcher.search_reader(matcher, file, report.file(&name))
+        });
+        if searched.is_err() && !patience.is_over() {
             report.unreadable += 1;
         }
     }
+    if patience.is_over() {
+        report.stopped = Some(TOO_LONG);
+    }
+    report.hidden = hidden.load(Ordering::Relaxed);
     Ok(report.into_text())
 }
 
@@ -227,11 +234,11 @@ mod tests {
     async fn matching_lines_come_with_path_and_number() {
         assert_eq!(
             search(json!({ "pattern": "steam" })).await,
-            "src/boil.rs:1:let steam = 100;\n\n[1 match in 1 file]"
+            "src/boil.rs:1:let steam = 100;\n\n[1 match in 1 file; 2 hidden not looked at]"
         );
         assert_eq!(
             search(json!({ "pattern": "steam", "ignoreCase": true, "glob": "*.md" })).await,
-            "notes.md:1:Steam rises.\n\n[1 match in 1 file]"
+            "notes.md:1:Steam rises.\n\n[1 match in 1 file; 2 hidden not looked at]"
         );
         assert_eq!(
             search(json!({ "pattern": "i\\w+", "path": "src" }))
@@ -240,7 +247,10 @@ mod tests {
                 .count(),
             3
         );
-        assert_eq!(search(json!({ "pattern": "vapour" })).await, "[no match]");
+        assert_eq!(
+            search(json!({ "pattern": "vapour" })).await,
+            "[no match; 2 hidden not looked at]"
+        );
     }
 
     #[tokio::test]
@@ -250,7 +260,11 @@ mod tests {
                 .await
                 .starts_with("notes.md:2:")
         );
-        assert_eq!(search(json!({ "pattern": "f(x)" })).await, "[no match]");
+        assert!(
+            search(json!({ "pattern": "f(x)" }))
+                .await
+                .starts_with("[no match")
+        );
     }
 
     #[tokio::test]
@@ -272,6 +286,26 @@ mod tests {
         assert!(many.ends_with("[500 matches in 1 file; stopped: too many matches, narrow the search]"));
         let wide = workspace.call(&tool, json!({ "pattern": "y" })).await.text;
         assert!(wide.len() < 600 && wide.contains(" […]"), "{wide}");
+    }
+
+    #[test]
+    fn a_search_ends_in_the_middle_of_a_file_when_its_time_is_over() {
+        let workspace = Workspace::new();
+        workspace.write("file", "x\n");
+        let tool = json!({ "pattern": "x" });
+        let arguments: Arguments = serde_json::from_value(tool).unwrap();
+        let environment = workspace.environment();
+        let search = |patience: &Patience| {
+            let (target, _) = locate(&environment, ".", Access::Read).unwrap();
+            let (matcher, chosen) = (matcher(&arguments).unwrap(), Chosen::by(None).unwrap());
+            let sight = Sight::of(&environment);
+            super::search(&target, workspace.root(), sight, &matcher, &chosen, patience).unwrap()
+        };
+        let stop = tokio_util::sync::CancellationToken::new();
+        let patience = Patience::new(MAX_TIME, stop.clone());
+        assert!(search(&patience).ends_with("[1 match in 1 file]"));
+        stop.cancel();
+        assert_eq!(search(&patience), "[no match; stopped: it took too long]");
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) struct Report {
     pub(super) stopped: Option<&'static str>,
     /// Files that could not be searched.
     pub(super) unreadable: usize,
+    /// Hidden files and directories that were passed by.
+    pub(super) hidden: usize,
 }
 
 impl Report {
@@ -48,6 +50,7 @@ impl Report {
             files,
             stopped,
             unreadable,
+            hidden,
         } = self;
         let plural =
             |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
@@ -71,6 +74,10 @@ impl Report {
                 "; {} could not be searched",
                 plural(unreadable, "file", "files")
             );
+        }
+        if hidden > 0 {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "; {hidden} hidden not looked at");
         }
         text.push(']');
         text

@@ -235,7 +235,10 @@ fn told(
     let mut text = format!("{how}\n{}", head_and_tail(&output.text, MODEL_BYTES));
     if let Some(path) = &path {
         let place = shown(root, path.as_ref());
-        text = format!("{text}\n[All {} bytes of it are in {place}]", output.total_bytes);
+        text = format!(
+            "{text}\n[All {} bytes of it are in {place}, for readFile and search]",
+            output.total_bytes
+        );
     }
     let command = CommandEnd {
         exit_code: if let Exit::Exited(code) = exit {

@@ -138,7 +138,7 @@ async fn output_that_does_not_fit_is_kept_and_named() {
     let read = bench
         .call(
             "readFile",
-            json!({ "path": place.trim_end_matches(']'), "offset": 12_345, "limit": 1 }),
+            json!({ "path": place.trim_end_matches(", for readFile and search]"), "offset": 12_345, "limit": 1 }),
         )
         .await;
     assert!(read.text.contains("12345"), "{}", read.text);

@@ -106,6 +106,11 @@ impl ModelServer {
         self.shared.asked.lock().iter().cloned().collect()
     }
 
+    /// Returns how many requests for a reply have come.
+    pub fn asked_count(&self) -> usize {
+        self.shared.progress.borrow().asked
+    }
+
     /// Waits until this many requests have come.
     ///
     /// # Panics
