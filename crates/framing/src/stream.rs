@@ -94,7 +94,8 @@ where
         // Grows with what arrives: never more room than has already come in, so that an announced
         // length costs nothing by itself.
         let grown = wanted.min(self.buf.len()).clamp(READ_CHUNK, MAX_READ_CHUNK);
-        if self.buf.capacity() - self.buf.len() < READ_CHUNK {
+        // Small messages share the room of one chunk.
+        if self.buf.capacity() - self.buf.len() < READ_CHUNK / 2 {
             self.buf.reserve(grown);
         }
         let read = pin!(self.io.read_buf(&mut self.buf));
@@ -186,8 +187,13 @@ where
             if count == 0 {
                 return Poll::Ready(Err(std::io::Error::from(std::io::ErrorKind::WriteZero).into()));
             }
-            self.buf.advance(count);
             self.total += count as u64;
+            if count == self.buf.len() {
+                // Unlike an advance, leaves all of the room in front.
+                self.buf.clear();
+            } else {
+                self.buf.advance(count);
+            }
         }
         ready!(Pin::new(&mut self.io).poll_flush(cx))?;
         if self.buf.capacity() > KEEP_BUFFER {

@@ -12,6 +12,10 @@ use crate::id::WireId;
 use crate::members::{Members, Next};
 use crate::options::{NullId, VersionCheck};
 
+/// How most messages begin.
+const HEAD: &str = r#"{"jsonrpc":"2.0""#;
+const VERSION_TWO: &str = r#""2.0""#;
+
 /// The members of a message that mean something; of duplicates the last one counts.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Envelope<'a> {
@@ -136,9 +140,34 @@ pub(crate) fn classify<'a>(envelope: &Envelope<'a>, version: VersionCheck, null_
 impl<'a> Envelope<'a> {
     /// `None` when the text is not one JSON object.
     fn read(text: &'a str) -> Option<Self> {
-        let mut members = Members::of(text)?;
         let mut envelope = Self::default();
-        while let Next::Member(name) = members.next()? {
+        let mut members = if text.starts_with(HEAD) {
+            envelope.jsonrpc = Some(VERSION_TWO);
+            Members::behind(text, HEAD)
+        } else {
+            Members::of(text)?
+        };
+        loop {
+            // As nearly everyone writes them; the long way takes these too.
+            if members.skip(r#","id":"#) {
+                envelope.id = Some(members.short()?);
+                continue;
+            }
+            if members.skip(r#","method":"#) {
+                envelope.method = Some(members.short()?);
+                continue;
+            }
+            if members.skip(r#","params":"#) {
+                envelope.params = Some(members.value()?);
+                continue;
+            }
+            if members.skip(r#","result":"#) {
+                envelope.result = Some(members.value()?);
+                continue;
+            }
+            let Next::Member(name) = members.next()? else {
+                return Some(envelope);
+            };
             match name.as_ref() {
                 "jsonrpc" => envelope.jsonrpc = Some(members.short()?),
                 "id" => envelope.id = Some(members.short()?),
@@ -151,7 +180,6 @@ impl<'a> Envelope<'a> {
                 }
             }
         }
-        Some(envelope)
     }
 
     /// The method name, where it is one; for redaction.
@@ -171,7 +199,7 @@ pub(crate) fn is_null(raw: &RawValue) -> bool {
 }
 
 fn is_version_two(raw: &str) -> bool {
-    raw == r#""2.0""# || string(raw).is_some_and(|version| version == "2.0")
+    raw == VERSION_TWO || string(raw).is_some_and(|version| version == "2.0")
 }
 
 /// The content of a raw string; `None` for anything else, unpaired surrogates included.

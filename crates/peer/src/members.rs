@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// What stands next in an object.
@@ -24,6 +25,19 @@ pub(crate) struct Members<'a> {
     behind_one: bool,
 }
 
+/// Bytes that end the run of ordinary ones in a string.
+const ENDS_RUN: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte < b' ' as usize {
+        ends[byte] = true;
+        byte += 1;
+    }
+    ends[b'"' as usize] = true;
+    ends[b'\\' as usize] = true;
+    ends
+};
+
 impl<'a> Members<'a> {
     /// Begins at the opening brace.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
@@ -36,6 +50,28 @@ impl<'a> Members<'a> {
         Some(members)
     }
 
+    /// Goes on behind the first members, which are known.
+    pub(crate) fn behind(text: &'a str, first: &str) -> Self {
+        Self {
+            text,
+            at: first.len(),
+            behind_one: true,
+        }
+    }
+
+    /// Passes a comma and the member name behind it, where they stand here exactly so.
+    pub(crate) fn skip(&mut self, head: &str) -> bool {
+        let bytes = self.text.as_bytes();
+        let found = self.behind_one
+            && bytes
+                .get(self.at..)
+                .is_some_and(|rest| rest.starts_with(head.as_bytes()));
+        if found {
+            self.at += head.len();
+        }
+        found
+    }
+
     /// The name of the next member, or the end when nothing but blanks follows the object.
     pub(crate) fn next(&mut self) -> Option<Next<'a>> {
         if self.peek()? == b'}' {
@@ -46,68 +82,66 @@ impl<'a> Members<'a> {
             self.take(b',')?;
         }
         self.peek().filter(|&byte| byte == b'"')?;
-        let (name, plain) = self.string()?;
-        self.take(b':')?;
-        let name = if plain {
-            Cow::Borrowed(&name[1..name.len() - 1])
+        let start = self.at;
+        let name = if self.string()? {
+            Cow::Borrowed(self.text.get(start + 1..self.at - 1)?)
         } else {
-            Cow::Owned(serde_json::from_str(name).ok()?)
+            Cow::Owned(serde_json::from_str(self.text.get(start..self.at)?).ok()?)
         };
+        self.take(b':')?;
         Some(Next::Member(name))
     }
 
     /// The member's value, whatever it is.
     pub(crate) fn value(&mut self) -> Option<&'a RawValue> {
-        let mut values = serde_json::Deserializer::from_str(&self.text[self.at..]).into_iter();
-        let value = values.next()?.ok()?;
-        self.at += values.byte_offset();
+        self.peek()?;
+        let mut rest = serde_json::Deserializer::from_str(self.text.get(self.at..)?);
+        let value = <&RawValue>::deserialize(&mut rest).ok()?;
+        self.at += value.get().len();
         Some(value)
     }
 
     /// As [`value`](Self::value), for values that are strings without escapes or plain numbers most of the time.
     pub(crate) fn short(&mut self) -> Option<&'a str> {
-        let start = match self.peek()? {
-            b'"' => {
-                let start = self.at;
-                let (text, plain) = self.string()?;
-                if plain {
-                    return Some(text);
-                }
-                start
+        let first = self.peek()?;
+        let start = self.at;
+        if first == b'"' {
+            if self.string()? {
+                return self.text.get(start..self.at);
             }
-            b'1'..=b'9' => {
-                let start = self.at;
-                let digits = self.text.as_bytes()[start..].iter();
-                self.at += digits.take_while(|byte| byte.is_ascii_digit()).count();
-                if matches!(self.peek()?, b',' | b'}') {
-                    return Some(self.text[start..self.at].trim_ascii_end());
-                }
-                start
+        } else if matches!(first, b'1'..=b'9') {
+            let digits = self.text.as_bytes().get(start..)?.iter();
+            let end = start + digits.take_while(|byte| byte.is_ascii_digit()).count();
+            self.at = end;
+            if matches!(self.peek()?, b',' | b'}') {
+                return self.text.get(start..end);
             }
-            _ => self.at,
-        };
+        }
         self.at = start;
         self.value().map(RawValue::get)
     }
 
-    /// The string that begins here, quotes included, and whether it is without escapes. One with escapes is not
-    /// checked further.
-    fn string(&mut self) -> Option<(&'a str, bool)> {
-        let (start, bytes) = (self.at, self.text.as_bytes());
-        let (mut at, mut plain) = (start + 1, true);
+    /// Passes the string that begins here; says whether it is without escapes. One with escapes is not checked
+    /// further.
+    fn string(&mut self) -> Option<bool> {
+        let bytes = self.text.as_bytes();
+        let (mut at, mut plain) = (self.at + 1, true);
         loop {
-            match *bytes.get(at)? {
+            at += bytes
+                .get(at..)?
+                .iter()
+                .position(|&byte| ENDS_RUN[usize::from(byte)])?;
+            match bytes[at] {
                 b'"' => break,
                 b'\\' => {
                     plain = false;
                     at += 2;
                 }
-                0..=0x1f => return None,
-                _ => at += 1,
+                _ => return None,
             }
         }
         self.at = at + 1;
-        Some((&self.text[start..self.at], plain))
+        Some(plain)
     }
 
     /// Skips blanks; the byte behind them, if there is one.
