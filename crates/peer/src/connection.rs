@@ -2,7 +2,7 @@
 //!
 //! Neither half waits for the other; they share a task so that what the reader answers at once is written by the
 //! same poll that read the question. The reader goes first and stops after a number of messages, so the writer
-//! has its turn in every poll. They also share what the runtime lets a task do in one poll; where the reader has used that
+//! has its turn in every poll that may leave it something to do. They also share what the runtime lets a task do in one poll; where the reader has used that
 //! up and left the writer nothing, the writer goes first in the next poll, and the reader again in the one after. The task ends by itself: the reader when input ends or shutdown begins, the writer last
 //! of all, which is what `closed` waits for.
 
@@ -14,6 +14,7 @@ use std::task::Poll;
 use bobbin_framing::FrameReader;
 use tokio::task::coop::has_budget_remaining;
 
+use crate::current::Reading;
 use crate::handlers::Handlers;
 use crate::shared::Shared;
 use crate::writer::Stopped;
@@ -36,9 +37,15 @@ pub(crate) async fn run(
         if output_first && output.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());
         }
-        reading = reading && input.as_mut().poll(cx).is_pending();
+        reading = reading && {
+            let _reading = Reading::begin(&shared);
+            input.as_mut().poll(cx).is_pending()
+        };
         // Not twice in a row: then it would be the reader that gets nothing.
         starved = !output_first && !has_budget_remaining();
+        if shared.is_quiet() {
+            return Poll::Pending;
+        }
         output.as_mut().poll(cx)
     })
     .await;

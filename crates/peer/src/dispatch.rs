@@ -72,8 +72,6 @@ impl<'a> Dispatcher<'a> {
 
     fn count(&self, state: &mut State) {
         self.congested.set(state.out.is_congested());
-        // It is on this task, and its turn is next.
-        state.out.idle = false;
         state.counters.messages_read += 1;
         state.counters.bytes_read = self.bytes_read;
     }

@@ -1,5 +1,6 @@
 //! Messages to bytes. Pure; what cannot be serialized fails here, before anything is queued.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 
 use bytes::Bytes;
@@ -22,7 +23,7 @@ impl Charset {
     /// Turns a finished message into the bytes to send.
     pub(crate) fn finish(self, message: Vec<u8>) -> Bytes {
         match self {
-            Self::Utf8 => message.into(),
+            Self::Utf8 => settled(message),
             Self::Ascii => self.convert(message.into()),
         }
     }
@@ -51,8 +52,30 @@ impl Charset {
     }
 }
 
+thread_local! {
+    /// Room to write a message in whose length is not known yet, between two such messages.
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Longest message that is copied out of its room rather than sent in it.
+const COPIED: usize = 1 << 10;
+
+/// A message in as many bytes as it takes.
+fn settled(mut message: Vec<u8>) -> Bytes {
+    if message.len() == message.capacity() || message.len() > COPIED {
+        return message.into();
+    }
+    let bytes = Bytes::copy_from_slice(&message);
+    if message.capacity() <= 2 * COPIED {
+        message.clear();
+        ROOM.set(message);
+    }
+    bytes
+}
+
 fn answer_head(id: &WireId, body: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(body + 64);
+    let mut out = ROOM.take();
+    out.reserve(body + 64);
     out.extend_from_slice(HEAD);
     out.extend_from_slice(br#","id":"#);
     id.write(&mut out);

@@ -21,22 +21,34 @@ pub(crate) struct Job {
 
 /// Jobs to start, oldest first. Most often there is one, which takes no room of its own.
 #[derive(Debug, Default)]
-pub(crate) struct Starts {
-    first: Option<Job>,
-    rest: VecDeque<Job>,
+pub(crate) enum Starts {
+    #[default]
+    None,
+    One(Job),
+    Many(VecDeque<Job>),
 }
 
 impl Starts {
     pub(crate) fn push(&mut self, job: Job) {
-        if self.first.is_none() && self.rest.is_empty() {
-            self.first = Some(job);
-        } else {
-            self.rest.push_back(job);
-        }
+        *self = match std::mem::take(self) {
+            Self::None => Self::One(job),
+            Self::One(first) => Self::Many(VecDeque::from([first, job])),
+            Self::Many(mut all) => {
+                all.push_back(job);
+                Self::Many(all)
+            }
+        };
     }
 
     pub(crate) fn pop(&mut self) -> Option<Job> {
-        self.first.take().or_else(|| self.rest.pop_front())
+        match self {
+            Self::Many(all) => all.pop_front(),
+            Self::None => None,
+            Self::One(_) => match std::mem::take(self) {
+                Self::One(job) => Some(job),
+                Self::None | Self::Many(_) => None,
+            },
+        }
     }
 
     /// Moves everything in `more` behind what is here.
@@ -48,10 +60,10 @@ impl Starts {
 
     /// Takes the one job there is, if it is the only one and `wanted`.
     pub(crate) fn only(&mut self, wanted: impl Fn(&Job) -> bool) -> Option<Job> {
-        match (&self.first, self.rest.len()) {
-            (Some(job), 0) if wanted(job) => self.first.take(),
-            (None, 1) if self.rest.front().is_some_and(wanted) => self.rest.pop_front(),
-            (Some(_) | None, _) => None,
+        match self {
+            Self::One(job) if wanted(job) => self.pop(),
+            // More than one, or what is left of more than one.
+            Self::None | Self::One(_) | Self::Many(_) => None,
         }
     }
 }
@@ -81,6 +93,13 @@ impl Job {
             Target::Call(entry) => entry.inline,
             Target::Notification(entry) => entry.inline,
         }
+    }
+
+    /// Whether nothing waits for the end of its future: until that has gone past its first poll, the books need not
+    /// know of it.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(&self.target, Target::Call(entry)
+            if entry.inline && entry.track == Track::Concurrent && !entry.drops_on_cancel)
     }
 
     /// Whether a cancel drops its future, as against only telling it.

@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -76,8 +77,9 @@ pub(crate) struct Outbox {
     broken: bool,
     /// Those who wait for room.
     pub(crate) waiting: usize,
-    /// The writer has found nothing to do and must be woken; else it will look by itself.
-    pub(crate) idle: bool,
+    /// The writer has found nothing to do and must be called; else it will look by itself. Changes with the state locked
+    /// only; for whoever wants to know without locking it.
+    idle: Arc<AtomicBool>,
 }
 
 impl Outbox {
@@ -93,12 +95,24 @@ impl Outbox {
             batch_bytes: (max_bytes / 8).clamp(1, flush_bytes.max(1)),
             broken: false,
             waiting: 0,
-            idle: false,
+            idle: Arc::default(),
         }
     }
 
-    /// Queues a message whatever the queue's size; drops it when the output is gone.
-    pub(crate) fn push(&mut self, frame: OutFrame) {
+    /// True while the writer has nothing to do.
+    pub(crate) fn idle(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.idle)
+    }
+
+    /// Has the writer look again; says whether it must be woken for that.
+    pub(crate) fn call(&mut self) -> bool {
+        let idle = self.idle.load(Ordering::Relaxed);
+        self.idle.store(false, Ordering::Release);
+        idle
+    }
+
+    /// Queues a message whatever the queue's size; drops it when the output is gone. Says whether the writer must be woken.
+    pub(crate) fn push(&mut self, frame: OutFrame) -> bool {
         if !self.broken {
             self.all.add(&frame);
             if frame.is_answer {
@@ -106,6 +120,7 @@ impl Outbox {
             }
             self.queue.push_back(frame);
         }
+        self.call()
     }
 
     /// Whether messages of this many bytes may be added by someone who could wait instead. An
@@ -141,6 +156,7 @@ impl Outbox {
             }
             batch.push(frame);
         }
+        self.idle.store(batch.is_empty(), Ordering::Release);
     }
 
     /// Gives the output up; returns what will never be written.

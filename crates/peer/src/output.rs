@@ -73,7 +73,6 @@ impl Output {
                 state.counters.messages_written += self.written.len() as u64;
                 state.counters.bytes_written = self.writer.bytes_written();
                 state.out.take(&mut self.batch);
-                state.out.idle = self.batch.is_empty();
                 (state.is_closing(), state.out.waiting > 0)
             });
             if !self.written.is_empty() {
@@ -150,6 +149,6 @@ impl Shared {
                 Poll::Ready(Err(error)) => output.failed = Some(error),
             }
         }
-        self.wake_task();
+        self.call_writer();
     }
 }

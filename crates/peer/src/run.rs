@@ -34,7 +34,8 @@ struct Running {
     ticket: Arc<Ticket>,
     track: Track,
     drops_on_cancel: bool,
-    ended: bool,
+    /// Whether the books know of the future and have to be told of its end.
+    booked: bool,
 }
 
 impl Running {
@@ -44,7 +45,7 @@ impl Running {
             ticket: Arc::clone(&job.ticket),
             track: job.track(),
             drops_on_cancel: job.drops_on_cancel(),
-            ended: false,
+            booked: !job.is_passing(),
         }
     }
 
@@ -71,9 +72,17 @@ impl Running {
             .note(&Note::Error(format!("handler for {} {what}", self.ticket.method)));
     }
 
+    /// The future goes on past its first poll.
+    fn keep(&mut self) {
+        if !std::mem::replace(&mut self.booked, true) {
+            self.shared
+                .with(|state, after| state.keep_future(&self.ticket, self.track, after));
+        }
+    }
+
     fn release(&mut self) -> After {
         let mut after = After::default();
-        if !std::mem::replace(&mut self.ended, true) {
+        if std::mem::take(&mut self.booked) {
             let options = &self.shared.options;
             self.shared
                 .peek(|state| state.end_future(self.ticket.slot, self.track, options, &mut after));
@@ -84,7 +93,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.ended {
+        if self.booked {
             let after = self.release();
             self.shared.settle(after);
         }
@@ -148,7 +157,7 @@ impl Shared {
             self.runtime.spawn(drive(Arc::clone(self), job));
             return None;
         }
-        let running = Running::new(Arc::clone(self), &job);
+        let mut running = Running::new(Arc::clone(self), &job);
         let polled = {
             let _polling = running.polling();
             create(self, job).and_then(|mut future| {
@@ -164,6 +173,7 @@ impl Shared {
             Ok(Ok(result)) => Some(running.finish(Some(Ok(result)))),
             Err(panic) => Some(running.finish(Some(Err(panic)))),
             Ok(Err(future)) => {
+                running.keep();
                 self.runtime.spawn(async move {
                     let shared = Arc::clone(&running.shared);
                     let after = carry(running, future).await;

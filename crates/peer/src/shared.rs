@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     /// Where handlers run.
     pub(crate) runtime: Handle,
     started: Instant,
+    /// The writing half has nothing to do; see the queue.
+    writer_idle: Arc<AtomicBool>,
     /// Wakes the task of the connection; set when it is first polled.
     pub(crate) task: OnceLock<Waker>,
     /// Shutdown has begun: what `stop` says, for those who look often.
@@ -62,8 +64,10 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(options: PeerOptions, runtime: Handle, writer: Box<dyn FrameWriter>) -> Self {
+        let state = State::new(&options, 0);
         Self {
-            state: Mutex::new(State::new(&options, 0)),
+            writer_idle: state.out.idle(),
+            state: Mutex::new(state),
             output: Mutex::new(Some(Output::new(writer))),
             log: Log::new(options.log.clone()),
             options,
@@ -112,7 +116,7 @@ impl Shared {
     /// Everything in `after` except the jobs to start.
     fn announce(&self, after: &mut After) {
         if after.write {
-            self.wake_task();
+            self.call_writer();
         }
         if after.is_quiet() {
             return;
@@ -136,6 +140,18 @@ impl Shared {
             self.changed.notify_waiters();
         }
         after.discard.clear();
+    }
+
+    /// Whether the writing half has nothing to do, nor has anybody called it since it found that.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.writer_idle.load(Ordering::Acquire) && !self.is_stopping()
+    }
+
+    /// Has the writing half look at the queue. From the reader's turn that needs no waking: the writer's may follow.
+    pub(crate) fn call_writer(&self) {
+        if !self.is_reading() {
+            self.wake_task();
+        }
     }
 
     /// Has the connection's task look at the state again.
@@ -179,7 +195,7 @@ impl Shared {
 
     /// Answers a request on behalf of its responder.
     pub(crate) fn respond(self: &Arc<Self>, ticket: &Ticket, message: Vec<u8>) {
-        let Ticket { slot, id, method, .. } = ticket;
+        let Ticket { id, method, .. } = ticket;
         let limit = self.options.max_answer_bytes;
         let message = if message.len() > limit {
             self.note(&Note::Error(format!(
@@ -189,7 +205,7 @@ impl Shared {
         } else {
             message
         };
-        let answered = self.with(|state, after| state.respond(*slot, message, &self.options, after));
+        let answered = self.with(|state, after| state.respond(ticket, message, &self.options, after));
         if !answered {
             self.note(&Note::Debug(format!(
                 "answer to {method} id {id} came after the request had ended"
@@ -235,7 +251,7 @@ impl Shared {
             room.as_mut().enable();
             if let Some((sent, write)) = self.try_send(bytes, messages, Turn::Mine, &mut make)? {
                 if write {
-                    self.wake_task();
+                    self.call_writer();
                 }
                 return Ok(sent);
             }
@@ -253,7 +269,7 @@ impl Shared {
         let sent = self.try_send(bytes, messages, Turn::Fresh, &mut Some(make))?;
         let (sent, write) = sent.ok_or(SendError::Full)?;
         if write {
-            self.wake_task();
+            self.call_writer();
         }
         Ok(sent)
     }
@@ -276,12 +292,11 @@ impl Shared {
         }
         let Some(make) = make.take() else { return Ok(None) };
         let (frames, value) = make(&mut state);
-        // Nothing else can come of messages of our own.
-        let mut after = After::default();
+        let mut write = false;
         for frame in frames {
-            state.push(frame, &mut after);
+            write |= state.out.push(frame);
         }
-        Ok(Some((value, after.write)))
+        Ok(Some((value, write)))
     }
 
     /// Begins the shutdown sequence.

@@ -6,6 +6,7 @@
 
 mod ending;
 
+use std::collections::hash_map::Entry as Place;
 use std::sync::Arc;
 
 use bobbin_framing::CloseReason;
@@ -84,7 +85,8 @@ enum Stage {
     Waiting { bytes: usize },
     /// Its future exists.
     Running,
-    /// Its future has ended; the answer is still to come.
+    /// Its future has ended, or is polled for the first time with nobody waiting for its end; the answer is still to
+    /// come.
     HandedOn,
 }
 
@@ -200,12 +202,7 @@ impl State {
 
     /// Queues a message that does not wait for room.
     pub(crate) fn push(&mut self, frame: OutFrame, after: &mut After) {
-        self.out.push(frame);
-        self.wake_writer(after);
-    }
-
-    fn wake_writer(&mut self, after: &mut After) {
-        after.write |= std::mem::take(&mut self.out.idle);
+        after.write |= self.out.push(frame);
     }
 
     /// Queues an answer, or files it with its batch.
@@ -238,8 +235,8 @@ impl State {
     /// Takes a request in: to be started, queued, or refused.
     pub(crate) fn admit_request(&mut self, new: NewRequest, options: &PeerOptions, after: &mut After) {
         let ordinal = self.ordinal();
-        let key = new.id.key();
-        let refusal = if key.as_ref().is_some_and(|key| self.by_id.contains_key(key)) {
+        let place = new.id.key().map(|key| self.by_id.entry(key));
+        let refusal = if let Some(Place::Occupied(_)) = place {
             after
                 .notes
                 .push(Note::Error(format!("request id {} is still running", new.id)));
@@ -262,9 +259,10 @@ impl State {
             self.answer(new.reply, message, Some(&new.method), options, after);
             return;
         }
-        let slot = self.next_slot();
-        if let Some(key) = key {
-            self.by_id.insert(key, slot);
+        self.last_slot += 1;
+        let slot = self.last_slot;
+        if let Some(Place::Vacant(place)) = place {
+            place.insert(slot);
         }
         let job = Job {
             ticket: Arc::new(Ticket::new(slot, ordinal, new.method, new.id)),
@@ -289,7 +287,8 @@ impl State {
         after: &mut After,
     ) {
         let ordinal = self.ordinal();
-        let slot = self.next_slot();
+        self.last_slot += 1;
+        let slot = self.last_slot;
         let job = Job {
             ticket: Arc::new(Ticket::new(slot, ordinal, method, WireId::NULL)),
             params,
@@ -316,11 +315,6 @@ impl State {
         }
     }
 
-    fn next_slot(&mut self) -> Slot {
-        self.last_slot += 1;
-        self.last_slot
-    }
-
     fn enter(&mut self, job: &Job, open: Option<ReplyTo>, stage: Stage) {
         let entry = Entry {
             ticket: Arc::clone(&job.ticket),
@@ -338,7 +332,7 @@ impl State {
         self.entries.insert(job.slot(), entry);
     }
 
-    /// Moves a job from waiting to running; its future exists from here on.
+    /// Moves a job from waiting to running.
     fn start(&mut self, job: Job, after: &mut After) {
         let Some(entry) = self.entries.get_mut(&job.slot()) else {
             return;
@@ -346,8 +340,12 @@ impl State {
         let Stage::Waiting { bytes } = entry.stage else {
             return;
         };
-        entry.stage = Stage::Running;
-        self.active += 1;
+        if job.is_passing() {
+            entry.stage = Stage::HandedOn;
+        } else {
+            entry.stage = Stage::Running;
+            self.active += 1;
+        }
         if entry.is_call {
             self.waiting_calls -= 1;
             self.running_calls += 1;
@@ -388,25 +386,23 @@ impl State {
     /// Answers a running request, once. Returns whether there was anything to answer.
     pub(crate) fn respond(
         &mut self,
-        slot: Slot,
+        ticket: &Ticket,
         message: Vec<u8>,
         options: &PeerOptions,
         after: &mut After,
     ) -> bool {
-        let Some(entry) = self.entries.get_mut(&slot) else {
+        let Place::Occupied(mut entry) = self.entries.entry(ticket.slot) else {
             return false;
         };
-        let Some(open) = entry.open.take() else {
+        let Some(open) = entry.get_mut().open.take() else {
             return false;
         };
-        let ended = entry.stage == Stage::HandedOn;
-        let ticket = Arc::clone(&entry.ticket);
-        self.running_calls -= 1;
-        if ended {
-            self.entries.remove(&slot);
+        if entry.get().stage == Stage::HandedOn {
+            entry.remove();
         }
-        self.release_id(&ticket);
-        let message = self.within_batches(open, message, &ticket, options, after);
+        self.running_calls -= 1;
+        self.release_id(ticket);
+        let message = self.within_batches(open, message, ticket, options, after);
         self.answer(open, message, Some(&ticket.method), options, after);
         self.settle_down(after);
         true
@@ -435,6 +431,28 @@ impl State {
             ticket.method
         )));
         error
+    }
+
+    /// Notes that the future of a job that is passing goes on past its first poll.
+    pub(crate) fn keep_future(&mut self, ticket: &Arc<Ticket>, track: Track, after: &mut After) {
+        self.active += 1;
+        // What began without it is not over yet.
+        self.closing = false;
+        let entry = self.entries.entry(ticket.slot).or_insert_with(|| Entry {
+            ticket: Arc::clone(ticket),
+            track,
+            open: None,
+            is_call: true,
+            cancelled: false,
+            drops_on_cancel: false,
+            stage: Stage::Running,
+            in_shutdown: false,
+        });
+        entry.stage = Stage::Running;
+        // It has answered, and so was in nobody's books when everything was cancelled.
+        if self.phase != Phase::Active {
+            after.cancel.push(Arc::clone(ticket));
+        }
     }
 
     /// Notes that a job's future is gone, however it ended.

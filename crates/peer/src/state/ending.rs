@@ -18,8 +18,9 @@ impl State {
         let Some(entry) = self.entries.get(&slot).filter(|entry| entry.open.is_some()) else {
             return;
         };
-        let message = encode::error(&entry.ticket.id, &ErrorObject::cancelled());
-        self.respond(slot, message, options, after);
+        let ticket = Arc::clone(&entry.ticket);
+        let message = encode::error(&ticket.id, &ErrorObject::cancelled());
+        self.respond(&ticket, message, options, after);
     }
 
     /// Cancels the request with this id, if there is one.
@@ -103,12 +104,13 @@ impl State {
             if entry.open.is_none() {
                 continue;
             }
-            let id = &entry.ticket.id;
+            let ticket = Arc::clone(&entry.ticket);
+            let id = &ticket.id;
             after
                 .notes
                 .push(Note::Error(format!("request id {id} did not end in time")));
             let message = encode::error(id, &ErrorObject::internal("handler did not end in time"));
-            self.respond(slot, message, options, after);
+            self.respond(&ticket, message, options, after);
         }
         self.abandoned = true;
         self.settle_down(after);
@@ -119,7 +121,7 @@ impl State {
         if self.phase == Phase::ShuttingDown && !self.closing && self.is_drained() {
             self.closing = true;
             after.closing = true;
-            self.wake_writer(after);
+            after.write |= self.out.call();
         }
         after.changed |= self.input_ended || self.phase != Phase::Active;
     }
