@@ -74,6 +74,9 @@ impl PeerHandle {
             }
             let id = state.calls.next_id();
             let frame = self.frame(Some(id), &message);
+            if let Some(params) = message.params {
+                encode::spent(params);
+            }
             let (timeout, progress) = begin(&mut state.calls.progress);
             let pending = Pending {
                 method: message.method,

@@ -7,13 +7,13 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use foldhash::{HashMap, HashMapExt};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::error::CallError;
 use crate::progress::ProgressTable;
+use crate::recent::Recent;
 
 pub(crate) type CallResult = Result<Box<RawValue>, CallError>;
 
@@ -62,7 +62,7 @@ impl Timeout {
 pub(crate) struct Calls {
     last_id: u64,
     last_token: u64,
-    pending: HashMap<u64, Pending>,
+    pending: Recent<u64, Pending>,
     deadlines: BTreeSet<(Instant, u64)>,
     grace: Grace,
     pub(crate) progress: ProgressTable,
@@ -82,7 +82,7 @@ impl Calls {
         Self {
             last_id: 0,
             last_token: 0,
-            pending: HashMap::new(),
+            pending: Recent::new(),
             deadlines: BTreeSet::new(),
             progress: ProgressTable::default(),
             grace: Grace {

@@ -378,6 +378,10 @@ pub(crate) fn reply_invalid(shared: &Arc<Shared>, reason: &str) {
 
 /// The number of the own call that a response with this id answers.
 fn own_call(id: &str) -> Option<u64> {
+    // As we wrote it, and nearly everyone sends it back.
+    if let Ok(id) = id.parse() {
+        return Some(id);
+    }
     match WireId::parse(id)?.key()? {
         IdKey::Int(id) => u64::try_from(id).ok(),
         IdKey::Decimal { .. } | IdKey::Odd(_) | IdKey::Text(_) => None,

@@ -61,16 +61,21 @@ thread_local! {
 const COPIED: usize = 1 << 10;
 
 /// A message in as many bytes as it takes.
-fn settled(mut message: Vec<u8>) -> Bytes {
+fn settled(message: Vec<u8>) -> Bytes {
     if message.len() == message.capacity() || message.len() > COPIED {
         return message.into();
     }
     let bytes = Bytes::copy_from_slice(&message);
-    if message.capacity() <= 2 * COPIED {
-        message.clear();
-        ROOM.set(message);
-    }
+    spent(message);
     bytes
+}
+
+/// Takes back the room of what has been copied out of it.
+pub(crate) fn spent(mut room: Vec<u8>) {
+    if room.capacity() <= 2 * COPIED {
+        room.clear();
+        ROOM.set(room);
+    }
 }
 
 fn answer_head(id: &WireId, body: usize) -> Vec<u8> {
@@ -124,10 +129,15 @@ pub(crate) fn array(messages: &[Vec<u8>]) -> Vec<u8> {
 
 /// Serializes params; `None` when they are absent, which is how `null` is written.
 pub(crate) fn params(params: &impl Serialize) -> Result<Option<Vec<u8>>, SendError> {
-    let text = serde_json::to_vec(params)?;
+    let mut text = ROOM.take();
+    text.reserve(128);
+    serde_json::to_writer(&mut text, params)?;
     match text.first() {
         Some(b'{' | b'[') => Ok(Some(text)),
-        Some(b'n') => Ok(None),
+        Some(b'n') => {
+            spent(text);
+            Ok(None)
+        }
         _ => Err(SendError::NotStructured),
     }
 }

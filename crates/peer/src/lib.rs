@@ -29,6 +29,7 @@ mod output;
 mod peer;
 mod progress;
 mod reader;
+mod recent;
 mod responder;
 mod run;
 mod shared;

@@ -6,11 +6,9 @@
 
 mod ending;
 
-use std::collections::hash_map::Entry as Place;
 use std::sync::Arc;
 
 use bobbin_framing::CloseReason;
-use foldhash::{HashMap, HashMapExt};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
@@ -25,6 +23,7 @@ use crate::lanes::{Lanes, Track};
 use crate::log::Note;
 use crate::options::PeerOptions;
 use crate::outbox::{OutFrame, Outbox};
+use crate::recent::Recent;
 use crate::stats::{Counters, Phase};
 use crate::ticket::Ticket;
 
@@ -51,6 +50,11 @@ pub(crate) struct After {
 }
 
 impl After {
+    /// Whether nothing is left to do.
+    pub(crate) fn is_nothing(&self) -> bool {
+        !self.write && matches!(self.start, Starts::None) && self.is_quiet()
+    }
+
     /// Whether nothing is left to do but to write and to start jobs, as after most messages.
     pub(crate) fn is_quiet(&self) -> bool {
         self.notes.is_empty()
@@ -110,8 +114,8 @@ pub(crate) struct State {
     pub(crate) input_ended: bool,
     closing: bool,
     abandoned: bool,
-    entries: HashMap<Slot, Entry>,
-    by_id: HashMap<IdKey, Slot>,
+    entries: Recent<Slot, Entry>,
+    by_id: Recent<IdKey, Slot>,
     last_slot: Slot,
     next_ordinal: i64,
     lanes: Lanes,
@@ -138,8 +142,8 @@ impl State {
             input_ended: false,
             closing: false,
             abandoned: false,
-            entries: HashMap::new(),
-            by_id: HashMap::new(),
+            entries: Recent::new(),
+            by_id: Recent::new(),
             last_slot: 0,
             next_ordinal: 0,
             lanes: Lanes::new(lanes),
@@ -235,8 +239,8 @@ impl State {
     /// Takes a request in: to be started, queued, or refused.
     pub(crate) fn admit_request(&mut self, new: NewRequest, options: &PeerOptions, after: &mut After) {
         let ordinal = self.ordinal();
-        let place = new.id.key().map(|key| self.by_id.entry(key));
-        let refusal = if let Some(Place::Occupied(_)) = place {
+        let key = new.id.key();
+        let refusal = if key.as_ref().is_some_and(|key| self.by_id.get(key).is_some()) {
             after
                 .notes
                 .push(Note::Error(format!("request id {} is still running", new.id)));
@@ -261,8 +265,8 @@ impl State {
         }
         self.last_slot += 1;
         let slot = self.last_slot;
-        if let Some(Place::Vacant(place)) = place {
-            place.insert(slot);
+        if let Some(key) = key {
+            self.by_id.insert(key, slot);
         }
         let job = Job {
             ticket: Arc::new(Ticket::new(slot, ordinal, new.method, new.id)),
@@ -391,14 +395,14 @@ impl State {
         options: &PeerOptions,
         after: &mut After,
     ) -> bool {
-        let Place::Occupied(mut entry) = self.entries.entry(ticket.slot) else {
+        let Some(entry) = self.entries.get_mut(&ticket.slot) else {
             return false;
         };
-        let Some(open) = entry.get_mut().open.take() else {
+        let Some(open) = entry.open.take() else {
             return false;
         };
-        if entry.get().stage == Stage::HandedOn {
-            entry.remove();
+        if entry.stage == Stage::HandedOn {
+            self.entries.remove(&ticket.slot);
         }
         self.running_calls -= 1;
         self.release_id(ticket);
@@ -438,7 +442,12 @@ impl State {
         self.active += 1;
         // What began without it is not over yet.
         self.closing = false;
-        let entry = self.entries.entry(ticket.slot).or_insert_with(|| Entry {
+        if let Some(entry) = self.entries.get_mut(&ticket.slot) {
+            entry.stage = Stage::Running;
+            return;
+        }
+        // Its answer took it out of the books.
+        let entry = Entry {
             ticket: Arc::clone(ticket),
             track,
             open: None,
@@ -447,9 +456,9 @@ impl State {
             drops_on_cancel: false,
             stage: Stage::Running,
             in_shutdown: false,
-        });
-        entry.stage = Stage::Running;
-        // It has answered, and so was in nobody's books when everything was cancelled.
+        };
+        self.entries.insert(ticket.slot, entry);
+        // So it was not there when everything was cancelled.
         if self.phase != Phase::Active {
             after.cancel.push(Arc::clone(ticket));
         }

@@ -85,7 +85,7 @@ impl State {
         for job in self.lanes.drain() {
             self.refuse_waiting(job, options, after);
         }
-        let mut slots: Vec<_> = self.entries.keys().copied().collect();
+        let mut slots: Vec<_> = self.entries.iter().map(|(&slot, _)| slot).collect();
         slots.sort_unstable();
         for slot in slots {
             self.cancel_running(slot, options, after);
@@ -95,7 +95,7 @@ impl State {
 
     /// Gives up on handlers that do not end; answers for them.
     pub(crate) fn abandon(&mut self, options: &PeerOptions, after: &mut After) {
-        let mut slots: Vec<_> = self.entries.keys().copied().collect();
+        let mut slots: Vec<_> = self.entries.iter().map(|(&slot, _)| slot).collect();
         slots.sort_unstable();
         for slot in slots {
             let Some(entry) = self.entries.get_mut(&slot) else {
@@ -140,6 +140,6 @@ impl State {
 
     /// Whether every handler left is one that waits for the shutdown itself.
     pub(crate) fn only_waiters_left(&self) -> bool {
-        self.entries.values().all(|entry| entry.in_shutdown)
+        self.entries.iter().all(|(_, entry)| entry.in_shutdown)
     }
 }

@@ -497,3 +497,66 @@ async fn a_websocket_is_closed_with_the_code_given() {
     drop(far);
     within(peer.closed()).await;
 }
+
+/// What a handler does after its answer, in the poll that gave it.
+#[derive(Debug, Clone, Copy)]
+enum Then {
+    Linger,
+    EndTheConnection,
+    AwaitTheEnd,
+}
+
+#[rstest]
+#[case::linger(Then::Linger)]
+#[case::begin(Then::EndTheConnection)]
+#[case::wait(Then::AwaitTheEnd)]
+#[tokio::test]
+async fn a_handler_that_goes_on_after_its_answer_is_gone_when_the_connection_has_stopped(#[case] then: Then) {
+    let here = Arc::new(());
+    let inside = Arc::downgrade(&here);
+    let mut world = World::new(Wire::Lines, |me| {
+        Handlers::new().on_call_deferred("linger", Mode::Concurrent, move |_, responder: Responder| {
+            let (me, here) = (me.clone(), Arc::clone(&here));
+            async move {
+                responder.ok("answered");
+                match then {
+                    Then::Linger => {}
+                    Then::EndTheConnection => me.begin_shutdown(),
+                    Then::AwaitTheEnd => me.shutdown().await,
+                }
+                std::future::pending::<()>().await;
+                drop(here);
+            }
+        })
+    })
+    .await;
+    world.far.request(1, "linger", Value::Null).await;
+    assert_eq!(world.far.recv().await["result"], "answered");
+    if let Then::Linger = then {
+        // The id is free again, whatever becomes of the handler.
+        world.far.request(1, "linger", Value::Null).await;
+        assert_eq!(world.far.recv().await["result"], "answered");
+        assert_eq!(world.peer.stats().running_inbound_request_count, 0);
+        world.peer.begin_shutdown();
+    }
+    world.stopped().await;
+    // The tables may have it still, no future does.
+    assert!(inside.strong_count() <= 1, "{}", inside.strong_count());
+}
+
+#[tokio::test]
+async fn a_deferred_handler_that_panics_after_its_answer_is_told_and_forgotten() {
+    let mut world = World::new(Wire::Lines, |_| {
+        Handlers::new().on_call_deferred("break", Mode::Concurrent, |_, responder: Responder| async move {
+            responder.ok("answered");
+            panic!("on purpose");
+        })
+    })
+    .await;
+    world.far.request(1, "break", Value::Null).await;
+    assert_eq!(world.far.recv().await["result"], "answered");
+    world.expect_silence().await;
+    assert!(world.errors().iter().any(|text| text.contains("on purpose")));
+    world.peer.begin_shutdown();
+    world.stopped().await;
+}
