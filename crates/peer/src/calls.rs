@@ -4,7 +4,6 @@
 //! Rules: peer spec 10.2 and 10.3.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -20,7 +19,7 @@ pub(crate) type CallResult = Result<Box<RawValue>, CallError>;
 /// A call on its way.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    pub(crate) method: Arc<str>,
+    pub(crate) method: Box<str>,
     pub(crate) answer: oneshot::Sender<CallResult>,
     pub(crate) timeout: Option<Timeout>,
     /// Token of its progress values.
@@ -148,8 +147,8 @@ impl Calls {
         timeout.deadline = renewed;
     }
 
-    pub(crate) fn method(&self, id: u64) -> Option<Arc<str>> {
-        self.pending.get(&id).map(|pending| Arc::clone(&pending.method))
+    pub(crate) fn method(&self, id: u64) -> Option<&str> {
+        self.pending.get(&id).map(|pending| pending.method.as_ref())
     }
 
     /// The earliest deadline there is.

@@ -117,8 +117,7 @@ impl<'a> Dispatcher<'a> {
         }
         let id = own_call(envelope.id()?)?;
         self.shared
-            .peek(|state| state.calls.method(id))
-            .map(|method| method.as_ref().to_owned())
+            .peek(|state| state.calls.method(id).map(str::to_owned))
     }
 
     fn message(&self, parsed: Parsed<'_>) {

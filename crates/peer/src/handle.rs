@@ -25,7 +25,7 @@ use crate::stats::{Phase, Stats};
 
 /// A call or notification that the layers have seen.
 pub(crate) struct Message {
-    pub(crate) method: Arc<str>,
+    pub(crate) method: Box<str>,
     pub(crate) params: Option<Vec<u8>>,
 }
 
@@ -246,19 +246,19 @@ impl PeerHandle {
 
     /// Shows a message to the layers.
     pub(crate) fn outgoing(&self, method: &str, params: Option<Vec<u8>>) -> Result<Message, SendError> {
-        let method = method.into();
         let Some(layers) = self.shared.layers.get().filter(|layers| !layers.is_empty()) else {
+            let method = method.into();
             return Ok(Message { method, params });
         };
         let mut message = Outgoing {
-            method,
+            method: method.into(),
             params: params.map(Bytes::from),
         };
         for layer in layers.iter() {
             layer.outgoing(&mut message)?;
         }
         Ok(Message {
-            method: message.method,
+            method: message.method.as_ref().into(),
             params: message.params.map(Vec::from),
         })
     }
@@ -268,7 +268,7 @@ impl PeerHandle {
         OutFrame {
             bytes: self.shared.options.charset().finish(text),
             flushed: None,
-            method: (!self.shared.options.redaction.is_empty()).then(|| Arc::clone(&message.method)),
+            method: (!self.shared.options.redaction.is_empty()).then(|| message.method.as_ref().into()),
             is_answer: false,
         }
     }

@@ -28,14 +28,13 @@ use crate::ticket::Ticket;
 /// What a running handler's future came to.
 type Ended = Result<Result<(), HandlerError>, Box<dyn std::any::Any + Send>>;
 
-/// A job whose future exists; its drop is the end of it, whatever the way.
+/// A job whose future exists and is in the books; its drop is the end of it, whatever the way.
 struct Running {
     shared: Arc<Shared>,
     ticket: Arc<Ticket>,
     track: Track,
     drops_on_cancel: bool,
-    /// Whether the books know of the future and have to be told of its end.
-    booked: bool,
+    ended: bool,
 }
 
 impl Running {
@@ -45,7 +44,7 @@ impl Running {
             ticket: Arc::clone(&job.ticket),
             track: job.track(),
             drops_on_cancel: job.drops_on_cancel(),
-            booked: !job.is_passing(),
+            ended: false,
         }
     }
 
@@ -55,46 +54,18 @@ impl Running {
 
     /// Logs how the handler ended and frees its place; what comes next is the caller's to do.
     fn finish(mut self, ended: Option<Ended>) -> After {
-        match ended {
-            Some(Ok(Ok(()))) | None => {}
-            Some(Ok(Err(HandlerError::Rpc(error)))) => self.report(&format!("failed: {error}")),
-            Some(Ok(Err(HandlerError::Cancelled))) => self.report("was cancelled"),
-            Some(Ok(Err(HandlerError::Foreign { type_name, text }))) => {
-                self.report(&format!("failed: {type_name}: {text}"));
-            }
-            Some(Err(panic)) => self.report(&format!("panicked: {}", panic_text(panic.as_ref()))),
+        self.ended = true;
+        if let Some(ended) = ended {
+            self.shared.report(&self.ticket, ended);
         }
-        self.release()
-    }
-
-    fn report(&self, what: &str) {
-        self.shared
-            .note(&Note::Error(format!("handler for {} {what}", self.ticket.method)));
-    }
-
-    /// The future goes on past its first poll.
-    fn keep(&mut self) {
-        if !std::mem::replace(&mut self.booked, true) {
-            self.shared
-                .with(|state, after| state.keep_future(&self.ticket, self.track, after));
-        }
-    }
-
-    fn release(&mut self) -> After {
-        let mut after = After::default();
-        if std::mem::take(&mut self.booked) {
-            let options = &self.shared.options;
-            self.shared
-                .peek(|state| state.end_future(self.ticket.slot, self.track, options, &mut after));
-        }
-        after
+        self.shared.release(&self.ticket, self.track)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.booked {
-            let after = self.release();
+        if !self.ended {
+            let after = self.shared.release(&self.ticket, self.track);
             self.shared.settle(after);
         }
     }
@@ -157,31 +128,64 @@ impl Shared {
             self.runtime.spawn(drive(Arc::clone(self), job));
             return None;
         }
-        let mut running = Running::new(Arc::clone(self), &job);
+        let (ticket, track, passing) = (Arc::clone(&job.ticket), job.track(), job.is_passing());
+        let drops_on_cancel = job.drops_on_cancel();
         let polled = {
-            let _polling = running.polling();
+            let _polling = Polling::begin(self, ticket.slot);
             create(self, job).and_then(|mut future| {
                 // Whoever takes the future over polls it again, so this waker may be deaf.
                 let mut cx = Context::from_waker(Waker::noop());
-                match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx)))? {
-                    Poll::Ready(result) => Ok(Ok(result)),
-                    Poll::Pending => Ok(Err(future)),
-                }
+                // A future that is ready is dropped in here, as that may panic too.
+                catch_unwind(AssertUnwindSafe(move || match future.as_mut().poll(&mut cx) {
+                    Poll::Ready(result) => Ok(result),
+                    Poll::Pending => Err(future),
+                }))
             })
         };
-        match polled {
-            Ok(Ok(result)) => Some(running.finish(Some(Ok(result)))),
-            Err(panic) => Some(running.finish(Some(Err(panic)))),
+        let ended = match polled {
+            Ok(Ok(result)) => Ok(result),
+            Err(panic) => Err(panic),
             Ok(Err(future)) => {
-                running.keep();
+                if passing {
+                    self.with(|state, after| state.keep_future(&ticket, track, after));
+                }
+                let running = Running {
+                    shared: Arc::clone(self),
+                    ticket,
+                    track,
+                    drops_on_cancel,
+                    ended: false,
+                };
                 self.runtime.spawn(async move {
                     let shared = Arc::clone(&running.shared);
                     let after = carry(running, future).await;
                     shared.settle(after);
                 });
-                None
+                return None;
             }
-        }
+        };
+        self.report(&ticket, ended);
+        (!passing).then(|| self.release(&ticket, track))
+    }
+
+    /// Logs how a handler ended, where that is worth a line.
+    fn report(&self, ticket: &Ticket, ended: Ended) {
+        let what = match ended {
+            Ok(Ok(())) => return,
+            Ok(Err(HandlerError::Rpc(error))) => format!("failed: {error}"),
+            Ok(Err(HandlerError::Cancelled)) => "was cancelled".to_owned(),
+            Ok(Err(HandlerError::Foreign { type_name, text })) => format!("failed: {type_name}: {text}"),
+            Err(panic) => format!("panicked: {}", panic_text(panic.as_ref())),
+        };
+        let method = &ticket.method;
+        self.note(&Note::Error(format!("handler for {method} {what}")));
+    }
+
+    /// Takes a future that is gone out of the books.
+    fn release(&self, ticket: &Ticket, track: Track) -> After {
+        let mut after = After::default();
+        self.peek(|state| state.end_future(ticket.slot, track, &self.options, &mut after));
+        after
     }
 }
 
