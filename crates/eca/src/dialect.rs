@@ -21,6 +21,7 @@ use crate::chats::Chats;
 use crate::far::MAX_READERS;
 use crate::host::NoticeKind;
 use crate::question;
+use crate::view::View;
 use crate::wire::config::HostedServer;
 use crate::wire::content::Told;
 use crate::wire::lifecycle::ShowMessage;
@@ -140,6 +141,18 @@ impl Eca {
         }
     }
 
+    /// Returns the messages that tell what is new in the view of a chat, if that is known.
+    fn shown(&self, thread: &ThreadId, work: impl FnOnce(&mut View) -> Vec<Told>) -> Encoded {
+        let shown = self.chats.with(thread, |chat| {
+            let told = work(&mut chat.view);
+            let notifications = told.iter().filter_map(|told| told.notification(&chat.id));
+            notifications
+                .map(Notification::into_message)
+                .collect::<Vec<WireMessage>>()
+        });
+        shown.unwrap_or_default().into()
+    }
+
     /// Returns the notifications that tell something of a chat.
     pub(crate) fn notifications(&self, thread: &ThreadId, told: &[Told]) -> Vec<Notification> {
         let id = self.chats.with(thread, |chat| chat.id.clone());
@@ -160,28 +173,19 @@ impl Dialect for Eca {
             return self.hosted.lock().changed(server);
         }
         if let FrameBody::Notice(Notice::Below { root, question }) = &frame.body {
-            let shown = self.chats.with(root, |chat| {
-                let told = chat.view.below(question, frame.at);
-                let notifications = told.iter().filter_map(|told| told.notification(&chat.id));
-                notifications
-                    .map(Notification::into_message)
-                    .collect::<Vec<WireMessage>>()
-            });
-            return shown.unwrap_or_default().into();
+            return self.shown(root, |view| view.below(question, frame.at));
         }
-        let shown = self.chats.with(&frame.thread, |chat| {
-            let told = chat.view.frame(frame);
-            let notifications = told.iter().filter_map(|told| told.notification(&chat.id));
-            notifications
-                .map(Notification::into_message)
-                .collect::<Vec<WireMessage>>()
-        });
+        let shown = self.shown(&frame.thread, |view| view.frame(frame));
         if let FrameBody::Recorded(event) = &frame.body
             && matches!(**event, Event::ThreadDeleted)
         {
             self.chats.forget(&frame.thread);
         }
-        shown.unwrap_or_default().into()
+        shown
+    }
+
+    fn remind(&self, root: &ThreadId, approval: &Approval) -> Encoded {
+        self.shown(root, |view| view.asked_below(approval))
     }
 
     fn wants(&self, _message: &WireMessage) -> bool {

@@ -35,6 +35,8 @@ pub(crate) async fn show(
     // Followed whatever became of the history: what comes next is not in it.
     with_view(client, handle, |view, _| view.end_replay());
     client.follow(handle.clone(), snapshot.at.next());
+    // What subagents ask is no part of it.
+    client.session.ask_again(handle.id());
     if let Some(editor) = &client.editor {
         editor.may_answer_for(handle.id());
     }

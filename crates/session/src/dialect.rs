@@ -54,6 +54,12 @@ pub trait Dialect: Send + Sync + 'static {
         approval: &'a Approval,
     ) -> BoxFuture<'a, Option<Decision>>;
 
+    /// Returns what shows the client a question of a subagent that was open before the client came to the Thread at the
+    /// top; nothing where asking it is enough. One question may come here more than once.
+    fn remind(&self, _root: &ThreadId, _approval: &Approval) -> Encoded {
+        Encoded::default()
+    }
+
     /// Puts a model's question to the client and waits for its answer; `None` as for [`Dialect::ask`]. Not called where
     /// [`Dialect::is_asked`] says no.
     fn inquire<'a>(

@@ -88,7 +88,9 @@ impl Session {
             }
         }
         for handle in &batch.greet {
-            self.ask_open(handle).await;
+            if !self.ask_open(handle).await {
+                return false;
+            }
         }
         if let Some(broken) = batch.broken {
             self.close(broken);
@@ -128,12 +130,7 @@ impl Session {
         }
         if !messages.is_empty() {
             let started = Instant::now();
-            if let Err(error) = self.peer.send_batch(messages).await {
-                // A client that would be told nothing more must not believe that nothing happens. One that is
-                // gone, or going, keeps the reason it has.
-                tracing::debug!(%error, "a client cannot be told more");
-                self.peer
-                    .close_with(INTERNAL_ERROR, "a message could not be sent; reconnect");
+            if !self.write(messages).await {
                 return false;
             }
             *slow = started.elapsed() > SLOW_FLUSH;
@@ -141,6 +138,19 @@ impl Session {
         self.follow_approvals(&frames, sent);
         self.follow_inquiries(&frames);
         true
+    }
+
+    /// Writes messages. Returns whether the client can be told more.
+    async fn write(&self, messages: Vec<Bytes>) -> bool {
+        let Err(error) = self.peer.send_batch(messages).await else {
+            return true;
+        };
+        // A client that would be told nothing more must not believe that nothing happens. One that is gone, or going,
+        // keeps the reason it has.
+        tracing::debug!(%error, "a client cannot be told more");
+        self.peer
+            .close_with(INTERNAL_ERROR, "a message could not be sent; reconnect");
+        false
     }
 
     /// Stops asking what these frames settle, and asks what they open and leave open.
@@ -190,8 +200,8 @@ impl Session {
         }
     }
 
-    /// Asks the questions that were open before this client came.
-    async fn ask_open(&self, handle: &Arc<ThreadHandle>) {
+    /// Asks the questions that were open before this client came. Returns whether it can be told more.
+    async fn ask_open(&self, handle: &Arc<ThreadHandle>) -> bool {
         if self.dialect.is_asked() {
             for question in self.hub.open_questions(handle.id()) {
                 self.asks.inquire(&self.dialect, &self.peer, &self.hub, &question);
@@ -206,10 +216,15 @@ impl Session {
             }
             Err(error) => tracing::debug!(thread = %handle.id(), %error, "open approvals are not known"),
         }
+        let mut shown = Vec::new();
         for (child, approval) in self.hub.questions_below(handle.id()).await {
+            // Whether it is open is seen by the task that tells that it is settled: it is not shown behind that.
+            let reminder = self.dialect.remind(handle.id(), &approval);
+            shown.extend(reminder.iter().map(|message| message.json.clone()));
             let via = Some(handle.id());
             self.asks.ask(&self.dialect, &self.peer, &child, via, approval);
         }
+        shown.is_empty() || self.write(shown).await
     }
 
     /// Leaves those of the questions of subagents that concern this client, and returns them. That a model's question is

@@ -308,12 +308,17 @@ impl Readers {
             .map(|reader| reader.handle.clone())
     }
 
+    /// Has what is open in a Thread asked with the next batch.
+    pub(crate) fn ask_again(&mut self, thread: &ThreadId) {
+        if let Some(reader) = self.threads.get_mut(thread) {
+            reader.ask_again();
+        }
+    }
+
     /// Has what a model wants to know in a Thread asked with the next batch, behind the call that asks it.
     pub(crate) fn inquire(&mut self, thread: &ThreadId) {
-        if self.asked.inquiries
-            && let Some(reader) = self.threads.get_mut(thread)
-        {
-            reader.ask_again();
+        if self.asked.inquiries {
+            self.ask_again(thread);
         }
     }
 

@@ -55,6 +55,13 @@ impl Session {
         self.readers.lock().attach(attach);
     }
 
+    /// Has what is open in a Thread that is read, and below it, shown and asked once more: the client has forgotten what
+    /// it was shown. What it was asked and has not answered is not asked twice.
+    pub fn ask_again(&self, thread: &ThreadId) {
+        self.readers.lock().ask_again(thread);
+        self.waker.wake();
+    }
+
     /// Ends a Subscription. Nothing happens where there is none.
     pub fn unsubscribe(&self, thread: &ThreadId) {
         if self.readers.lock().detach(thread, self.hub.everyone()) {

@@ -1,6 +1,6 @@
 //! What subagents ask, shown as calls of the chat at the top of their tree: clients know how to ask about those.
 //!
-//! Shown live only: a chat that is opened later shows its own calls.
+//! They are no part of a chat's history: what is open is shown behind it, however late the chat is opened.
 
 use bobbin_core::BelowQuestion;
 use bobbin_model::{Approval, ApprovalId, ApprovalKind, ItemBody, Json, TurnId, UnixMillis};
@@ -18,14 +18,7 @@ impl View {
     pub(crate) fn below(&mut self, question: &BelowQuestion, at: UnixMillis) -> Vec<Told> {
         let mut out = Vec::new();
         match question {
-            BelowQuestion::Asked(approval) => {
-                let mut call = Call::new(approval.turn, &key(&approval.id), SUBAGENT);
-                call.complete(arguments(approval).as_ref());
-                call.approval = Some(approval.id.clone());
-                call.announce(true, &mut out);
-                self.calls.push(call);
-                self.progress(ASKING, &mut out);
-            }
+            BelowQuestion::Asked(approval) => return self.asked_below(approval),
             BelowQuestion::Settled { approval, item, .. } => {
                 let asked = |call: &&mut Call| !call.ended && call.key == key(approval);
                 let Some(call) = self.calls.iter_mut().find(asked) else {
@@ -40,6 +33,22 @@ impl View {
                 self.progress(GENERATING, &mut out);
             }
         }
+        out
+    }
+
+    /// Shows a question of a subagent, unless it is shown already.
+    pub(crate) fn asked_below(&mut self, approval: &Approval) -> Vec<Told> {
+        let mut out = Vec::new();
+        let key = key(&approval.id);
+        if self.calls.iter().any(|call| !call.ended && call.key == key) {
+            return out;
+        }
+        let mut call = Call::new(approval.turn, &key, SUBAGENT);
+        call.complete(arguments(approval).as_ref());
+        call.approval = Some(approval.id.clone());
+        call.announce(true, &mut out);
+        self.calls.push(call);
+        self.progress(ASKING, &mut out);
         out
     }
 }

@@ -225,3 +225,41 @@ async fn what_a_subagent_asks_is_a_call_of_the_chat_above() {
     assert!(kinds(&seen).contains(&"toolCalled"), "{seen:#?}");
     assert_eq!(server.engine.effects(), ["touch tea"]);
 }
+
+#[tokio::test]
+async fn a_chat_that_is_opened_later_shows_what_its_subagents_ask() {
+    let server = Server::start().await;
+    let mut client = server.editor().await;
+    let message = "spawn scout ask touch tea; say touched\njoin";
+    let seen = prompt_until_asked(&mut client, json!({ "chatId": "c", "message": message })).await;
+    let asked = call_id(&seen);
+    let is_asked = |message: &Value| {
+        is_content(message, "toolCallRun") && message["params"]["content"]["name"] == "subagent"
+    };
+    let mut other = server.editor().await;
+    for editor in [&mut other, &mut client] {
+        // Whoever empties the view of the chat is shown it again.
+        let open = json!({ "chatId": "c" });
+        let id = editor.request("chat/open", open).await;
+        let mut shown = until(editor, |message| message["id"] == id).await;
+        if !shown.iter().any(is_asked) {
+            shown.push(editor.find("the call", is_asked).await);
+        }
+        assert_eq!(call_id(&shown), asked);
+    }
+    approve(&other, "c", &asked).await;
+    for editor in [&mut other, &mut client] {
+        let seen = until(editor, is_finished).await;
+        let of_call = |kind| {
+            let is_of =
+                |message: &&Value| is_content(message, kind) && message["params"]["content"]["id"] == asked;
+            seen.iter().filter(is_of).count()
+        };
+        assert_eq!(
+            (of_call("toolCallRun"), of_call("toolCalled")),
+            (0, 1),
+            "{seen:#?}"
+        );
+    }
+    assert_eq!(server.engine.effects(), ["touch tea"]);
+}
