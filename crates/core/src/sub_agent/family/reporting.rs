@@ -1,0 +1,137 @@
+//! Finding subagents, waiting for them and saying how they stand.
+
+use std::time::Duration;
+
+use bobbin_model::{EdgeStatus, ThreadId, TurnId};
+use bobbin_store::{Closed, ThreadSummary};
+use tokio_util::sync::CancellationToken;
+
+use super::{Done, Family};
+use crate::sub_agent::member::standing_of;
+use crate::sub_agent::{Report, Standing, SubAgentError};
+
+/// Names in the answer to one that is not known.
+const LISTED: usize = 20;
+
+impl Family {
+    pub(super) async fn waited(
+        &self,
+        names: &[String],
+        limit: Option<Duration>,
+        cancel: &CancellationToken,
+    ) -> Done<Vec<Report>> {
+        let all = self.children(Closed::Included).await?;
+        let wanted: Vec<&ThreadSummary> = if names.is_empty() {
+            let members = self.shared.members.lock();
+            let is_member =
+                |child: &&ThreadSummary| members.list.iter().any(|member| member.id == child.header.id);
+            all.iter().filter(is_member).collect()
+        } else {
+            names.iter().map(|name| find(&all, name)).collect::<Done<_>>()?
+        };
+        let mut changed = self.shared.changed.subscribe();
+        let quiet = async {
+            while wanted
+                .iter()
+                .any(|child| self.shared.is_followed(&child.header.id))
+            {
+                if changed.changed().await.is_err() {
+                    break;
+                }
+            }
+        };
+        let late = async {
+            match limit {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = quiet => {}
+            () = cancel.cancelled() => {}
+            () = late => {}
+        }
+        let mut reports = Vec::with_capacity(wanted.len());
+        for child in wanted {
+            reports.push(self.report(child).await?);
+        }
+        Ok(reports)
+    }
+
+    pub(super) async fn found(&self, name: &str) -> Done<ThreadSummary> {
+        let all = self.children(Closed::Included).await?;
+        find(&all, name).cloned()
+    }
+
+    pub(super) async fn report(&self, child: &ThreadSummary) -> Done<Report> {
+        let (id, nickname) = named(child);
+        let known = self.shared.change(&id, |member| member.standing.clone());
+        let standing = match known {
+            Some(standing) => standing,
+            None if child.runtime.waiting_on_approval => Standing::Asking,
+            None if child.runtime.running => Standing::Running,
+            None => {
+                let last = self.hub.turns_before(&id, TurnId(u32::MAX), 1).await?.pop();
+                last.as_ref().map_or(Standing::Idle, standing_of)
+            }
+        };
+        Ok(Report {
+            id,
+            nickname,
+            standing,
+            closed: is_closed(child),
+        })
+    }
+
+    pub(super) async fn reports(&self, wanted: impl Fn(&ThreadSummary) -> bool) -> Done<Vec<Report>> {
+        let mut reports = Vec::new();
+        for child in self
+            .children(Closed::Included)
+            .await?
+            .iter()
+            .filter(|child| wanted(child))
+        {
+            reports.push(self.report(child).await?);
+        }
+        Ok(reports)
+    }
+}
+
+pub(super) fn named(child: &ThreadSummary) -> (ThreadId, Option<String>) {
+    let nickname = child
+        .header
+        .source
+        .sub_agent()
+        .and_then(|source| source.nickname.clone());
+    (child.header.id.clone(), nickname)
+}
+
+pub(super) fn is_closed(child: &ThreadSummary) -> bool {
+    child.edge.is_some_and(|edge| edge.status == EdgeStatus::Closed)
+}
+
+/// Finds a subagent by its id, or the newest with a nickname.
+fn find<'a>(all: &'a [ThreadSummary], name: &str) -> Done<&'a ThreadSummary> {
+    let name = name.trim();
+    let by_id = all.iter().find(|child| child.header.id.as_str() == name);
+    let called = |child: &&ThreadSummary| {
+        named(child)
+            .1
+            .is_some_and(|nickname| nickname.eq_ignore_ascii_case(name))
+    };
+    by_id.or_else(|| all.iter().rev().find(called)).ok_or_else(|| {
+        let newest = all.iter().rev().take(LISTED);
+        let known: Vec<String> = newest
+            .map(|child| named(child).1.unwrap_or_else(|| child.header.id.to_string()))
+            .collect();
+        SubAgentError::Unknown {
+            name: name.to_owned(),
+            known: if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            },
+        }
+    })
+}
