@@ -16,7 +16,7 @@ use bobbin_model::{
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::CoreError;
@@ -240,6 +240,17 @@ impl TurnContext {
     /// Returns what the subagents of this Turn have used so far.
     pub fn below(&self) -> (TokenUsage, u64) {
         self.family.used()
+    }
+
+    /// Returns a count that changes when there is something new of the subagents: what they have used, whether they
+    /// wait.
+    pub fn below_changes(&self) -> watch::Receiver<u64> {
+        self.family.changes()
+    }
+
+    /// Whether this Turn does nothing but wait for subagents that all wait for people.
+    pub fn waits_for_people(&self) -> bool {
+        self.family.waits_for_people()
     }
 
     /// Returns the subagents of this Turn.

@@ -117,6 +117,16 @@ impl Family {
         (used.usage, used.cost_micros)
     }
 
+    /// Returns a count that changes with the members.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changed.subscribe()
+    }
+
+    /// Whether the agent waits for members that all ask people something.
+    pub(crate) fn waits_for_people(&self) -> bool {
+        self.shared.members.lock().held_up > 0
+    }
+
     /// Returns how far below the top of its tree the Thread is.
     fn depth(&self) -> u32 {
         self.parent.source.sub_agent().map_or(0, |source| source.depth)

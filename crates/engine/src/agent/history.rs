@@ -25,7 +25,8 @@ impl TurnRun {
         let own = messages(&begun.turn.items);
         let is_round =
             |message: &&Message| matches!(message, Message::Agent { calls, .. } if !calls.is_empty());
-        self.spent.rounds = own.iter().filter(is_round).count();
+        let rounds = own.iter().filter(is_round).count();
+        self.ledger.change(|spent| spent.rounds = rounds);
         if let Some(before) = &begun.history {
             // The client keeps the history, and says how much of it there is.
             let own = placed(&[], begun.turn.id, &begun.turn.items, None).into_iter();

@@ -1,7 +1,7 @@
 //! How much one Turn may use: rounds, tokens, time and money.
 //!
 //! Rounds, tokens and money are held between two requests to the model, so that every call made has its result; a
-//! request that is under way may pass them. Time is held at any moment: what runs is ended as by an interrupt. Time that
+//! request that is under way may pass them; what subagents use meanwhile is held at any moment. Time is held at any moment: what runs is ended as by an interrupt. Time that
 //! people take to answer does not count, and after a restart it begins anew; the rest is kept with the Turn.
 
 use std::fmt;
@@ -48,6 +48,34 @@ pub(super) struct Spent {
     pub(super) cost_micros: u64,
 }
 
+/// What a Turn has used by itself, for its run and for what watches over it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ledger(Arc<Mutex<Spent>>);
+
+impl Ledger {
+    pub(super) fn new(spent: Spent) -> Self {
+        Self(Arc::new(Mutex::new(spent)))
+    }
+
+    /// Returns how it stands.
+    pub(super) fn now(&self) -> Spent {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes something into it.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Spent)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Returns it with what the subagents of the Turn have used.
+    pub(super) fn with(&self, (usage, cost_micros): (TokenUsage, u64)) -> Spent {
+        let mut spent = self.now();
+        spent.usage.add(usage);
+        spent.cost_micros = spent.cost_micros.saturating_add(cost_micros);
+        spent
+    }
+}
+
 impl TurnLimits {
     /// Whether the model may be asked once more.
     ///
@@ -81,6 +109,15 @@ impl TurnLimits {
             ));
         }
         Ok(())
+    }
+
+    /// Whether subagents may go on using.
+    ///
+    /// # Errors
+    /// As [`TurnLimits::check`]; rounds are the Turn's own.
+    pub(super) fn check_below(self, spent: Spent) -> Result<(), EngineFailure> {
+        let rounds = None;
+        Self { rounds, ..self }.check(spent)
     }
 
     /// Returns what a Turn ends with when its time is over.
@@ -129,8 +166,10 @@ pub(super) struct Stopwatch {
 struct Running {
     /// Time at work before `since`.
     before: Duration,
-    /// `None` while a person is asked.
+    /// `None` while it is held.
     since: Option<Instant>,
+    /// How often it is held: while a person is asked, and while subagents wait for one.
+    held: usize,
 }
 
 /// Holds a watch still while it lives.
@@ -144,14 +183,16 @@ impl Stopwatch {
             state: Arc::new(Mutex::new(Running {
                 before: Duration::ZERO,
                 since: Some(Instant::now()),
+                held: 0,
             })),
             resumed: Arc::default(),
         }
     }
 
-    /// Holds it still; not to be called while it is held.
+    /// Holds it still.
     pub(super) fn pause(&self) -> Pause {
         self.with(|running| {
+            running.held += 1;
             running.before += running
                 .since
                 .take()
@@ -185,7 +226,12 @@ impl Stopwatch {
 
 impl Drop for Pause {
     fn drop(&mut self) {
-        self.0.with(|running| running.since = Some(Instant::now()));
+        self.0.with(|running| {
+            running.held -= 1;
+            if running.held == 0 {
+                running.since = Some(Instant::now());
+            }
+        });
         self.0.resumed.notify_one();
     }
 }
@@ -242,8 +288,10 @@ mod tests {
         let watch = Stopwatch::start(Some(Duration::from_secs(10)));
         let asking = async {
             tokio::time::sleep(Duration::from_secs(4)).await;
-            let pause = watch.pause();
-            tokio::time::sleep(Duration::from_hours(5)).await;
+            let (pause, other) = (watch.pause(), watch.pause());
+            tokio::time::sleep(Duration::from_hours(2)).await;
+            drop(other);
+            tokio::time::sleep(Duration::from_hours(3)).await;
             drop(pause);
             std::future::pending::<()>().await;
         };

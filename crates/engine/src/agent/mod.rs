@@ -6,6 +6,7 @@
 //! [`history::MAX_HISTORY_BYTES`] and more of earlier Turns and [`limits::TurnLimits`]. It knows
 //! no model's wire and no tool's work.
 
+mod below;
 mod call;
 mod compaction;
 mod conversation;

@@ -11,11 +11,12 @@ use bobbin_prompts::Prompts;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::below::watch_over;
 use super::compaction::{Compacted, Fullness};
 use super::conversation::messages;
 use super::guides;
 use super::instructions::{Sources, assemble};
-use super::limits::{Spent, Stopwatch};
+use super::limits::{Ledger, Spent, Stopwatch};
 use super::listener::{Heard, Listener};
 use super::one_item::OpenCall;
 use super::pictures::Tell;
@@ -62,7 +63,7 @@ pub(super) struct TurnRun {
     /// Pictures that the conversation names.
     pub(super) pictures: Pictures,
     /// What the Turn has used.
-    pub(super) spent: Spent,
+    pub(super) ledger: Ledger,
     /// Counts the time it is at work.
     pub(super) watch: Stopwatch,
     /// It was said that no price is known.
@@ -101,11 +102,11 @@ impl TurnRun {
             call_ids,
             messages: Vec::new(),
             pictures: Pictures::default(),
-            spent: Spent {
+            ledger: Ledger::new(Spent {
                 rounds: 0,
                 usage: begun.turn.usage,
                 cost_micros: begun.cost_micros,
-            },
+            }),
             watch: Stopwatch::start(settings.limits.time),
             priceless: false,
             keeper,
@@ -128,17 +129,23 @@ impl TurnRun {
 
     pub(super) async fn run(mut self) -> Result<(), EngineFailure> {
         let (watch, stop, limits) = (self.watch.clone(), self.stop.clone(), self.settings.limits);
+        let below = watch_over(self.turn.clone(), limits, self.ledger.clone(), watch.clone());
         let result = {
             let rounds = self.rounds();
-            tokio::pin!(rounds);
-            tokio::select! {
+            tokio::pin!(rounds, below);
+            let over = tokio::select! {
                 biased;
-                result = &mut rounds => result,
-                () = watch.over() => {
+                result = &mut rounds => Ok(result),
+                () = watch.over() => Err(limits.over_time()),
+                over = &mut below => Err(over),
+            };
+            match over {
+                Ok(result) => result,
+                Err(over) => {
                     // What runs ends as by an interrupt, with its results on record.
                     stop.cancel();
                     drop(tokio::time::timeout(GRACE, rounds).await);
-                    Err(limits.over_time())
+                    Err(over)
                 }
             }
         };
@@ -168,29 +175,20 @@ impl TurnRun {
             self.note_changes(ended).await?;
         }
         self.settle_after_restart().await?;
-        if self.spent.rounds > 0 {
+        if self.ledger.now().rounds > 0 {
             self.take_guidance().await?;
         }
         loop {
             self.show_changes().await?;
-            self.settings.limits.check(self.spent_in_all())?;
+            self.settings.limits.check(self.ledger.with(self.turn.below()))?;
             let calls = self.ask_model().await?;
             if calls.is_empty() {
                 return Ok(());
             }
-            self.spent.rounds += 1;
+            self.ledger.change(|spent| spent.rounds += 1);
             self.calls(&calls).await?;
             self.take_guidance().await?;
         }
-    }
-
-    /// Returns what the Turn has used, its subagents included.
-    fn spent_in_all(&self) -> Spent {
-        let (usage, cost_micros) = self.turn.below();
-        let mut spent = self.spent;
-        spent.usage.add(usage);
-        spent.cost_micros = spent.cost_micros.saturating_add(cost_micros);
-        spent
     }
 
     /// Tells the model what people have said meanwhile.
@@ -316,7 +314,7 @@ impl TurnRun {
     /// A reply said nothing and made no call. Behind results of calls that is how some models say that they are done;
     /// as a first answer it is none.
     async fn end_with_nothing(&mut self) -> Result<Vec<Call>, Refused> {
-        if self.spent.rounds == 0 {
+        if self.ledger.now().rounds == 0 {
             return Err(EngineFailure::Failed("The model gave an empty reply.".to_owned()).into());
         }
         let note = ItemBody::Error {
@@ -339,9 +337,11 @@ impl TurnRun {
     }
 
     /// Counts them against what the Turn may use.
-    pub(super) fn spend(&mut self, billed: Billed) {
-        self.spent.usage.add(billed.usage);
-        self.spent.cost_micros = self.spent.cost_micros.saturating_add(billed.cost_micros);
+    pub(super) fn spend(&self, billed: Billed) {
+        self.ledger.change(|spent| {
+            spent.usage.add(billed.usage);
+            spent.cost_micros = spent.cost_micros.saturating_add(billed.cost_micros);
+        });
     }
 
     /// Says once that a limit of money cannot be held.

@@ -28,6 +28,8 @@ pub(super) struct Members {
     pub(super) list: Vec<Member>,
     /// Places taken by those that are just being started.
     pub(super) starting: usize,
+    /// Calls that wait for members which all ask people something.
+    pub(super) held_up: usize,
 }
 
 impl Shared {
@@ -107,9 +109,55 @@ impl Shared {
         self.change(id, |member| member.followed).unwrap_or(false)
     }
 
+    /// Returns what is to be said of those that are waited for.
+    pub(super) fn awaited(&self, ids: &[&ThreadId]) -> Awaited {
+        let members = self.members.lock();
+        let mut awaited = Awaited::Done;
+        for member in members
+            .list
+            .iter()
+            .filter(|member| member.followed && ids.contains(&&member.id))
+        {
+            if member.standing != Standing::Asking {
+                return Awaited::AtWork;
+            }
+            awaited = Awaited::Asking;
+        }
+        awaited
+    }
+
     pub(super) fn is_quiet(&self) -> bool {
         let members = self.members.lock();
         members.starting == 0 && !members.list.iter().any(|member| member.followed)
+    }
+}
+
+/// How members that are waited for stand together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// One of them is at work.
+    AtWork,
+    /// All that have not ended ask people something.
+    Asking,
+    /// All have ended.
+    Done,
+}
+
+/// A call that waits for people and not for work, while it lives.
+pub(super) struct HeldUp<'a>(&'a Shared);
+
+impl<'a> HeldUp<'a> {
+    pub(super) fn new(shared: &'a Shared) -> Self {
+        shared.members.lock().held_up += 1;
+        shared.bump();
+        Self(shared)
+    }
+}
+
+impl Drop for HeldUp<'_> {
+    fn drop(&mut self) {
+        self.0.members.lock().held_up -= 1;
+        self.0.bump();
     }
 }
 

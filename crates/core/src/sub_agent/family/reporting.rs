@@ -6,6 +6,7 @@ use bobbin_model::{EdgeStatus, ThreadId, TurnId};
 use bobbin_store::{Closed, ThreadSummary};
 use tokio_util::sync::CancellationToken;
 
+use super::members::{Awaited, HeldUp};
 use super::{Done, Family};
 use crate::sub_agent::member::standing_of;
 use crate::sub_agent::{Report, Standing, SubAgentError};
@@ -31,10 +32,16 @@ impl Family {
         };
         let mut changed = self.shared.changed.subscribe();
         let quiet = async {
-            while wanted
-                .iter()
-                .any(|child| self.shared.is_followed(&child.header.id))
-            {
+            let ids: Vec<&ThreadId> = wanted.iter().map(|child| &child.header.id).collect();
+            let mut held_up = None;
+            loop {
+                match self.shared.awaited(&ids) {
+                    Awaited::Done => break,
+                    Awaited::AtWork => held_up = None,
+                    Awaited::Asking => {
+                        held_up.get_or_insert_with(|| HeldUp::new(&self.shared));
+                    }
+                }
                 if changed.changed().await.is_err() {
                     break;
                 }
