@@ -1,16 +1,14 @@
-//! Wishes about the Thread as a whole: start, rename, status, configuration, queue.
+//! Wishes about the Thread as a whole: start, rename, status, configuration, a new Turn.
 
 use std::sync::Arc;
 
-use super::{
-    LiveTurn, MAX_DISPLAY_NAME, MAX_LABEL, MAX_LABELS, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState,
-};
+use super::{MAX_DISPLAY_NAME, MAX_LABEL, MAX_LABELS, ThreadState};
 use crate::input::{display_text, typed_text};
 use crate::thread::title_of;
 use crate::{
     DeliveryMode, DynamicTool, EdgeStatus, Event, GivenMessage, HistoryMode, Identity, InputPart, Item,
-    ItemBody, ItemId, Mode, QueueStatus, QueuedInput, QueuedInputId, Refusal, Sender, ThreadConfig,
-    ThreadHeader, ThreadId, ThreadSource, ThreadStatus, TurnFeatures, TurnId, UnixMillis, given, item,
+    ItemBody, ItemId, Mode, QueuedInputId, Refusal, Sender, ThreadConfig, ThreadHeader, ThreadId,
+    ThreadSource, ThreadStatus, TurnFeatures, TurnId, UnixMillis, given, item,
 };
 
 /// A Thread to be.
@@ -119,7 +117,7 @@ impl NewThread {
 }
 
 impl ThreadState {
-    fn id(&self) -> &ThreadId {
+    pub(super) fn id(&self) -> &ThreadId {
         &self.header.id
     }
 
@@ -303,36 +301,12 @@ impl ThreadState {
         Ok(self.turn_events(wish, None, now))
     }
 
-    /// Decides on the Turn of the queue's head, if the Thread is ready for it.
-    pub fn decide_start_queued(&self, now: UnixMillis) -> Option<Vec<Event>> {
-        self.start_queued(0, now)
-    }
-
-    /// Decides on the Turn of the first entry that does not wait for a good end, likewise.
-    pub fn decide_start_following(&self, now: UnixMillis) -> Option<Vec<Event>> {
-        let first = self.queue.iter().position(|entry| entry.follows_any_end)?;
-        self.start_queued(first, now)
-    }
-
-    fn start_queued(&self, at: usize, now: UnixMillis) -> Option<Vec<Event>> {
-        if self.live.is_some() || self.header.status != ThreadStatus::Active {
-            return None;
-        }
-        let mut queue = self.queue.clone();
-        let head = (at < queue.len()).then(|| queue.remove(at))?;
-        let origin = || self.header.origin_channel.clone();
-        let wish = StartTurn {
-            input: head.native,
-            sender: head.sender,
-            channel: Some(head.channel.unwrap_or_else(origin)),
-            features: head.features,
-        };
-        let mut events = self.turn_events(wish, Some(head.id), now);
-        events.push(Event::QueueChanged { queue });
-        Some(events)
-    }
-
-    fn turn_events(&self, wish: StartTurn, from_queue: Option<QueuedInputId>, now: UnixMillis) -> Vec<Event> {
+    pub(super) fn turn_events(
+        &self,
+        wish: StartTurn,
+        from_queue: Option<QueuedInputId>,
+        now: UnixMillis,
+    ) -> Vec<Event> {
         let text = display_text(&wish.input);
         let title = if self.header.display_name.is_none() {
             title_of(&typed_text(&wish.input)).or_else(|| title_of(&text))
@@ -371,263 +345,6 @@ impl ThreadState {
         events
     }
 
-    /// Decides on one more queue entry.
-    ///
-    /// # Errors
-    /// [`Refusal::ThreadNotActive`], [`Refusal::QueueFull`], [`Refusal::Invalid`] for an empty input and where the
-    /// client keeps the history, without which no Turn can begin by itself.
-    pub fn decide_enqueue(
-        &self,
-        id: QueuedInputId,
-        wish: StartTurn,
-        now: UnixMillis,
-    ) -> Result<Vec<Event>, Refusal> {
-        self.check_keeps_history()?;
-        self.enqueued(id, wish, now)
-    }
-
-    /// The same, for an entry whose Turn follows however the one before it ends.
-    ///
-    /// # Errors
-    /// As [`ThreadState::decide_enqueue`].
-    pub fn decide_enqueue_next(
-        &self,
-        id: QueuedInputId,
-        wish: StartTurn,
-        now: UnixMillis,
-    ) -> Result<Vec<Event>, Refusal> {
-        let mut events = self.decide_enqueue(id, wish, now)?;
-        for event in &mut events {
-            if let Event::QueueChanged { queue } = event
-                && let Some(entry) = queue.last_mut()
-            {
-                entry.follows_any_end = true;
-            }
-        }
-        Ok(events)
-    }
-
-    fn enqueued(&self, id: QueuedInputId, wish: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
-        self.check_active()?;
-        if wish.input.is_empty() {
-            return Err(Refusal::Invalid("'input' has no usable part.".into()));
-        }
-        let parts = self
-            .queue
-            .iter()
-            .flat_map(|entry| &entry.native)
-            .chain(&wish.input);
-        let bytes: usize = parts.map(InputPart::bytes).sum();
-        if self.queue.len() >= MAX_QUEUED_INPUTS || bytes > MAX_QUEUED_BYTES {
-            return Err(Refusal::QueueFull(self.id().clone()));
-        }
-        let mut queue = self.queue.clone();
-        queue.push(QueuedInput {
-            id,
-            native: wish.input,
-            sender: wish.sender,
-            channel: wish.channel,
-            features: wish.features,
-            status: QueueStatus::Queued,
-            lapses: false,
-            follows_any_end: false,
-            created_at: now,
-            ready_after: self.live.as_ref().map(|live| live.turn.id),
-        });
-        Ok(vec![Event::QueueChanged { queue }])
-    }
-
-    /// Decides on an input that is for the Turn that runs and for no other; it takes the place of an earlier
-    /// one if that still waits, with what that said in front.
-    ///
-    /// # Errors
-    /// As [`ThreadState::decide_enqueue`]; [`Refusal::NotNow`] when no Turn runs.
-    pub fn decide_guidance(
-        &self,
-        id: QueuedInputId,
-        mut wish: StartTurn,
-        turn: TurnId,
-        replaces: Option<&QueuedInputId>,
-        now: UnixMillis,
-    ) -> Result<Vec<Event>, Refusal> {
-        let closed = |live: &LiveTurn| live.turn.id != turn || live.cancelling.is_some();
-        if self.live.as_ref().is_none_or(closed) {
-            return Err(Refusal::NotNow(format!("{turn} does not run any more.")));
-        }
-        let mut without = self.clone();
-        let earlier = without
-            .queue
-            .extract_if(.., |entry| Some(&entry.id) == replaces)
-            .next();
-        if let Some(earlier) = earlier {
-            let parts = std::mem::take(&mut wish.input);
-            wish.input = joined(earlier.native, parts);
-        }
-        let mut events = without.enqueued(id, wish, now)?;
-        for event in &mut events {
-            if let Event::QueueChanged { queue } = event
-                && let Some(entry) = queue.last_mut()
-            {
-                entry.status = QueueStatus::GuidancePending;
-                entry.lapses = true;
-            }
-        }
-        Ok(events)
-    }
-
-    /// Decides on taking an entry out of the queue.
-    ///
-    /// # Errors
-    /// [`Refusal::QueuedInputNotFound`].
-    pub fn decide_unqueue(&self, id: &QueuedInputId) -> Result<Vec<Event>, Refusal> {
-        let queue: Vec<_> = self
-            .queue
-            .iter()
-            .filter(|entry| entry.id != *id)
-            .cloned()
-            .collect();
-        if queue.len() == self.queue.len() {
-            return Err(Refusal::QueuedInputNotFound(id.clone()));
-        }
-        Ok(vec![Event::QueueChanged { queue }])
-    }
-
-    /// Decides on giving a queued input to the Turn that runs. `sender` replaces the one it was queued with.
-    ///
-    /// # Errors
-    /// [`Refusal::ThreadNotActive`], [`Refusal::QueuedInputNotFound`], [`Refusal::NotNow`] when that Turn does
-    /// not run or the entry is on its way already.
-    pub fn decide_steer(
-        &self,
-        id: &QueuedInputId,
-        expected: &str,
-        sender: Option<Sender>,
-    ) -> Result<Vec<Event>, Refusal> {
-        self.check_active()?;
-        let mut queue = self.queue.clone();
-        let Some(entry) = queue.iter_mut().find(|entry| entry.id == *id) else {
-            return Err(Refusal::QueuedInputNotFound(id.clone()));
-        };
-        let live = self.live.as_ref().filter(|live| live.cancelling.is_none());
-        let Some(live) = live else {
-            return Err(Refusal::NotNow(
-                "No turn is running that could be guided; the input stays queued.".into(),
-            ));
-        };
-        if expected != live.turn.id.to_string() {
-            return Err(Refusal::NotNow(format!(
-                "{} is running, not '{expected}'; the input stays queued.",
-                live.turn.id
-            )));
-        }
-        if entry.status != QueueStatus::Queued {
-            return Err(Refusal::NotNow(format!("Queued input {id} is guidance already.")));
-        }
-        entry.status = QueueStatus::GuidancePending;
-        if sender.is_some() {
-            entry.sender = sender;
-        }
-        Ok(vec![Event::QueueChanged { queue }])
-    }
-
-    /// Decides on the guidance that waits for the open Turn: each entry leaves the queue and becomes an Item.
-    pub fn decide_guide(&self, now: UnixMillis) -> Vec<Event> {
-        let Some(live) = &self.live else { return Vec::new() };
-        let (pending, queue): (Vec<_>, Vec<_>) = self
-            .queue
-            .iter()
-            .cloned()
-            .partition(|entry| entry.status == QueueStatus::GuidancePending);
-        if pending.is_empty() {
-            return Vec::new();
-        }
-        let items = (live.next_item().0..).zip(pending).map(|(id, entry)| {
-            let body = ItemBody::UserMessage(item::UserMessage {
-                text: display_text(&entry.native),
-                native: entry.native,
-                delivery: DeliveryMode::Guidance,
-                sender: entry.sender,
-                channel_name: entry.channel,
-                channel_context: self.header.channel_context.clone(),
-            });
-            Event::ItemAdded {
-                turn: live.turn.id,
-                item: Box::new(Item::whole(ItemId(id), now, body)),
-            }
-        });
-        items.chain([Event::QueueChanged { queue }]).collect()
-    }
-
-    /// Returns the queue in which guidance that came too late for the open Turn waits like the rest, if
-    /// there is any.
-    pub(super) fn queue_without_guidance(&self) -> Option<Vec<QueuedInput>> {
-        let late = |entry: &QueuedInput| entry.status == QueueStatus::GuidancePending;
-        self.queue.iter().any(late).then(|| {
-            let mut queue = self.queue.clone();
-            queue.retain(|entry| !entry.lapses);
-            for entry in &mut queue {
-                entry.status = QueueStatus::Queued;
-            }
-            queue
-        })
-    }
-
-    /// Whether Turns may be taken out of the conversation now.
-    ///
-    /// # Errors
-    /// [`Refusal::NotNow`] when the Thread is archived, a Turn runs, or there are not so many, or none.
-    pub fn check_rollback(&self, count: u32) -> Result<(), Refusal> {
-        if count == 0 {
-            return Err(Refusal::NotNow("There is no such turn to roll back.".into()));
-        }
-        if self.header.status == ThreadStatus::Archived {
-            return Err(Refusal::NotNow(
-                "The thread is archived; unarchive it first.".into(),
-            ));
-        }
-        if let Some(live) = &self.live {
-            return Err(Refusal::NotNow(format!(
-                "{} is still in progress; cancel it or wait for its end first.",
-                live.turn.id
-            )));
-        }
-        if count > self.turn_count {
-            return Err(Refusal::NotNow(format!(
-                "There are {} turns to roll back, not {count}.",
-                self.turn_count
-            )));
-        }
-        Ok(())
-    }
-
-    /// Finds the Turn an interrupt means; an empty text means the one that runs.
-    ///
-    /// # Errors
-    /// [`Refusal::TurnNotFound`], [`Refusal::TurnNotRunning`].
-    pub fn turn_to_interrupt(&self, text: &str) -> Result<TurnId, Refusal> {
-        let live = self.live.as_ref().map(|live| live.turn.id);
-        if text.is_empty() {
-            return live.ok_or_else(|| Refusal::TurnNotRunning(text.to_owned()));
-        }
-        match text.parse::<TurnId>() {
-            Ok(id) if Some(id) == live => Ok(id),
-            Ok(id) if id.0 >= 1 && id <= self.last_turn => Err(Refusal::TurnNotRunning(text.to_owned())),
-            _ => Err(Refusal::TurnNotFound(text.to_owned())),
-        }
-    }
-
-    /// Finds the Turn whose file changes a wish wants undone.
-    ///
-    /// # Errors
-    /// [`Refusal::TurnInProgress`], [`Refusal::TurnNotFound`].
-    pub fn turn_to_revert(&self, text: &str) -> Result<TurnId, Refusal> {
-        self.check_idle()?;
-        text.parse::<TurnId>()
-            .ok()
-            .filter(|id| id.0 >= 1 && *id <= self.last_turn)
-            .ok_or_else(|| Refusal::TurnNotFound(text.to_owned()))
-    }
-
     pub(super) fn check_idle(&self) -> Result<(), Refusal> {
         match &self.live {
             Some(live) => Err(Refusal::TurnInProgress {
@@ -638,7 +355,7 @@ impl ThreadState {
         }
     }
 
-    fn check_keeps_history(&self) -> Result<(), Refusal> {
+    pub(super) fn check_keeps_history(&self) -> Result<(), Refusal> {
         match self.header.history_mode {
             HistoryMode::Server => Ok(()),
             HistoryMode::Client => Err(Refusal::Invalid(
@@ -647,7 +364,7 @@ impl ThreadState {
         }
     }
 
-    fn check_active(&self) -> Result<(), Refusal> {
+    pub(super) fn check_active(&self) -> Result<(), Refusal> {
         if self.header.status == ThreadStatus::Active {
             Ok(())
         } else {
@@ -655,23 +372,10 @@ impl ThreadState {
         }
     }
 
-    fn not_active(&self) -> Refusal {
+    pub(super) fn not_active(&self) -> Refusal {
         Refusal::ThreadNotActive {
             thread: self.id().clone(),
             status: self.header.status,
         }
     }
-}
-
-/// Puts one input behind another, texts that meet on lines of one text.
-fn joined(mut parts: Vec<InputPart>, mut more: Vec<InputPart>) -> Vec<InputPart> {
-    if let (Some(InputPart::Text { text }), Some(InputPart::Text { text: next })) =
-        (parts.last_mut(), more.first())
-    {
-        text.push('\n');
-        text.push_str(next);
-        more.remove(0);
-    }
-    parts.append(&mut more);
-    parts
 }

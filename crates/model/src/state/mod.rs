@@ -6,6 +6,8 @@
 
 mod apply;
 mod decide;
+mod queue;
+mod rollback;
 mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
