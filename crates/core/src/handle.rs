@@ -183,6 +183,12 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<()>,
     },
+    /// Let go of a subagent whose Turn above is over: what that began in it is stopped, what it left for later is taken
+    /// out of the queue, and what a person does there goes on.
+    LetGo {
+        /// Takes the answer.
+        reply: Reply<()>,
+    },
     /// Do to a subagent what is done to the Thread above: archive, unarchive or delete it.
     WithParent(Box<Command>),
     /// Say how things stand.
@@ -220,6 +226,7 @@ impl Command {
             | Self::Interrupt { reply, .. }
             | Self::Answer { reply, .. }
             | Self::Stop { reply }
+            | Self::LetGo { reply }
             | Self::Delete { reply } => reply(Err(error)),
             Self::Edge { reply, .. } => reply(Err(error)),
             Self::Resume { reply, .. } => reply(Err(error)),

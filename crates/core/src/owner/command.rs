@@ -1,14 +1,12 @@
 //! Commands from clients: decide, record, answer.
 
 use bobbin_model::state::{StartTurn, StatusChange};
-use bobbin_model::{
-    EdgeStatus, Event, QueuedInputId, Refusal, ThreadId, ThreadStatus, Turn, TurnId, TurnStatus,
-};
+use bobbin_model::{Event, QueuedInputId, Refusal, ThreadStatus, Turn, TurnId, TurnStatus};
 
 use super::Owner;
 use super::record::{After, Effect, Staged};
 use super::run::{BY_CALLER, BY_REQUEST};
-use crate::handle::{Edged, Enqueued, Newest, Reply, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::handle::{Enqueued, Newest, Reply, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
 use crate::{Command, CoreError, Snapshot};
 
 impl Owner {
@@ -33,6 +31,7 @@ impl Owner {
                 status,
                 reply,
             } => self.change_edge(&parent, status, reply).await,
+            Command::LetGo { reply } => self.let_go(reply).await,
             Command::Stop { reply } => self.cancel_turn(BY_CALLER, Effect::answer(Box::new(reply))).await,
             Command::Configure { config, reply } => {
                 self.change(Ok(self.state.decide_configure(config)), reply).await
@@ -47,10 +46,7 @@ impl Owner {
                 self.resume(decided, reply).await
             }
             Command::Read { reply } => self.read(reply).await,
-            Command::StartTurn { wish, reply } => {
-                self.start_turn(self.state.decide_start_turn(wish, now), reply)
-                    .await
-            }
+            Command::StartTurn { wish, reply } => self.start_turn(self.decide_start(wish), reply).await,
             Command::StartTurnAfter {
                 messages,
                 wish,
@@ -59,11 +55,7 @@ impl Owner {
                 let decided = self.state.decide_start_turn_after(messages, wish, now);
                 self.start_turn(decided, reply).await
             }
-            Command::Enqueue { wish, reply } => {
-                let id = self.hub.ids.queued_input(now);
-                self.enqueue(self.state.decide_enqueue(id, wish, now), reply)
-                    .await
-            }
+            Command::Enqueue { wish, reply } => self.enqueue(self.decide_enqueue(wish), reply).await,
             Command::EnqueueNext { wish, reply } => {
                 let id = self.hub.ids.queued_input(now);
                 self.enqueue(self.state.decide_enqueue_next(id, wish, now), reply)
@@ -161,37 +153,6 @@ impl Owner {
     async fn delete(&mut self, reply: Reply<()>) -> Result<(), CoreError> {
         self.delete = Some((reply, self.once.take()));
         self.cancel_turn(BY_CALLER, Effect::default()).await
-    }
-
-    async fn change_edge(
-        &mut self,
-        parent: &ThreadId,
-        status: EdgeStatus,
-        reply: Reply<Edged>,
-    ) -> Result<(), CoreError> {
-        let Some(source) = self
-            .state
-            .header
-            .source
-            .sub_agent()
-            .filter(|source| source.parent == *parent)
-        else {
-            let refusal = Refusal::ThreadNotFound(self.state.header.id.clone());
-            return self.refuse(refusal, reply).await;
-        };
-        let source = source.clone();
-        let events = match self.state.decide_edge(status, self.now()) {
-            Ok(events) => events,
-            Err(refusal) => return self.refuse(refusal, reply).await,
-        };
-        let staged = self.stage(events);
-        let edge = self.state.edge;
-        let answer = Effect::answer(Box::new(move |done: Result<(), CoreError>| {
-            let edged = edge.map(|edge| Edged { source, edge });
-            reply(done.and_then(|()| edged.ok_or(CoreError::Busy)));
-        }));
-        self.commit(staged, answer).await?;
-        self.stop_engine().await
     }
 
     async fn change_status(&mut self, change: StatusChange, reply: Reply<()>) -> Result<(), CoreError> {

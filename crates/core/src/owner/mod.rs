@@ -10,6 +10,7 @@
 
 mod again;
 mod approval;
+mod below;
 mod command;
 mod once;
 mod record;

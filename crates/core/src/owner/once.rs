@@ -180,6 +180,7 @@ impl Owner {
                 | Command::Interrupt { reply, .. }
                 | Command::Answer { reply, .. }
                 | Command::Stop { reply }
+                | Command::LetGo { reply }
                 | Command::Delete { reply },
                 _,
             ) => Box::new(reply),

@@ -203,9 +203,12 @@ impl Owner {
             (true, true) => self.stage_queued(),
             (true, false) => self.stage_following(),
         };
-        if let Some((queued, turn)) = next {
-            staged.append(queued);
-            effect.after.push(After::Run(turn));
+        match next {
+            Some((queued, turn)) => {
+                staged.append(queued);
+                effect.after.push(After::Run(turn));
+            }
+            None => staged.append(self.stage_people_only()),
         }
         self.commit(staged, effect).await
     }

@@ -24,7 +24,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::follow::follow;
 use super::member::{Member, Used};
-use super::{Answer, MAX_CHILDREN, Report, Spawn, SubAgentError, SubAgents, begun_above, plan};
+use super::{
+    Answer, MAX_CHILDREN, Report, Spawn, SubAgentError, SubAgents, begun_above, plan, queue_of_people,
+};
 use crate::engine::{EngineFailure, EngineWish};
 use crate::{CoreError, Hub};
 use members::Reserved;
@@ -142,7 +144,8 @@ impl Family {
                 let (id, nickname) = named(&child);
                 let handle = self.hub.thread(&id).await?;
                 let state = self.hub.snapshot(&handle).await?.state;
-                if begun_above(&state).as_ref() == Some(&self.parent.id) {
+                // Begun, or waiting behind what a person began.
+                if begun_above(&state).is_some() || queue_of_people(&state).is_some() {
                     self.shared.add(&id, nickname.as_ref(), None);
                     let (hub, shared) = (self.hub.clone(), self.shared.clone());
                     self.hub.own(follow(hub, shared, id, None));

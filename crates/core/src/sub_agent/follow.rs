@@ -149,9 +149,13 @@ impl Follower {
                 () = waker.woken() => {}
                 () = self.shared.over.cancelled(), if !self.stopped => {
                     // It is told by its log that it has stopped. What is not on record has not been said.
-                    self.stopped = answer(handle, |reply| Command::Stop { reply }).await.is_ok();
+                    self.stopped = answer(handle, |reply| Command::LetGo { reply }).await.is_ok();
                     if !self.stopped && handle.ended().is_none() {
                         return Then::Again;
+                    }
+                    // What a person has begun since goes on by itself.
+                    if let Ok(Began::Person) = self.began(handle).await {
+                        return Then::Lost;
                     }
                 }
                 () = self.hub.stopping.cancelled() => return Then::Lost,

@@ -16,7 +16,7 @@ mod tree;
 use std::fmt;
 use std::time::Duration;
 
-use bobbin_model::{Sender, ThreadId, ThreadState};
+use bobbin_model::{QueuedInput, Sender, ThreadId, ThreadState};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use tokio_util::sync::CancellationToken;
@@ -221,6 +221,14 @@ fn sender(parent: &ThreadId) -> Sender {
     }
 }
 
+/// Whether an input for a subagent comes from the agent above, and not from a person.
+pub(crate) fn is_agent_above(state: &ThreadState, sender: Option<&Sender>) -> bool {
+    let source = state.header.source.sub_agent();
+    source.zip(sender).is_some_and(|(source, sender)| {
+        sender.sender_id == source.parent.as_str() && sender.sender_role.as_deref() == Some(BY_AGENT)
+    })
+}
+
 /// Returns the Thread above where its agent, and not a person, began the open Turn of a subagent.
 pub(crate) fn begun_above(state: &ThreadState) -> Option<ThreadId> {
     let parent = &state.header.source.sub_agent()?.parent;
@@ -228,8 +236,12 @@ pub(crate) fn begun_above(state: &ThreadState) -> Option<ThreadId> {
     let bobbin_model::ItemBody::UserMessage(said) = &first.body else {
         return None;
     };
-    let by_agent = said.sender.as_ref().is_some_and(|sender| {
-        sender.sender_id == parent.as_str() && sender.sender_role.as_deref() == Some(BY_AGENT)
-    });
-    by_agent.then(|| parent.clone())
+    is_agent_above(state, said.sender.as_ref()).then(|| parent.clone())
+}
+
+/// Returns the queue of a subagent without what the agent above gave it, where it has any of that.
+pub(crate) fn queue_of_people(state: &ThreadState) -> Option<Vec<QueuedInput>> {
+    let of_people = |entry: &&QueuedInput| !is_agent_above(state, entry.sender.as_ref());
+    let queue: Vec<QueuedInput> = state.queue.iter().filter(of_people).cloned().collect();
+    (queue.len() < state.queue.len()).then_some(queue)
 }

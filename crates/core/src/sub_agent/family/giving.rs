@@ -34,6 +34,7 @@ impl Family {
         let wish = self.input(input);
         let (done, sent) = oneshot::channel();
         let (hub, shared) = (self.hub.clone(), self.shared.clone());
+        let name = name.to_owned();
         self.hub.own(async move {
             let given = async {
                 let handle = hub.thread(&id).await?;
@@ -51,6 +52,10 @@ impl Family {
             };
             let seq = match given.await {
                 Ok(seq) => seq,
+                // Somebody has closed it meanwhile.
+                Err(SubAgentError::Core(CoreError::Refused(Refusal::NotNow(_)))) => {
+                    return drop(done.send(Err(SubAgentError::Closed(name))));
+                }
                 Err(error) => return drop(done.send(Err(error))),
             };
             let report = Report {

@@ -1,0 +1,102 @@
+//! A subagent and the Thread above: the edge between them, and what the agent above leaves behind.
+//!
+//! What the agent above gave a subagent and no Turn has taken is for the Turn above only: it does not begin later, when
+//! nobody waits for it.
+
+use bobbin_model::state::StartTurn;
+use bobbin_model::{EdgeStatus, Event, Refusal, Sender, ThreadId};
+
+use super::Owner;
+use super::record::{Effect, Staged};
+use super::run::BY_CALLER;
+use crate::CoreError;
+use crate::handle::{Edged, Reply};
+use crate::sub_agent::{begun_above, is_agent_above, queue_of_people};
+
+impl Owner {
+    /// Decides on a new Turn.
+    pub(super) fn decide_start(&self, wish: StartTurn) -> Result<Vec<Event>, Refusal> {
+        self.check_takes_from(wish.sender.as_ref())?;
+        self.state.decide_start_turn(wish, self.now())
+    }
+
+    /// Decides on an input that waits for the Turn that runs.
+    pub(super) fn decide_enqueue(&self, wish: StartTurn) -> Result<Vec<Event>, Refusal> {
+        self.check_takes_from(wish.sender.as_ref())?;
+        let now = self.now();
+        self.state
+            .decide_enqueue(self.hub.ids.queued_input(now), wish, now)
+    }
+
+    /// Whether a subagent takes an input: a closed one takes none of the agent above.
+    fn check_takes_from(&self, sender: Option<&Sender>) -> Result<(), Refusal> {
+        let closed = self
+            .state
+            .edge
+            .is_some_and(|edge| edge.status == EdgeStatus::Closed);
+        if closed && is_agent_above(&self.state, sender) {
+            let id = &self.state.header.id;
+            return Err(Refusal::NotNow(format!(
+                "Subagent {id} is closed; open it again first."
+            )));
+        }
+        Ok(())
+    }
+
+    /// Stages that what the agent above gave, and no Turn has taken, is gone.
+    pub(super) fn stage_people_only(&mut self) -> Staged {
+        let queue = queue_of_people(&self.state);
+        self.stage(
+            queue
+                .map(|queue| Event::QueueChanged { queue })
+                .into_iter()
+                .collect(),
+        )
+    }
+
+    /// Ends what is done for a Turn above that is over.
+    pub(super) async fn let_go(&mut self, reply: Reply<()>) -> Result<(), CoreError> {
+        let events = match begun_above(&self.state) {
+            Some(_) => self.state.decide_cancel(BY_CALLER, self.now()),
+            None => Vec::new(),
+        };
+        let mut staged = self.stage(events);
+        staged.append(self.stage_people_only());
+        self.commit(staged, Effect::answer(Box::new(reply))).await?;
+        self.stop_engine().await
+    }
+
+    pub(super) async fn change_edge(
+        &mut self,
+        parent: &ThreadId,
+        status: EdgeStatus,
+        reply: Reply<Edged>,
+    ) -> Result<(), CoreError> {
+        let Some(source) = self
+            .state
+            .header
+            .source
+            .sub_agent()
+            .filter(|source| source.parent == *parent)
+        else {
+            let refusal = Refusal::ThreadNotFound(self.state.header.id.clone());
+            return self.refuse(refusal, reply).await;
+        };
+        let source = source.clone();
+        let events = match self.state.decide_edge(status, self.now()) {
+            Ok(events) => events,
+            Err(refusal) => return self.refuse(refusal, reply).await,
+        };
+        let mut staged = self.stage(events);
+        if status == EdgeStatus::Closed {
+            staged.append(self.stage_people_only());
+        }
+        let edge = self.state.edge;
+        let answer = Effect::answer(Box::new(move |done: Result<(), CoreError>| {
+            let edged = edge.map(|edge| Edged { source, edge });
+            reply(done.and_then(|()| edged.ok_or(CoreError::Busy)));
+        }));
+        self.commit(staged, answer).await?;
+        self.stop_engine().await
+    }
+}
