@@ -478,6 +478,11 @@ impl ThreadHandle {
         self.shared.approvers()
     }
 
+    /// Returns how many clients are asked what a model wants to know in it.
+    pub(crate) fn asked(&self) -> usize {
+        self.shared.asked()
+    }
+
     /// Returns its log.
     pub fn log(&self) -> &Arc<Log<Arc<Frame>>> {
         &self.log

@@ -625,6 +625,13 @@ impl Hub {
         handle.map_or(0, |handle| handle.approvers())
     }
 
+    /// Returns how many clients are asked what a model wants to know in a Thread, now.
+    pub(crate) fn asked_of(&self, id: &ThreadId) -> usize {
+        let live = self.live.lock();
+        let handle = live.get(id).and_then(|cell| cell.get());
+        handle.map_or(0, |handle| handle.asked())
+    }
+
     /// Has a task run to its end before the core has ended.
     pub(crate) fn own(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.owners.spawn(task);

@@ -21,6 +21,8 @@ pub(crate) struct Questions {
 struct Open {
     question: Arc<Question>,
     answer: oneshot::Sender<QuestionAnswer>,
+    /// Clients that were asked and cannot answer.
+    passed: usize,
 }
 
 /// A question that is open as long as this lives.
@@ -53,6 +55,7 @@ impl Hub {
         self.questions.open.lock().push(Open {
             question: question.clone(),
             answer,
+            passed: 0,
         });
         let _asking = Asking {
             hub: self,
@@ -83,6 +86,20 @@ impl Hub {
         if let Some(at) = open.iter().position(|open| open.question.id == *id) {
             // A call that no longer waits has ended.
             drop(open.swap_remove(at).answer.send(answer));
+        }
+    }
+
+    /// Takes note that a client which was asked cannot answer. Where all who could be asked cannot, that is the answer:
+    /// the model does not wait for nobody.
+    pub fn pass_question(&self, id: &ApprovalId) {
+        let mut open = self.questions.open.lock();
+        let Some(at) = open.iter().position(|open| open.question.id == *id) else {
+            return;
+        };
+        open[at].passed += 1;
+        if open[at].passed >= self.asked_of(&open[at].question.thread) {
+            // A call that no longer waits has ended.
+            drop(open.swap_remove(at).answer.send(QuestionAnswer::None));
         }
     }
 }

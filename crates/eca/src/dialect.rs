@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, Notice, WireMessage};
 use bobbin_model::{
-    Approval, ApprovalPolicy, Decision, Event, Mode, Question, QuestionAnswer, ServerState, ThreadId,
-    ToolServer, TurnFeatures,
+    Approval, ApprovalPolicy, Decision, Event, Mode, Question, ServerState, ThreadId, ToolServer,
+    TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
-use bobbin_session::{Dialect, Through};
+use bobbin_session::{Dialect, Inquired, Through};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -200,15 +200,13 @@ impl Dialect for Eca {
         self.asks_questions
     }
 
-    fn inquire<'a>(
-        &'a self,
-        peer: &'a PeerHandle,
-        question: &'a Question,
-    ) -> BoxFuture<'a, Option<QuestionAnswer>> {
+    fn inquire<'a>(&'a self, peer: &'a PeerHandle, question: &'a Question) -> BoxFuture<'a, Inquired> {
         async move {
             // Of a chat that the client does not show it is not asked.
-            let chat = self.chats.with(&question.thread, |chat| chat.id.clone())?;
-            question::ask(peer, &chat, question).await
+            match self.chats.with(&question.thread, |chat| chat.id.clone()) {
+                Some(chat) => question::ask(peer, &chat, question).await,
+                None => Inquired::Passed,
+            }
         }
         .boxed()
     }

@@ -2,6 +2,7 @@
 
 use bobbin_model::{Question, QuestionAnswer};
 use bobbin_peer::{CallError, PeerHandle};
+use bobbin_session::Inquired;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::ChatId;
@@ -33,8 +34,8 @@ struct AskQuestionResult {
     cancelled: Option<bool>,
 }
 
-/// Puts a question to an editor; `None` when it never answers.
-pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -> Option<QuestionAnswer> {
+/// Puts a question to an editor.
+pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -> Inquired {
     let inquiry = &question.inquiry;
     let options = inquiry.choices.iter().map(|choice| QuestionOption {
         label: &choice.label,
@@ -50,13 +51,13 @@ pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -
     };
     let answered = match peer.call_raw("chat/askQuestion", &params, None).await {
         Ok(answer) => serde_json::from_str::<Option<AskQuestionResult>>(answer.get()),
-        // It cannot ask, which is no answer.
-        Err(CallError::Remote(_)) => Ok(None),
+        // It cannot ask, which is no answer; others may.
+        Err(CallError::Remote(_)) => return Inquired::Passed,
         Err(CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => {
-            return None;
+            return Inquired::Gone;
         }
     };
     let AskQuestionResult { answer, cancelled } = answered.ok().flatten().unwrap_or_default();
     let answer = answer.filter(|text| cancelled != Some(true) && !text.trim().is_empty());
-    Some(answer.map_or(QuestionAnswer::None, QuestionAnswer::Text))
+    Inquired::Said(answer.map_or(QuestionAnswer::None, QuestionAnswer::Text))
 }

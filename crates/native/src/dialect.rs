@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use bobbin_core::{Encoded, Frame, WireMessage};
-use bobbin_model::{Approval, Decision, Question, QuestionAnswer, ThreadId, TurnFeatures};
+use bobbin_model::{Approval, Decision, Question, ThreadId, TurnFeatures};
 use bobbin_peer::{CallError, PeerHandle};
-use bobbin_session::{Dialect, Through};
+use bobbin_session::{Dialect, Inquired, Through};
 use bobbin_wire as wire;
 use bobbin_wire::method::{notification, server_request};
 use futures_util::FutureExt;
@@ -165,11 +165,7 @@ impl Dialect for Native {
         self.client.name.clone()
     }
 
-    fn inquire<'a>(
-        &'a self,
-        peer: &'a PeerHandle,
-        question: &'a Question,
-    ) -> BoxFuture<'a, Option<QuestionAnswer>> {
+    fn inquire<'a>(&'a self, peer: &'a PeerHandle, question: &'a Question) -> BoxFuture<'a, Inquired> {
         user_input::ask(peer, question).boxed()
     }
 

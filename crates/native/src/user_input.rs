@@ -2,6 +2,7 @@
 
 use bobbin_model::{Question, QuestionAnswer};
 use bobbin_peer::{CallError, PeerHandle};
+use bobbin_session::Inquired;
 use bobbin_wire as wire;
 use bobbin_wire::decode;
 use bobbin_wire::method::server_request;
@@ -9,14 +10,16 @@ use bobbin_wire::method::server_request;
 /// The id of the one question of a request.
 const ONLY: &str = "1";
 
-/// Puts a question to a client; `None` when it never answers.
-pub(crate) async fn ask(peer: &PeerHandle, question: &Question) -> Option<QuestionAnswer> {
+/// Puts a question to a client.
+pub(crate) async fn ask(peer: &PeerHandle, question: &Question) -> Inquired {
     let method = server_request::ITEM_TOOL_REQUEST_USER_INPUT;
     match peer.call_raw(method, &request(question), None).await {
-        Ok(result) => Some(answer(decode::result(&result).ok())),
-        // "I cannot answer that" is no answer, as for an approval (04 §5).
-        Err(CallError::Remote(_)) => Some(QuestionAnswer::None),
-        Err(CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => None,
+        Ok(result) => Inquired::Said(answer(decode::result(&result).ok())),
+        // "I cannot answer that" is no answer (04 §5), and none for others who were asked too.
+        Err(CallError::Remote(_)) => Inquired::Passed,
+        Err(CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => {
+            Inquired::Gone
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::Dialect;
+use crate::{Dialect, Inquired};
 
 /// Questions about Threads the client has left that it may still answer; the oldest goes first (a guess: more
 /// than a person has dialogs on the screen).
@@ -147,12 +147,14 @@ impl Asks {
         self.tasks.spawn(async move {
             let answered = tokio::select! {
                 biased;
-                () = settled.cancelled() => None,
+                () = settled.cancelled() => Inquired::Gone,
                 answer = dialect.inquire(&peer, &question) => answer,
             };
             // What becomes of it is told to everyone, and taken out then.
-            if let Some(answer) = answered {
-                hub.answer_question(&question.id, answer);
+            match answered {
+                Inquired::Said(answer) => hub.answer_question(&question.id, answer),
+                Inquired::Passed => hub.pass_question(&question.id),
+                Inquired::Gone => {}
             }
         });
     }

@@ -15,6 +15,17 @@ pub enum Through {
     Everyone,
 }
 
+/// What came of putting a model's question to a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inquired {
+    /// It has answered.
+    Said(QuestionAnswer),
+    /// It cannot answer this: others may.
+    Passed,
+    /// It never will: the connection is gone.
+    Gone,
+}
+
 /// One dialect as one connection speaks it, with that client's capabilities.
 pub trait Dialect: Send + Sync + 'static {
     /// Returns where in a frame this connection's encoding is kept: connections with the same slot share
@@ -60,13 +71,8 @@ pub trait Dialect: Send + Sync + 'static {
         Encoded::default()
     }
 
-    /// Puts a model's question to the client and waits for its answer; `None` as for [`Dialect::ask`]. Not called where
-    /// [`Dialect::is_asked`] says no.
-    fn inquire<'a>(
-        &'a self,
-        _peer: &'a PeerHandle,
-        _question: &'a Question,
-    ) -> BoxFuture<'a, Option<QuestionAnswer>> {
-        std::future::ready(None).boxed()
+    /// Puts a model's question to the client and waits for its answer. Not called where [`Dialect::is_asked`] says no.
+    fn inquire<'a>(&'a self, _peer: &'a PeerHandle, _question: &'a Question) -> BoxFuture<'a, Inquired> {
+        std::future::ready(Inquired::Passed).boxed()
     }
 }

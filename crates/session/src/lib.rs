@@ -13,6 +13,6 @@ mod readers;
 mod session;
 mod told;
 
-pub use dialect::{Dialect, Through};
+pub use dialect::{Dialect, Inquired, Through};
 pub use readers::{Attach, Begin, Until};
 pub use session::Session;

@@ -118,6 +118,36 @@ async fn everybody_who_can_is_asked_and_the_first_answer_counts() {
 }
 
 #[tokio::test]
+async fn a_client_that_cannot_answer_does_not_answer_for_the_others() {
+    let server = server().await;
+    let mut one = asked_client(&server).await;
+    let mut other = asked_client(&server).await;
+    let id = one.start_thread().await;
+    other.call("thread/subscribe", json!({ "threadId": id })).await;
+    let cannot = async |client: &Client, asked: &Value| {
+        let error = json!({ "code": -32601, "message": "Method not found" });
+        let reply = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
+        client.send_text(reply.to_string()).await;
+    };
+    one.start_turn(&id, ASK).await;
+    let (first, second) = (one.wait_for(REQUEST).await, other.wait_for(REQUEST).await);
+    cannot(&one, &first).await;
+    // What was sent before has been read.
+    assert_eq!(one.error("no/such", json!({})).await["code"], -32601);
+    other.reply(&second, answer("black")).await;
+    let ended = one.wait_for("turn/completed").await;
+    assert_eq!(result_of(&ended), ("black", true));
+    // Where nobody can, nobody is waited for.
+    one.find("idle", is_idle).await;
+    one.start_turn(&id, ASK).await;
+    let (first, second) = (one.wait_for(REQUEST).await, other.wait_for(REQUEST).await);
+    cannot(&one, &first).await;
+    cannot(&other, &second).await;
+    let ended = one.wait_for("turn/completed").await;
+    assert_eq!(result_of(&ended), ("the user did not want to answer", false));
+}
+
+#[tokio::test]
 async fn where_nobody_is_there_the_model_cannot_ask() {
     let server = server().await;
     let mut plain = server.client().await;
