@@ -7,14 +7,14 @@
 
 use std::time::Duration;
 
-use bobbin_model::{Event, Outcome, ThreadStatus, TurnId};
+use bobbin_model::{Event, Outcome, ThreadState, ThreadStatus, TurnId};
 use bobbin_store::step::{Step, reached};
 use tokio::time::Instant;
 
 use super::record::{After, Effect, Unstored};
 use super::{Owner, run};
 use crate::CoreError;
-use crate::sub_agent::begun_above;
+use crate::sub_agent::{begun_above, configuration_below};
 
 /// Pause before the store is tried again, the first time and at most: somebody who has made room wants to see it used.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -39,6 +39,16 @@ pub(super) struct Stalled {
     pause: Duration,
 }
 
+/// Who has an open Turn done.
+enum Above {
+    /// No agent: people.
+    Nobody,
+    /// A Turn of this Thread.
+    Wants(Box<ThreadState>),
+    /// A Turn that is over.
+    Over,
+}
+
 impl Owner {
     /// Goes on with the open Turn, if there is one, from its last recorded Item.
     pub(super) async fn take_up(&mut self, why: Why) -> Result<(), CoreError> {
@@ -46,7 +56,7 @@ impl Owner {
             return Ok(());
         }
         reached(Step::TakingUp);
-        let wanted = self.is_wanted_above().await?;
+        let above = self.above().await?;
         let Some(live) = &self.state.live else {
             return Ok(());
         };
@@ -55,7 +65,7 @@ impl Owner {
         let stopped = live
             .cancelling
             .clone()
-            .or_else(|| (archived || !wanted).then(|| run::BY_CALLER.to_owned()));
+            .or_else(|| (archived || matches!(above, Above::Over)).then(|| run::BY_CALLER.to_owned()));
         if let Some(reason) = stopped {
             // Somebody was told that it ends: it does not go on.
             return self.end_turn(Outcome::Cancelled { reason }).await;
@@ -74,24 +84,35 @@ impl Owner {
         } else {
             "; the turn goes on from its last recorded item."
         };
-        let staged = self.stage(vec![Event::TurnRecovered {
+        let recovered = Event::TurnRecovered {
             turn,
             reason: format!("{happened}{then}"),
-        }]);
+        };
+        // The one above goes on with what may have been changed there meanwhile.
+        let config = match above {
+            Above::Wants(above) => configuration_below(&self.state, &above),
+            Above::Nobody | Above::Over => None,
+        };
+        let configured = config.map(|config| Event::ThreadConfigured { config });
+        let staged = self.stage(configured.into_iter().chain([recovered]).collect());
         self.commit(staged, Effect::after(After::Run(turn))).await
     }
 
-    /// Whether the Turn above, that had the open one begun, is still there: a subagent does not work on for nobody. What
-    /// a person began in it goes on by itself.
-    async fn is_wanted_above(&mut self) -> Result<bool, CoreError> {
+    /// Returns who has the open Turn done: a subagent does not work on for nobody. What a person began in it goes on by
+    /// itself.
+    async fn above(&mut self) -> Result<Above, CoreError> {
         let Some(parent) = begun_above(&self.state) else {
-            return Ok(true);
+            return Ok(Above::Nobody);
         };
         let above = self.hub.store.load(&parent).await?.map(|loaded| loaded.state);
-        Ok(above.is_some_and(|above| {
+        let wants = |above: &ThreadState| {
             above.header.status != ThreadStatus::Archived
-                && above.live.is_some_and(|live| live.cancelling.is_none())
-        }))
+                && above.live.as_ref().is_some_and(|live| live.cancelling.is_none())
+        };
+        Ok(match above.filter(wants) {
+            Some(above) => Above::Wants(Box::new(above)),
+            None => Above::Over,
+        })
     }
 
     /// Goes back to what is stored, after a commit has failed. Returns whether the owner can go on.

@@ -32,7 +32,7 @@ use crate::{CoreError, Hub};
 use members::Reserved;
 use reporting::{is_closed, named};
 
-pub(super) use members::Shared;
+pub(super) use members::{LetGo, Shared};
 
 /// Shortest time between two snapshots of how far they are (03 §12).
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -121,7 +121,7 @@ impl Family {
 
     /// Returns a count that changes with the members.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.shared.changed.subscribe()
+        self.shared.changes()
     }
 
     /// Whether the agent waits for members that all ask people something.

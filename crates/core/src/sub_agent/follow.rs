@@ -10,7 +10,7 @@ use bobbin_model::{Event, Seq, ThreadId, TurnId};
 use tokio::sync::oneshot;
 
 use super::begun_above;
-use super::family::Shared;
+use super::family::{LetGo, Shared};
 use super::member::Used;
 use crate::engine::EngineWish;
 use crate::{Command, CoreError, Ended, Frame, FrameBody, Hub, Read, ThreadHandle, Waker};
@@ -94,7 +94,9 @@ impl Follower {
     }
 
     async fn read(&mut self, handle: &Arc<ThreadHandle>, waker: &Waker) -> Then {
+        let mut changes = self.shared.changes();
         loop {
+            let mut held = false;
             let Some(next) = self.next else {
                 if self.look(handle).await.is_err() {
                     return Then::Again;
@@ -128,8 +130,11 @@ impl Follower {
                     }
                     // Looked at with the lock held: whoever gives it more to do meanwhile finds it let go, or sees
                     // that it is followed.
-                    if self.shared.let_go(&self.id, || handle.log().visible() < next) {
-                        return Then::LetGo;
+                    changes.mark_unchanged();
+                    match self.shared.let_go(&self.id, || handle.log().visible() < next) {
+                        LetGo::Done => return Then::LetGo,
+                        LetGo::Held => held = true,
+                        LetGo::AtWork => {}
                     }
                 }
             }
@@ -147,6 +152,7 @@ impl Follower {
             }
             tokio::select! {
                 () = waker.woken() => {}
+                _ = changes.changed(), if held => {}
                 () = self.shared.over.cancelled(), if !self.stopped => {
                     // It is told by its log that it has stopped. What is not on record has not been said.
                     self.stopped = answer(handle, |reply| Command::LetGo { reply }).await.is_ok();

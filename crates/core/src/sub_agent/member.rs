@@ -15,6 +15,10 @@ pub(super) struct Member {
     pub(super) id: ThreadId,
     pub(super) nickname: Option<String>,
     pub(super) standing: Standing,
+    /// How it stands is remembered; else it is read from the store.
+    pub(super) remembered: bool,
+    /// Calls that are giving it something, which keeps it followed.
+    pub(super) held: usize,
     /// Somebody follows it; it may have more to do even if it has just ended something.
     pub(super) followed: bool,
     tool: Option<String>,
@@ -46,6 +50,8 @@ impl Member {
             id,
             nickname,
             standing: Standing::Running,
+            remembered: true,
+            held: 0,
             followed: true,
             tool: None,
             before: Used::default(),
@@ -58,6 +64,12 @@ impl Member {
     pub(super) fn let_go(&mut self) {
         self.followed = false;
         self.place = None;
+    }
+
+    /// Leaves to the store what it said.
+    pub(super) fn forget(&mut self) {
+        self.remembered = false;
+        self.standing = Standing::Idle;
     }
 
     /// Whether it is at work, as far as is known.

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::CoreError;
 
 pub(crate) use family::Family;
+pub(crate) use plan::configuration_below;
 pub use plan::{EXPLORER, WORKER};
 pub use tree::Beforehand;
 

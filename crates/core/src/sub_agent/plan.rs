@@ -1,6 +1,6 @@
 //! What a subagent is given of the Thread above: never more than that has.
 
-use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig};
+use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig, ThreadState};
 
 use super::policy::stricter;
 
@@ -34,6 +34,15 @@ pub(super) fn configuration(above: &ThreadConfig, role: Option<&str>) -> ThreadC
     }
     config.extra.insert(INSTRUCTIONS.to_owned(), told.into());
     config
+}
+
+/// Returns the configuration with which a subagent goes on whose Thread above goes on too, where it is not the one it has.
+pub(crate) fn configuration_below(state: &ThreadState, above: &ThreadState) -> Option<ThreadConfig> {
+    let source = state.header.source.sub_agent()?;
+    let own = state.header.config.as_ref();
+    let above = above.header.config.clone().unwrap_or_default();
+    let config = restricted(configuration(&above, source.role.as_deref()), own);
+    (own != Some(&config)).then_some(config)
 }
 
 /// Returns the configuration of a subagent that is given more: what was withheld from it before, by a person or because

@@ -25,6 +25,22 @@ impl Hub {
         Ok(children)
     }
 
+    /// Whether one more subagent of a Thread may be open; one that is takes no room.
+    ///
+    /// # Errors
+    /// [`Refusal::NotNow`], [`CoreError::Store`].
+    pub async fn check_room_below(&self, parent: &ThreadId, child: &ThreadId) -> Result<(), CoreError> {
+        let most = self.settings.sub_agents.open;
+        let open = self.store.children(parent, Closed::LeftOut, MAX_CHILDREN).await?;
+        if open.len() < most || open.iter().any(|other| other.header.id == *child) {
+            return Ok(());
+        }
+        Err(Refusal::NotNow(format!(
+            "{most} subagents of {parent} are open, which is as many as there may be; close one first"
+        ))
+        .into())
+    }
+
     /// Reads a Thread as it is on disk, without making it live; `None` when it is gone.
     ///
     /// # Errors
@@ -61,6 +77,13 @@ impl Hub {
             self.with_parent(&id, &command).await?;
         }
         Ok(())
+    }
+
+    /// Whether there are subagents below a Thread, for which [`Hub::below`] takes its time. One that begins while the
+    /// Thread is put away goes the same way. What cannot be known is said by what is done next.
+    pub async fn has_below(&self, top: &ThreadId) -> bool {
+        let found = self.store.descendants(top).await;
+        found.is_ok_and(|found| !found.is_empty())
     }
 
     /// Stops the Turn that runs and waits until it is over, so that it starts no more subagents.

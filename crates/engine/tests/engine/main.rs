@@ -19,6 +19,8 @@ mod sub_agents;
 #[cfg(test)]
 mod sub_agents_above;
 #[cfg(test)]
+mod sub_agents_again;
+#[cfg(test)]
 mod sub_agents_given;
 #[cfg(test)]
 mod sub_agents_limits;

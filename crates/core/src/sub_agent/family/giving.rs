@@ -19,11 +19,11 @@ impl Family {
         if is_closed(&child) {
             return Err(SubAgentError::Closed(name.to_owned()));
         }
-        // One that is at work has its place.
-        let mut reserved = if self.shared.is_followed(&id) {
-            None
-        } else {
-            Some(self.reserve()?)
+        // One that is at work has its place, and keeps it until it has been given this.
+        let held = self.shared.hold(&id);
+        let mut reserved = match held {
+            Some(_) => None,
+            None => Some(self.reserve()?),
         };
         let role = child
             .header
@@ -64,12 +64,13 @@ impl Family {
                 standing: Standing::Running,
                 closed: false,
             };
+            // One that was held is, unless nothing goes on any more: then it is stopped.
             let followed = shared.is_followed(&id);
             if !followed {
                 let place = reserved.as_mut().and_then(|reserved| reserved.place.take());
                 shared.add(&id, nickname.as_ref(), place);
             }
-            drop(reserved);
+            drop((reserved, held));
             // Nobody waits any more: it is stopped with its Turn.
             drop(done.send(Ok(report)));
             if !followed {
@@ -83,6 +84,9 @@ impl Family {
         let child = self.found(name).await?;
         let handle = self.hub.thread(&child.header.id).await?;
         let parent = self.parent.id.clone();
+        if status == EdgeStatus::Open {
+            self.hub.check_room_below(&parent, &child.header.id).await?;
+        }
         let edged = answer(&handle, |reply| Command::Edge {
             parent,
             status,

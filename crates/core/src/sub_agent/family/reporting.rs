@@ -24,9 +24,14 @@ impl Family {
         let all = self.children(Closed::Included).await?;
         let wanted: Vec<&ThreadSummary> = if names.is_empty() {
             let members = self.shared.members.lock();
-            let is_member =
-                |child: &&ThreadSummary| members.list.iter().any(|member| member.id == child.header.id);
-            all.iter().filter(is_member).collect()
+            let turn = self.shared.turn;
+            // Those that had ended before a restart are no members of this run, but of this Turn.
+            let is_ours = |child: &&ThreadSummary| {
+                let source = child.header.source.sub_agent();
+                source.is_some_and(|source| source.parent_turn == turn)
+                    || members.list.iter().any(|member| member.id == child.header.id)
+            };
+            all.iter().filter(is_ours).collect()
         } else {
             names.iter().map(|name| find(&all, name)).collect::<Done<_>>()?
         };
@@ -73,7 +78,7 @@ impl Family {
 
     pub(super) async fn report(&self, child: &ThreadSummary) -> Done<Report> {
         let (id, nickname) = named(child);
-        let known = self.shared.change(&id, |member| member.standing.clone());
+        let known = self.shared.standing(&id);
         let standing = match known {
             Some(standing) => standing,
             None if child.runtime.waiting_on_approval => Standing::Asking,
