@@ -2,7 +2,7 @@
 
 use bobbin_core::sub_agent::Beforehand;
 use bobbin_core::{Command, CoreError, ListFilter, Reply, ThreadHandle, ThreadSummary};
-use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig, ThreadId};
+use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig};
 use bobbin_peer::{CallContext, Responder};
 use tokio::sync::oneshot;
 
@@ -38,10 +38,17 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
                 Err(error) => fail(responder, &error),
             });
             let delete = |reply| Command::Delete { reply };
-            match client.hub().below(handle.id(), Beforehand::Stop, delete).await {
-                Ok(()) => handle.send(delete(reply)).await,
-                Err(error) => reply(Err(error)),
+            if !client.hub().has_below(handle.id()).await {
+                return handle.send(delete(reply)).await;
             }
+            // Its subagents go first, and what comes behind does not wait for that.
+            let of = client.clone();
+            client.tasks.spawn(async move {
+                match of.hub().below(handle.id(), Beforehand::Stop, delete).await {
+                    Ok(()) => handle.send(delete(reply)).await,
+                    Err(error) => reply(Err(error)),
+                }
+            });
         }
         Ok(Found::Free | Found::Bad) => responder.ok(Empty {}),
         Err(error) => fail(responder, &error),
@@ -62,16 +69,26 @@ pub(super) async fn clear(client: &Client, request: &CallContext, responder: Res
         Ok(Found::Free | Found::Bad) => return responder.ok(Empty {}),
         Err(error) => return fail(responder, &error),
     };
-    match replace(client, &handle, params.chat_id).await {
-        Ok(thread) => {
-            client.tell(&thread, &[Told::Cleared]).await;
-            responder.ok(Empty {});
-        }
-        Err(error) => fail(responder, &error),
+    if let Err(error) = replace(client, &handle, params.chat_id).await {
+        return fail(responder, &error);
     }
+    // The old one takes as long as its prompt and its subagents do, and nobody waits for it.
+    let of = client.clone();
+    client.tasks.spawn(async move {
+        let delete = |reply| Command::Delete { reply };
+        let gone = async {
+            of.hub().below(handle.id(), Beforehand::Stop, delete).await?;
+            done(&handle, delete).await
+        };
+        match gone.await {
+            Ok(()) => responder.ok(Empty {}),
+            Err(error) => fail(responder, &error),
+        }
+    });
 }
 
-async fn replace(client: &Client, old: &ThreadHandle, id: ChatId) -> Result<ThreadId, CoreError> {
+/// Puts an empty chat in the place of one, which is no chat of this client from here on.
+async fn replace(client: &Client, old: &ThreadHandle, id: ChatId) -> Result<(), CoreError> {
     let snapshot = client.hub().snapshot(old).await?;
     let header = &snapshot.state.header;
     let (config, title) = (header.config.clone(), header.display_name.clone());
@@ -86,11 +103,9 @@ async fn replace(client: &Client, old: &ThreadHandle, id: ChatId) -> Result<Thre
     }
     client.eca.chats.forget(old.id());
     client.know(new.id(), id);
-    let delete = |reply| Command::Delete { reply };
-    client.hub().below(old.id(), Beforehand::Stop, delete).await?;
-    done(old, delete).await?;
     client.follow(new.clone(), new.log().visible().next());
-    Ok(new.id().clone())
+    client.tell(new.id(), &[Told::Cleared]).await;
+    Ok(())
 }
 
 pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {

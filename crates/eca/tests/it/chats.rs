@@ -1,6 +1,15 @@
 //! Chats as a whole (sections 11, 14 and 20.4).
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
+use bobbin_core::sub_agent::Spawn;
+use bobbin_core::{Closed, ListFilter};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use crate::support::{Server, is_content, kinds, prompt, transcript, until};
 
@@ -230,5 +239,68 @@ async fn a_long_chat_is_opened_with_its_newest_turns_in_order() {
             .collect();
         let expected: Vec<String> = (first..=25).map(|n: u32| n.to_string()).collect();
         assert_eq!(said, expected, "{limit}");
+    }
+}
+
+/// An engine that starts a subagent and hears no interrupt.
+struct Deaf(Arc<Semaphore>);
+
+impl Engine for Deaf {
+    fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
+        let released = self.0.clone();
+        async move {
+            if turn.may_spawn() {
+                let wish = Spawn {
+                    prompt: "look".to_owned(),
+                    nickname: None,
+                    role: None,
+                    call: "call_1".to_owned(),
+                };
+                assert!(turn.sub_agents().spawn(wish).await.is_ok());
+                drop(released.acquire().await);
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_chat_that_still_stops_holds_up_no_other() {
+    for method in ["chat/delete", "chat/clear"] {
+        let released = Arc::new(Semaphore::new(0));
+        let server = Server::over(Deaf(released.clone())).await;
+        let mut client = server.editor().await;
+        for chat in ["stops", "other"] {
+            let prompt = json!({ "chatId": chat, "message": "go" });
+            client.call("chat/prompt", prompt).await;
+        }
+        let filter = ListFilter {
+            workspace_path: server.root().to_string_lossy().into_owned(),
+            channel_context: Some("eca:stops".to_owned()),
+            ..ListFilter::default()
+        };
+        let stops = server.hub.list(filter).await.unwrap().remove(0).header.id;
+        while server
+            .hub
+            .children(&stops, Closed::Included)
+            .await
+            .unwrap()
+            .is_empty()
+        {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        let slow = client.request(method, json!({ "chatId": "stops" })).await;
+        let update = json!({ "chatId": "other", "title": "Tea" });
+        let quick = client.request("chat/update", update).await;
+        let mut answers = Vec::new();
+        while answers.len() < 2 {
+            let message = client.next().await.expect("the connection stays");
+            if message.get("method").is_none() && [slow, quick].map(|id| json!(id)).contains(&message["id"]) {
+                answers.push(message["id"].clone());
+                released.add_permits(1);
+            }
+        }
+        assert_eq!(answers, [quick, slow], "{method}");
     }
 }

@@ -8,6 +8,15 @@ use bobbin_wire as wire;
 use super::{Client, fail, handle, params};
 use crate::convert::{self, subagent};
 
+/// Bytes of Threads in one answer, about; of the subagents beyond there are the edges, and each Thread can be read by
+/// itself. (A guess: some hundred of ordinary ones.)
+const MAX_THREADS_BYTES: usize = 1 << 20;
+
+/// Returns how large a Thread is on the wire.
+fn bytes(thread: &wire::Thread) -> usize {
+    serde_json::to_string(thread).map_or(0, |text| text.len())
+}
+
 pub(super) fn children(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::SubagentChildrenListParams>(request, responder) else {
         return;
@@ -22,16 +31,18 @@ pub(super) fn children(client: &Client, request: &CallContext, responder: Respon
                 Closed::LeftOut
             };
             let mut data = Vec::new();
+            let mut room = MAX_THREADS_BYTES;
             for child in hub.children(&parent, closed).await? {
                 let Some(edge) = subagent::edge(&child.header, child.edge) else {
                     continue;
                 };
-                let thread = if params.include_threads {
+                let thread = if params.include_threads && room > 0 {
                     hub.stored(&child.header.id).await?
                 } else {
                     None
                 };
                 let thread = thread.as_ref().map(convert::thread);
+                room = room.saturating_sub(thread.as_ref().map_or(0, bytes));
                 data.push(wire::SubagentChild { edge, thread });
             }
             Ok::<_, CoreError>(wire::SubagentChildrenListResult { data })
@@ -59,15 +70,30 @@ async fn change(client: &Client, request: &CallContext, responder: Responder, st
         return;
     };
     let id = child.id().clone();
+    let parent = ThreadId::new(params.parent_thread_id.as_str());
+    if status == EdgeStatus::Open
+        && let Err(error) = has_room(client, &parent, &id).await
+    {
+        return fail(responder, &error);
+    }
     let reply: Reply<Edged> = Box::new(move |done| match done {
         Ok(edged) => responder.ok(subagent::edged(&id, &edged)),
         Err(error) => fail(responder, &error),
     });
-    let parent = ThreadId::new(params.parent_thread_id.as_str());
     let command = Command::Edge {
         parent,
         status,
         reply,
     };
     client.command(&child, command).await;
+}
+
+/// Whether one more may be open, or this request has opened it before.
+async fn has_room(client: &Client, parent: &ThreadId, child: &ThreadId) -> Result<(), CoreError> {
+    if let Some(once) = &client.once
+        && client.hub.carried_out(Some(child), once).await?.is_some()
+    {
+        return Ok(());
+    }
+    client.hub.check_room_below(parent, child).await
 }

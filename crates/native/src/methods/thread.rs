@@ -127,7 +127,7 @@ async fn set_status(client: &Client, request: &CallContext, responder: Responder
     let Some((params, responder)) = params::<wire::ThreadTargetParams>(request, responder) else {
         return;
     };
-    let status = |reply| Command::Status {
+    let status = move |reply| Command::Status {
         change: change_,
         reply,
     };
@@ -136,9 +136,7 @@ async fn set_status(client: &Client, request: &CallContext, responder: Responder
         StatusChange::Archive => Beforehand::Stop,
         StatusChange::Unarchive => Beforehand::Nothing,
     };
-    if let Some(responder) = below(client, &params.thread_id, responder, beforehand, status).await {
-        change(client, &params.thread_id, responder, status).await;
-    }
+    with_below(client, params.thread_id, responder, beforehand, status).await;
 }
 
 pub(super) async fn delete(client: &Client, request: &CallContext, responder: Responder) {
@@ -146,10 +144,27 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
         return;
     };
     let delete = |reply| Command::Delete { reply };
-    let below = below(client, &params.thread_id, responder, Beforehand::Stop, delete);
-    if let Some(responder) = below.await {
-        change(client, &params.thread_id, responder, delete).await;
+    with_below(client, params.thread_id, responder, Beforehand::Stop, delete).await;
+}
+
+/// Does something to a Thread, and before that to its subagents, where it has any: that takes time, and the requests behind
+/// do not wait for it.
+async fn with_below(
+    client: &Client,
+    thread: String,
+    responder: Responder,
+    beforehand: Beforehand,
+    command: impl Fn(Reply<()>) -> Command + Copy + Send + Sync + 'static,
+) {
+    if !client.hub.has_below(&ThreadId::new(thread.as_str())).await {
+        return change(client, &thread, responder, command).await;
     }
+    let of = client.clone();
+    client.reads.spawn(async move {
+        if let Some(responder) = below(&of, &thread, responder, beforehand, command).await {
+            change(&of, &thread, responder, command).await;
+        }
+    });
 }
 
 /// Does to the subagents of a Thread what is to be done to it, or answers why that cannot be (02 §3). What was done

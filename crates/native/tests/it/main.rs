@@ -37,6 +37,8 @@ mod searching;
 #[cfg(test)]
 mod subagents;
 #[cfg(test)]
+mod subagents_in_time;
+#[cfg(test)]
 mod suggesting;
 #[cfg(test)]
 mod support;
