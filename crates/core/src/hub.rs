@@ -20,9 +20,11 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::answer::Snapshot;
 use crate::client::Clients;
+use crate::command::Reply;
 use crate::engine::Engine;
-use crate::handle::{Reply, Shared, Snapshot};
+use crate::handle::Shared;
 use crate::owner::{Beginning, Owner, Past, weight_of_turn};
 use crate::question::Questions;
 use crate::{

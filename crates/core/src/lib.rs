@@ -4,9 +4,11 @@
 //! the Thread's state, gives Seqs, commits through the store and only then shows. [`engine`] and [`tool`]
 //! are the seams through which Turns are run. This crate has never heard of JSON-RPC, sockets or SQL.
 
+mod answer;
 mod asking;
 pub mod client;
 mod clock;
+mod command;
 pub mod dynamic_tool;
 pub mod engine;
 mod error;
@@ -28,6 +30,7 @@ pub mod tool_server;
 pub mod undo;
 mod upkeep;
 
+pub use answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered, Unqueued};
 pub use bobbin_eventlog::{
     BelowQuestion, ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Part, Read, View, Waker,
     WireMessage, join,
@@ -36,11 +39,9 @@ pub use bobbin_store::{
     Closed, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,
 };
 pub use clock::{Clock, Ids, RandomIds, SystemClock};
+pub use command::{Command, Newest, Reply};
 pub use error::CoreError;
-pub use handle::{
-    Command, Edged, Ended, Enqueued, Newest, Reply, Resumed, Reverted, RolledBack, Snapshot, StartedTurn,
-    Steered, ThreadHandle, Unqueued,
-};
+pub use handle::{Ended, ThreadHandle};
 pub use hub::{Hub, HubStats};
 pub use once::Once;
 pub use replay::Backlog;

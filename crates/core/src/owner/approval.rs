@@ -14,8 +14,8 @@ use super::record::{After, Effect, Staged};
 use super::run::BY_CALLER;
 use super::run::BY_REQUEST;
 use crate::CoreError;
+use crate::command::Reply;
 use crate::engine::{Answer, Ask};
-use crate::handle::Reply;
 
 impl Owner {
     /// Finds the standing answer to a call's question or asks it.

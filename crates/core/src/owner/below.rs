@@ -10,7 +10,8 @@ use super::Owner;
 use super::record::{Effect, Staged};
 use super::run::BY_CALLER;
 use crate::CoreError;
-use crate::handle::{Edged, Reply};
+use crate::answer::Edged;
+use crate::command::Reply;
 use crate::sub_agent::{begun_above, is_agent_above, queue_of_people};
 
 impl Owner {

@@ -6,7 +6,8 @@ use bobbin_model::{Event, QueuedInputId, Refusal, ThreadStatus, Turn, TurnId, Tu
 use super::Owner;
 use super::record::{After, Effect, Staged};
 use super::run::{BY_CALLER, BY_REQUEST};
-use crate::handle::{Enqueued, Newest, Reply, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::answer::{Enqueued, Resumed, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::command::{Newest, Reply};
 use crate::{Command, CoreError, Snapshot};
 
 impl Owner {

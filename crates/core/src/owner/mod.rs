@@ -31,9 +31,11 @@ use bobbin_store::step::{Step, reached};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use crate::answer::Snapshot;
 use crate::asking::Asking;
+use crate::command::Reply;
 use crate::engine::EngineWish;
-use crate::handle::{Reply, Shared, Snapshot};
+use crate::handle::Shared;
 use crate::hub::Hub;
 use crate::{Command, CoreError, Ended, Frame, Log, Once, ThreadHandle};
 

@@ -5,7 +5,7 @@ use bobbin_store::StoredEvent;
 
 use super::Owner;
 use super::record::{self, Effect, Staged};
-use crate::handle::{Edged, Enqueued, Resumed, Reverted, RolledBack, StartedTurn, Steered, Unqueued};
+use crate::answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, StartedTurn, Steered, Unqueued};
 use crate::undo::Undone;
 use crate::{Command, CoreError, Ended, Once};
 

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::Owner;
 use super::weight::weight_of;
-use crate::handle::Reply;
+use crate::command::Reply;
 use crate::{BelowQuestion, CoreError, Frame, FrameBody, Notice, Snapshot, View};
 
 /// Seqs that Deltas of an open Turn may use before the next write: after a crash the numbering goes on

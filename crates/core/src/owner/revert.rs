@@ -8,7 +8,8 @@ use bobbin_model::{Event, Refusal};
 use super::Owner;
 use super::record::Effect;
 use crate::CoreError;
-use crate::handle::{Reply, Reverted};
+use crate::answer::Reverted;
+use crate::command::Reply;
 use crate::undo::{ChangedSince, RevertWish, UndoError, Undone};
 
 impl Owner {

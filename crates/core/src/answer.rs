@@ -1,0 +1,100 @@
+//! What owners answer to commands: values only.
+
+use std::sync::Arc;
+
+use bobbin_model::{Edge, QueuedInput, Seq, SubAgentSource, ThreadState, Turn, TurnId};
+
+use crate::undo::Undone;
+
+/// A Thread at one Seq.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// Everything up to and including this is in it, text of open Items included.
+    pub at: Seq,
+    /// The state.
+    pub state: Arc<ThreadState>,
+}
+
+/// A subagent whose edge to the Thread above is as it says here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edged {
+    /// Where it hangs.
+    pub source: SubAgentSource,
+    /// The edge.
+    pub edge: Edge,
+}
+
+/// A Turn that has just begun.
+#[derive(Debug, Clone)]
+pub struct StartedTurn {
+    /// The Turn, with what the user said.
+    pub turn: Turn,
+    /// Seq of its first event.
+    pub seq: Seq,
+}
+
+/// A Thread that has just been taken up again.
+#[derive(Debug, Clone)]
+pub struct Resumed {
+    /// Seq of the first event this caused.
+    pub first: Seq,
+    /// Seq of the last.
+    pub last: Seq,
+    /// The Thread.
+    pub snapshot: Snapshot,
+}
+
+/// A queue that has just changed.
+#[derive(Debug, Clone)]
+pub struct Unqueued {
+    /// Seq of the change.
+    pub seq: Seq,
+    /// The whole queue.
+    pub queue: Vec<QueuedInput>,
+}
+
+/// A Thread whose newest Turns have just been taken out.
+#[derive(Debug, Clone)]
+pub struct RolledBack {
+    /// The Thread.
+    pub snapshot: Snapshot,
+    /// The newest of the Turns that are left, oldest first.
+    pub turns: Vec<Turn>,
+    /// Whether there are Turns before them.
+    pub more: bool,
+}
+
+/// A Turn whose file changes have just been undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reverted {
+    /// The Turn.
+    pub turn: TurnId,
+    /// What was undone, and what was not.
+    pub undone: Undone,
+}
+
+/// A queued input that has just become guidance.
+#[derive(Debug, Clone)]
+pub struct Steered {
+    /// Seq of the change.
+    pub seq: Seq,
+    /// The Turn it is for.
+    pub turn: TurnId,
+    /// Whether that Turn still runs.
+    pub running: bool,
+    /// The whole queue.
+    pub queue: Vec<QueuedInput>,
+}
+
+/// An input that has just been queued.
+#[derive(Debug, Clone)]
+pub struct Enqueued {
+    /// Seq of the change.
+    pub seq: Seq,
+    /// The Turn it began at once, when none ran and that one still runs.
+    pub started: Option<TurnId>,
+    /// The new entry.
+    pub entry: QueuedInput,
+    /// The whole queue with it.
+    pub queue: Vec<QueuedInput>,
+}
