@@ -1,0 +1,181 @@
+//! New Threads: of people, of agents, with a past, and each once for a request with a name.
+
+use std::sync::Arc;
+
+use bobbin_model::state::{NewThread, StartTurn};
+use bobbin_model::{DynamicTool, Event, Refusal, Seq, SubAgentSource, ThreadId, ThreadSource, UnixMillis};
+use tokio::sync::OnceCell;
+
+use super::Hub;
+use crate::answer::Snapshot;
+use crate::command::Reply;
+use crate::owner::{Beginning, Owner, Past};
+use crate::{CoreError, Once};
+
+/// Returns the event that says what tools there are, if there are any.
+fn declared(tools: Arc<[DynamicTool]>, at: UnixMillis) -> Vec<(Event, UnixMillis)> {
+    if tools.is_empty() {
+        return Vec::new();
+    }
+    vec![(Event::ToolsDeclared { tools }, at)]
+}
+
+/// Where a new Thread comes from, and how it begins.
+struct Origin {
+    source: ThreadSource,
+    beginning: Beginning,
+}
+
+impl Origin {
+    fn person(past: Past, reply: Reply<Snapshot>) -> Self {
+        Self {
+            source: ThreadSource::User,
+            beginning: Beginning {
+                past,
+                turn: None,
+                reply,
+            },
+        }
+    }
+}
+
+impl Hub {
+    /// Looks up what a named request did: about a Thread, or (`None`) making one.
+    ///
+    /// # Errors
+    /// [`Refusal::RequestIdReused`], [`CoreError::Store`].
+    pub async fn carried_out(
+        &self,
+        about: Option<&ThreadId>,
+        once: &Once,
+    ) -> Result<Option<ThreadId>, CoreError> {
+        match self.store.request(about, &once.id).await? {
+            None => Ok(None),
+            Some(known) if known.body == once.body => Ok(Some(known.thread)),
+            Some(_) => Err(Refusal::RequestIdReused(once.id.clone()).into()),
+        }
+    }
+
+    /// Starts a Thread unless that was done under this name before; then answers with that Thread.
+    pub async fn start_thread_once(self: &Arc<Self>, wish: NewThread, once: Once, reply: Reply<Snapshot>) {
+        self.start_thread_with(wish, Arc::default(), Some(once), reply)
+            .await;
+    }
+
+    /// Starts a Thread with tools that its client brings along. With a name as [`Hub::start_thread_once`].
+    pub async fn start_thread_with(
+        self: &Arc<Self>,
+        wish: NewThread,
+        tools: Arc<[DynamicTool]>,
+        once: Option<Once>,
+        reply: Reply<Snapshot>,
+    ) {
+        let Some(once) = once else {
+            let past = declared(tools, self.clock.now());
+            return self.start(wish, None, Origin::person(past, reply));
+        };
+        if !self.starting.lock().insert(once.id.clone()) {
+            return reply(Err(CoreError::Busy));
+        }
+        let (hub, id) = (self.clone(), once.id.clone());
+        let reply: Reply<Snapshot> = Box::new(move |started| {
+            hub.starting.lock().remove(&id);
+            reply(started);
+        });
+        let known = async {
+            let Some(thread) = self.carried_out(None, &once).await? else {
+                return Ok(None);
+            };
+            let handle = self.thread(&thread).await?;
+            self.snapshot(&handle).await.map(Some)
+        };
+        match known.await {
+            Ok(None) => {
+                let past = declared(tools, self.clock.now());
+                self.start(wish, Some(once), Origin::person(past, reply));
+            }
+            Ok(Some(snapshot)) => reply(Ok(snapshot)),
+            Err(error) => reply(Err(error)),
+        }
+    }
+
+    /// Starts a Thread. The reply is called before anybody can see `thread/started`.
+    pub fn start_thread(self: &Arc<Self>, wish: NewThread, reply: Reply<Snapshot>) {
+        self.start(wish, None, Origin::person(Vec::new(), reply));
+    }
+
+    /// Starts a subagent's Thread, its first Turn with it.
+    pub(crate) async fn start_child(
+        self: &Arc<Self>,
+        wish: NewThread,
+        source: SubAgentSource,
+        turn: StartTurn,
+    ) -> Result<Snapshot, CoreError> {
+        let (done, started) = tokio::sync::oneshot::channel();
+        let beginning = Beginning {
+            past: Vec::new(),
+            turn: Some(turn),
+            // Nobody waits any more: the Thread is there all the same.
+            reply: Box::new(move |result| drop(done.send(result))),
+        };
+        let source = ThreadSource::SubAgent {
+            sub_agent: Box::new(source),
+        };
+        self.start(wish, None, Origin { source, beginning });
+        started.await.unwrap_or(Err(CoreError::Stopping))
+    }
+
+    /// Starts a Thread that has a past.
+    pub(crate) async fn start_with(
+        self: &Arc<Self>,
+        wish: NewThread,
+        past: Vec<(Event, UnixMillis)>,
+    ) -> Result<Snapshot, CoreError> {
+        let (done, started) = tokio::sync::oneshot::channel();
+        // Nobody waits any more: the Thread is there all the same.
+        let reply = Box::new(move |result| drop(done.send(result)));
+        self.start(wish, None, Origin::person(past, reply));
+        started.await.unwrap_or(Err(CoreError::Stopping))
+    }
+
+    fn start(self: &Arc<Self>, mut wish: NewThread, once: Option<Once>, from: Origin) {
+        let Origin {
+            source,
+            mut beginning,
+        } = from;
+        let reply = beginning.reply;
+        if self.stopping.is_cancelled() {
+            return reply(Err(CoreError::Stopping));
+        }
+        let workspace = self.settings.workspace.to_string_lossy();
+        let given = wish
+            .identity
+            .workspace_path
+            .take()
+            .filter(|path| !path.trim().is_empty());
+        wish.identity.workspace_path = given.map(|path| self.normal_path(&path));
+        let now = self.clock.now();
+        let started = match wish.decide_from(source, &workspace, now) {
+            Ok(started) => started,
+            Err(refusal) => return reply(Err(refusal.into())),
+        };
+        let Event::ThreadStarted { thread } = &started else {
+            return;
+        };
+        let state = bobbin_model::ThreadState::new((**thread).clone());
+        let id = state.header.id.clone();
+        let (mut owner, handle) = Owner::new(self.clone(), state, Seq(0));
+        owner.once = once;
+        self.live
+            .lock()
+            .insert(id, Arc::new(OnceCell::new_with(Some(handle))));
+        beginning.past.insert(0, (started, now));
+        self.owners
+            .spawn(owner.run(Some(Beginning { reply, ..beginning })));
+    }
+
+    /// Returns a fresh Thread id.
+    pub fn fresh_thread_id(&self) -> ThreadId {
+        self.ids.thread(self.clock.now())
+    }
+}
