@@ -80,7 +80,7 @@ pub fn websocket(data: &[u8]) {
             keep_alive: None,
             ..WebSocketOptions::default()
         };
-        let config = bobbin_framing::websocket_config(MAX_BODY, 1 << 16);
+        let config = bobbin_framing::websocket_config(MAX_BODY);
         let socket = WebSocketStream::from_raw_socket(near, Role::Server, Some(config)).await;
         let Transport { mut reader, .. } = Transport::websocket(socket, options);
         while let Some(frame) = poll_fn(|cx| reader.poll_frame(cx)).await {

@@ -78,7 +78,7 @@ pub(crate) async fn connect(address: &str, door: Door, token: Option<&str>) -> R
         let value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| JoinError::Unsendable)?;
         request.headers_mut().insert("Authorization", value);
     }
-    let config = Some(websocket_config(MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES));
+    let config = Some(websocket_config(MAX_MESSAGE_BYTES));
     let connecting = tokio_tungstenite::connect_async_with_config(request, config, true);
     let stream = match tokio::time::timeout(CONNECT, connecting).await {
         Ok(Ok((stream, _))) => stream,

@@ -173,9 +173,10 @@ impl Transport {
 
     /// Speaks one text frame per message on an established WebSocket, at either end of it.
     ///
-    /// Message size limits are those of the stream's own configuration: see
-    /// [`websocket_config`](crate::websocket_config). While one large frame is being written,
-    /// [`bytes_written`](FrameWriter::bytes_written) stands still; where a stalled write is to be told from a slow one, use
+    /// The limit on incoming messages is that of the stream's own configuration: see
+    /// [`websocket_config`](crate::websocket_config). Of a large incoming message nothing is seen until it is there, so a
+    /// connection that is slow to send one may be taken for a dead one by [`KeepAlive`](crate::KeepAlive), and
+    /// [`bytes_written`](FrameWriter::bytes_written) grows by whole fragments: where that matters, use
     /// [`counted_websocket`](Self::counted_websocket).
     pub fn websocket<S>(stream: WebSocketStream<S>, options: WebSocketOptions) -> Self
     where
@@ -185,8 +186,8 @@ impl Transport {
         Self::new(reader, writer)
     }
 
-    /// As [`websocket`](Self::websocket), with [`bytes_written`](FrameWriter::bytes_written) counting every byte as it
-    /// leaves, those of frame headers included.
+    /// As [`websocket`](Self::websocket), with [`bytes_read`](FrameReader::bytes_read) and
+    /// [`bytes_written`](FrameWriter::bytes_written) counting every byte as it moves, those of frame headers included.
     pub fn counted_websocket<S>(stream: WebSocketStream<Counted<S>>, options: WebSocketOptions) -> Self
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

@@ -7,6 +7,7 @@
 
 mod counted;
 mod options;
+mod pinger;
 mod reader;
 mod shared;
 mod writer;

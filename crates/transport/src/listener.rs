@@ -34,8 +34,6 @@ use crate::access::Denied;
 
 /// Connections at once: far above what a workspace sees, far below what a machine bears.
 const MAX_CONNECTIONS: usize = 4096;
-/// Most bytes that may wait in a WebSocket's own buffer.
-const MAX_OUTGOING_BYTES: usize = 64 << 20;
 /// How long a client may take for its request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -212,7 +210,7 @@ async fn serve(
 ) {
     match upgraded.await {
         Ok(upgraded) => {
-            let config = websocket_config(shared.route.max_message_bytes, MAX_OUTGOING_BYTES);
+            let config = websocket_config(shared.route.max_message_bytes);
             // Counted: a far end that takes a large answer slowly is not one that takes nothing.
             let socket = Counted::new(TokioIo::new(upgraded));
             let stream = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;

@@ -1,7 +1,7 @@
-//! A byte stream that counts what it takes.
+//! A byte stream that counts what it takes and what it gives.
 //!
-//! A WebSocket tells when it has taken a whole frame and when a flush is over, and nothing in between. Below it, every write
-//! counts, which is how a slow connection is told from one that stands still. One number; knows nothing of frames.
+//! A WebSocket tells when it has taken or brought a whole frame, and nothing in between. Below it, every read and write
+//! counts, which is how a slow connection is told from one that stands still. Two numbers; knows nothing of frames.
 
 use std::io;
 use std::pin::Pin;
@@ -11,11 +11,28 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A byte stream with a count of the bytes written to it.
+/// Bytes moved so far. Numbers by themselves: nothing else is read because of them.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Counts {
+    pub(crate) fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+}
+
+/// A byte stream with a count of the bytes read from it and written to it.
 #[derive(Debug)]
 pub struct Counted<S> {
     inner: S,
-    written: Arc<AtomicU64>,
+    counts: Arc<Counts>,
 }
 
 impl<S> Counted<S> {
@@ -23,18 +40,17 @@ impl<S> Counted<S> {
     pub fn new(inner: S) -> Self {
         Self {
             inner,
-            written: Arc::default(),
+            counts: Arc::default(),
         }
     }
 
-    /// The count, which grows on.
-    pub(crate) fn written(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.written)
+    /// The counts, which grow on.
+    pub(crate) fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
     }
 
     fn count(&self, taken: usize) -> usize {
-        // A number by itself: nothing else is read because of it.
-        self.written.fetch_add(taken as u64, Ordering::Relaxed);
+        self.counts.written.fetch_add(taken as u64, Ordering::Relaxed);
         taken
     }
 }
@@ -45,7 +61,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(cx, buf)
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
+        let read = buf.filled().len().saturating_sub(before);
+        self.counts.read.fetch_add(read as u64, Ordering::Relaxed);
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
+use super::writer::FRAGMENT;
+
 /// Read buffer, held for as long as the connection lives: measured 11 KiB a connection instead of
 /// the 139 KiB that the default buffers cost.
 const READ_BUFFER: usize = 4 << 10;
 /// Bytes gathered before they are handed to the socket. Grows on use only, so it costs an idle
 /// connection nothing; four times the read buffer saves system calls when many small frames leave.
 const WRITE_BUFFER: usize = 16 << 10;
-/// Room for control frames beside the largest message.
+/// Room for control frames and headers beside the largest fragment.
 const CONTROL_ROOM: usize = 4 << 10;
 
 /// What becomes of binary frames.
@@ -28,7 +30,9 @@ pub enum BinaryFrames {
 pub struct KeepAlive {
     /// Time between pings.
     pub interval: Duration,
-    /// Time within which the other side must show life after a ping.
+    /// Time within which the other side must show life after a ping has left. It begins anew as long as bytes move
+    /// either way, and is longer by a second for every 16 KiB, by two minutes at most, that were written and may still be
+    /// on their way.
     pub timeout: Duration,
 }
 
@@ -65,13 +69,16 @@ impl Default for WebSocketOptions {
 
 /// Builds the configuration to accept or open a WebSocket with: small buffers, every size bounded.
 ///
-/// `max_message_bytes` bounds what is read (more closes with 1009), `max_outgoing_bytes` is the
-/// largest frame that can be written.
-pub fn websocket_config(max_message_bytes: usize, max_outgoing_bytes: usize) -> WebSocketConfig {
+/// `max_message_bytes` bounds what is read; more closes with 1009. What is written may be of any size, as it leaves in
+/// fragments.
+///
+/// The buffer that a large incoming frame came in is kept by the stream until the connection ends: one that has sent a
+/// message of some size once may hold that much memory from then on.
+pub fn websocket_config(max_message_bytes: usize) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)
-        .max_write_buffer_size(max_outgoing_bytes.saturating_add(WRITE_BUFFER + CONTROL_ROOM))
+        .max_write_buffer_size(WRITE_BUFFER + FRAGMENT + CONTROL_ROOM)
         .max_message_size(Some(max_message_bytes))
         .max_frame_size(Some(max_message_bytes))
 }

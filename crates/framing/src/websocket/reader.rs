@@ -2,16 +2,15 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Instant, Sleep, sleep};
 use tokio_tungstenite::tungstenite::error::{CapacityError, Error as WsError, ProtocolError};
 use tokio_tungstenite::tungstenite::protocol::Message;
 
-use super::options::{BinaryFrames, KeepAlive, WebSocketOptions};
+use super::options::{BinaryFrames, WebSocketOptions};
+use super::pinger::{Due, Pinger};
 use super::shared::SharedSocket;
 use crate::error::{FramingError, is_disconnect};
 use crate::frame::{CloseReason, FrameReader};
@@ -22,52 +21,13 @@ pub struct WebSocketReader<S> {
     socket: SharedSocket<S>,
     binary: BinaryFrames,
     pinger: Option<Pinger>,
-    total: u64,
     over: bool,
-}
-
-/// Sends pings and notices when they stay unanswered.
-struct Pinger {
-    keep_alive: KeepAlive,
-    /// Next ping, or the end of the wait for an answer. Boxed: a timer cannot be moved once armed.
-    timer: Pin<Box<Sleep>>,
-    waiting: bool,
-    unflushed: bool,
-}
-
-impl Pinger {
-    fn new(keep_alive: KeepAlive) -> Self {
-        let timer = Box::pin(sleep(keep_alive.interval));
-        Self {
-            keep_alive,
-            timer,
-            waiting: false,
-            unflushed: false,
-        }
-    }
-
-    fn restart(&mut self, after: Duration) {
-        let now = Instant::now();
-        // An interval past the end of time never comes; the timer stays where it is, far off.
-        if let Some(at) = now.checked_add(after) {
-            self.timer.as_mut().reset(at);
-        }
-    }
-
-    /// Anything that arrives shows life, a pong only most plainly: a pong can be stuck behind a
-    /// large message.
-    fn saw_life(&mut self) {
-        if self.waiting {
-            self.waiting = false;
-            self.restart(self.keep_alive.interval);
-        }
-    }
 }
 
 impl<S> std::fmt::Debug for WebSocketReader<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WebSocketReader")
-            .field("total", &self.total)
+            .field("over", &self.over)
             .finish_non_exhaustive()
     }
 }
@@ -82,7 +42,6 @@ where
             socket,
             binary: options.binary,
             pinger,
-            total: 0,
             over: false,
         }
     }
@@ -100,7 +59,7 @@ where
             Message::Binary(bytes) if self.binary == BinaryFrames::Accept => bytes,
             _ => return None,
         };
-        self.total += bytes.len() as u64;
+        self.socket.lock().taken += bytes.len() as u64;
         let bytes = trim(bytes);
         (!bytes.is_empty()).then_some(bytes)
     }
@@ -137,27 +96,29 @@ where
         let Some(pinger) = &mut self.pinger else {
             return Poll::Pending;
         };
-        while pinger.timer.as_mut().poll(cx).is_ready() {
-            if pinger.waiting {
-                let error = FramingError::KeepAlive(pinger.keep_alive.timeout);
-                return Poll::Ready(self.fail(error, CloseReason::INTERNAL, "no answer to ping"));
+        loop {
+            let mut socket = self.socket.lock();
+            match pinger.poll(cx, socket.moved()) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Due::Ping) => {
+                    // A failed send means a broken connection, which the next read reports.
+                    let _broken = Pin::new(&mut socket.stream).start_send(Message::Ping(Bytes::new()));
+                }
+                Poll::Ready(Due::Flush) => {
+                    let waker = socket.flushing.clone().unwrap_or_else(|| cx.waker().clone());
+                    let flushed = Pin::new(&mut socket.stream).poll_flush(&mut Context::from_waker(&waker));
+                    if flushed.is_pending() {
+                        return Poll::Pending;
+                    }
+                    pinger.flushed(socket.moved());
+                }
+                Poll::Ready(Due::End) => {
+                    drop(socket);
+                    let error = FramingError::KeepAlive(pinger.timeout());
+                    return Poll::Ready(self.fail(error, CloseReason::INTERNAL, "no answer to ping"));
+                }
             }
-            let mut socket = self.socket.lock();
-            // A failed send means a broken connection, which the next read reports.
-            pinger.unflushed = Pin::new(&mut socket.stream)
-                .start_send(Message::Ping(Bytes::new()))
-                .is_ok();
-            drop(socket);
-            pinger.waiting = true;
-            pinger.restart(pinger.keep_alive.timeout);
         }
-        if pinger.unflushed {
-            let mut socket = self.socket.lock();
-            let waker = socket.flushing.clone().unwrap_or_else(|| cx.waker().clone());
-            let flushed = Pin::new(&mut socket.stream).poll_flush(&mut Context::from_waker(&waker));
-            pinger.unflushed = flushed.is_pending();
-        }
-        Poll::Pending
     }
 }
 
@@ -172,7 +133,10 @@ where
                 Poll::Ready(Some(Ok(Message::Close(_))) | None) => self.over = true,
                 Poll::Ready(Some(Ok(message))) => {
                     if let Some(pinger) = &mut self.pinger {
-                        pinger.saw_life();
+                        match &message {
+                            Message::Pong(_) => pinger.saw_pong(),
+                            _ => pinger.saw_life(),
+                        }
                     }
                     if let Some(frame) = self.message(message) {
                         return Poll::Ready(Some(Ok(frame)));
@@ -194,7 +158,7 @@ where
     }
 
     fn bytes_read(&self) -> u64 {
-        self.total
+        self.socket.lock().moved().read
     }
 
     fn keeps_boundaries(&self) -> bool {

@@ -9,8 +9,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
-use super::counted::Counted;
+use super::counted::{Counted, Counts};
 use super::options::WebSocketOptions;
+use super::pinger::Moved;
 use super::reader::WebSocketReader;
 use super::writer::WebSocketWriter;
 use crate::frame::CloseReason;
@@ -23,6 +24,12 @@ pub(super) struct Socket<S> {
     /// The writer's waker while its flush waits for the socket. The stream has one slot for
     /// whoever flushes; a ping of the reader must not push the writer out of it.
     pub(super) flushing: Option<Waker>,
+    /// Bytes of the messages taken from the stream.
+    pub(super) taken: u64,
+    /// Bytes of the messages handed to the stream.
+    pub(super) handed: u64,
+    /// What the stream below has moved, where that is counted.
+    counts: Option<Arc<Counts>>,
 }
 
 pub(super) type SharedSocket<S> = Arc<Mutex<Socket<S>>>;
@@ -35,15 +42,7 @@ pub(crate) fn split<S>(
 where
     S: AsyncRead + AsyncWrite + Send + Unpin,
 {
-    let socket = Arc::new(Mutex::new(Socket {
-        stream,
-        verdict: None,
-        flushing: None,
-    }));
-    (
-        WebSocketReader::new(Arc::clone(&socket), &options),
-        WebSocketWriter::new(socket, options.close_grace),
-    )
+    split_with(stream, options, None)
 }
 
 /// As [`split`], of a WebSocket whose bytes are counted.
@@ -54,10 +53,46 @@ pub(crate) fn split_counted<S>(
 where
     S: AsyncRead + AsyncWrite + Send + Unpin,
 {
-    let taken = stream.get_ref().written();
-    let (reader, mut writer) = split(stream, options);
-    writer.count_by(taken);
-    (reader, writer)
+    let counts = stream.get_ref().counts();
+    split_with(stream, options, Some(counts))
+}
+
+fn split_with<S>(
+    stream: WebSocketStream<S>,
+    options: WebSocketOptions,
+    counts: Option<Arc<Counts>>,
+) -> (WebSocketReader<S>, WebSocketWriter<S>)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin,
+{
+    let socket = Arc::new(Mutex::new(Socket {
+        stream,
+        verdict: None,
+        flushing: None,
+        taken: 0,
+        handed: 0,
+        counts,
+    }));
+    (
+        WebSocketReader::new(Arc::clone(&socket), &options),
+        WebSocketWriter::new(socket, options.close_grace),
+    )
+}
+
+impl<S> Socket<S> {
+    /// What has moved either way: every byte where they are counted, else whole messages in and pieces of messages out.
+    pub(super) fn moved(&self) -> Moved {
+        match &self.counts {
+            Some(counts) => Moved {
+                read: counts.read(),
+                written: counts.written(),
+            },
+            None => Moved {
+                read: self.taken,
+                written: self.handed,
+            },
+        }
+    }
 }
 
 impl<S> Socket<S>

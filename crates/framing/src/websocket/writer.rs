@@ -1,33 +1,36 @@
 //! The writing half: frames out, then a close frame and a lingering close.
+//!
+//! A large message leaves in fragments (RFC 6455 section 5.4), each handed to the stream when the one before it has left:
+//! the stream's buffer holds one of them at most, and pings and pongs get through between them.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use futures_util::{Sink, Stream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 use tokio_tungstenite::tungstenite::error::Error as WsError;
 use tokio_tungstenite::tungstenite::protocol::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use super::shared::{SharedSocket, Socket, close_frame};
 use crate::error::FramingError;
 use crate::frame::{CloseReason, FrameWriter};
 
+/// Largest fragment of a message, and largest message that is sent in one. Small enough to bound the stream's buffer, and
+/// large enough that its header costs nothing; a guess.
+pub(super) const FRAGMENT: usize = 64 << 10;
 /// Bytes thrown away per read while waiting for the other side to hang up.
 const DISCARD: usize = 4 << 10;
 
 /// A [`FrameWriter`] over a WebSocket.
 pub struct WebSocketWriter<S> {
     socket: SharedSocket<S>,
-    fed: VecDeque<Bytes>,
-    total: u64,
-    /// What the stream below has taken, where that is counted.
-    taken: Option<Arc<AtomicU64>>,
+    fed: Fed,
     close_grace: Duration,
     closing: Closing,
 }
@@ -48,7 +51,7 @@ enum Closing {
 impl<S> std::fmt::Debug for WebSocketWriter<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WebSocketWriter")
-            .field("total", &self.total)
+            .field("fed", &self.fed.frames.len())
             .finish_non_exhaustive()
     }
 }
@@ -60,17 +63,10 @@ where
     pub(super) fn new(socket: SharedSocket<S>, close_grace: Duration) -> Self {
         Self {
             socket,
-            fed: VecDeque::new(),
-            total: 0,
-            taken: None,
+            fed: Fed::default(),
             close_grace,
             closing: Closing::Open,
         }
-    }
-
-    /// Goes by this count from now on.
-    pub(super) fn count_by(&mut self, taken: Arc<AtomicU64>) {
-        self.taken = Some(taken);
     }
 }
 
@@ -87,14 +83,14 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin,
 {
     fn feed(&mut self, frame: Bytes) -> Result<(), FramingError> {
-        self.fed.push_back(frame);
+        self.fed.frames.push_back(frame);
         Ok(())
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), FramingError>> {
         let mut socket = self.socket.lock();
         socket.flushing = None;
-        let flushed = poll_send(&mut socket, &mut self.fed, &mut self.total, cx);
+        let flushed = poll_send(&mut socket, &mut self.fed, cx);
         if flushed.is_pending() {
             socket.flushing = Some(cx.waker().clone());
         }
@@ -108,7 +104,7 @@ where
         loop {
             match &mut self.closing {
                 Closing::Open => {
-                    ready!(poll_send(socket, &mut self.fed, &mut self.total, cx))?;
+                    ready!(poll_send(socket, &mut self.fed, cx))?;
                     ready!(Pin::new(&mut socket.stream).poll_ready(cx)).map_err(write_error)?;
                     let frame = close_frame(socket.verdict.as_ref().unwrap_or(reason));
                     self.closing = Closing::Said;
@@ -135,34 +131,73 @@ where
     }
 
     fn bytes_written(&self) -> u64 {
-        let taken = self.taken.as_ref();
-        taken.map_or(self.total, |taken| taken.load(Ordering::Relaxed))
+        self.socket.lock().moved().written
     }
+}
+
+/// Frames to be sent, the first of them perhaps begun.
+#[derive(Default)]
+struct Fed {
+    frames: VecDeque<Bytes>,
+    /// Some fragments of the first frame are gone from it already.
+    begun: bool,
+}
+
+impl Fed {
+    /// The next message or fragment of one.
+    fn next(&mut self) -> Result<Option<Message>, FramingError> {
+        let Some(first) = self.frames.front_mut() else {
+            return Ok(None);
+        };
+        if !self.begun && first.len() <= FRAGMENT {
+            let whole = self.frames.pop_front().unwrap_or_default();
+            let text = whole.try_into().map_err(|_| FramingError::NotUtf8)?;
+            return Ok(Some(Message::Text(text)));
+        }
+        let code = if self.begun { Data::Continue } else { Data::Text };
+        if !self.begun && std::str::from_utf8(first).is_err() {
+            return Err(FramingError::NotUtf8);
+        }
+        let rest = first.split_off(fragment_end(first));
+        let last = !rest.has_remaining();
+        let fragment = std::mem::replace(first, rest);
+        self.begun = !last;
+        if last {
+            self.frames.pop_front();
+        }
+        Ok(Some(Message::Frame(Frame::message(fragment, OpCode::Data(code), last))))
+    }
+}
+
+/// Where to cut text: between characters, so that every fragment is text by itself, for those who look at them singly.
+fn fragment_end(text: &[u8]) -> usize {
+    let is_inside = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let end = text.len().min(FRAGMENT);
+    // A character has at most three bytes behind its first.
+    (end.saturating_sub(3)..=end)
+        .rev()
+        .find(|&at| !is_inside(at))
+        .unwrap_or(end)
 }
 
 /// Hands every fed frame to the stream, one behind the other, and flushes it.
 fn poll_send<S>(
     socket: &mut Socket<S>,
-    fed: &mut VecDeque<Bytes>,
-    total: &mut u64,
+    fed: &mut Fed,
     cx: &mut Context<'_>,
 ) -> Poll<Result<(), FramingError>>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let mut stream = Pin::new(&mut socket.stream);
-    while !fed.is_empty() {
+    loop {
+        let mut stream = Pin::new(&mut socket.stream);
         ready!(stream.as_mut().poll_ready(cx)).map_err(write_error)?;
-        if let Some(frame) = fed.pop_front() {
-            *total += frame.len() as u64;
-            let text = frame.try_into().map_err(|_| FramingError::NotUtf8)?;
-            stream
-                .as_mut()
-                .start_send(Message::Text(text))
-                .map_err(write_error)?;
-        }
+        let Some(message) = fed.next()? else { break };
+        let size = message.len() as u64;
+        stream.start_send(message).map_err(write_error)?;
+        socket.handed += size;
     }
-    stream.poll_flush(cx).map_err(write_error)
+    Pin::new(&mut socket.stream).poll_flush(cx).map_err(write_error)
 }
 
 /// Reads the other side out: by the protocol while that works, as raw bytes after a broken message.

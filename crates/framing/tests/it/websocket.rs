@@ -20,7 +20,7 @@ type Client = WebSocketStream<DuplexStream>;
 
 async fn pair(options: WebSocketOptions) -> (Transport, Client) {
     let (near, far) = duplex(1 << 16);
-    let config = websocket_config(1 << 16, 1 << 20);
+    let config = websocket_config(1 << 16);
     let server = WebSocketStream::from_raw_socket(near, Role::Server, Some(config)).await;
     let client = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
     (Transport::websocket(server, options), client)
@@ -234,11 +234,12 @@ async fn a_ping_during_a_blocked_flush_loses_neither() {
     let reading =
         tokio::spawn(async move { std::future::poll_fn(|cx| reader.poll_frame(cx)).await.is_none() });
     tokio::time::sleep(Duration::from_secs(35)).await;
+    // It gets through between the fragments of the message.
+    assert_eq!(client.next().await.unwrap().unwrap(), Message::Ping(Bytes::new()));
     let Message::Text(text) = client.next().await.unwrap().unwrap() else {
         panic!("no text")
     };
     assert_eq!(text.len(), 300_000);
-    assert_eq!(client.next().await.unwrap().unwrap(), Message::Ping(Bytes::new()));
     client.close(None).await.unwrap();
     writing.await.unwrap();
     assert!(reading.await.unwrap());
@@ -281,4 +282,200 @@ async fn a_counted_websocket_tells_of_every_byte_that_leaves() {
         far.read_exact(&mut left).await.unwrap();
     }
     assert!(before < 100_000);
+}
+
+/// A byte stream that moves a little per second, each way by itself.
+struct Slow {
+    inner: DuplexStream,
+    read: Throttle,
+    write: Throttle,
+}
+
+struct Throttle {
+    bytes: usize,
+    ready: std::pin::Pin<Box<tokio::time::Sleep>>,
+}
+
+impl Throttle {
+    fn new(bytes: usize) -> Self {
+        Self {
+            bytes,
+            ready: Box::pin(tokio::time::sleep(Duration::from_secs(1))),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<usize> {
+        use std::future::Future;
+        std::task::ready!(self.ready.as_mut().poll(cx));
+        Poll::Ready(self.bytes)
+    }
+
+    fn moved(&mut self) {
+        self.ready.as_mut().reset(Instant::now() + Duration::from_secs(1));
+    }
+}
+
+impl Slow {
+    fn new(inner: DuplexStream, bytes_a_second: usize) -> Self {
+        Self {
+            inner,
+            read: Throttle::new(bytes_a_second),
+            write: Throttle::new(bytes_a_second),
+        }
+    }
+}
+
+impl tokio::io::AsyncRead for Slow {
+    fn poll_read(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+        buf: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let most = std::task::ready!(self.read.poll(cx));
+        let mut some = buf.take(most);
+        std::task::ready!(std::pin::Pin::new(&mut self.inner).poll_read(cx, &mut some))?;
+        let read = some.filled().len();
+        buf.advance(read);
+        self.read.moved();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl tokio::io::AsyncWrite for Slow {
+    fn poll_write(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        let most = std::task::ready!(self.write.poll(cx)).min(bytes.len());
+        let written = std::task::ready!(
+            std::pin::Pin::new(&mut self.inner).poll_write(cx, &bytes[..most])
+        )?;
+        self.write.moved();
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        std::pin::Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        std::pin::Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+/// A server with pings and bytes counted, as the listener has them, and a client that moves this much per second.
+async fn slow_pair(bytes_a_second: usize) -> (Transport, WebSocketStream<Slow>) {
+    let (near, far) = duplex(1 << 16);
+    let config = websocket_config(8 << 20);
+    let near = WebSocketStream::from_raw_socket(Counted::new(near), Role::Server, Some(config)).await;
+    let far = WebSocketStream::from_raw_socket(Slow::new(far, bytes_a_second), Role::Client, None).await;
+    (Transport::counted_websocket(near, WebSocketOptions::default()), far)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_a_large_answer_slowly_is_not_given_up() {
+    let (
+        Transport {
+            mut reader,
+            mut writer,
+        },
+        mut client,
+    ) = slow_pair(16 << 10).await;
+    let answer = "a".repeat(4 << 20);
+    writer.feed(answer.clone().into()).unwrap();
+    let reading = tokio::spawn(async move { std::future::poll_fn(|cx| reader.poll_frame(cx)).await });
+    let writing = tokio::spawn(async move {
+        std::future::poll_fn(|cx| writer.poll_flush(cx)).await.unwrap();
+        writer
+    });
+    let start = Instant::now();
+    let mut pings = 0;
+    loop {
+        match client.next().await.unwrap().unwrap() {
+            Message::Ping(_) => pings += 1,
+            Message::Text(text) => {
+                assert!(text.as_str() == answer);
+                break;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    // Long enough for several pings, which came through between the fragments.
+    assert!(start.elapsed() > Duration::from_secs(200));
+    assert!(pings > 1, "{pings}");
+    assert!(!reading.is_finished());
+    drop(client);
+    assert!(reading.await.unwrap().is_none());
+    drop(writing.await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_sends_one_large_frame_slowly_is_not_given_up() {
+    let (mut server, mut client) = slow_pair(16 << 10).await;
+    let sending = tokio::spawn(async move {
+        client.send(Message::text("q".repeat(4 << 20))).await.unwrap();
+        client
+    });
+    assert_eq!(text(&mut server).await.len(), 4 << 20);
+    drop(sending.await.unwrap());
+}
+
+/// What is on its way may stand before the ping; what stands still after that is gone.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_stops_in_the_middle_is_given_up() {
+    let (mut server, mut client) = slow_pair(16 << 10).await;
+    let start = Instant::now();
+    // A frame of 100,000 bytes of which a part arrives.
+    let head = [0x81, 0xff, 0, 0, 0, 0, 0, 1, 0x86, 0xa0, 0, 0, 0, 0];
+    client.get_mut().inner.write_all(&head).await.unwrap();
+    client.get_mut().inner.write_all(&[b'x'; 5000]).await.unwrap();
+    assert!(matches!(
+        server.next().await,
+        Some(Err(FramingError::KeepAlive(_)))
+    ));
+    assert_eq!(start.elapsed().as_secs(), 40);
+}
+
+/// Fragments end between characters, arrive as one message, and never fill the buffer of the stream.
+#[tokio::test]
+async fn a_large_message_leaves_in_fragments_that_are_text_by_themselves() {
+    let (near, mut far) = duplex(1 << 12);
+    let near = WebSocketStream::from_raw_socket(near, Role::Server, Some(websocket_config(1 << 16))).await;
+    let mut writer = Transport::websocket(near, quiet()).writer;
+    let message = format!("a{}", "\u{20ac}".repeat(100_000));
+    writer.feed(message.clone().into()).unwrap();
+    writer.feed("{}".into()).unwrap();
+    let writing = tokio::spawn(async move {
+        std::future::poll_fn(|cx| writer.poll_flush(cx)).await.unwrap();
+    });
+    let mut whole = String::new();
+    let mut codes = Vec::new();
+    loop {
+        let code = far.read_u8().await.unwrap();
+        let length = match far.read_u8().await.unwrap() {
+            126 => u64::from(far.read_u16().await.unwrap()),
+            127 => far.read_u64().await.unwrap(),
+            short => u64::from(short),
+        };
+        assert!(length <= 1 << 16, "{length}");
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        far.read_exact(&mut payload).await.unwrap();
+        let payload = String::from_utf8(payload).unwrap();
+        codes.push(code);
+        if payload == "{}" {
+            break;
+        }
+        whole += &payload;
+    }
+    assert!(whole == message);
+    writing.await.unwrap();
+    // Text, continuations, the last of them final; then the next message.
+    assert_eq!(codes, [0x01, 0x00, 0x00, 0x00, 0x80, 0x81]);
 }

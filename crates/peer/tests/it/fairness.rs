@@ -21,7 +21,7 @@ async fn what_is_to_be_written_goes_out_while_large_messages_keep_coming() {
     const MESSAGES: u64 = 128;
     // The whole flood lies ready, far more of it than the runtime lets a task read in one go.
     let (near, far) = duplex(16 << 20);
-    let config = websocket_config(1 << 20, 1 << 20);
+    let config = websocket_config(1 << 20);
     let near = WebSocketStream::from_raw_socket(near, Role::Server, Some(config)).await;
     let far = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
     let options = WebSocketOptions {

@@ -1,0 +1,140 @@
+//! When to send a ping, and when its answer is missing. Holds times and numbers; touches no socket.
+//!
+//! A slow connection is not a dead one: the wait for an answer begins when the ping has left, begins anew as long as bytes
+//! move either way, and is longer after large messages, which may still stand between the ping and the other side.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::options::KeepAlive;
+
+/// Bytes that pass in a second on the slowest connection worth keeping; a guess. What has been written and not been seen to
+/// arrive prolongs the wait by as many seconds.
+const SLOWEST: u64 = 16 << 10;
+/// Most seconds a wait is prolonged by. Past two minutes the operating system's own buffers hold no more.
+const LONGEST: u64 = 120;
+
+/// Bytes moved by a connection so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Moved {
+    pub(super) read: u64,
+    pub(super) written: u64,
+}
+
+/// What is to be done now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    /// A ping is to be sent.
+    Ping,
+    /// The ping is to be flushed; [`Pinger::flushed`] tells when it is.
+    Flush,
+    /// The other side is to be given up.
+    End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The timer says when the next ping is due.
+    Idle,
+    /// A ping has been handed to the stream and has not left.
+    Queued,
+    /// A ping has left when this had been moved; the timer says when its answer is missing.
+    Waiting(Moved),
+}
+
+/// The clockwork of one connection's pings.
+pub(super) struct Pinger {
+    keep_alive: KeepAlive,
+    stage: Stage,
+    /// Boxed: a timer cannot be moved once armed.
+    timer: Pin<Box<Sleep>>,
+    /// What had been written when a ping left, and what of it is known to have arrived.
+    sent: u64,
+    arrived: u64,
+}
+
+impl Pinger {
+    pub(super) fn new(keep_alive: KeepAlive) -> Self {
+        Self {
+            keep_alive,
+            stage: Stage::Idle,
+            timer: Box::pin(sleep(keep_alive.interval)),
+            sent: 0,
+            arrived: 0,
+        }
+    }
+
+    /// How long an answer may take, as configured.
+    pub(super) fn timeout(&self) -> Duration {
+        self.keep_alive.timeout
+    }
+
+    fn restart(&mut self, after: Duration) {
+        let now = Instant::now();
+        // An interval past the end of time never comes; the timer stays where it is, far off.
+        if let Some(at) = now.checked_add(after) {
+            self.timer.as_mut().reset(at);
+        }
+    }
+
+    /// Anything that arrives shows life, a pong only most plainly: a pong can be stuck behind a large message.
+    pub(super) fn saw_life(&mut self) {
+        if let Stage::Waiting(_) = self.stage {
+            self.stage = Stage::Idle;
+            self.restart(self.keep_alive.interval);
+        }
+    }
+
+    /// A pong has arrived, and so everything written before its ping has.
+    pub(super) fn saw_pong(&mut self) {
+        self.arrived = self.sent;
+        self.saw_life();
+    }
+
+    /// The ping has left.
+    pub(super) fn flushed(&mut self, moved: Moved) {
+        if self.stage == Stage::Queued {
+            self.sent = moved.written;
+            self.await_answer(moved);
+        }
+    }
+
+    fn await_answer(&mut self, moved: Moved) {
+        self.stage = Stage::Waiting(moved);
+        let on_the_way = moved.written.saturating_sub(self.arrived) / SLOWEST;
+        let longer = Duration::from_secs(on_the_way.min(LONGEST));
+        self.restart(self.keep_alive.timeout.saturating_add(longer));
+    }
+
+    /// What is to be done; pending when nothing is, until the timer goes off. To be asked again after doing it.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, moved: Moved) -> Poll<Due> {
+        loop {
+            let rings = self.timer.as_mut().poll(cx).is_ready();
+            match self.stage {
+                Stage::Idle if rings => {
+                    self.stage = Stage::Queued;
+                    self.restart(self.keep_alive.timeout);
+                    return Poll::Ready(Due::Ping);
+                }
+                Stage::Queued => {
+                    // Rings only to have another look: how long a write may stand still is for the writing half to say.
+                    if rings {
+                        self.restart(self.keep_alive.timeout);
+                        continue;
+                    }
+                    return Poll::Ready(Due::Flush);
+                }
+                Stage::Waiting(before) if rings => {
+                    if before == moved {
+                        return Poll::Ready(Due::End);
+                    }
+                    self.await_answer(moved);
+                }
+                Stage::Idle | Stage::Waiting(_) => return Poll::Pending,
+            }
+        }
+    }
+}
