@@ -25,6 +25,18 @@ pub struct ContentLengthDecoder {
     state: State,
     /// Bytes at the head of the buffer known to hold no line end.
     scanned: usize,
+    trust: Trust,
+}
+
+/// Whether what is taken for a message is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// It begins where the one before it ended.
+    Firm,
+    /// The boundaries are lost: the next one is a find.
+    Lost,
+    /// It is a find.
+    Found,
 }
 
 #[derive(Debug)]
@@ -58,12 +70,14 @@ impl ContentLengthDecoder {
             limits,
             state: State::Header(Block::default()),
             scanned: 0,
+            trust: Trust::Firm,
         }
     }
 
     fn lose(&mut self, reason: &'static str) -> Result<Bytes, FramingError> {
         self.state = State::Resync { dropped: 0 };
         self.scanned = 0;
+        self.trust = Trust::Lost;
         Err(FramingError::Header(reason))
     }
 
@@ -115,6 +129,10 @@ impl ContentLengthDecoder {
     fn end_of_block(&mut self) -> Option<Result<Bytes, FramingError>> {
         let State::Header(block) = std::mem::replace(&mut self.state, State::Header(Block::default())) else {
             return None;
+        };
+        self.trust = match self.trust {
+            Trust::Lost => Trust::Found,
+            Trust::Found | Trust::Firm => Trust::Firm,
         };
         let limit = self.limits.max_body_bytes;
         match (block.length, block.charset) {
@@ -250,7 +268,7 @@ impl Decode for ContentLengthDecoder {
     }
 
     fn keeps_boundaries(&self) -> bool {
-        true
+        self.trust == Trust::Firm
     }
 }
 

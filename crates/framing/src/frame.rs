@@ -39,10 +39,10 @@ pub trait FrameReader: Send {
     /// Returns the bytes taken from the connection so far.
     fn bytes_read(&self) -> u64;
 
-    /// Returns whether message boundaries hold whatever the messages contain.
+    /// Returns whether message boundaries hold whatever the messages contain, as of the item yielded last.
     ///
-    /// True for Content-Length and WebSocket; false for lines, where a stray print looks like a
-    /// broken message.
+    /// True for WebSocket, and for Content-Length but for the first message after a loss of the boundaries, which may be
+    /// none; false for lines, where a stray print looks like a broken message.
     fn keeps_boundaries(&self) -> bool;
 }
 

@@ -35,7 +35,7 @@ pub trait Decode: Send {
     /// Returns whether part of a message stands unfinished.
     fn is_partial(&self, buf: &BytesMut) -> bool;
 
-    /// Returns whether message boundaries hold whatever the messages contain.
+    /// Returns whether message boundaries hold whatever the messages contain, as of the last item taken.
     fn keeps_boundaries(&self) -> bool;
 }
 
@@ -81,9 +81,10 @@ where
         if let Err(error) = &item {
             self.fatal = error.is_fatal();
         }
-        if self.buf.is_empty() && self.peak > KEEP_BUFFER {
-            self.buf = BytesMut::new();
-            self.peak = 0;
+        if self.peak > KEEP_BUFFER && self.buf.len() <= KEEP_BUFFER {
+            // The start of the next message must not keep the room of the last one.
+            self.buf = BytesMut::from(&self.buf[..]);
+            self.peak = self.buf.len();
         }
         Poll::Ready(Some(item))
     }
@@ -156,6 +157,8 @@ pub struct StreamWriter<W, E> {
     io: W,
     encoder: E,
     buf: BytesMut,
+    /// Most bytes held since the buffer was last let go; what is left of it does not tell, once it is written.
+    peak: usize,
     total: u64,
 }
 
@@ -166,6 +169,7 @@ impl<W, E> StreamWriter<W, E> {
             io,
             encoder,
             buf: BytesMut::new(),
+            peak: 0,
             total: 0,
         }
     }
@@ -178,6 +182,7 @@ where
 {
     fn feed(&mut self, frame: Bytes) -> Result<(), FramingError> {
         self.encoder.encode(&frame, &mut self.buf);
+        self.peak = self.peak.max(self.buf.len());
         Ok(())
     }
 
@@ -195,11 +200,11 @@ where
                 self.buf.advance(count);
             }
         }
-        ready!(Pin::new(&mut self.io).poll_flush(cx))?;
-        if self.buf.capacity() > KEEP_BUFFER {
+        if self.peak > KEEP_BUFFER {
             self.buf = BytesMut::new();
+            self.peak = 0;
         }
-        Poll::Ready(Ok(()))
+        Pin::new(&mut self.io).poll_flush(cx).map_err(Into::into)
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>, _reason: &CloseReason) -> Poll<Result<(), FramingError>> {
@@ -209,5 +214,141 @@ where
 
     fn bytes_written(&self) -> u64 {
         self.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use bytes::Bytes;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+    use crate::content_length::{ContentLengthDecoder, ContentLengthEncoder, ContentType};
+    use crate::limits::Limits;
+
+    const LARGE: usize = 3 << 20;
+
+    #[tokio::test]
+    async fn large_bodies_pass_and_their_buffer_is_not_kept() {
+        let (near, mut far) = duplex(1 << 16);
+        let mut reader = StreamReader::new(near, ContentLengthDecoder::new(Limits::default()));
+        let sending = tokio::spawn(async move {
+            let body = "x".repeat(LARGE);
+            // The next message has begun: it is what keeps a buffer alive.
+            let text = format!("Content-Length: {LARGE}\r\n\r\n{body}Content-");
+            far.write_all(text.as_bytes()).await.unwrap();
+            far.write_all(b"Length: 2\r\n\r\n{}").await.unwrap();
+            far
+        });
+        let frame = poll_fn(|cx| reader.poll_frame(cx)).await.unwrap().unwrap();
+        assert_eq!(frame.len(), LARGE);
+        drop(frame);
+        assert!(!reader.buf.try_reclaim(LARGE / 2));
+        let next = poll_fn(|cx| reader.poll_frame(cx)).await.unwrap().unwrap();
+        assert_eq!(next, "{}");
+        drop(sending.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn the_buffer_of_a_large_message_is_gone_once_it_is_written() {
+        let (near, mut far) = duplex(1 << 16);
+        let mut writer = StreamWriter::new(near, ContentLengthEncoder::new(ContentType::Omit));
+        let reading = tokio::spawn(async move {
+            let mut all = Vec::new();
+            far.read_to_end(&mut all).await.unwrap();
+            all.len()
+        });
+        writer.feed(Bytes::from(vec![b'x'; LARGE])).unwrap();
+        poll_fn(|cx| writer.poll_flush(cx)).await.unwrap();
+        assert!(!writer.buf.try_reclaim(LARGE / 2));
+        drop(writer);
+        assert!(reading.await.unwrap() > LARGE);
+    }
+
+    /// Peer checklist 118: what is announced is not what is allocated.
+    #[tokio::test]
+    async fn an_announced_length_takes_no_room_by_itself() {
+        for announced in [60 << 20, 2_000_000_000] {
+            let (near, mut far) = duplex(1 << 10);
+            let mut reader = StreamReader::new(near, ContentLengthDecoder::new(Limits::default()));
+            let text = format!("Content-Length: {announced}\r\n\r\n0123456789");
+            far.write_all(text.as_bytes()).await.unwrap();
+            let mut cx = Context::from_waker(std::task::Waker::noop());
+            assert!(reader.poll_frame(&mut cx).is_pending());
+            assert!(
+                reader.buf.capacity() <= 2 * READ_CHUNK,
+                "{}",
+                reader.buf.capacity()
+            );
+            drop(far);
+            let end = poll_fn(|cx| reader.poll_frame(cx)).await;
+            assert!(
+                matches!(end, Some(Err(FramingError::Truncated { have: 10 }))),
+                "{end:?}"
+            );
+            assert!(poll_fn(|cx| reader.poll_frame(cx)).await.is_none());
+        }
+    }
+
+    /// Peer checklist 132: however the input looks, the buffer stays within the limit and one read.
+    #[tokio::test]
+    async fn noise_of_every_kind_does_not_grow_the_buffer() {
+        let limits = Limits {
+            max_body_bytes: BODY,
+            max_header_line_bytes: BODY,
+            max_resync_bytes: u64::MAX,
+            ..Limits::default()
+        };
+        take_noise(ContentLengthDecoder::new(limits)).await;
+        take_noise(crate::lines::LineDecoder::new(limits)).await;
+    }
+
+    const BODY: usize = 1 << 12;
+
+    /// Half a million strings.
+    async fn take_noise(decoder: impl Decode) {
+        const WORDS: [&[u8]; 5] = [
+            b"\n",
+            b"Content-Length: 5000\r\n\r\n",
+            b"Content-Length: 9\r\n",
+            b"\r\n",
+            b"{\"\xff",
+        ];
+        let (near, mut far) = duplex(1 << 14);
+        let writing = tokio::spawn(async move {
+            let mut state = 0x5eed_u64;
+            let mut random = move || {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state.to_le_bytes()
+            };
+            for _ in 0..100 {
+                let mut chunk = Vec::new();
+                for _ in 0..5_000 {
+                    let noise = random();
+                    if noise[0] < 100 {
+                        chunk.extend_from_slice(WORDS[usize::from(noise[1]) % WORDS.len()]);
+                    }
+                    chunk.extend_from_slice(&noise[2..2 + usize::from(noise[0] % 6)]);
+                }
+                far.write_all(&chunk).await.unwrap();
+            }
+        });
+        let mut reader = StreamReader::new(near, decoder);
+        let mut items = 0;
+        while let Some(item) = poll_fn(|cx| reader.poll_frame(cx)).await {
+            items += 1;
+            assert!(item.is_err() || item.is_ok_and(|frame| frame.len() <= BODY));
+            assert!(
+                reader.buf.capacity() <= 4 * BODY + MAX_READ_CHUNK,
+                "{}",
+                reader.buf.capacity()
+            );
+        }
+        assert!(items > 1_000, "{items}");
+        writing.await.unwrap();
     }
 }

@@ -165,7 +165,11 @@ impl Fed {
         if last {
             self.frames.pop_front();
         }
-        Ok(Some(Message::Frame(Frame::message(fragment, OpCode::Data(code), last))))
+        Ok(Some(Message::Frame(Frame::message(
+            fragment,
+            OpCode::Data(code),
+            last,
+        ))))
     }
 }
 
@@ -181,11 +185,7 @@ fn fragment_end(text: &[u8]) -> usize {
 }
 
 /// Hands every fed frame to the stream, one behind the other, and flushes it.
-fn poll_send<S>(
-    socket: &mut Socket<S>,
-    fed: &mut Fed,
-    cx: &mut Context<'_>,
-) -> Poll<Result<(), FramingError>>
+fn poll_send<S>(socket: &mut Socket<S>, fed: &mut Fed, cx: &mut Context<'_>) -> Poll<Result<(), FramingError>>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {

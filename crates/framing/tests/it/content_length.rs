@@ -179,3 +179,18 @@ fn a_stream_that_never_speaks_the_framing_is_given_up() {
             .is_some_and(|item| item.as_ref().is_err_and(FramingError::is_fatal))
     );
 }
+
+/// Peer spec 18-A: what is found after a loss may be anything; what follows it whole is a message again.
+#[test]
+fn boundaries_are_in_doubt_for_the_first_message_after_a_loss_only() {
+    let mut decoder = ContentLengthDecoder::new(Limits::default());
+    let mut buf = BytesMut::new();
+    buf.extend_from_slice(
+        b"Content-Length: 1\r\n\r\n1a print\nContent-Length: 1\r\n\r\n2Content-Length: 1\r\n\r\n3",
+    );
+    let mut told = Vec::new();
+    while let Some(item) = decoder.decode(&mut buf) {
+        told.push((item.is_ok(), decoder.keeps_boundaries()));
+    }
+    assert_eq!(told, [(true, true), (false, false), (true, false), (true, true)]);
+}

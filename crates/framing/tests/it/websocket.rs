@@ -348,9 +348,7 @@ impl tokio::io::AsyncWrite for Slow {
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
         let most = std::task::ready!(self.write.poll(cx)).min(bytes.len());
-        let written = std::task::ready!(
-            std::pin::Pin::new(&mut self.inner).poll_write(cx, &bytes[..most])
-        )?;
+        let written = std::task::ready!(std::pin::Pin::new(&mut self.inner).poll_write(cx, &bytes[..most]))?;
         self.write.moved();
         Poll::Ready(Ok(written))
     }
@@ -376,7 +374,10 @@ async fn slow_pair(bytes_a_second: usize) -> (Transport, WebSocketStream<Slow>) 
     let config = websocket_config(8 << 20);
     let near = WebSocketStream::from_raw_socket(Counted::new(near), Role::Server, Some(config)).await;
     let far = WebSocketStream::from_raw_socket(Slow::new(far, bytes_a_second), Role::Client, None).await;
-    (Transport::counted_websocket(near, WebSocketOptions::default()), far)
+    (
+        Transport::counted_websocket(near, WebSocketOptions::default()),
+        far,
+    )
 }
 
 #[tokio::test(start_paused = true)]
