@@ -5,8 +5,10 @@
 //! many is replaced by an error. Rules: peer spec 5.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::encode;
+use crate::redact::Methods;
 
 /// Where the answer to a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,9 +19,12 @@ pub(crate) enum ReplyTo {
     Batch { batch: u64, element: usize },
 }
 
+/// An answer and the method it belongs to, where the log needs to know.
+type Answer = (Vec<u8>, Option<Arc<str>>);
+
 #[derive(Debug, Default)]
 struct Batch {
-    answers: Vec<(usize, Vec<u8>)>,
+    answers: Vec<(usize, Answer)>,
     /// Elements that will be answered, and one more while elements are still being looked at.
     open: usize,
 }
@@ -59,19 +64,25 @@ impl Batches {
     }
 
     /// Files an announced answer; returns the array when it was the last one.
-    pub(crate) fn file(&mut self, batch: u64, element: usize, message: Vec<u8>) -> Option<Vec<u8>> {
+    pub(crate) fn file(
+        &mut self,
+        batch: u64,
+        element: usize,
+        message: Vec<u8>,
+        method: Option<Arc<str>>,
+    ) -> Option<(Vec<u8>, Methods)> {
         let open = self.open.get_mut(&batch)?;
         self.bytes += message.len();
-        open.answers.push((element, message));
+        open.answers.push((element, (message, method)));
         self.close_one(batch)
     }
 
     /// Notes that every element has been looked at; returns the array if all answers are there.
-    pub(crate) fn dispatched(&mut self, batch: u64) -> Option<Vec<u8>> {
+    pub(crate) fn dispatched(&mut self, batch: u64) -> Option<(Vec<u8>, Methods)> {
         self.close_one(batch)
     }
 
-    fn close_one(&mut self, key: u64) -> Option<Vec<u8>> {
+    fn close_one(&mut self, key: u64) -> Option<(Vec<u8>, Methods)> {
         let batch = self.open.get_mut(&key)?;
         batch.open -= 1;
         if batch.open > 0 {
@@ -82,8 +93,13 @@ impl Batches {
             return None;
         }
         answers.sort_unstable_by_key(|&(element, _)| element);
-        let messages: Vec<_> = answers.into_iter().map(|(_, message)| message).collect();
+        let (messages, methods): (Vec<_>, Vec<_>) = answers.into_iter().map(|(_, answer)| answer).unzip();
         self.bytes -= messages.iter().map(Vec::len).sum::<usize>();
-        Some(encode::array(&messages))
+        let methods = if methods.iter().any(Option::is_some) {
+            Methods::each(methods)
+        } else {
+            Methods::Own
+        };
+        Some((encode::array(&messages), methods))
     }
 }

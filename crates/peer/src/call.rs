@@ -1,17 +1,22 @@
 //! Own calls from the sending to the answer, one by one or as a batch.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use crate::calls::{CallResult, Pending, Timeout};
 use crate::encode;
 use crate::error::{CallError, SendError};
 use crate::handle::{Message, PeerHandle};
+use crate::log::Note;
 use crate::outbox::OutFrame;
 use crate::progress::ProgressTable;
+use crate::redact::Methods;
 use crate::shared::Shared;
 use crate::state::{After, State};
 use crate::stats::Phase;
@@ -49,8 +54,8 @@ impl Drop for Call {
             return;
         }
         self.shared.with(|state, after| {
-            if state.calls.remove(self.id).is_some() {
-                state.calls.forgive(self.id, Instant::now());
+            if let Some(pending) = state.calls.remove(self.id) {
+                state.calls.forgive(self.id, pending.method, Instant::now());
                 self.shared.cancel_remote(state, self.id, after);
             }
         });
@@ -58,13 +63,14 @@ impl Drop for Call {
 }
 
 impl PeerHandle {
-    /// Queues a call; its answer is waited for with [`Call::answer`]. `begin` says, at the moment
-    /// it is queued, when it gives up and which progress token it has.
+    /// Queues a call; its answer is waited for with [`Call::answer`]. It gives up when its time is over, whether it has been
+    /// queued by then or still waits for room. `begin` says, at the moment it is queued, which progress token it has.
     pub(crate) async fn begin_call(
         &self,
         method: &str,
         params: Option<Vec<u8>>,
-        begin: impl FnOnce(&mut ProgressTable) -> (Option<Timeout>, Option<u64>) + Send,
+        timeout: Option<Timeout>,
+        begin: impl FnOnce(&mut ProgressTable) -> Option<u64> + Send,
     ) -> Result<Call, CallError> {
         let message = self.outgoing(method, params).map_err(CallError::Send)?;
         let (answer, receiver) = oneshot::channel();
@@ -77,7 +83,7 @@ impl PeerHandle {
             if let Some(params) = message.params {
                 encode::spent(params);
             }
-            let (timeout, progress) = begin(&mut state.calls.progress);
+            let progress = begin(&mut state.calls.progress);
             let pending = Pending {
                 method: message.method,
                 answer,
@@ -85,15 +91,48 @@ impl PeerHandle {
                 progress,
             };
             state.calls.insert(id, pending);
-            (Some(frame), Some((id, timeout.is_some())))
+            (Some(frame), Some(id))
         });
-        let queued = queued.await.and_then(|queued| queued.ok_or(SendError::Closed));
-        let (id, timed) = queued.map_err(|error| self.call_failed(error, method))?;
+        let queued = self.in_time(queued, timeout, method).await?;
+        let queued = queued.and_then(|queued| queued.ok_or(SendError::Closed));
+        let id = queued.map_err(|error| self.call_failed(error, method))?;
         let call = Call::new(&self.shared, id, receiver);
-        if timed {
+        if timeout.is_some() {
             self.shared.arm_timer();
         }
         Ok(call)
+    }
+
+    /// Waits for a call to be queued, as long as the call has.
+    async fn in_time<T>(
+        &self,
+        queued: impl Future<Output = T>,
+        limit: Option<Timeout>,
+        method: &str,
+    ) -> Result<T, CallError> {
+        let mut queued = pin!(queued);
+        // Most often there is room, and no timer is needed.
+        if let Poll::Ready(queued) = poll_fn(|cx| Poll::Ready(queued.as_mut().poll(cx))).await {
+            return Ok(queued);
+        }
+        let Some(limit) = limit else {
+            return Ok(queued.await);
+        };
+        let out_of_time = {
+            // Whoever calls need not be in a runtime.
+            let _entered = self.shared.runtime.enter();
+            sleep_until(limit.deadline)
+        };
+        tokio::select! {
+            biased;
+            queued = queued => Ok(queued),
+            () = out_of_time => {
+                self.shared.peek(|state| state.counters.calls_timed_out += 1);
+                let after = limit.after;
+                self.shared.note(&Note::Warn(format!("call {method} timed out after {after:?} without having been sent")));
+                Err(CallError::TimedOut(after))
+            }
+        }
     }
 
     /// Asks several things in one JSON-RPC batch and waits for all answers, in the order asked.
@@ -117,6 +156,15 @@ impl PeerHandle {
             return Ok(Vec::new());
         }
         let size = messages.iter().map(Message::size).sum();
+        let methods = if self.shared.options.redaction.is_empty() {
+            Methods::Own
+        } else {
+            Methods::each(
+                messages
+                    .iter()
+                    .map(|message| Some(message.method.as_ref().into())),
+            )
+        };
         let queued = self.shared.send(size, |state| {
             if !state.is_answerable() {
                 return (None, None);
@@ -141,7 +189,9 @@ impl PeerHandle {
                 pending.push(Call::new(&self.shared, id, receiver));
             }
             let bytes = self.shared.options.charset().finish(encode::array(&texts));
-            (Some(OutFrame::new(bytes)), Some(pending))
+            let mut frame = OutFrame::new(bytes);
+            frame.methods = methods;
+            (Some(frame), Some(pending))
         });
         let queued = queued.await.and_then(|queued| queued.ok_or(SendError::Closed));
         let pending = queued.map_err(|error| self.call_failed(error, "a batch of calls"))?;

@@ -3,7 +3,7 @@
 //! Bounded by the callers, who each hold one future; the grace table by its own cap.
 //! Rules: peer spec 10.2 and 10.3.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -71,7 +71,8 @@ pub(crate) struct Calls {
 #[derive(Debug)]
 struct Grace {
     order: VecDeque<(Instant, u64)>,
-    ids: HashSet<u64>,
+    /// Whose late answer it would be.
+    methods: HashMap<u64, Box<str>>,
     window: Duration,
     cap: usize,
 }
@@ -86,7 +87,7 @@ impl Calls {
             progress: ProgressTable::default(),
             grace: Grace {
                 order: VecDeque::new(),
-                ids: HashSet::new(),
+                methods: HashMap::new(),
                 window,
                 cap,
             },
@@ -147,8 +148,10 @@ impl Calls {
         timeout.deadline = renewed;
     }
 
+    /// The method that an answer with this id belongs to, even if it comes late.
     pub(crate) fn method(&self, id: u64) -> Option<&str> {
-        self.pending.get(&id).map(|pending| pending.method.as_ref())
+        let pending = self.pending.get(&id).map(|pending| &pending.method);
+        pending.or_else(|| self.grace.methods.get(&id)).map(AsRef::as_ref)
     }
 
     /// The earliest deadline there is.
@@ -163,26 +166,26 @@ impl Calls {
             return None;
         }
         let pending = self.remove(id)?;
-        self.forgive(id, now);
+        self.forgive(id, pending.method.clone(), now);
         Some((id, pending))
     }
 
     /// Remembers an id whose answer may still come.
-    pub(crate) fn forgive(&mut self, id: u64, now: Instant) {
+    pub(crate) fn forgive(&mut self, id: u64, method: Box<str>, now: Instant) {
         self.prune(now);
         if self.grace.order.len() >= self.grace.cap
             && let Some((_, oldest)) = self.grace.order.pop_front()
         {
-            self.grace.ids.remove(&oldest);
+            self.grace.methods.remove(&oldest);
         }
         self.grace.order.push_back((now, id));
-        self.grace.ids.insert(id);
+        self.grace.methods.insert(id, method);
     }
 
     /// Whether an answer to this id is merely late; it may be so once only.
     pub(crate) fn take_late(&mut self, id: u64, now: Instant) -> bool {
         self.prune(now);
-        if !self.grace.ids.remove(&id) {
+        if self.grace.methods.remove(&id).is_none() {
             return false;
         }
         self.grace.order.retain(|&(_, entry)| entry != id);
@@ -194,7 +197,7 @@ impl Calls {
             && now.duration_since(since) >= self.grace.window
         {
             self.grace.order.pop_front();
-            self.grace.ids.remove(&id);
+            self.grace.methods.remove(&id);
         }
     }
 

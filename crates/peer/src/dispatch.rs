@@ -13,11 +13,11 @@ use tokio::time::Instant;
 use crate::batch::ReplyTo;
 use crate::encode;
 use crate::envelope::{Envelope, Incoming, Parsed, classify, is_null, parse};
-use crate::error::{CallError, ErrorObject, code};
+use crate::error::{CallError, ErrorObject, code, excerpt};
 use crate::handlers::Handlers;
 use crate::id::{IdKey, WireId};
 use crate::log::{LogEntry, Note};
-use crate::options::{Batches, ParseErrorReply};
+use crate::options::{Batches, ParseErrorReply, PeerOptions};
 use crate::progress::{self, Delivery};
 use crate::shared::Shared;
 use crate::state::{After, NewRequest, State};
@@ -52,10 +52,15 @@ impl<'a> Dispatcher<'a> {
         self.congested.get()
     }
 
+    /// Says whether the boundaries of what comes next can be relied on.
+    pub(crate) fn set_framed(&mut self, framed: bool) {
+        self.framed = framed;
+    }
+
     /// Takes one frame; returns whether it held JSON.
     pub(crate) fn frame(&mut self, frame: &[u8], bytes_read: u64) -> bool {
         self.bytes_read = bytes_read;
-        match read(frame, self.shared.options.max_depth) {
+        match read(frame, &self.shared.options) {
             Ok((text, parsed)) => {
                 self.parse_errors_in_row = 0;
                 self.log_read(text, &parsed);
@@ -102,12 +107,25 @@ impl<'a> Dispatcher<'a> {
             return;
         }
         let redaction = &self.shared.options.redaction;
-        let method = match parsed {
-            Parsed::Object(envelope) if !redaction.is_empty() => self.method_of(envelope),
-            Parsed::Object(_) | Parsed::Array(_) | Parsed::Scalar => None,
+        let shown = match parsed {
+            Parsed::Object(envelope) if !redaction.is_empty() => {
+                redaction.apply(self.method_of(envelope).as_deref(), text)
+            }
+            Parsed::Array(elements) if !redaction.is_empty() => {
+                redaction.batch(text, elements, max_elements(&self.shared.options), |id| {
+                    self.answered(id)
+                })
+            }
+            Parsed::Object(_) | Parsed::Array(_) | Parsed::Scalar => Cow::Borrowed(text),
         };
+        self.shared.emit(LogEntry::Read(&shown));
+    }
+
+    /// The method of the own call that an answer with this id belongs to.
+    fn answered(&self, id: &str) -> Option<String> {
+        let id = own_call(id)?;
         self.shared
-            .emit(LogEntry::Read(&redaction.apply(method.as_deref(), text)));
+            .peek(|state| state.calls.method(id).map(str::to_owned))
     }
 
     /// The method a message belongs to: its own, or that of the call it answers.
@@ -115,9 +133,7 @@ impl<'a> Dispatcher<'a> {
         if let Some(method) = envelope.method() {
             return Some(method.into_owned());
         }
-        let id = own_call(envelope.id()?)?;
-        self.shared
-            .peek(|state| state.calls.method(id).map(str::to_owned))
+        self.answered(envelope.id()?)
     }
 
     fn message(&self, parsed: Parsed<'_>) {
@@ -172,7 +188,7 @@ impl<'a> Dispatcher<'a> {
             return;
         }
         // Parsed outside the lock; a raw element is JSON, so what fails is its shape.
-        let parsed: Vec<_> = elements.iter().map(|raw| parse(raw.get())).collect();
+        let parsed: Vec<_> = elements.iter().map(|raw| parse(raw.get(), 0)).collect();
         self.shared.with(|state, after| {
             if !self.is_open(state, after) {
                 return;
@@ -193,8 +209,8 @@ impl<'a> Dispatcher<'a> {
                     }
                 }
             }
-            if let Some(message) = state.batches.dispatched(batch) {
-                state.answer(ReplyTo::Single, message, None, options, after);
+            if let Some(complete) = state.batches.dispatched(batch) {
+                state.push_answer(complete, options, after);
             }
         });
     }
@@ -223,7 +239,9 @@ impl<'a> Dispatcher<'a> {
 
     fn refuse(&self, message: Vec<u8>, reply: ReplyTo, state: &mut State, after: &mut After) {
         expect(reply, state);
-        state.answer(reply, message, None, &self.shared.options, after);
+        let options = &self.shared.options;
+        let message = state.refusal_within_batches(reply, message, options);
+        state.answer(reply, message, None, options, after);
     }
 
     fn request(
@@ -247,7 +265,7 @@ impl<'a> Dispatcher<'a> {
             state.ordinal();
             after
                 .notes
-                .push(Note::Error(format!("no handler for request {method}")));
+                .push(Note::Error(format!("no handler for request {}", excerpt(method))));
             let error = ErrorObject::method_not_found(method);
             return self.refuse(encode::error(&id, &error), reply, state, after);
         };
@@ -296,9 +314,10 @@ impl<'a> Dispatcher<'a> {
         let Some((method, entry)) = self.handlers.notification(method) else {
             state.ordinal();
             if !self.handlers.is_ignored(method) {
-                after
-                    .notes
-                    .push(Note::Error(format!("no handler for notification {method}")));
+                after.notes.push(Note::Error(format!(
+                    "no handler for notification {}",
+                    excerpt(method)
+                )));
             }
             return;
         };
@@ -333,14 +352,24 @@ fn member(object: &RawValue, path: &[String]) -> Option<Box<RawValue>> {
 }
 
 /// Checks a frame and parses it; the error says why it is no message.
-fn read(frame: &[u8], max_depth: usize) -> Result<(&str, Parsed<'_>), String> {
+fn read<'f>(frame: &'f [u8], options: &PeerOptions) -> Result<(&'f str, Parsed<'f>), String> {
     let text = std::str::from_utf8(frame).map_err(|error| error.to_string())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let max_depth = options.max_depth;
     if !bobbin_framing::within_depth(text.as_bytes(), max_depth) {
         return Err(format!("nested deeper than {max_depth}"));
     }
-    let parsed = parse(text).map_err(|error| error.to_string())?;
+    // One more than are taken tells that there are too many.
+    let parsed = parse(text, max_elements(options).saturating_add(1)).map_err(|error| error.to_string())?;
     Ok((text, parsed))
+}
+
+/// Most elements of an array that are looked at.
+fn max_elements(options: &PeerOptions) -> usize {
+    match options.batches {
+        Batches::Accept => options.max_batch,
+        Batches::Reject => 0,
+    }
 }
 
 /// `null` is absent, objects and arrays are themselves, the rest is an error.

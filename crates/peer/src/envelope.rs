@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use serde::de::Error as _;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::id::WireId;
@@ -31,6 +31,7 @@ pub(crate) struct Envelope<'a> {
 #[derive(Debug)]
 pub(crate) enum Parsed<'a> {
     Object(Envelope<'a>),
+    /// The first of its elements, as many as were asked for.
     Array(Vec<&'a RawValue>),
     Scalar,
 }
@@ -58,16 +59,55 @@ pub(crate) enum Incoming<'a> {
     Ignored { reason: &'static str },
 }
 
-/// Parses one message text; the error is a parse error.
-pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, serde_json::Error> {
+/// Parses one message text, keeping this many elements of an array at most; the error is a parse error.
+pub(crate) fn parse(text: &str, max_elements: usize) -> Result<Parsed<'_>, serde_json::Error> {
     match text.trim_ascii_start().as_bytes().first() {
         Some(b'{') => match Envelope::read(text) {
             Some(envelope) => Ok(Parsed::Object(envelope)),
             None => Err(refusal(text)),
         },
-        Some(b'[') => serde_json::from_str(text).map(Parsed::Array),
+        Some(b'[') => elements(text, max_elements).map(Parsed::Array),
         _ => serde_json::from_str::<&RawValue>(text).map(|_| Parsed::Scalar),
     }
+}
+
+/// The first elements of an array; the rest is checked and not kept, so that a text costs no more than its own size
+/// however many elements it has.
+fn elements(text: &str, most: usize) -> Result<Vec<&RawValue>, serde_json::Error> {
+    struct First(usize);
+
+    impl<'de> Visitor<'de> for First {
+        type Value = Vec<&'de RawValue>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an array")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
+            let mut kept = Vec::new();
+            while kept.len() < self.0 {
+                match array.next_element()? {
+                    Some(element) => kept.push(element),
+                    None => return Ok(kept),
+                }
+            }
+            while array.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(kept)
+        }
+    }
+
+    impl<'de> DeserializeSeed<'de> for First {
+        type Value = Vec<&'de RawValue>;
+
+        fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+            deserializer.deserialize_seq(self)
+        }
+    }
+
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let kept = First(most).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(kept)
 }
 
 /// Why a text is no object whose members can be told.
@@ -209,5 +249,25 @@ fn string(text: &str) -> Option<Cow<'_, str>> {
         serde_json::from_str(text).ok().map(Cow::Owned)
     } else {
         Some(Cow::Borrowed(inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Parsed, parse};
+
+    #[test]
+    fn of_an_array_no_more_is_kept_than_is_asked_for_and_all_of_it_is_checked() {
+        let many = format!("[{}0]", "0,".repeat(100_000));
+        for most in [0, 1, 257] {
+            let Ok(Parsed::Array(kept)) = parse(&many, most) else {
+                panic!("no array")
+            };
+            assert_eq!((kept.len(), kept.capacity() < 600), (most, true));
+        }
+        for broken in ["[1,2,x]", "[1,2,3", "[1,2,3] 4", "[1,2,]"] {
+            assert!(parse(broken, 2).is_err(), "{broken}");
+        }
+        assert!(matches!(parse("[1,2] ", 9), Ok(Parsed::Array(kept)) if kept.len() == 2));
     }
 }

@@ -70,9 +70,12 @@ impl ErrorObject {
         })
     }
 
-    /// `-32601` for `method`.
+    /// `-32601` for `method`, of which a long one is not repeated in full.
     pub fn method_not_found(method: &str) -> Self {
-        Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+        Self::new(
+            code::METHOD_NOT_FOUND,
+            format!("Method not found: {}", excerpt(method)),
+        )
     }
 
     /// `-32602` with the reason as detail.
@@ -228,4 +231,17 @@ pub enum ConfigError {
     /// Two handlers for one method.
     #[error("handler for {0:?} is registered twice")]
     Duplicate(String),
+}
+
+/// Longest part of the other side's own words that is repeated to it or logged, in bytes; a guess.
+const MAX_EXCERPT: usize = 256;
+
+/// As much of a text as is worth repeating.
+pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
+    let end = text.floor_char_boundary(MAX_EXCERPT);
+    if end == text.len() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("{}…", &text[..end]))
+    }
 }

@@ -19,7 +19,7 @@ use crate::layer::Outgoing;
 use crate::log::Note;
 use crate::options::ProgressDialect;
 use crate::outbox::OutFrame;
-use crate::progress::ProgressTable;
+use crate::redact::Methods;
 use crate::shared::Shared;
 use crate::stats::{Phase, Stats};
 
@@ -90,7 +90,8 @@ impl PeerHandle {
     ///
     /// # Errors
     ///
-    /// [`SendError::Closed`] when the connection is shutting down, gone, or breaks meanwhile.
+    /// [`SendError::Closed`] when the connection is shutting down, gone, or breaks meanwhile; [`SendError::TooLarge`] when
+    /// one of the messages is too large by itself, and then none is sent.
     pub async fn send_batch(&self, frames: Vec<Bytes>) -> Result<(), SendError> {
         if frames.is_empty() {
             return Ok(());
@@ -100,6 +101,14 @@ impl PeerHandle {
             .into_iter()
             .map(|bytes| OutFrame::new(charset.convert(bytes)))
             .collect();
+        let limit = self.shared.options.max_queue_bytes;
+        if let Some(size) = frames
+            .iter()
+            .map(|frame| frame.bytes.len())
+            .find(|&size| size > limit)
+        {
+            return Err(SendError::TooLarge { size, limit });
+        }
         let size = frames.iter().map(|frame| frame.bytes.len()).sum();
         let (done, flushed) = oneshot::channel();
         if let Some(last) = frames.last_mut() {
@@ -154,12 +163,10 @@ impl PeerHandle {
         params: impl Serialize + Send,
         timeout: Option<Duration>,
     ) -> Result<Box<RawValue>, CallError> {
+        let timeout = timeout.map(|after| Timeout::new(Instant::now(), after));
         let params = encode::params(&params).map_err(CallError::Send)?;
-        let begin = move |_: &mut ProgressTable| {
-            let timeout = timeout.map(|after| Timeout::new(Instant::now(), after));
-            (timeout, None)
-        };
-        self.begin_call(method, params, begin).await?.answer().await
+        let call = self.begin_call(method, params, timeout, |_| None).await?;
+        call.answer().await
     }
 
     /// Begins the shutdown sequence and returns at once.
@@ -188,12 +195,14 @@ impl PeerHandle {
     /// As [`begin_shutdown`](Self::begin_shutdown); a WebSocket is closed with this code and
     /// reason. The first reason given stands.
     pub fn close_with(&self, code: u16, reason: impl Into<std::borrow::Cow<'static, str>>) {
-        self.shared.peek(|state| {
+        // In one step: of two that come at once, the one that begins the shutdown also says why.
+        let reason = CloseReason::new(code, reason);
+        self.shared.with(|state, after| {
             if state.phase == Phase::Active {
-                state.close_reason = CloseReason::new(code, reason);
+                state.close_reason = reason;
+                state.begin_shutdown(&self.shared.options, after);
             }
         });
-        self.shared.begin_shutdown();
     }
 
     /// Returns when the connection has stopped.
@@ -268,7 +277,11 @@ impl PeerHandle {
         OutFrame {
             bytes: self.shared.options.charset().finish(text),
             flushed: None,
-            method: (!self.shared.options.redaction.is_empty()).then(|| message.method.as_ref().into()),
+            methods: if self.shared.options.redaction.is_empty() {
+                Methods::Own
+            } else {
+                Methods::One(message.method.as_ref().into())
+            },
             is_answer: false,
         }
     }

@@ -80,6 +80,14 @@ impl WireId {
         }
     }
 
+    /// Bytes of its text that are kept beside the value itself.
+    pub(crate) fn text_len(&self) -> usize {
+        match &self.0 {
+            Repr::Null | Repr::Int(_) => 0,
+            Repr::Other { text, .. } => text.len(),
+        }
+    }
+
     /// Appends the id as JSON text.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match &self.0 {

@@ -154,6 +154,9 @@ pub struct PeerOptions {
     /// Requests admitted and not yet answered; one more is answered with
     /// [`overload_error`](Self::overload_error). Default 1,024.
     pub max_running_requests: usize,
+    /// Bytes of their methods, ids and params; one request is always let in, whatever its size, and one more than these hold
+    /// is answered with [`overload_error`](Self::overload_error). Default 128 MiB.
+    pub max_running_request_bytes: usize,
     /// The answer to a request too many. Default `-32603` "Server overloaded"; the codes
     /// made for this belong to the protocol on top.
     pub overload_error: ErrorObject,
@@ -183,8 +186,11 @@ pub struct PeerOptions {
     /// A write that makes no progress for this long ends the connection. Default none: a far end that stops reading
     /// is waited for without limit, even one that waits for us to read.
     pub write_stall_timeout: Option<Duration>,
-    /// Longest wait for the last messages to be written once all handlers have ended. Default 2 s.
+    /// Longest wait for the last messages to be written once all handlers have ended; begins anew as long as the far end
+    /// takes something. Default 2 s.
     pub flush_grace: Duration,
+    /// Longest time the last messages are written in any case. Default 30 s.
+    pub max_flush_time: Duration,
     /// Longest wait for handlers once shutdown began; then they are dropped and answered
     /// `-32603`. Default none.
     pub drain_timeout: Option<Duration>,
@@ -224,6 +230,7 @@ impl Default for PeerOptions {
             max_depth: bobbin_framing::DEFAULT_MAX_DEPTH,
             max_consecutive_errors: 100,
             max_running_requests: 1024,
+            max_running_request_bytes: 128 << 20,
             overload_error: ErrorObject::new(code::INTERNAL_ERROR, "Server overloaded"),
             max_queued_notifications: 10_000,
             max_queued_notification_bytes: 16 << 20,
@@ -233,6 +240,7 @@ impl Default for PeerOptions {
             flush_bytes: 256 << 10,
             write_stall_timeout: None,
             flush_grace: Duration::from_secs(2),
+            max_flush_time: Duration::from_secs(30),
             drain_timeout: None,
             eof_policy: EofPolicy::default(),
             cancel: CancelDialect::default(),

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use crate::error::SendError;
+use crate::redact::Methods;
 
 /// One message to be written.
 #[derive(Debug)]
@@ -21,8 +22,8 @@ pub(crate) struct OutFrame {
     pub(crate) bytes: Bytes,
     /// Told when the message has been flushed, or never will be.
     pub(crate) flushed: Option<oneshot::Sender<Result<(), SendError>>>,
-    /// The method it belongs to, where the log needs to know.
-    pub(crate) method: Option<Arc<str>>,
+    /// The methods it belongs to, where the log needs to know.
+    pub(crate) methods: Methods,
     /// Whether it answers the other side, and so was queued without room for it.
     pub(crate) is_answer: bool,
 }
@@ -32,7 +33,7 @@ impl OutFrame {
         Self {
             bytes,
             flushed: None,
-            method: None,
+            methods: Methods::Own,
             is_answer: false,
         }
     }

@@ -6,6 +6,7 @@
 //! batch at most, and a poll writes a few of them: a sender does not write everybody's messages for ever, nor does the
 //! reader wait for that.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, ready};
 
 use bobbin_framing::{CloseReason, FrameWriter, FramingError};
@@ -108,7 +109,10 @@ impl Output {
         }
         for frame in &self.batch {
             let text = String::from_utf8_lossy(&frame.bytes);
-            let text = shared.options.redaction.apply(frame.method.as_deref(), &text);
+            let options = &shared.options;
+            let text = options
+                .redaction
+                .outgoing(&frame.methods, &text, options.max_batch);
             shared.emit(LogEntry::Write(&text));
         }
     }
@@ -143,10 +147,17 @@ impl Shared {
         {
             // Some outputs start work on the runtime they are polled in; a sender may be in none, or in one that ends sooner.
             let _entered = self.runtime.enter();
-            match output.poll_write(self, &mut Context::from_waker(task)) {
-                Poll::Ready(Ok(Written::All)) => return,
-                Poll::Ready(Ok(Written::Last)) | Poll::Pending => {}
-                Poll::Ready(Err(error)) => output.failed = Some(error),
+            let polled = catch_unwind(AssertUnwindSafe(|| {
+                output.poll_write(self, &mut Context::from_waker(task))
+            }));
+            match polled {
+                Ok(Poll::Ready(Ok(Written::All))) => return,
+                Ok(Poll::Ready(Ok(Written::Last)) | Poll::Pending) => {}
+                Ok(Poll::Ready(Err(error))) => output.failed = Some(error),
+                // What has been asked for cannot be told any more: the connection ends, and not the sender.
+                Err(_panic) => {
+                    output.failed = Some(std::io::Error::other("the transport panicked").into());
+                }
             }
         }
         self.call_writer();

@@ -183,21 +183,20 @@ impl PeerHandle {
         params: impl Serialize + Send,
         deadline: ProgressDeadline,
     ) -> Result<ProgressCall, CallError> {
+        let timeout = deadline.at(Instant::now());
         let (sender, values) = mpsc::channel(MAX_WAITING_VALUES);
         let Some(dialect) = self.progress_dialect() else {
             let params = encode::params(&params).map_err(CallError::Send)?;
-            let call = self
-                .begin_call(method, params, move |_| (deadline.at(Instant::now()), None))
-                .await?;
+            let call = self.begin_call(method, params, timeout, |_| None).await?;
             return Ok(ProgressCall { call, values });
         };
         let token = self.shared.peek(|state| state.calls.next_token());
         let params = insert_token(dialect, token, &params).map_err(CallError::Send)?;
         let begin = move |table: &mut ProgressTable| {
             table.open(token, sender);
-            (deadline.at(Instant::now()), Some(token))
+            Some(token)
         };
-        let call = self.begin_call(method, Some(params), begin).await?;
+        let call = self.begin_call(method, Some(params), timeout, begin).await?;
         Ok(ProgressCall { call, values })
     }
 }

@@ -73,9 +73,13 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
         let good = match turn {
             Turn::Stop => return false,
             Turn::End => return true,
-            Turn::Frame(frame) => dispatcher.frame(&frame, reader.bytes_read()),
+            Turn::Frame(frame) => {
+                dispatcher.set_framed(reader.keeps_boundaries());
+                dispatcher.frame(&frame, reader.bytes_read())
+            }
             // A whole body that is not UTF-8 by its own word.
             Turn::Error(error @ FramingError::Charset(_)) => {
+                dispatcher.set_framed(reader.keeps_boundaries());
                 dispatcher.parse_error(&describe(&error));
                 false
             }

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_util::FutureExt;
+use tokio::task::yield_now;
 
 use crate::context::{CallContext, NotificationContext};
 use crate::current::Polling;
 use crate::error::HandlerError;
 use crate::handle::PeerHandle;
 use crate::handlers::HandlerFuture;
-use crate::job::{Job, Target};
+use crate::job::{Job, Starts, Target};
 use crate::lanes::Track;
 use crate::layer::{NextCall, NextNotification};
 use crate::log::Note;
@@ -24,6 +25,11 @@ use crate::responder::Responder;
 use crate::shared::Shared;
 use crate::state::After;
 use crate::ticket::Ticket;
+
+/// Most jobs that are run to their end one after the other before other tasks have their turn; a guess.
+const JOBS_IN_ROW: usize = 32;
+/// Most inline jobs that whoever released the first of them runs by itself; a guess.
+const INLINE_IN_ROW: usize = 128;
 
 /// What a running handler's future came to.
 type Ended = Result<Result<(), HandlerError>, Box<dyn std::any::Any + Send>>;
@@ -122,6 +128,45 @@ fn create(shared: &Arc<Shared>, job: Job) -> Result<HandlerFuture, Box<dyn std::
 }
 
 impl Shared {
+    /// Goes on starting jobs that are too many to be started in one go.
+    fn start_rest(self: &Arc<Self>, mut jobs: Starts) {
+        let shared = Arc::clone(self);
+        self.runtime.spawn(async move {
+            let mut in_row = 0;
+            while let Some(job) = jobs.pop() {
+                if let Some(mut more) = shared.start(job) {
+                    shared.announce(&mut more);
+                    jobs.append(&mut more.start);
+                }
+                in_row += 1;
+                if in_row % JOBS_IN_ROW == 0 {
+                    yield_now().await;
+                }
+            }
+        });
+    }
+
+    /// Does what could not be done under the lock, jobs to start included.
+    ///
+    /// Where inline jobs release one another in a long row, the rest of them gets a task of its own: whoever ended the first is
+    /// not held up by them. Each lane keeps its order, as its next job starts when the one before has ended, wherever that is.
+    pub(crate) fn settle(self: &Arc<Self>, mut after: After) {
+        self.announce(&mut after);
+        // A loop, not recursion: jobs that end at once may release long queues.
+        let mut start = after.start;
+        let mut in_row = 0;
+        while let Some(job) = start.pop() {
+            in_row += usize::from(job.is_inline());
+            if let Some(mut more) = self.start(job) {
+                self.announce(&mut more);
+                start.append(&mut more.start);
+            }
+            if in_row >= INLINE_IN_ROW {
+                return self.start_rest(start);
+            }
+        }
+    }
+
     /// Starts a job. Returns what is left to do if it ended at once.
     pub(crate) fn start(self: &Arc<Self>, job: Job) -> Option<After> {
         if !job.is_inline() {
@@ -192,7 +237,12 @@ impl Shared {
 /// Runs a job, then those its end releases as long as that is one after the other.
 async fn drive(shared: Arc<Shared>, job: Job) {
     let mut next = Some(job);
+    let mut in_row = 0;
     while let Some(job) = next.take() {
+        in_row += 1;
+        if in_row % JOBS_IN_ROW == 0 {
+            yield_now().await;
+        }
         let running = Running::new(Arc::clone(&shared), &job);
         // Told to stop before it began: it never runs.
         let mut after = if job.ticket.is_cancelled() {

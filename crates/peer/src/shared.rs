@@ -102,21 +102,8 @@ impl Shared {
         look(&mut self.state.lock())
     }
 
-    /// Does what could not be done under the lock, jobs to start included.
-    pub(crate) fn settle(self: &Arc<Self>, mut after: After) {
-        self.announce(&mut after);
-        // A loop, not recursion: jobs that end at once may release long queues.
-        let mut start = after.start;
-        while let Some(job) = start.pop() {
-            if let Some(mut more) = self.start(job) {
-                self.announce(&mut more);
-                start.append(&mut more.start);
-            }
-        }
-    }
-
     /// Everything in `after` except the jobs to start.
-    fn announce(&self, after: &mut After) {
+    pub(crate) fn announce(&self, after: &mut After) {
         if after.write {
             self.call_writer();
         }
@@ -170,9 +157,10 @@ impl Shared {
 
     /// Logs an incident.
     pub(crate) fn note(&self, note: &Note) {
+        let kind = note.entry().kind();
         match note {
-            Note::Error(text) | Note::Warn(text) => tracing::debug!(target: "bobbin_peer", "{text}"),
-            Note::Debug(text) => tracing::trace!(target: "bobbin_peer", "{text}"),
+            Note::Error(text) | Note::Warn(text) => tracing::debug!(target: "bobbin_peer", kind, "{text}"),
+            Note::Debug(text) => tracing::trace!(target: "bobbin_peer", kind, "{text}"),
         }
         self.emit(note.entry());
     }
@@ -268,6 +256,10 @@ impl Shared {
         messages: usize,
         make: impl FnOnce(&mut State) -> (F, T),
     ) -> Result<T, SendError> {
+        let limit = self.options.max_queue_bytes;
+        if bytes > limit {
+            return Err(SendError::TooLarge { size: bytes, limit });
+        }
         let sent = self.try_send(bytes, messages, Turn::Fresh, &mut Some(make))?;
         let (sent, write) = sent.ok_or(SendError::Full)?;
         if write {
@@ -312,7 +304,15 @@ impl Shared {
 
     pub(crate) fn stats(&self) -> Stats {
         let uptime_ms = millis(self.uptime());
+        // Fresh even in the middle of a large message, unless someone is writing just now.
+        let written = self
+            .output
+            .try_lock()
+            .and_then(|output| Some(output.as_ref()?.bytes_written()));
         self.peek(|state| {
+            if let Some(written) = written {
+                state.counters.bytes_written = written;
+            }
             let (calls, notifications) = state.running();
             let counters = state.counters;
             Stats {

@@ -24,6 +24,7 @@ use crate::log::Note;
 use crate::options::PeerOptions;
 use crate::outbox::{OutFrame, Outbox};
 use crate::recent::Recent;
+use crate::redact::Methods;
 use crate::stats::{Counters, Phase};
 use crate::ticket::Ticket;
 
@@ -81,12 +82,14 @@ struct Entry {
     stage: Stage,
     /// Its handler waits for the shutdown it has asked for.
     in_shutdown: bool,
+    /// What a request counts for in [`State::call_bytes`].
+    bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// In a lane or behind a barrier.
-    Waiting { bytes: usize },
+    Waiting,
     /// Its future exists.
     Running,
     /// Its future has ended, or is polled for the first time with nobody waiting for its end; the answer is still to
@@ -101,6 +104,14 @@ pub(crate) struct NewRequest {
     pub(crate) id: WireId,
     pub(crate) params: Option<Box<RawValue>>,
     pub(crate) reply: ReplyTo,
+}
+
+impl NewRequest {
+    /// Bytes it holds for as long as it is not answered.
+    fn size(&self) -> usize {
+        let params = self.params.as_ref().map_or(0, |params| params.get().len());
+        params + self.method.len() + self.id.text_len()
+    }
 }
 
 #[derive(Debug)]
@@ -125,6 +136,8 @@ pub(crate) struct State {
     waiting_calls: usize,
     waiting_notifications: usize,
     waiting_bytes: usize,
+    /// Bytes of the requests that are not answered.
+    call_bytes: usize,
     /// Futures that exist.
     active: usize,
     pub(crate) calls: Calls,
@@ -152,6 +165,7 @@ impl State {
             waiting_calls: 0,
             waiting_notifications: 0,
             waiting_bytes: 0,
+            call_bytes: 0,
             active: 0,
             calls: Calls::new(options.grace_window, options.max_grace_entries),
             timer_running: false,
@@ -218,28 +232,37 @@ impl State {
         options: &PeerOptions,
         after: &mut After,
     ) {
+        let method = method.filter(|_| !options.redaction.is_empty()).cloned();
         let complete = match reply {
-            ReplyTo::Single => Some(message),
-            ReplyTo::Batch { batch, element } => self.batches.file(batch, element, message),
+            ReplyTo::Single => Some((message, method.map_or(Methods::Own, Methods::One))),
+            ReplyTo::Batch { batch, element } => self.batches.file(batch, element, message, method),
         };
-        if let Some(message) = complete {
-            let bytes = options.charset().finish(message);
-            self.push(
-                OutFrame {
-                    bytes,
-                    flushed: None,
-                    method: method.filter(|_| !options.redaction.is_empty()).cloned(),
-                    is_answer: true,
-                },
-                after,
-            );
+        if let Some(complete) = complete {
+            self.push_answer(complete, options, after);
         }
+    }
+
+    /// Queues an answer that is complete.
+    pub(crate) fn push_answer(
+        &mut self,
+        (message, methods): (Vec<u8>, Methods),
+        options: &PeerOptions,
+        after: &mut After,
+    ) {
+        let frame = OutFrame {
+            bytes: options.charset().finish(message),
+            flushed: None,
+            methods,
+            is_answer: true,
+        };
+        self.push(frame, after);
     }
 
     /// Takes a request in: to be started, queued, or refused.
     pub(crate) fn admit_request(&mut self, new: NewRequest, options: &PeerOptions, after: &mut After) {
         let ordinal = self.ordinal();
         let key = new.id.key();
+        let bytes = new.size();
         let refusal = if key.as_ref().is_some_and(|key| self.by_id.get(key).is_some()) {
             after
                 .notes
@@ -249,7 +272,9 @@ impl State {
                 options.invalid_request_message,
             );
             Some(error.with_detail("a request with this id is still running"))
-        } else if self.running_calls + self.waiting_calls >= options.max_running_requests {
+        } else if self.running_calls + self.waiting_calls >= options.max_running_requests
+            || (self.call_bytes > 0 && self.call_bytes + bytes > options.max_running_request_bytes)
+        {
             after.notes.push(Note::Warn(format!(
                 "overloaded: refused {} id {}",
                 new.method, new.id
@@ -260,6 +285,7 @@ impl State {
         };
         if let Some(error) = refusal {
             let message = encode::error(&new.id, &error);
+            let message = self.refusal_within_batches(new.reply, message, options);
             self.answer(new.reply, message, Some(&new.method), options, after);
             return;
         }
@@ -273,9 +299,9 @@ impl State {
             params: new.params,
             target: Target::Call(new.entry),
         };
-        let bytes = job.params_len();
         self.waiting_calls += 1;
-        self.enter(&job, Some(new.reply), Stage::Waiting { bytes });
+        self.call_bytes += bytes;
+        self.enter(&job, Some(new.reply), bytes);
         if let Some(job) = self.lanes.admit(job) {
             self.start(job, after);
         }
@@ -301,25 +327,34 @@ impl State {
         let bytes = job.params_len();
         self.waiting_notifications += 1;
         self.waiting_bytes += bytes;
-        self.enter(&job, None, Stage::Waiting { bytes });
+        self.enter(&job, None, bytes);
         if let Some(job) = self.lanes.admit(job) {
             self.start(job, after);
-        } else if self.waiting_notifications > options.max_queued_notifications
-            || self.waiting_bytes > options.max_queued_notification_bytes
-        {
-            let victim = self.lanes.remove_droppable();
-            if let Some(job) = victim.or_else(|| self.remove_waiting(slot)) {
-                after.notes.push(Note::Warn(format!(
-                    "too many notifications wait: dropped {}",
-                    job.ticket.method
-                )));
-                self.forget_waiting(&job);
-                after.discard.push(job);
-            }
+        } else {
+            self.make_room(slot, options, after);
         }
     }
 
-    fn enter(&mut self, job: &Job, open: Option<ReplyTo>, stage: Stage) {
+    /// Drops waiting notifications until the rest is within the bounds: the oldest that may be dropped, one by one, then the
+    /// newest, whose slot this is.
+    fn make_room(&mut self, newest: Slot, options: &PeerOptions, after: &mut After) {
+        while self.waiting_notifications > options.max_queued_notifications
+            || self.waiting_bytes > options.max_queued_notification_bytes
+        {
+            let victim = self.lanes.remove_droppable();
+            let Some(job) = victim.or_else(|| self.remove_waiting(newest)) else {
+                return;
+            };
+            after.notes.push(Note::Warn(format!(
+                "too many notifications wait: dropped {}",
+                job.ticket.method
+            )));
+            self.forget_waiting(&job);
+            after.discard.push(job);
+        }
+    }
+
+    fn enter(&mut self, job: &Job, open: Option<ReplyTo>, bytes: usize) {
         let entry = Entry {
             ticket: Arc::clone(&job.ticket),
             track: job.track(),
@@ -330,8 +365,9 @@ impl State {
                 Target::Call(entry) => entry.drops_on_cancel,
                 Target::Notification(entry) => entry.drops_on_cancel,
             },
-            stage,
+            stage: Stage::Waiting,
             in_shutdown: false,
+            bytes,
         };
         self.entries.insert(job.slot(), entry);
     }
@@ -341,9 +377,9 @@ impl State {
         let Some(entry) = self.entries.get_mut(&job.slot()) else {
             return;
         };
-        let Stage::Waiting { bytes } = entry.stage else {
+        if entry.stage != Stage::Waiting {
             return;
-        };
+        }
         if job.is_passing() {
             entry.stage = Stage::HandedOn;
         } else {
@@ -355,7 +391,7 @@ impl State {
             self.running_calls += 1;
         } else {
             self.waiting_notifications -= 1;
-            self.waiting_bytes -= bytes;
+            self.waiting_bytes -= entry.bytes;
             self.running_notifications += 1;
         }
         after.start.push(job);
@@ -371,9 +407,10 @@ impl State {
         let entry = self.entries.remove(&job.slot())?;
         if entry.is_call {
             self.waiting_calls -= 1;
+            self.call_bytes -= entry.bytes;
         } else {
             self.waiting_notifications -= 1;
-            self.waiting_bytes -= job.params_len();
+            self.waiting_bytes -= entry.bytes;
         }
         let open = entry.open?;
         self.release_id(&entry.ticket);
@@ -401,6 +438,8 @@ impl State {
         let Some(open) = entry.open.take() else {
             return false;
         };
+        self.running_calls -= 1;
+        self.call_bytes -= entry.bytes;
         if entry.stage == Stage::HandedOn {
             self.entries.remove(&ticket.slot);
         }
@@ -437,6 +476,25 @@ impl State {
         error
     }
 
+    /// The refusal of a request itself, or one without the request's own words where it would have to wait with its batch and
+    /// there is no room.
+    pub(crate) fn refusal_within_batches(
+        &self,
+        reply: ReplyTo,
+        message: Vec<u8>,
+        options: &PeerOptions,
+    ) -> Vec<u8> {
+        if reply == ReplyTo::Single || self.batches.has_room(message.len(), options.max_answer_bytes) {
+            return message;
+        }
+        let error = encode::error(&WireId::NULL, &ErrorObject::internal("answer too large"));
+        if error.len() < message.len() {
+            error
+        } else {
+            message
+        }
+    }
+
     /// Notes that the future of a job that is passing goes on past its first poll.
     pub(crate) fn keep_future(&mut self, ticket: &Arc<Ticket>, track: Track, after: &mut After) {
         self.active += 1;
@@ -456,6 +514,7 @@ impl State {
             drops_on_cancel: false,
             stage: Stage::Running,
             in_shutdown: false,
+            bytes: 0,
         };
         self.entries.insert(ticket.slot, entry);
         // So it was not there when everything was cancelled.

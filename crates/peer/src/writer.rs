@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bobbin_framing::FramingError;
-use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use crate::error::SendError;
 use crate::log::Note;
@@ -83,7 +83,17 @@ async fn run_out_of_patience(shared: &Arc<Shared>) {
         shared.abandon.cancel();
     }
     shared.closing.cancelled().await;
-    sleep(shared.options.flush_grace).await;
+    // A far end that still takes something is not waited for in vain, within reason.
+    let written = || shared.output.lock().as_ref().map_or(0, Output::bytes_written);
+    let over = Instant::now() + shared.options.max_flush_time;
+    loop {
+        let before = written();
+        let look = Instant::now() + shared.options.flush_grace;
+        sleep_until(look.min(over)).await;
+        if written() == before || look >= over {
+            return;
+        }
+    }
 }
 
 async fn write(shared: &Arc<Shared>) {

@@ -10,7 +10,7 @@ use bobbin_peer::{
 use rstest::rstest;
 use serde_json::Value;
 
-use crate::support::{Entries, Wire, World, within};
+use crate::support::{Entries, Framing, Wire, World, within};
 
 fn raw(framing: StreamFraming, mut options: PeerOptions) -> (Peer, FarEnd, Entries) {
     let log = Entries::default();
@@ -85,7 +85,15 @@ async fn a_body_that_is_not_json_is_one_entry_and_one_answer(
 #[rstest]
 #[tokio::test]
 async fn a_byte_order_mark_and_deep_but_allowed_nesting_are_accepted(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| {
         Handlers::new().on_call("deep", |_, _: Vec<Value>| async { Ok("deep") })
@@ -111,10 +119,24 @@ async fn a_byte_order_mark_and_deep_but_allowed_nesting_are_accepted(
         .await;
     world.far.request(4, "probe", Value::Null).await;
     let answers = [world.far.recv().await];
-    if !matches!(wire, Wire::Lines) {
+    if wire.framing() != Framing::Lines {
         assert_eq!(answers[0]["error"]["code"], -32700);
     }
     assert!(world.errors()[0].contains("nested"));
+}
+
+/// Decision A: what is found after the boundaries were lost is not answered, and what follows it whole is.
+#[tokio::test]
+async fn garbage_found_while_resynchronising_is_not_answered() {
+    let (_peer, mut far, log) = raw(StreamFraming::ContentLength, PeerOptions::default());
+    far.write(b"a print with Content-Length: 8\r\n\r\nnot json")
+        .await
+        .unwrap();
+    far.send(PROBE).await.unwrap();
+    assert_eq!(recv(&mut far).await["result"], "here");
+    assert_eq!(log.of("RpcError").len(), 2);
+    far.send("not json").await.unwrap();
+    assert_eq!(recv(&mut far).await["error"]["code"], -32700);
 }
 
 /// Checklist 125.
@@ -167,7 +189,15 @@ async fn a_stream_that_only_fails_is_given_up() {
 #[rstest]
 #[tokio::test]
 async fn every_message_that_parses_is_logged_before_any_check(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| Handlers::new()).await;
     let messages = [
@@ -182,7 +212,9 @@ async fn every_message_that_parses_is_logged_before_any_check(
     }
     let answers = world.until_probe().await;
     assert_eq!(answers.len(), 3);
-    assert_eq!(world.log.of("RpcRead")[..5], messages);
+    if wire.is_logged() {
+        assert_eq!(world.log.of("RpcRead")[..5], messages);
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::support::{Wire, World, within};
+use crate::support::{Framing, Wire, World, within};
 
 async fn world(wire: Wire) -> World {
     World::new(wire, |_| Handlers::new()).await
@@ -28,7 +28,15 @@ fn ask_within(world: &World, method: &'static str, limit: Duration) -> JoinHandl
 #[rstest]
 #[tokio::test]
 async fn calls_have_sequential_ids_and_resolve_with_their_results(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     for id in 1..=3 {
@@ -49,7 +57,15 @@ async fn calls_have_sequential_ids_and_resolve_with_their_results(
 #[rstest]
 #[tokio::test]
 async fn an_error_answer_arrives_intact(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     let call = ask(&world, "ask");
@@ -71,7 +87,15 @@ async fn an_error_answer_arrives_intact(
 #[rstest]
 #[tokio::test]
 async fn answers_in_any_order_find_their_calls(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     let first = ask(&world, "first");
@@ -91,7 +115,15 @@ async fn answers_in_any_order_find_their_calls(
 #[rstest]
 #[tokio::test]
 async fn answers_that_match_nothing_are_one_entry_each(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     let call = ask(&world, "ask");
@@ -119,7 +151,15 @@ async fn answers_that_match_nothing_are_one_entry_each(
 #[rstest]
 #[tokio::test]
 async fn result_and_error_together_or_absent_follow_the_rules(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     for (id, (members, result)) in [
@@ -160,7 +200,15 @@ async fn a_result_of_another_type_is_a_decode_error() {
 #[rstest]
 #[tokio::test(start_paused = true)]
 async fn an_untimed_call_waits_until_the_shutdown(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let world = world(wire).await;
     let call = ask(&world, "ask");
@@ -179,7 +227,15 @@ async fn an_untimed_call_waits_until_the_shutdown(
 #[rstest]
 #[tokio::test]
 async fn a_dropped_call_is_cancelled_at_the_far_end(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     let call = ask(&world, "ask");
@@ -216,7 +272,15 @@ async fn abandoned_calls_are_not_cancelled_where_that_is_off() {
 #[rstest]
 #[tokio::test(start_paused = true)]
 async fn a_call_past_its_deadline_times_out(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     let start = Instant::now();
@@ -250,7 +314,15 @@ async fn a_call_past_its_deadline_times_out(
 #[rstest]
 #[tokio::test(start_paused = true)]
 async fn an_answer_in_time_disarms_the_timer(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     let call = ask_within(&world, "ask", Duration::from_secs(5));
@@ -267,7 +339,15 @@ async fn an_answer_in_time_disarms_the_timer(
 #[rstest]
 #[tokio::test(start_paused = true)]
 async fn every_deadline_fires_at_its_own_time(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let world = world(wire).await;
     let start = Instant::now();
@@ -302,7 +382,15 @@ async fn every_deadline_fires_at_its_own_time(
 #[rstest]
 #[tokio::test(start_paused = true)]
 async fn the_grace_window_ends_after_a_minute(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     assert_eq!(
@@ -325,7 +413,15 @@ async fn the_grace_window_ends_after_a_minute(
 #[rstest]
 #[tokio::test(start_paused = true)]
 async fn a_timed_call_ends_with_the_shutdown_as_such(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let world = world(wire).await;
     let call = ask_within(&world, "ask", Duration::from_secs(30));
@@ -339,7 +435,15 @@ async fn a_timed_call_ends_with_the_shutdown_as_such(
 #[rstest]
 #[tokio::test(start_paused = true)]
 async fn timeouts_of_nothing_and_of_ages_behave(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = world(wire).await;
     assert_eq!(

@@ -11,9 +11,13 @@ mod corpus;
 #[cfg(test)]
 mod fairness;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod modes;
 #[cfg(test)]
 mod notifications;
+#[cfg(test)]
+mod redaction;
 #[cfg(test)]
 mod requests;
 #[cfg(test)]

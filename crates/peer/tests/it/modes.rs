@@ -13,7 +13,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
-use crate::support::{Entries, Wire, World, begun, eventually, sleeper, within};
+use crate::support::{Entries, Framing, Wire, World, begun, eventually, sleeper, within};
 
 type Seen = Arc<Mutex<Vec<String>>>;
 
@@ -33,7 +33,15 @@ fn handed_over() -> (mpsc::Receiver<(CallContext, Responder)>, Handlers) {
 #[rstest]
 #[tokio::test]
 async fn an_answer_is_ahead_of_whatever_is_sent_after_it(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (mut take, handlers) = handed_over();
     let mut world = World::new(wire, |_| handlers).await;
@@ -50,7 +58,15 @@ async fn an_answer_is_ahead_of_whatever_is_sent_after_it(
 #[rstest]
 #[tokio::test]
 async fn a_lane_goes_on_while_a_handed_over_request_is_open(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (mut take, handlers) = handed_over();
     let mut world = World::new(wire, |_| handlers).await;
@@ -208,7 +224,15 @@ async fn a_barrier_holds_what_arrives_behind_it_but_no_response() {
 #[rstest]
 #[tokio::test]
 async fn a_request_over_the_limit_is_refused_at_once_and_others_are_not_hurt(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (begin, handlers) = sleeper();
     let options = PeerOptions {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::support::{Wire, World, begun, eventually, sleeper, within};
+use crate::support::{Framing, Wire, World, begun, eventually, sleeper, within};
 
 type Seen = Arc<Mutex<Vec<String>>>;
 
@@ -35,7 +35,15 @@ fn recorder() -> (Seen, Handlers) {
 #[rstest]
 #[tokio::test]
 async fn a_notification_reaches_its_handler_and_is_not_answered(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (seen, handlers) = recorder();
     let mut world = World::new(wire, |_| handlers).await;
@@ -50,7 +58,15 @@ async fn a_notification_reaches_its_handler_and_is_not_answered(
 #[rstest]
 #[tokio::test]
 async fn an_unknown_notification_is_one_entry_unless_ignored(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| Handlers::new().ignore_notifications("$/")).await;
     world.far.notify("unknown", Value::Null).await;
@@ -63,7 +79,15 @@ async fn an_unknown_notification_is_one_entry_unless_ignored(
 #[rstest]
 #[tokio::test]
 async fn a_failing_notification_handler_is_one_entry(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| {
         Handlers::new()
@@ -89,7 +113,15 @@ async fn a_failing_notification_handler_is_one_entry(
 #[rstest]
 #[tokio::test]
 async fn requests_and_notifications_interleaved_are_all_served(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (seen, handlers) = recorder();
     let mut world = World::new(wire, |_| handlers).await;
@@ -109,7 +141,15 @@ async fn requests_and_notifications_interleaved_are_all_served(
 #[rstest]
 #[tokio::test]
 async fn a_lane_keeps_the_order_although_the_first_one_waits(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (seen, gate) = (Seen::default(), Arc::new(Notify::new()));
     let (see, wait) = (Arc::clone(&seen), Arc::clone(&gate));
@@ -141,7 +181,15 @@ async fn a_lane_keeps_the_order_although_the_first_one_waits(
 #[rstest]
 #[tokio::test]
 async fn a_cancelled_request_is_answered_so_once(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (begin, handlers) = sleeper();
     let mut world = World::new(wire, |_| handlers).await;
@@ -171,7 +219,15 @@ async fn a_cancelled_request_is_answered_so_once(
 #[rstest]
 #[tokio::test]
 async fn a_cooperative_handler_sees_its_token_and_may_still_succeed(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let begin = Arc::new(tokio::sync::Semaphore::new(0));
     let tell = Arc::clone(&begin);
@@ -193,11 +249,63 @@ async fn a_cooperative_handler_sees_its_token_and_may_still_succeed(
     world.expect_silence().await;
 }
 
+/// Checklist 58: a handler that is dropped on cancel, and is done when the cancel comes.
+#[tokio::test]
+async fn a_handler_that_is_done_when_its_cancel_comes_is_answered_as_done() {
+    let done = Arc::new(tokio::sync::Semaphore::new(0));
+    let (wait, tell) = (Arc::clone(&done), Arc::clone(&done));
+    let (_peer, mut far) = bobbin_peer::Peer::pair_raw(
+        bobbin_peer::StreamFraming::Lines,
+        1 << 12,
+        PeerOptions::default(),
+        |_| {
+            Handlers::new()
+                .on_call("finish", move |_, _: NoParams| {
+                    let wait = Arc::clone(&wait);
+                    async move {
+                        wait.acquire().await.unwrap().forget();
+                        Ok("done")
+                    }
+                })
+                .on_notification_deferred("release", Mode::Concurrent, move |_| {
+                    tell.add_permits(1);
+                    async {}
+                })
+        },
+    )
+    .unwrap();
+    far.send(r#"{"jsonrpc":"2.0","id":1,"method":"finish"}"#)
+        .await
+        .unwrap();
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+    // Read in one go: the handler has what it waits for and is cancelled before it is polled again.
+    let both = concat!(
+        r#"{"jsonrpc":"2.0","method":"release"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#,
+        "\n"
+    );
+    far.write(both.as_bytes()).await.unwrap();
+    let answer = within(far.recv()).await.unwrap().unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    assert_eq!(answer["result"], "done", "{answer}");
+}
+
 /// Checklist 59.
 #[rstest]
 #[tokio::test]
 async fn a_malformed_cancel_is_one_entry(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values(
         "",
         r#","params":[1]"#,
@@ -222,7 +330,15 @@ async fn a_malformed_cancel_is_one_entry(
 #[rstest]
 #[tokio::test]
 async fn a_request_cancelled_in_its_lane_never_runs(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (gate, seen) = (Arc::new(Notify::new()), Seen::default());
     let (wait, see) = (Arc::clone(&gate), Arc::clone(&seen));
@@ -287,15 +403,25 @@ async fn the_cancel_notification_has_the_name_and_shape_of_the_dialect() {
 #[rstest]
 #[tokio::test]
 async fn notifications_go_out_whole_and_in_order(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| Handlers::new()).await;
     world.peer.notify("plain", ()).await.unwrap();
     // The future resolves after the flush, and the entry is logged before that.
-    assert_eq!(
-        world.log.of("RpcWrite"),
-        [r#"{"jsonrpc":"2.0","method":"plain"}"#]
-    );
+    if wire.is_logged() {
+        assert_eq!(
+            world.log.of("RpcWrite"),
+            [r#"{"jsonrpc":"2.0","method":"plain"}"#]
+        );
+    }
     assert_eq!(world.far.text().await, r#"{"jsonrpc":"2.0","method":"plain"}"#);
     for number in 0..5 {
         world
@@ -318,7 +444,15 @@ async fn notifications_go_out_whole_and_in_order(
 #[rstest]
 #[tokio::test]
 async fn answers_and_notifications_mix_each_whole(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| Handlers::new()).await;
     for id in 0..20 {
@@ -343,7 +477,15 @@ async fn answers_and_notifications_mix_each_whole(
 #[rstest]
 #[tokio::test]
 async fn after_the_end_a_notification_is_dropped_at_once(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| Handlers::new()).await;
     let (shutdown, end) = tokio::join!(world.peer.shutdown(), world.far.recv_or_end());
@@ -365,7 +507,15 @@ async fn after_the_end_a_notification_is_dropped_at_once(
 #[rstest]
 #[tokio::test]
 async fn a_far_end_that_does_not_read_makes_senders_wait(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let options = PeerOptions {
         max_queue_bytes: 300_000,
@@ -399,23 +549,24 @@ async fn a_far_end_that_does_not_read_makes_senders_wait(
 }
 
 #[tokio::test]
-async fn a_batch_of_one_message_over_the_bound_goes_once_the_queue_is_empty() {
+async fn a_batch_over_the_bound_goes_once_the_queue_is_empty() {
     let options = PeerOptions {
         max_queue_bytes: 300_000,
         ..PeerOptions::default()
     };
     let mut world = World::with(Wire::Lines, options, |_| Handlers::new()).await;
     let message = |number: u32| {
-        let params = json!([number, "x".repeat(400_000)]);
+        let params = json!([number, "x".repeat(200_000)]);
         serde_json::to_vec(&json!({ "jsonrpc": "2.0", "method": "big", "params": params })).unwrap()
     };
     let senders: Vec<_> = (0..3)
         .map(|number| {
             let (me, message) = (world.peer.handle(), message(number));
-            tokio::spawn(async move { me.send_batch(vec![message.into()]).await })
+            let message: bytes::Bytes = message.into();
+            tokio::spawn(async move { me.send_batch(vec![message.clone(), message]).await })
         })
         .collect();
-    for number in 0..3 {
+    for number in [0, 0, 1, 1, 2, 2] {
         assert_eq!(world.far.recv().await["params"][0], number);
     }
     for sender in senders {

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::{Wire, World, eventually, within};
+use crate::support::{Framing, Wire, World, eventually, within};
 
 fn echo() -> Handlers {
     Handlers::new()
@@ -28,7 +28,15 @@ fn echo() -> Handlers {
 #[rstest]
 #[tokio::test]
 async fn a_request_gets_its_answer_and_leaves_nothing_behind(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| echo()).await;
     world.far.request(1, "echo", json!({ "a": 1 })).await;
@@ -50,7 +58,15 @@ async fn a_request_gets_its_answer_and_leaves_nothing_behind(
 #[rstest]
 #[tokio::test]
 async fn empty_and_null_results_are_both_sent(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| echo()).await;
     world.far.request(1, "empty", Value::Null).await;
@@ -66,7 +82,15 @@ async fn empty_and_null_results_are_both_sent(
 #[rstest]
 #[tokio::test]
 async fn an_unknown_method_is_named_in_the_error(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| echo()).await;
     world.far.request("x", "no/such", Value::Null).await;
@@ -82,7 +106,15 @@ async fn an_unknown_method_is_named_in_the_error(
 #[rstest]
 #[tokio::test]
 async fn ten_requests_in_a_row_get_ten_answers(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| echo()).await;
     for id in 0..10 {
@@ -113,7 +145,15 @@ async fn ten_requests_in_a_row_get_ten_answers(
 #[rstest]
 #[tokio::test]
 async fn a_message_with_id_goes_to_the_call_handler(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let told = Arc::new(AtomicUsize::new(0));
     let tell = Arc::clone(&told);
@@ -163,7 +203,15 @@ fn failing() -> Handlers {
 #[rstest]
 #[tokio::test]
 async fn an_error_object_reaches_the_wire_unchanged(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| failing()).await;
     world.far.request(1, "rpc", Value::Null).await;
@@ -178,7 +226,15 @@ async fn an_error_object_reaches_the_wire_unchanged(
 #[rstest]
 #[tokio::test]
 async fn a_foreign_failure_shows_its_type_and_keeps_its_text(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| failing()).await;
     world.far.request(1, "foreign", Value::Null).await;
@@ -198,7 +254,15 @@ async fn a_foreign_failure_shows_its_type_and_keeps_its_text(
 #[rstest]
 #[tokio::test]
 async fn a_panic_is_one_answer_and_disturbs_nobody(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values("panic", "panic at once")] method: &str,
 ) {
     let release = Arc::new(tokio::sync::Notify::new());
@@ -241,7 +305,15 @@ async fn a_result_that_cannot_be_serialized_fails_its_own_request_only() {
 #[rstest]
 #[tokio::test]
 async fn params_and_id_are_seen_exactly_as_sent(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let seen = Arc::new(Mutex::new(String::new()));
     let see = Arc::clone(&seen);
@@ -271,7 +343,15 @@ async fn params_and_id_are_seen_exactly_as_sent(
 #[rstest]
 #[tokio::test]
 async fn absent_and_null_params_are_none(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| {
         Handlers::new().on_call_raw("is", Mode::Concurrent, |cx: CallContext| async move {
@@ -314,7 +394,15 @@ fn typed() -> Handlers {
 #[rstest]
 #[tokio::test]
 async fn params_decode_by_name_and_by_position(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| typed()).await;
     world
@@ -342,7 +430,15 @@ async fn params_decode_by_name_and_by_position(
 #[rstest]
 #[tokio::test]
 async fn scalar_params_are_invalid(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values("1", "\"x\"", "true")] params: &str,
 ) {
     let mut world = World::new(wire, |_| echo()).await;
@@ -367,7 +463,15 @@ async fn scalar_params_are_invalid(
 #[rstest]
 #[tokio::test]
 async fn an_id_comes_back_as_it_went(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values(
         "7",
         "\"7\"",
@@ -397,7 +501,15 @@ async fn an_id_comes_back_as_it_went(
 #[rstest]
 #[tokio::test]
 async fn a_number_and_a_string_are_two_ids(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (begun, handlers) = crate::support::sleeper();
     let mut world = World::new(wire, |_| handlers).await;
@@ -415,7 +527,15 @@ async fn a_number_and_a_string_are_two_ids(
 #[rstest]
 #[tokio::test]
 async fn an_id_of_another_type_is_invalid_and_no_notification(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values("true", "[]", "{}", "\"\\ud800\"")] id: &str,
 ) {
     let mut world = World::new(wire, |_| echo()).await;
@@ -430,7 +550,15 @@ async fn an_id_of_another_type_is_invalid_and_no_notification(
 #[rstest]
 #[tokio::test]
 async fn an_id_in_use_is_refused_and_free_again_after_its_answer(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (begun, handlers) = crate::support::sleeper();
     let mut world = World::new(wire, |_| handlers).await;
@@ -452,7 +580,15 @@ async fn an_id_in_use_is_refused_and_free_again_after_its_answer(
 #[rstest]
 #[tokio::test]
 async fn of_duplicate_members_the_last_counts(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| echo()).await;
     world.far.send(r#"{"jsonrpc":"1.0","id":1,"id":2,"method":"x","method":"echo","params":[1],"params":[2],"jsonrpc":"2.0"}"#).await;
@@ -466,7 +602,15 @@ async fn of_duplicate_members_the_last_counts(
 #[rstest]
 #[tokio::test]
 async fn method_names_are_taken_literally(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| {
         echo().on_call("rpc.own", |_, _: NoParams| async { Ok(1) })
@@ -487,7 +631,15 @@ async fn method_names_are_taken_literally(
 #[rstest]
 #[tokio::test]
 async fn ordinals_count_every_request_and_notification_in_arrival_order(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| {
         Handlers::new().on_call(
@@ -515,7 +667,15 @@ async fn ordinals_count_every_request_and_notification_in_arrival_order(
 #[rstest]
 #[tokio::test]
 async fn a_handler_may_ask_back_while_a_thousand_others_run(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (begun, handlers) = crate::support::sleeper();
     let mut world = World::with(
@@ -587,7 +747,15 @@ async fn registering_a_method_twice_is_refused() {
 #[rstest]
 #[tokio::test]
 async fn a_handler_may_say_cancelled_by_itself(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| {
         Handlers::new().on_call("stop", |_, _: NoParams| async {

@@ -7,7 +7,7 @@ use bobbin_peer::{Batches, Handlers, NoParams, NullId, PeerOptions, VersionCheck
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::{Wire, World};
+use crate::support::{Framing, Wire, World};
 
 /// A handler for `hit`, request or notification, that counts.
 fn counted() -> (Arc<AtomicUsize>, Handlers) {
@@ -29,7 +29,15 @@ fn counted() -> (Arc<AtomicUsize>, Handlers) {
 #[rstest]
 #[tokio::test]
 async fn a_request_of_a_bad_version_is_answered_and_not_served(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values(
         "",
         r#""jsonrpc":"1.0","#,
@@ -68,7 +76,15 @@ async fn a_request_of_a_bad_version_is_answered_and_not_served(
 #[rstest]
 #[tokio::test]
 async fn a_response_of_a_bad_version_is_dropped_and_leaves_the_call_pending(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| Handlers::new()).await;
     let me = world.peer.handle();
@@ -112,7 +128,15 @@ async fn a_lenient_connection_takes_any_version_and_null_ids_as_notifications() 
 #[rstest]
 #[tokio::test]
 async fn stray_responses_and_empty_messages_are_not_answered(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values(
         r#"{"jsonrpc":"2.0","id":99}"#,
         r#"{"jsonrpc":"2.0"}"#,
@@ -133,7 +157,15 @@ async fn stray_responses_and_empty_messages_are_not_answered(
 #[rstest]
 #[tokio::test]
 async fn a_message_that_is_no_object_is_invalid(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values("1", "\"text\"", "true", "null")] message: &str,
 ) {
     let mut world = World::new(wire, |_| Handlers::new()).await;
@@ -146,7 +178,15 @@ async fn a_message_that_is_no_object_is_invalid(
 #[rstest]
 #[tokio::test]
 async fn a_method_that_is_no_string_is_invalid(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values("1", "null", "{}", "\"\\ud800\"")] method: &str,
 ) {
     let mut world = World::new(wire, |_| Handlers::new()).await;
@@ -179,7 +219,15 @@ fn plain(mut answer: Value) -> Value {
 #[rstest]
 #[tokio::test]
 async fn empty_and_invalid_batches_follow_the_specification(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| Handlers::new()).await;
     for (batch, answer) in [
@@ -197,7 +245,15 @@ async fn empty_and_invalid_batches_follow_the_specification(
 #[rstest]
 #[tokio::test]
 async fn a_mixed_batch_is_answered_by_one_array_in_element_order(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (hits, handlers) = counted();
     let mut world = World::new(wire, |_| handlers).await;
@@ -227,7 +283,15 @@ async fn a_mixed_batch_is_answered_by_one_array_in_element_order(
 #[rstest]
 #[tokio::test]
 async fn a_batch_of_notifications_is_not_answered(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (hits, handlers) = counted();
     let mut world = World::new(wire, |_| handlers).await;
@@ -243,7 +307,15 @@ async fn a_batch_of_notifications_is_not_answered(
 #[rstest]
 #[tokio::test]
 async fn responses_in_a_batch_resolve_their_calls(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let mut world = World::new(wire, |_| Handlers::new()).await;
     let me = world.peer.handle();
@@ -279,7 +351,15 @@ async fn responses_in_a_batch_resolve_their_calls(
 #[rstest]
 #[tokio::test]
 async fn a_batch_waits_for_its_slowest_element_and_holds_up_nobody(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (begun, handlers) = crate::support::sleeper();
     let mut world = World::new(wire, |_| handlers).await;
@@ -305,7 +385,17 @@ async fn a_batch_waits_for_its_slowest_element_and_holds_up_nobody(
 /// Checklist 47.
 #[rstest]
 #[tokio::test]
-async fn batches_can_be_refused(#[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire) {
+async fn batches_can_be_refused(
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
+) {
     let mut world = World::with(wire, PeerOptions::bridge(), |_| Handlers::new()).await;
     assert_eq!(PeerOptions::bridge().batches, Batches::Reject);
     world

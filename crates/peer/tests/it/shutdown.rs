@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use crate::support::{Wire, World, begun, sleeper, within};
+use crate::support::{Framing, Wire, World, begun, sleeper, within};
 
 /// A cooperative handler that ends when told, whatever its token says.
 fn stubborn() -> (Arc<Notify>, Handlers) {
@@ -34,7 +34,15 @@ fn stubborn() -> (Arc<Notify>, Handlers) {
 #[rstest]
 #[tokio::test]
 async fn shutdown_returns_when_the_last_handler_has_ended_and_its_answer_is_written(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (release, handlers) = stubborn();
     let mut world = World::new(wire, |_| handlers).await;
@@ -72,7 +80,15 @@ async fn shutdown_returns_when_the_last_handler_has_ended_and_its_answer_is_writ
 #[rstest]
 #[tokio::test]
 async fn shutdown_cancels_a_sleeping_handler_and_writes_its_answer(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (begin, handlers) = sleeper();
     let mut world = World::new(wire, |_| handlers).await;
@@ -87,7 +103,15 @@ async fn shutdown_cancels_a_sleeping_handler_and_writes_its_answer(
 #[rstest]
 #[tokio::test(start_paused = true)]
 async fn shutdown_with_nothing_to_do_returns_at_once_however_often(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let World { peer, mut far, .. } = World::new(wire, |_| Handlers::new()).await;
     let gone = tokio::spawn(async move { far.recv_or_end().await });
@@ -103,7 +127,15 @@ async fn shutdown_with_nothing_to_do_returns_at_once_however_often(
 #[rstest]
 #[tokio::test]
 async fn calls_end_with_the_connection_and_none_begins_after(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (release, handlers) = stubborn();
     let mut world = World::new(wire, |_| handlers).await;
@@ -143,7 +175,15 @@ async fn calls_end_with_the_connection_and_none_begins_after(
 #[rstest]
 #[tokio::test]
 async fn the_end_of_input_fails_calls_and_cancels_handlers(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (begin, handlers) = sleeper();
     let mut world = World::new(wire, |_| handlers).await;
@@ -155,7 +195,7 @@ async fn the_end_of_input_fails_calls_and_cancels_handlers(
     world.far.request(7, "sleep", Value::Null).await;
     begun(&begin, 1).await;
     assert!(!waiter.is_finished());
-    if matches!(wire, Wire::WebSocket) {
+    if wire.framing() == Framing::WebSocket {
         // A closed WebSocket carries nothing more in either direction.
         world.far.hang_up().await;
     } else {
@@ -171,11 +211,92 @@ async fn the_end_of_input_fails_calls_and_cancels_handlers(
     ));
 }
 
+/// Checklist 99: the input has ended, and the handler takes its time.
+#[rstest]
+#[tokio::test]
+async fn a_waiter_is_released_when_the_drain_is_over_and_not_when_input_ends(
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
+) {
+    let (release, handlers) = stubborn();
+    let mut world = World::new(wire, |_| handlers).await;
+    let me = world.peer.handle();
+    let waiter = tokio::spawn(async move { me.closed().await });
+    let me = world.peer.handle();
+    let call = tokio::spawn(async move { me.call::<Value>("ask", ()).await });
+    assert_eq!(world.far.recv().await["method"], "ask");
+    world.far.request(7, "stubborn", Value::Null).await;
+    world
+        .eventually(|stats| stats.running_inbound_request_count == 1)
+        .await;
+    let hanging_up = tokio::spawn(async move {
+        world.far.hang_up().await;
+        world
+    });
+    // The end has been seen: it is what fails the call.
+    assert!(matches!(within(call).await.unwrap(), Err(CallError::ShutDown)));
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!waiter.is_finished());
+    release.notify_one();
+    within(waiter).await.unwrap();
+    let world = within(hanging_up).await.unwrap();
+    assert_eq!(world.peer.phase(), Phase::Stopped);
+}
+
+/// Checklist 105: the requests are in the reader's hands already when a handler before them ends the connection.
+#[tokio::test]
+async fn requests_read_together_with_the_one_that_shuts_down_start_nothing() {
+    let served = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = Arc::clone(&served);
+    let (peer, mut far) =
+        bobbin_peer::Peer::pair_raw(StreamFraming::Lines, 1 << 12, PeerOptions::default(), |me| {
+            Handlers::new()
+                .on_call_deferred("stop", Mode::Concurrent, move |_, responder| {
+                    me.begin_shutdown();
+                    async move { responder.ok("stopped") }
+                })
+                .on_call("count", move |_, _: NoParams| {
+                    count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    async { Ok(()) }
+                })
+        })
+        .unwrap();
+    let line =
+        |id: u32, method: &str| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"}}\n");
+    let all = [line(1, "stop"), line(2, "count"), line(3, "count")].concat();
+    far.write(all.as_bytes()).await.unwrap();
+    let mut answers = Vec::new();
+    while let Some(frame) = within(far.recv()).await {
+        let answer: Value = serde_json::from_slice(&frame.unwrap()).unwrap();
+        answers.push(answer["id"].clone());
+    }
+    assert_eq!(answers, [json!(1)]);
+    within(peer.closed()).await;
+    assert_eq!(served.load(std::sync::atomic::Ordering::Relaxed), 0);
+}
+
 /// Checklist 101.
 #[rstest]
 #[tokio::test]
 async fn a_handler_may_shut_its_own_connection_down(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
     #[values(CancelStyle::Drop, CancelStyle::Cooperative)] style: CancelStyle,
 ) {
     let mut world = World::new(wire, |me| {
@@ -212,9 +333,22 @@ async fn a_handler_may_shut_its_own_connection_down(
 #[rstest]
 #[tokio::test]
 async fn a_broken_output_releases_everyone(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
-    let World { peer, far, log } = World::new(wire, |_| Handlers::new()).await;
+    let World {
+        peer,
+        far,
+        log,
+        traced,
+    } = World::new(wire, |_| Handlers::new()).await;
     let text = "x".repeat(500_000);
     let notify = |peer: &bobbin_peer::Peer| {
         let (me, text) = (peer.handle(), text.clone());
@@ -236,7 +370,12 @@ async fn a_broken_output_releases_everyone(
         (stats.phase, stats.write_queue_length, stats.write_queue_bytes),
         (Phase::Stopped, 0, 0)
     );
-    assert!(!log.of("RpcError").is_empty() || stats.read_errors == 0);
+    let errors = log.of("RpcError");
+    assert!(
+        errors.iter().any(|error| error.starts_with("write failed")),
+        "{errors:?}"
+    );
+    drop(traced);
 }
 
 /// Checklist 107: the far end is a process that is killed while messages wait for it.
@@ -286,7 +425,15 @@ fn a_killed_process_at_the_far_end_stops_the_connection_and_leaves_no_task() {
 #[rstest]
 #[tokio::test]
 async fn what_arrives_after_the_shutdown_began_starts_nothing(
-    #[values(Wire::Lines, Wire::ContentLength, Wire::WebSocket)] wire: Wire,
+    #[values(
+        Wire::Lines,
+        Wire::ContentLength,
+        Wire::WebSocket,
+        Wire::Unlogged(Framing::Lines),
+        Wire::Unlogged(Framing::ContentLength),
+        Wire::Unlogged(Framing::WebSocket)
+    )]
+    wire: Wire,
 ) {
     let (release, handlers) = stubborn();
     let mut world = World::new(wire, |_| handlers).await;

@@ -13,11 +13,37 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
+/// What a test runs over. With a log the connection's task writes everything; without one, as where it matters, senders
+/// write by themselves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Wire {
     Lines,
     ContentLength,
     WebSocket,
+    /// The same without a log callback: what was noted is told by traces, and what was read and written is not.
+    Unlogged(Framing),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    Lines,
+    ContentLength,
+    WebSocket,
+}
+
+impl Wire {
+    pub(crate) fn framing(self) -> Framing {
+        match self {
+            Self::Lines => Framing::Lines,
+            Self::ContentLength => Framing::ContentLength,
+            Self::WebSocket => Framing::WebSocket,
+            Self::Unlogged(framing) => framing,
+        }
+    }
+
+    pub(crate) fn is_logged(self) -> bool {
+        !matches!(self, Self::Unlogged(_))
+    }
 }
 
 /// Longest wait for something that must come; driven time passes it in no time.
@@ -43,33 +69,86 @@ impl Entries {
     }
 }
 
+/// Takes down the notes of the peer that this thread runs.
+struct Traces(Entries);
+
+/// The fields of one note.
+#[derive(Default)]
+struct Note {
+    kind: Option<&'static str>,
+    text: String,
+}
+
+impl tracing::field::Visit for Note {
+    fn record_str(&mut self, field: &tracing::field::Field, value: &str) {
+        const KINDS: [&str; 3] = ["RpcError", "RpcWarn", "RpcDebug"];
+        if field.name() == "kind" {
+            self.kind = KINDS.into_iter().find(|kind| *kind == value);
+        }
+    }
+
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        if field.name() == "message" {
+            self.text = format!("{value:?}");
+        }
+    }
+}
+
+impl tracing::Subscriber for Traces {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target() == "bobbin_peer"
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut note = Note::default();
+        event.record(&mut note);
+        if let Some(kind) = note.kind {
+            self.0.0.lock().push((kind, note.text));
+        }
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
 /// A peer under test and the far end of its connection.
 pub(crate) struct World {
     pub(crate) peer: Peer,
     pub(crate) far: Far,
     pub(crate) log: Entries,
+    /// Collects the notes of a peer without a log.
+    pub(crate) traced: Option<tracing::subscriber::DefaultGuard>,
 }
 
 /// Two transports of one framing, connected by a pipe that holds this many bytes each way.
 pub(crate) async fn connected(wire: Wire, pipe: usize) -> (Transport, Transport) {
     let (near, far) = duplex(pipe);
     let limits = Limits::default();
-    match wire {
-        Wire::Lines => {
+    match wire.framing() {
+        Framing::Lines => {
             let ((near_read, near_write), (far_read, far_write)) = (split(near), split(far));
             (
                 Transport::lines(near_read, near_write, limits),
                 Transport::lines(far_read, far_write, limits),
             )
         }
-        Wire::ContentLength => {
+        Framing::ContentLength => {
             let ((near_read, near_write), (far_read, far_write)) = (split(near), split(far));
             (
                 Transport::content_length(near_read, near_write, limits),
                 Transport::content_length(far_read, far_write, limits),
             )
         }
-        Wire::WebSocket => {
+        Framing::WebSocket => {
             let options = WebSocketOptions {
                 keep_alive: None,
                 ..WebSocketOptions::default()
@@ -97,7 +176,12 @@ impl World {
     ) -> Self {
         let (near, far) = connected(wire, 1 << 16).await;
         let log = Entries::default();
-        options.log = Some(log.callback());
+        let traced = if wire.is_logged() {
+            options.log = Some(log.callback());
+            None
+        } else {
+            Some(tracing::subscriber::set_default(Traces(log.clone())))
+        };
         let peer = Peer::start(near, options, |me| {
             configure(me).on_call("probe", |_, _: NoParams| async { Ok("here") })
         })
@@ -106,6 +190,7 @@ impl World {
             peer,
             far: Far(far),
             log,
+            traced,
         }
     }
 
