@@ -1,27 +1,13 @@
-//! A JSON-RPC client over any of the three framings; starts `server.rs` for the two on stdio:
-//! `cargo run -p bobbin-peer --example client -- lines|content-length|websocket`.
-
-use std::io::Write;
+//! A JSON-RPC client over any framing: `cargo run -p bobbin-peer --example client -- lines|content-length|websocket`.
 use std::process::Stdio;
 use std::time::Duration;
 
 use bobbin_framing::{Limits, WebSocketOptions};
 use bobbin_peer::{Handlers, Peer, PeerOptions, Transport};
-use tokio::process::{Child, Command};
-
-/// Starts the server beside this program; it ends when its input does.
-#[expect(clippy::disallowed_methods, reason = "an example stands for itself")]
-fn server(framing: &str) -> std::io::Result<Child> {
-    let program = std::env::current_exe()?.with_file_name("server");
-    let mut command = Command::new(program);
-    command
-        .arg(framing)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-}
+use tokio::process::Command;
 
 #[tokio::main]
+#[expect(clippy::disallowed_methods, reason = "an example stands for itself")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let framing = std::env::args().nth(1).unwrap_or_else(|| "lines".to_owned());
     let mut child = None;
@@ -29,9 +15,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (websocket, _) = tokio_tungstenite::connect_async("ws://127.0.0.1:9123").await?;
         Transport::websocket(websocket, WebSocketOptions::default())
     } else {
-        let server = child.insert(server(&framing)?);
-        let pipes = server.stdout.take().zip(server.stdin.take());
-        let (output, input) = pipes.ok_or("no pipes")?;
+        // `server.rs`, built beside this program; it ends when its input does.
+        let mut server = Command::new(std::env::current_exe()?.with_file_name("server"));
+        server.arg(&framing).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let server = child.insert(server.spawn()?);
+        let (output, input) = server.stdout.take().zip(server.stdin.take()).ok_or("no pipes")?;
         match framing.as_str() {
             "content-length" => Transport::content_length(output, input, Limits::default()),
             _ => Transport::lines(output, input, Limits::default()),
@@ -42,8 +30,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let second = Duration::from_secs(1);
     let sum: i64 = peer.call_with_timeout("add", [2, 3], second).await?;
     let hello: String = peer.call_with_timeout("ask", (), second).await?;
-    peer.notify("log", [format!("the client says: {hello}")]).await?;
-    writeln!(std::io::stdout(), "2 + 3 = {sum}. {hello}")?;
+    peer.notify("log", [format!("2 + 3 = {sum}. {hello}")]).await?;
     peer.shutdown().await;
     if let Some(mut child) = child {
         child.wait().await?;

@@ -1,15 +1,10 @@
-//! A JSON-RPC server over any of the three framings:
-//! `cargo run -p bobbin-peer --example server -- lines|content-length|websocket`.
-//!
-//! `add` answers a sum, `ask` asks the client's name before it answers, `log` is told something.
-//! `client.rs` beside this file is its other end.
-
+//! A JSON-RPC server over any framing: `cargo run -p bobbin-peer --example server -- lines|content-length|websocket`.
 use bobbin_framing::{Limits, WebSocketOptions};
 use bobbin_peer::{Handlers, Peer, PeerHandle, PeerOptions, Transport};
 use tokio::io::{stdin, stdout};
 use tokio::net::TcpListener;
 
-/// What this server serves. It is given the connection it serves, to ask and tell the other side.
+/// What it serves; `ask` asks the client's name before it answers.
 fn handlers(me: PeerHandle) -> Handlers {
     Handlers::new()
         .on_call(
@@ -24,8 +19,7 @@ fn handlers(me: PeerHandle) -> Handlers {
             }
         })
         .on_notification("log", |_, [text]: [String; 1]| async move {
-            tokio::io::AsyncWriteExt::write_all(&mut tokio::io::stderr(), format!("{text}\n").as_bytes())
-                .await?;
+            std::io::Write::write_all(&mut std::io::stderr(), format!("{text}\n").as_bytes())?;
             Ok(())
         })
 }
@@ -42,7 +36,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         _ => return Err("usage: server lines|content-length|websocket".into()),
     };
-    let peer = Peer::start(transport, PeerOptions::default(), handlers)?;
-    peer.closed().await;
+    Peer::start(transport, PeerOptions::default(), handlers)?
+        .closed()
+        .await;
     Ok(())
 }

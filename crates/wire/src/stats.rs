@@ -35,6 +35,10 @@ pub struct ConnectionStats {
     pub pending_outbound_call_count: u64,
     /// Handlers at work, those of notifications included.
     pub running_inbound_request_count: u64,
+    /// Whether one of the server's requests without an answer has a deadline.
+    pub timer_armed: bool,
+    /// The server's requests that were given up lately, whose answers would come late.
+    pub recently_timed_out_call_count: u64,
     /// Messages that wait for their handler.
     pub queued_inbound_count: u64,
     /// Bytes read.

@@ -19,6 +19,8 @@ pub(super) fn stats(client: &Client, responder: Responder) {
             write_queue_bytes: peer.write_queue_bytes as u64,
             pending_outbound_call_count: peer.pending_outbound_call_count as u64,
             running_inbound_request_count: peer.running_inbound_request_count as u64,
+            timer_armed: peer.timer_armed,
+            recently_timed_out_call_count: peer.recently_timed_out_call_count as u64,
             queued_inbound_count: peer.queued_inbound_count as u64,
             bytes_read: peer.bytes_read,
             bytes_written: peer.bytes_written,
