@@ -185,6 +185,16 @@ impl World {
         }
     }
 
+    /// The most memory the server has held so far, in kB.
+    fn peak(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap();
+        let peak = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .unwrap();
+        peak.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// Ids as they stand in the answers, with the code of each error.
     async fn told(&mut self) -> Vec<(String, i64)> {
         let answers = self.answers().await;
@@ -287,12 +297,31 @@ async fn a_body_of_100_megabytes_costs_no_memory(
     let piece = vec![b'x'; 1 << 20];
     match &mut world.wire {
         Wire::WebSocket(socket) => {
-            // Too large from the first fragment on, which is where it ends.
-            let frame = Frame::message(vec![b'x'; 5 << 20], OpCode::Data(Data::Text), false);
-            // The server may close before all of it is written.
-            drop(socket.send(Message::Frame(frame)).await);
-            let told = world.recv().await;
-            assert!(told.is_none_or(|told| told == "closed 1009"));
+            let (mut sink, mut stream) = socket.split();
+            let writing = async {
+                for number in 0..100 {
+                    let code = if number == 0 { Data::Text } else { Data::Continue };
+                    let frame = Frame::message(piece.clone(), OpCode::Data(code), number == 99);
+                    // Closed before all of it is written.
+                    if sink.send(Message::Frame(frame)).await.is_err() {
+                        return;
+                    }
+                }
+            };
+            let reading = async {
+                loop {
+                    match stream.next().await {
+                        Some(Ok(Message::Close(Some(frame)))) => return u16::from(frame.code),
+                        Some(Ok(_)) => {}
+                        end => panic!("no close frame: {end:?}"),
+                    }
+                }
+            };
+            let both = async { tokio::join!(reading, writing).0 };
+            let code = tokio::time::timeout(crate::support::PATIENCE, both)
+                .await
+                .unwrap();
+            assert_eq!(code, 1009);
         }
         Wire::Pipe(..) => {
             if door == Door::Headers {
@@ -307,13 +336,123 @@ async fn a_body_of_100_megabytes_costs_no_memory(
             assert_eq!(world.told().await, [("null".to_owned(), -32600)]);
         }
     }
-    let status = std::fs::read_to_string(format!("/proc/{}/status", world.pid)).unwrap();
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .unwrap();
-    let peak: usize = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    let peak = world.peak();
     assert!(peak < 90_000, "{peak} kB");
+}
+
+#[rstest]
+#[tokio::test]
+async fn an_array_of_a_million_elements_costs_little_more_than_its_text(
+    #[values(Door::Lines, Door::WebSocket, Door::Headers)] door: Door,
+) {
+    let mut world = World::open(door).await;
+    let elements = if door == Door::WebSocket {
+        1_900_000
+    } else {
+        7_500_000
+    };
+    let array = format!("[{}0]", "0,".repeat(elements));
+    let before = world.peak();
+    world.send(array.as_bytes()).await;
+    assert_eq!(world.told().await, [("null".to_owned(), -32600)]);
+    let (more, text) = (world.peak() - before, array.len() / 1024);
+    // Its buffer grows by doubling.
+    assert!(more < 4 * text, "{more} kB for {text} kB");
+}
+
+/// A named pipe that holds up whoever reads it.
+struct Gate(std::path::PathBuf);
+
+impl Gate {
+    fn new(path: std::path::PathBuf) -> Self {
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        Self(path)
+    }
+
+    /// Lets everyone go who waits now.
+    fn open(&self) {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Fails while nobody waits, which is as good.
+        let _waiting = std::fs::OpenOptions::new()
+            .write(true)
+            .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())
+            .open(&self.0);
+    }
+}
+
+/// A request that takes as long as its gate is shut: a tool server that says nothing, a file of ignored names.
+fn slow(world: &World) -> (Gate, &'static str, Value) {
+    if matches!(world.wire, Wire::Pipe(Door::Headers, ..)) {
+        let gate = Gate::new(world.workspace.path().join(".gitignore"));
+        (gate, "chat/queryFiles", json!({ "chatId": "c", "query": "tea" }))
+    } else {
+        let gate = Gate::new(world.workspace.path().join("gate"));
+        let server = json!({
+            "name": "mute", "transport": "stdio", "command": "cat", "args": [gate.0.display().to_string()],
+        });
+        (gate, "mcp/test", json!({ "server": server }))
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn slow_requests_run_side_by_side_and_1_is_not_the_text_1(
+    #[values(Door::Lines, Door::WebSocket, Door::Headers)] door: Door,
+) {
+    let mut world = World::open(door).await;
+    let (gate, method, params) = slow(&world);
+    let ids = ["1", "\"1\"", "3"];
+    for id in ids {
+        let request = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        world.send(request.as_bytes()).await;
+    }
+    // They hold up nobody, and the ids that are taken are taken.
+    assert_eq!(world.told().await, []);
+    world.send(request("1").as_bytes()).await;
+    assert_eq!(world.told().await, [("1".to_owned(), -32600)]);
+    let mut told = Vec::new();
+    while told.len() < ids.len() {
+        gate.open();
+        told.extend(world.told().await);
+    }
+    told.sort();
+    let mut want = ids.map(|id| (id.to_owned(), 0));
+    want.sort();
+    assert_eq!(told, want);
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_when_its_slowest_request_is() {
+    let mut world = World::open(Door::Headers).await;
+    let (gate, method, params) = slow(&world);
+    let batch = json!([
+        { "jsonrpc": "2.0", "id": 1, "method": method, "params": params },
+        { "jsonrpc": "2.0", "method": "nothing/to/answer" },
+        { "jsonrpc": "2.0", "id": "1", "method": "nothing/here" },
+        7,
+    ]);
+    world.send(batch.to_string().as_bytes()).await;
+    assert_eq!(world.answers().await, [""; 0]);
+    let mut answers = Vec::new();
+    while answers.is_empty() {
+        gate.open();
+        answers = world.answers().await;
+    }
+    let answer: Value = serde_json::from_str(&answers[0]).unwrap();
+    let told: Vec<_> = answer.as_array().unwrap().iter().collect();
+    assert_eq!((answers.len(), told.len()), (1, 3));
+    assert_eq!(
+        (&told[0]["id"], told[0]["result"]["chatId"].as_str()),
+        (&json!(1), Some("c"))
+    );
+    assert_eq!(
+        (&told[1]["id"], &told[1]["error"]["code"]),
+        (&json!("1"), &json!(-32601))
+    );
+    assert_eq!(
+        (&told[2]["id"], &told[2]["error"]["code"]),
+        (&Value::Null, &json!(-32600))
+    );
 }
 
 #[rstest]

@@ -17,6 +17,7 @@ use crate::error::{CallError, ErrorObject, code, excerpt};
 use crate::handlers::Handlers;
 use crate::id::{IdKey, WireId};
 use crate::log::{LogEntry, Note};
+use crate::members;
 use crate::options::{Batches, ParseErrorReply, PeerOptions};
 use crate::progress::{self, Delivery};
 use crate::shared::Shared;
@@ -287,9 +288,11 @@ impl<'a> Dispatcher<'a> {
         }
         if let Some(dialect) = &options.progress
             && dialect.method == method
-            && let Some((token, value)) = progress::read(dialect, params)
+            && let Some((token, value)) =
+                progress::read(dialect, params, |token| state.calls.progress.is_open(token))
         {
-            match state.calls.progress.deliver(token, value) {
+            let delivery = value.map(|value| state.calls.progress.deliver(token, value));
+            match delivery.unwrap_or(Delivery::NoCall) {
                 Delivery::Delivered => state.calls.renew(token, Instant::now()),
                 Delivery::NoCall => {
                     after.notes.push(Note::Debug(format!(
@@ -328,7 +331,7 @@ impl<'a> Dispatcher<'a> {
         let options = &self.shared.options;
         let path = &options.cancel.id_path;
         match params
-            .and_then(|params| member(params, path))
+            .and_then(|params| members::at_path(params, path))
             .and_then(|id| WireId::parse(id.get()))
         {
             Some(id) => state.cancel(&id, options, after),
@@ -338,17 +341,6 @@ impl<'a> Dispatcher<'a> {
             ))),
         }
     }
-}
-
-/// The value at the end of a path of member names.
-fn member(object: &RawValue, path: &[String]) -> Option<Box<RawValue>> {
-    type Members<'a> = std::collections::HashMap<Cow<'a, str>, &'a RawValue>;
-    let mut value = object;
-    for name in path {
-        let members: Members<'_> = serde_json::from_str(value.get()).ok()?;
-        value = members.get(name.as_str()).copied()?;
-    }
-    Some(value.to_owned())
 }
 
 /// Checks a frame and parses it; the error says why it is no message.

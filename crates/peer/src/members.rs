@@ -17,6 +17,24 @@ pub(crate) enum Next<'a> {
     End,
 }
 
+/// The value at the end of a path of member names; of members with one name the last counts. Holds nothing else, however many
+/// members there are.
+pub(crate) fn at_path<'a>(object: &'a RawValue, path: &[String]) -> Option<&'a RawValue> {
+    let mut value = object;
+    for name in path {
+        let mut members = Members::of(value.get())?;
+        let mut found = None;
+        while let Next::Member(next) = members.next()? {
+            let value = members.value()?;
+            if next == name.as_str() {
+                found = Some(value);
+            }
+        }
+        value = found?;
+    }
+    Some(value)
+}
+
 /// A walk through one object. Every answer of `None` means that the text is not JSON.
 pub(crate) struct Members<'a> {
     text: &'a str,

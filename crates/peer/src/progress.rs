@@ -15,6 +15,7 @@ use crate::calls::{Renewal, Timeout};
 use crate::encode;
 use crate::error::{CallError, SendError};
 use crate::handle::PeerHandle;
+use crate::members;
 use crate::options::ProgressDialect;
 
 /// Values one call may have waiting; beyond it the newest is dropped with a debug entry.
@@ -22,12 +23,9 @@ const MAX_WAITING_VALUES: usize = 256;
 
 /// The token in a request's params.
 pub(crate) fn token_in(dialect: &ProgressDialect, params: Option<&RawValue>) -> Option<Value> {
-    let params: Value = serde_json::from_str(params?.get()).ok()?;
-    let token = dialect
-        .token_path
-        .iter()
-        .try_fold(&params, |value, member| value.get(member))?;
-    (token.is_string() || token.is_number()).then(|| token.clone())
+    let token = members::at_path(params?, &dialect.token_path)?;
+    let token: Value = serde_json::from_str(token.get()).ok()?;
+    (token.is_string() || token.is_number()).then_some(token)
 }
 
 /// Params of a progress notification.
@@ -70,17 +68,25 @@ pub(crate) fn insert_token(
     Ok(serde_json::to_vec(&params)?)
 }
 
-/// The token and the value of an incoming progress notification.
-pub(crate) fn read(dialect: &ProgressDialect, params: Option<&RawValue>) -> Option<(u64, Value)> {
-    let Value::Object(mut members) = serde_json::from_str(params?.get()).ok()? else {
-        return None;
-    };
-    let token = members.remove(&dialect.token_member)?.as_u64()?;
+/// The token and the value of an incoming progress notification; no value where nobody wants it, which is not even read then.
+pub(crate) fn read(
+    dialect: &ProgressDialect,
+    params: Option<&RawValue>,
+    wanted: impl FnOnce(u64) -> bool,
+) -> Option<(u64, Option<Value>)> {
+    let member = |name: &String| members::at_path(params?, std::slice::from_ref(name));
+    let token = serde_json::from_str(member(&dialect.token_member)?.get()).ok()?;
+    if !wanted(token) {
+        return Some((token, None));
+    }
     let value = match &dialect.value_member {
-        Some(member) => members.remove(member).unwrap_or(Value::Null),
-        None => Value::Object(members),
+        Some(name) => member(name).map_or(Ok(Value::Null), |value| serde_json::from_str(value.get())),
+        None => serde_json::from_str(params?.get()).map(|mut value: Map<String, Value>| {
+            value.remove(&dialect.token_member);
+            Value::Object(value)
+        }),
     };
-    Some((token, value))
+    Some((token, Some(value.ok()?)))
 }
 
 /// Where the values of our own calls go; plain data.
@@ -102,6 +108,10 @@ pub(crate) enum Delivery {
 impl ProgressTable {
     pub(crate) fn open(&mut self, token: u64, values: mpsc::Sender<Value>) {
         self.open.insert(token, values);
+    }
+
+    pub(crate) fn is_open(&self, token: u64) -> bool {
+        self.open.contains_key(&token)
     }
 
     pub(crate) fn close(&mut self, token: u64) {

@@ -82,7 +82,8 @@ impl Pinger {
 
     /// Anything that arrives shows life, a pong only most plainly: a pong can be stuck behind a large message.
     pub(super) fn saw_life(&mut self) {
-        if let Stage::Waiting(_) = self.stage {
+        // One that is thought to be queued may have left, between a large message's fragments.
+        if self.stage != Stage::Idle {
             self.stage = Stage::Idle;
             self.restart(self.keep_alive.interval);
         }
@@ -109,8 +110,9 @@ impl Pinger {
         self.restart(self.keep_alive.timeout.saturating_add(longer));
     }
 
-    /// What is to be done; pending when nothing is, until the timer goes off. To be asked again after doing it.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>, moved: Moved) -> Poll<Due> {
+    /// What is to be done; pending when nothing is, until the timer goes off. To be asked again after doing it. `moved` is
+    /// looked at when an answer is missing only.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, moved: impl Fn() -> Moved) -> Poll<Due> {
         loop {
             let rings = self.timer.as_mut().poll(cx).is_ready();
             match self.stage {
@@ -128,6 +130,7 @@ impl Pinger {
                     return Poll::Ready(Due::Flush);
                 }
                 Stage::Waiting(before) if rings => {
+                    let moved = moved();
                     if before == moved {
                         return Poll::Ready(Due::End);
                     }
@@ -136,5 +139,68 @@ impl Pinger {
                 Stage::Idle | Stage::Waiting(_) => return Poll::Pending,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    const NOTHING: Moved = Moved { read: 0, written: 0 };
+
+    fn poll(pinger: &mut Pinger, moved: Moved) -> Poll<Due> {
+        pinger.poll(&mut Context::from_waker(Waker::noop()), || moved)
+    }
+
+    async fn queued() -> Pinger {
+        let mut pinger = Pinger::new(KeepAlive::default());
+        assert!(poll(&mut pinger, NOTHING).is_pending());
+        tokio::time::sleep(Duration::from_secs(31)).await;
+        assert_eq!(poll(&mut pinger, NOTHING), Poll::Ready(Due::Ping));
+        assert_eq!(poll(&mut pinger, NOTHING), Poll::Ready(Due::Flush));
+        pinger
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_to_a_ping_whose_flush_is_not_over_is_an_answer() {
+        let mut pinger = queued().await;
+        pinger.saw_pong();
+        pinger.flushed(NOTHING);
+        for _ in 0..29 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert!(poll(&mut pinger, NOTHING).is_pending());
+        }
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(poll(&mut pinger, NOTHING), Poll::Ready(Due::Ping));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_still_on_its_way_and_what_moves_prolong_the_wait() {
+        let mut pinger = queued().await;
+        // As long as it has not left, nothing is missing.
+        tokio::time::sleep(Duration::from_mins(5)).await;
+        assert_eq!(poll(&mut pinger, NOTHING), Poll::Ready(Due::Flush));
+        let written = 20 * SLOWEST;
+        let sent = Moved { written, ..NOTHING };
+        pinger.flushed(sent);
+        tokio::time::sleep(Duration::from_secs(29)).await;
+        assert!(poll(&mut pinger, sent).is_pending());
+        let moved = Moved { read: 1, written };
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(poll(&mut pinger, moved).is_pending());
+        tokio::time::sleep(Duration::from_secs(31)).await;
+        assert_eq!(poll(&mut pinger, moved), Poll::Ready(Due::End));
+        // What an answer has confirmed is on its way no longer.
+        let mut pinger = queued().await;
+        pinger.flushed(sent);
+        assert!(poll(&mut pinger, sent).is_pending());
+        pinger.saw_pong();
+        tokio::time::sleep(Duration::from_secs(31)).await;
+        assert_eq!(poll(&mut pinger, sent), Poll::Ready(Due::Ping));
+        pinger.flushed(sent);
+        tokio::time::sleep(Duration::from_secs(11)).await;
+        assert_eq!(poll(&mut pinger, sent), Poll::Ready(Due::End));
     }
 }

@@ -97,14 +97,15 @@ where
             return Poll::Pending;
         };
         loop {
-            let mut socket = self.socket.lock();
-            match pinger.poll(cx, socket.moved()) {
+            match pinger.poll(cx, || self.socket.lock().moved()) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Due::Ping) => {
+                    let mut socket = self.socket.lock();
                     // A failed send means a broken connection, which the next read reports.
                     let _broken = Pin::new(&mut socket.stream).start_send(Message::Ping(Bytes::new()));
                 }
                 Poll::Ready(Due::Flush) => {
+                    let mut socket = self.socket.lock();
                     let waker = socket.flushing.clone().unwrap_or_else(|| cx.waker().clone());
                     let flushed = Pin::new(&mut socket.stream).poll_flush(&mut Context::from_waker(&waker));
                     if flushed.is_pending() {
@@ -113,7 +114,6 @@ where
                     pinger.flushed(socket.moved());
                 }
                 Poll::Ready(Due::End) => {
-                    drop(socket);
                     let error = FramingError::KeepAlive(pinger.timeout());
                     return Poll::Ready(self.fail(error, CloseReason::INTERNAL, "no answer to ping"));
                 }
