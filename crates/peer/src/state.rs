@@ -439,7 +439,6 @@ impl State {
         let Some(open) = entry.open.take() else {
             return false;
         };
-        self.running_calls -= 1;
         self.call_bytes -= entry.bytes;
         if entry.stage == Stage::HandedOn {
             self.entries.remove(&ticket.slot);
