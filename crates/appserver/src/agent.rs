@@ -1,7 +1,7 @@
 //! What the configuration says of the agent's loop: how much a Turn may use, and when conversations are summed up.
 //!
 //! ```json
-//! { "Limits": { "Rounds": 50, "Tokens": 2000000, "Seconds": 3600, "Cost": 5.0 },
+//! { "Limits": { "Rounds": 200, "Tokens": 2000000, "Seconds": 3600, "Cost": 5.0 },
 //!   "Compaction": { "Enabled": true, "AtPercent": 90 } }
 //! ```
 //!

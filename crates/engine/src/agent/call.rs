@@ -1,6 +1,8 @@
 //! One call, from the model's wish to its result (AppServer protocol 03 §7 and §15): permission, intent on
 //! disk, effect, result.
 
+use std::time::Duration;
+
 use bobbin_core::engine::{Ask, TurnGone};
 use bobbin_core::policy::{Judgement, Ruling};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
@@ -9,11 +11,14 @@ use bobbin_model::{ApprovalKind, ItemBody, Scope};
 use super::execution::Execution;
 use super::turn::TurnRun;
 use super::{Call, Message};
-use crate::checkpoint::Ended;
+use crate::checkpoint::{Begun, Ended};
 use crate::tools::{head, is_allowed};
 
 /// Most bytes of names in an answer to a call of a tool that is not there.
 const MAX_NAMES: usize = 4 << 10;
+/// How long a Turn that was stopped waits to see what its last call has changed: a third of what it has until it is ended
+/// by force. What is seen later can still be undone, and is not in the Turn's diff.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// What the model is told of a call that nobody allowed.
 pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
 
@@ -23,18 +28,34 @@ impl TurnRun {
         if self.stop.is_cancelled() {
             return Err(TurnGone);
         }
-        let (mut output, mut ended) = match self.prepare(call) {
+        let (mut output, begun) = match self.prepare(call) {
             Ok(prepared) => self.run_if_allowed(call, prepared).await?,
-            Err(why) => (*why, Ended::default()),
+            Err(why) => (*why, Begun::default()),
         };
-        ended.changed.append(&mut output.changed);
+        let mut changed = std::mem::take(&mut output.changed);
+        // On record before anything else is waited for: a Turn that does not end in time is ended without what it knows.
         self.add_result(&call.id, output).await?;
+        let mut ended = self.see_changes(begun).await;
+        ended.changed.append(&mut changed);
         self.note_changes(ended).await?;
         if self.stop.is_cancelled() {
             // What was done is on record; the Turn ends with it.
             return Err(TurnGone);
         }
         Ok(())
+    }
+
+    /// Returns what a call that is over has changed; of a Turn that is stopped only what is seen at once.
+    async fn see_changes(&self, begun: Begun) -> Ended {
+        let patience = async {
+            self.stop.cancelled().await;
+            tokio::time::sleep(PATIENCE).await;
+        };
+        tokio::select! {
+            biased;
+            ended = begun.end() => ended,
+            () = patience => Ended::default(),
+        }
     }
 
     /// Adds a call's result, and the plan it made, to the record and to the conversation.
@@ -119,7 +140,7 @@ impl TurnRun {
         &self,
         call: &Call,
         mut prepared: Box<dyn PreparedCall>,
-    ) -> Result<(ToolOutput, Ended), TurnGone> {
+    ) -> Result<(ToolOutput, Begun), TurnGone> {
         prepared.named(&call.id);
         if let Some(preview) = prepared.preview().await {
             self.turn.preview(&call.id, preview).await?;
@@ -139,11 +160,11 @@ impl TurnRun {
                 decision = self.turn.ask(ask) => decision?,
             };
             if !decision.approves() {
-                return Ok((refused(DECLINED), Ended::default()));
+                return Ok((refused(DECLINED), Begun::default()));
             }
         }
         if let Some(inquiry) = prepared.inquiry() {
-            return Ok((self.inquire(&call.id, inquiry).await?, Ended::default()));
+            return Ok((self.inquire(&call.id, inquiry).await?, Begun::default()));
         }
         self.turn.start_call(&call.id).await?;
         let touches = self.touches(call, &*prepared);
@@ -163,7 +184,7 @@ impl TurnRun {
             Execution::open(&self.turn, call, prepared.command(), &self.stop).await?
         };
         let output = execution.run(prepared).await?;
-        Ok((output, begun.end().await))
+        Ok((output, begun))
     }
 
     /// Returns which files a call may change.

@@ -13,8 +13,9 @@ use bobbin_model::TokenUsage;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Most replies with calls in one Turn when nobody says (guess: beyond that a model goes in circles).
-const ROUNDS: usize = 50;
+/// Most replies with calls in one Turn when nobody says. Work of an hour with single calls has more than 50; what ends a
+/// model that goes in circles at a price are tokens, money and time.
+const ROUNDS: usize = 200;
 
 /// Bounds of one Turn; `None` is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,6 +240,17 @@ impl Drop for Pause {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_work_with_single_calls_is_no_reason_to_stop() {
+        let spent = |rounds| Spent {
+            rounds,
+            ..Spent::default()
+        };
+        let limits = TurnLimits::default();
+        assert_eq!(limits.check(spent(199)), Ok(()));
+        assert!(limits.check(spent(200)).is_err());
+    }
 
     #[test]
     fn each_bound_has_its_words_and_its_name() {

@@ -1,7 +1,7 @@
 //! What the agent's loop calls around a call: keep what may change, then say what did.
 //!
 //! A call is never kept from running: where nothing can be kept, that is written down and told, once a run of a Turn.
-//! A call that is dropped in the middle is closed by a task of the repository's. What cannot be closed in its place is
+//! What a call has changed is seen by a task of the repository's, whether anybody waits for that or not. What cannot be closed in its place is
 //! written down as unknown: nobody closes it later and takes for the call's what others did since.
 
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use bobbin_core::engine::TurnContext;
 use bobbin_core::tool::Touches;
 use bobbin_model::{ThreadId, TurnId};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::alive::Worked;
@@ -192,32 +193,42 @@ impl TurnKeeper {
 
 impl Begun {
     /// Keeps what the call has changed.
+    ///
+    /// # Cancel safety
+    /// A task of the repository's does the work: whoever stops waiting loses the answer and nothing else.
     pub(crate) async fn end(self) -> Ended {
-        match self.open {
-            Some(mut open) => match open.work.take() {
-                Some(work) => open.checkpoints.close_or_give_up(&open.name, work).await,
-                None => Ended::default(),
-            },
+        let closing = self.open.and_then(|mut open| open.close());
+        match closing {
+            Some(closing) => closing.await.unwrap_or_else(|error| {
+                tracing::error!(%error, "cannot see what a call has changed");
+                Ended::default()
+            }),
             None => Ended::default(),
         }
     }
 }
 
-impl Drop for Open {
-    fn drop(&mut self) {
-        let Some(work) = self.work.take() else { return };
-        if tokio::runtime::Handle::try_current().is_err() {
-            return;
-        }
+impl Open {
+    /// Has the step closed by a task of the repository's.
+    fn close(&mut self) -> Option<JoinHandle<Ended>> {
+        let work = self.work.take()?;
+        let runtime = tokio::runtime::Handle::try_current().ok()?;
         let (checkpoints, name) = (self.checkpoints.clone(), std::mem::take(&mut self.name));
-        self.checkpoints.tasks.spawn(async move {
+        let closing = async move {
             let stop = checkpoints.stop.clone();
             tokio::select! {
                 // It is closed when the Turn is taken up again.
-                () = stop.cancelled() => {}
-                _ = checkpoints.close_or_give_up(&name, work) => {}
+                () = stop.cancelled() => Ended::default(),
+                ended = checkpoints.close_or_give_up(&name, work) => ended,
             }
-        });
+        };
+        Some(self.checkpoints.tasks.spawn_on(closing, &runtime))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        drop(self.close());
     }
 }
 

@@ -39,6 +39,6 @@ mod tidy;
 mod unseen;
 mod windows;
 
-pub(crate) use keeper::TurnKeeper;
+pub(crate) use keeper::{Begun, TurnKeeper};
 pub use shadow::{CheckpointError, Checkpoints};
 pub(crate) use step::Ended;

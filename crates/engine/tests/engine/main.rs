@@ -9,6 +9,8 @@ mod denials;
 #[cfg(test)]
 mod instructions;
 #[cfg(test)]
+mod late_looks;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod restart;

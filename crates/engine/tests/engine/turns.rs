@@ -397,13 +397,13 @@ async fn equal_call_ids_are_told_apart() {
 #[tokio::test]
 async fn a_model_that_goes_in_circles_is_stopped() {
     let workspace = TestWorkspace::default();
-    let script = (0..60).map(|_| Script::Reply(call("c", "CreatePlan", &json!({ "todos": [] }))));
+    let script = (0..210).map(|_| Script::Reply(call("c", "CreatePlan", &json!({ "todos": [] }))));
     let bench = Bench::open(&workspace, Scripted::new(script), built_in()).await;
     bench.run("go").await;
     let turn = bench.last_turn().await;
     assert_eq!(turn.status, TurnStatus::Failed);
     assert!(
-        turn.error.as_ref().unwrap().contains("50 replies"),
+        turn.error.as_ref().unwrap().contains("200 replies"),
         "{:?}",
         turn.error
     );
