@@ -7,9 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_engine::{
-    Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Pictures,
-};
+use bobbin_engine::{ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Pictures};
 use bytes::Bytes;
 use tokio::time::Instant;
 
@@ -135,8 +133,7 @@ impl Provider {
         let body = Bytes::from(body.to_string());
         let (_, left_out) = schema::taken(settings.wire, request.tools);
         // Said once a Turn: each round of calls has the same tools, nearly always.
-        let begins = !matches!(request.messages.last(), Some(Message::Result { .. }));
-        if begins && !left_out.is_empty() {
+        if request.begins && !left_out.is_empty() {
             let note = ModelEvent::Note {
                 code: "tools_left_out",
                 text: schema::left_out(&self.http.shown(model), left_out),

@@ -92,6 +92,7 @@ async fn ask(provider: &Provider, room: usize) -> (Result<ModelReply, ModelError
     }];
     let request = ModelRequest {
         turn: TurnId(3),
+        begins: true,
         model: None,
         instructions: &Instructions::default(),
         messages: &messages,

@@ -1,5 +1,6 @@
 //! Where conversations are cut, and what is read to sum them up.
 
+use bobbin_model::InputPart;
 use proptest::prelude::*;
 
 use super::super::Call;
@@ -54,20 +55,32 @@ fn the_newest_messages_are_kept_and_a_group_stays_whole() {
         result("r"),
         result("r"),
     ]);
-    assert_eq!(cut(&all, 100), Some((3, (TurnId(1), ItemId(4)))));
+    assert_eq!(cut(&all, 100, TurnId(0)), Some((3, (TurnId(1), ItemId(4)))));
     // Whatever the room, the newest group is there.
-    assert_eq!(cut(&all, 0), Some((3, (TurnId(1), ItemId(4)))));
+    assert_eq!(cut(&all, 0, TurnId(0)), Some((3, (TurnId(1), ItemId(4)))));
     // Then there would be nothing left out but the request, which is given once more.
-    assert_eq!(cut(&all, 1_100), None);
-    assert_eq!(cut(&all, 10_000), None);
+    assert_eq!(cut(&all, 1_100, TurnId(0)), None);
+    assert_eq!(cut(&all, 10_000, TurnId(0)), None);
+}
+
+#[test]
+fn turns_that_cannot_stay_are_summed_up_however_little_they_say() {
+    let messages = vec![user("u"), agent(0), user("v"), agent(0), user("w")];
+    let mut all = at_places(messages);
+    for (turn, placed) in [1, 1, 2, 2, 3].into_iter().zip(&mut all) {
+        placed.at.0 = TurnId(turn);
+    }
+    assert_eq!(cut(&all, 1_000, TurnId(0)), None);
+    assert_eq!(cut(&all, 1_000, TurnId(2)), Some((2, (TurnId(2), ItemId(3)))));
+    assert_eq!(cut(&all, 1_000, TurnId(3)), Some((4, (TurnId(3), ItemId(5)))));
 }
 
 #[test]
 fn a_summary_of_next_to_nothing_is_not_made() {
-    assert_eq!(cut(&[], 10), None);
-    assert_eq!(cut(&at_places(vec![user("u")]), 0), None);
+    assert_eq!(cut(&[], 10, TurnId(0)), None);
+    assert_eq!(cut(&at_places(vec![user("u")]), 0, TurnId(0)), None);
     let all = at_places(vec![user("u"), agent(1), result(&words(1000))]);
-    assert_eq!(cut(&all, 100), None);
+    assert_eq!(cut(&all, 100, TurnId(0)), None);
 }
 
 #[test]
@@ -100,7 +113,7 @@ proptest! {
             [user(&text), agent(calls)].into_iter().chain(results)
         });
         let all = at_places(messages.collect());
-        if let Some((cut, from)) = cut(&all, room) {
+        if let Some((cut, from)) = cut(&all, room, TurnId(0)) {
             prop_assert!(cut > 0 && cut < all.len());
             prop_assert_eq!(all[cut].at, from);
             let begins_with_a_result = matches!(all[cut].message, Message::Result { .. });

@@ -20,6 +20,9 @@ const NO_RESULT: &str = "no result: the turn ended before this call did";
 /// What stands in front of a summary.
 const SUMMARY: &str =
     "The conversation up to here was summed up to make room. The summary stands in its place:";
+/// What stands in front of what is given, when what came right before it is not.
+const GAP: &str =
+    "[An older part of the conversation is left out here: it is longer than what can be read at once.]";
 
 /// One step of a conversation.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,31 +98,19 @@ pub(super) fn told(part: &InputPart) -> String {
     }
 }
 
-/// Returns the conversation at a point of a Turn: what the last compaction left of it, or all of it. `newest` is a
-/// compaction that is not recorded yet. Every call of an earlier Turn has a result.
-pub(super) fn placed(
-    earlier: &[Turn],
-    turn: TurnId,
-    own: &[Item],
-    newest: Option<&Compaction>,
-) -> Vec<Placed> {
+/// Returns the messages of a conversation: those of earlier Turns and of the one at hand. Every call of an earlier Turn has a
+/// result.
+pub(super) fn placed(earlier: &[Turn], turn: TurnId, own: &[Item]) -> Vec<Placed> {
     let mut all: Vec<Placed> = Vec::new();
     for turn in earlier {
-        all.extend(with_all_results(steps(turn.id, &turn.items)));
+        all.extend(whole(steps(turn.id, &turn.items)));
     }
     let complete = own.iter().filter(|item| {
         // A message that was cut off is said again.
         item.status == ItemStatus::Completed || !item.body.is_prose()
     });
     all.extend(steps(turn, complete));
-    let recorded = || {
-        let items = earlier.iter().flat_map(|turn| &turn.items).chain(own);
-        newest_compaction(items)
-    };
-    match newest.or_else(recorded) {
-        Some(done) => behind(done, all),
-        None => all,
-    }
+    all
 }
 
 /// Returns what an Item says of a compaction.
@@ -137,27 +128,42 @@ pub(super) fn newest_compaction<'a>(
     items.rev().find_map(compaction)
 }
 
-/// Returns the summary and what is kept as it is. The summary stands in front of a message of the user; where the
-/// rest begins in the middle of a Turn, that is the message the Turn began with, once more.
-fn behind(done: &Compaction, all: Vec<Placed>) -> Vec<Placed> {
-    let summary = InputPart::Text {
-        text: format!("{SUMMARY}\n<summary>\n{}\n</summary>\n", done.summary),
+/// Where a conversation begins for a model.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start<'a> {
+    /// There.
+    pub(super) at: (TurnId, ItemId),
+    /// What stands for what came before.
+    pub(super) summary: Option<&'a str>,
+    /// Something right before the beginning is in no summary.
+    pub(super) gap: bool,
+}
+
+/// Returns what stands for what came before, and what is kept as it is. The former stands in front of a message of the user;
+/// where the rest begins in the middle of a Turn, that is the message the Turn began with, once more.
+pub(super) fn behind(start: Start<'_>, all: Vec<Placed>) -> Vec<Placed> {
+    let summary = start
+        .summary
+        .map(|summary| format!("{SUMMARY}\n<summary>\n{summary}\n</summary>\n"));
+    let gap = start.gap.then(|| format!("{GAP}\n"));
+    let in_front = InputPart::Text {
+        text: summary.into_iter().chain(gap).collect(),
     };
-    let (old, mut kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|placed| placed.at < done.kept_from);
+    let (old, mut kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|placed| placed.at < start.at);
     if let Some(Placed {
         message: Message::User { parts },
         ..
     }) = kept.first_mut()
     {
-        parts.insert(0, summary);
+        parts.insert(0, in_front);
         return kept;
     }
-    let turn = kept.first().map_or(done.kept_from.0, |first| first.at.0);
+    let turn = kept.first().map_or(start.at.0, |first| first.at.0);
     let request = old.into_iter().find_map(|placed| match placed.message {
         Message::User { parts } if placed.at.0 == turn => Some(parts),
         _ => None,
     });
-    let parts = std::iter::once(summary).chain(request.into_iter().flatten());
+    let parts = std::iter::once(in_front).chain(request.into_iter().flatten());
     let message = Message::User {
         parts: parts.collect(),
     };
@@ -172,7 +178,8 @@ pub(super) fn messages<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Mes
     steps.map(|placed| placed.message).collect()
 }
 
-fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Placed> {
+/// Returns the messages of a Turn's Items, each with its place.
+pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>) -> Vec<Placed> {
     let mut steps = Vec::new();
     let mut reply = Reply::default();
     for item in items {
@@ -337,11 +344,12 @@ pub(super) fn handed_in(before: &[GivenMessage]) -> Vec<Message> {
     // All of it stands before the Turn at hand, whose number says nothing here.
     let at = (TurnId(0), ItemId(0));
     let placed = said.map(|message| Placed { at, message });
-    let whole = with_all_results(placed.collect()).into_iter();
-    whole.map(|placed| placed.message).collect()
+    let all = whole(placed.collect()).into_iter();
+    all.map(|placed| placed.message).collect()
 }
 
-fn with_all_results(turn: Vec<Placed>) -> Vec<Placed> {
+/// Gives every call a result.
+pub(super) fn whole(turn: Vec<Placed>) -> Vec<Placed> {
     let results: HashSet<String> = turn
         .iter()
         .filter_map(|placed| match &placed.message {
@@ -349,7 +357,7 @@ fn with_all_results(turn: Vec<Placed>) -> Vec<Placed> {
             _ => None,
         })
         .collect();
-    let mut whole = Vec::with_capacity(turn.len());
+    let mut all = Vec::with_capacity(turn.len());
     for placed in turn {
         let missing = match &placed.message {
             Message::Agent { calls, .. } => {
@@ -359,8 +367,8 @@ fn with_all_results(turn: Vec<Placed>) -> Vec<Placed> {
             _ => Vec::new(),
         };
         let at = placed.at;
-        whole.push(placed);
-        whole.extend(missing.into_iter().map(|call_id| Placed {
+        all.push(placed);
+        all.extend(missing.into_iter().map(|call_id| Placed {
             at,
             message: Message::Result {
                 call_id,
@@ -369,7 +377,7 @@ fn with_all_results(turn: Vec<Placed>) -> Vec<Placed> {
             },
         }));
     }
-    whole
+    all
 }
 
 #[cfg(test)]
@@ -377,6 +385,7 @@ mod tests {
     use bobbin_model::item::UserMessage;
     use bobbin_model::{DeliveryMode, ItemId, TokenUsage, TurnId, TurnStatus, UnixMillis};
 
+    use super::super::history::Earlier;
     use super::*;
 
     fn turn(bodies: Vec<ItemBody>) -> Turn {
@@ -469,14 +478,20 @@ mod tests {
         );
     }
 
-    fn whole(turns: &[Turn]) -> Vec<Message> {
-        let placed = placed(turns, TurnId(9), &[], None).into_iter();
+    fn told_of(turns: &[Turn]) -> Vec<Message> {
+        let done = newest_compaction(turns.iter().flat_map(|turn| &turn.items)).cloned();
+        let earlier = Earlier {
+            turns: turns.to_vec(),
+            done,
+            cut: None,
+        };
+        let placed = earlier.placed(TurnId(9), &[], None).into_iter();
         placed.map(|placed| placed.message).collect()
     }
 
     #[test]
     fn calls_of_earlier_turns_always_have_results() {
-        let history = whole(&[turn(vec![user("u"), call("1"), call("2"), result("1")])]);
+        let history = told_of(&[turn(vec![user("u"), call("1"), call("2"), result("1")])]);
         assert_eq!(
             shape(&history),
             ["user", "agent  [1 2]", "result 2 false", "result 1 true"]
@@ -514,7 +529,7 @@ mod tests {
             compacted((1, 5)),
             agent("b"),
         ])];
-        let messages = whole(&inside);
+        let messages = told_of(&inside);
         assert_eq!(
             shape(&messages),
             ["user", "agent  [2]", "result 2 true", "agent b []"]
@@ -524,7 +539,7 @@ mod tests {
         assert_eq!(said[1], "first");
         let mut later = turn(vec![user("second"), compacted((2, 1)), agent("c")]);
         later.id = TurnId(2);
-        let messages = whole(&[inside[0].clone(), later]);
+        let messages = told_of(&[inside[0].clone(), later]);
         assert_eq!(shape(&messages), ["user", "agent c []"]);
         assert_eq!(texts(&messages[0])[1], "second");
     }
@@ -535,8 +550,8 @@ mod tests {
         let mut second = turn(vec![user("second"), compacted((2, 1)), agent("b")]);
         second.id = TurnId(2);
         let both = [first.clone(), second];
-        assert_eq!(shape(&whole(&both)), ["user", "agent b []"]);
-        assert_eq!(shape(&whole(&both[..1])), ["user", "agent a []"]);
-        assert_eq!(texts(&whole(&both[..1])[0]), ["first"]);
+        assert_eq!(shape(&told_of(&both)), ["user", "agent b []"]);
+        assert_eq!(shape(&told_of(&both[..1])), ["user", "agent a []"]);
+        assert_eq!(texts(&told_of(&both[..1])[0]), ["first"]);
     }
 }

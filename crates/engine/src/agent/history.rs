@@ -1,10 +1,17 @@
 //! The conversation of a Turn, read from the record.
+//!
+//! Read backwards: from the newest Turn to the one in which the newest compaction begins to keep, or to a bound in Turns and
+//! bytes. What a compaction stands for is not counted, and the end of the newest Turn is always there. Where a bound cuts
+//! something off, the last compaction further back is looked for by itself, the model is told that there is a gap, and
+//! the caller has it summed up, or tells people.
 
-use bobbin_core::engine::EngineFailure;
-use bobbin_model::{ContextWindow, Item, Turn, TurnId};
+use bobbin_core::engine::{EngineFailure, TurnGone};
+use bobbin_model::{Compaction, ContextWindow, Item, ItemBody, ItemId, Turn, TurnId};
 
 use super::Message;
-use super::conversation::{handed_in, messages, newest_compaction, placed};
+use super::conversation::{
+    Placed, Start, behind, handed_in, messages, newest_compaction, placed, steps, whole,
+};
 use super::turn::TurnRun;
 
 /// Most bytes of earlier Turns given to a model whose window is not known, and least to one whose window is; the oldest
@@ -16,6 +23,66 @@ const MAX_BYTES: usize = 4 << 20;
 const BYTES_OF_TOKEN: u64 = 4;
 /// Turns read at once.
 const PAGE: u32 = 16;
+/// Most Turns in which a compaction is looked for behind those that are given (guess: some seconds of reading).
+const MAX_LOOKED: usize = 1_000;
+/// Code of the note that a model is not given all of a conversation.
+const LEFT_OUT: &str = "history_left_out";
+
+/// How far back is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// As far as a model is given something.
+    Conversation,
+    /// Twice as far: a summary is to have what the model is not given any more.
+    Summary,
+}
+
+/// What was read of the Turns before the one at hand.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    /// Them, oldest first.
+    pub(super) turns: Vec<Turn>,
+    /// The newest compaction, which may be in none of them.
+    pub(super) done: Option<Compaction>,
+    /// Where what is given begins, when a bound has cut something off before it.
+    pub(super) cut: Option<(TurnId, ItemId)>,
+}
+
+impl Earlier {
+    /// Returns the messages of a conversation. `newest` is a compaction that is not recorded yet.
+    pub(super) fn placed(&self, turn: TurnId, own: &[Item], newest: Option<&Compaction>) -> Vec<Placed> {
+        let all = placed(&self.turns, turn, own);
+        let done = newest
+            .or_else(|| newest_compaction(own.iter()))
+            .or(self.done.as_ref());
+        let from = done.map(|done| done.kept_from);
+        // What a summary stands for is not missed.
+        let cut = self.cut.filter(|cut| Some(*cut) > from);
+        match cut.or(from) {
+            Some(at) => behind(
+                Start {
+                    at,
+                    summary: done.map(|done| done.summary.as_str()),
+                    gap: cut.is_some(),
+                },
+                all,
+            ),
+            None => all,
+        }
+    }
+}
+
+impl Earlier {
+    /// Returns the oldest Turn that a compaction may keep, so that the next Turns are given all of what it keeps; the first where
+    /// that makes no difference.
+    pub(super) fn oldest_kept(&self, wanted: usize, own: TurnId) -> TurnId {
+        if self.turns.len() < wanted && self.cut.is_none() {
+            return TurnId(0);
+        }
+        let newest = self.turns.len().saturating_sub(wanted / 2);
+        self.turns.get(newest).map_or(own, |turn| turn.id)
+    }
+}
 
 impl TurnRun {
     /// Reads the conversation as it stands in the record.
@@ -29,57 +96,142 @@ impl TurnRun {
         self.ledger.change(|spent| spent.rounds = rounds);
         if let Some(before) = &begun.history {
             // The client keeps the history, and says how much of it there is.
-            let own = placed(&[], begun.turn.id, &begun.turn.items, None).into_iter();
+            let own = Earlier::default().placed(begun.turn.id, &begun.turn.items, None);
             self.messages = handed_in(before);
-            self.messages.extend(own.map(|placed| placed.message));
+            self.messages.extend(own.into_iter().map(|placed| placed.message));
             return Ok(());
         }
-        let earlier = self.earlier().await?;
-        let placed = placed(&earlier, begun.turn.id, &begun.turn.items, None).into_iter();
+        let earlier = self.earlier(Reach::Conversation).await?;
+        let placed = earlier.placed(begun.turn.id, &begun.turn.items, None).into_iter();
         self.messages = placed.map(|placed| placed.message).collect();
+        self.full.cut_off = earlier.cut.is_some();
         Ok(())
     }
 
-    /// Reads the earlier Turns that a model is still given something of, oldest first.
-    pub(super) async fn earlier(&self) -> Result<Vec<Turn>, EngineFailure> {
+    /// Reads the earlier Turns that a model is still given something of.
+    pub(super) async fn earlier(&self, reach: Reach) -> Result<Earlier, EngineFailure> {
         let own = self.turn.begun();
-        let wanted = self
-            .model
-            .history_turns(self.turn.environment().config.model.as_deref()) as usize;
-        let room = room(self.full.window);
-        let kept_from = |items: &[Item]| newest_compaction(items.iter()).map(|done| done.kept_from.0);
-        let mut from = kept_from(&own.turn.items);
-        let mut newest_first: Vec<Turn> = Vec::new();
-        let mut bytes = 0;
+        let times = match reach {
+            Reach::Conversation => 1,
+            Reach::Summary => 2,
+        };
+        let from = newest_compaction(own.turn.items.iter()).map(|done| done.kept_from);
+        let mut reading = Reading {
+            wanted: times * self.history_turns(),
+            room: times * room(self.full.window),
+            from,
+            ..Reading::default()
+        };
         let mut before = own.turn.id;
-        while newest_first.len() < wanted && from.is_none_or(|from| from < before) {
-            let limit = PAGE.min(u32::try_from(wanted - newest_first.len()).unwrap_or(PAGE));
-            let page = self.turn.history(before, limit).await.map_err(|error| {
+        if reading.wanted == 0 {
+            return Ok(Earlier::default());
+        }
+        'read: while before > TurnId(1) && from.is_none_or(|from| from.0 < before) {
+            let page = self.turn.history(before, PAGE).await.map_err(|error| {
                 tracing::error!(thread = %self.turn.thread(), %error, "cannot read a thread's history");
                 EngineFailure::Failed("The conversation so far could not be read.".to_owned())
             })?;
-            let last = page.len() < limit as usize;
+            let last = page.len() < PAGE as usize;
             for turn in page.into_iter().rev() {
                 before = turn.id;
-                let said: usize = messages(&turn.items).iter().map(Message::bytes).sum();
-                bytes += said;
-                if bytes > room || from.is_some_and(|from| turn.id < from) {
-                    return Ok(oldest_first(newest_first));
+                if !reading.take(turn) {
+                    break 'read;
                 }
-                from = from.or_else(|| kept_from(&turn.items));
-                newest_first.push(turn);
             }
-            if last || before == TurnId(1) {
+            if last {
                 break;
             }
         }
-        Ok(oldest_first(newest_first))
+        reading.newest_first.reverse();
+        Ok(Earlier {
+            turns: reading.newest_first,
+            done: reading.done,
+            cut: reading.cut,
+        })
+    }
+
+    /// Returns how many earlier Turns the model is given.
+    pub(super) fn history_turns(&self) -> usize {
+        let model = self.turn.environment().config.model.as_deref();
+        self.model.history_turns(model) as usize
+    }
+
+    /// Tells people that the model is not given all of the conversation.
+    pub(super) async fn note_left_out(&self) -> Result<(), TurnGone> {
+        let message = "This conversation is longer than what the model is given of it, and it was not summed up: the model \
+                       does not know its beginning. Say again what matters, or start a new thread.";
+        let note = ItemBody::Error {
+            message: message.to_owned(),
+            code: LEFT_OUT.to_owned(),
+            fatal: false,
+        };
+        self.turn.add(note).await
     }
 }
 
-fn oldest_first(mut turns: Vec<Turn>) -> Vec<Turn> {
-    turns.reverse();
-    turns
+/// Earlier Turns, taken newest first.
+#[derive(Debug, Default)]
+struct Reading {
+    wanted: usize,
+    room: usize,
+    bytes: usize,
+    newest_first: Vec<Turn>,
+    /// Where the newest compaction begins to keep.
+    from: Option<(TurnId, ItemId)>,
+    /// It, where it is in an earlier Turn.
+    done: Option<Compaction>,
+    cut: Option<(TurnId, ItemId)>,
+    looked: usize,
+}
+
+impl Reading {
+    /// Takes the next older Turn; returns whether one before it may be wanted.
+    fn take(&mut self, turn: Turn) -> bool {
+        if self.from.is_some_and(|from| turn.id < from.0) {
+            return false;
+        }
+        if self.from.is_none()
+            && let Some(done) = newest_compaction(turn.items.iter())
+        {
+            self.from = Some(done.kept_from);
+            self.bytes += done.summary.len();
+            self.done = Some(done.clone());
+        }
+        if let Some(newer) = self.newest_first.last()
+            && self.newest_first.len() == self.wanted
+        {
+            self.cut.get_or_insert((newer.id, ItemId(0)));
+        }
+        if self.cut.is_some() {
+            self.looked += 1;
+            return self.from.is_none() && self.looked < MAX_LOOKED;
+        }
+        if self.weigh(&turn) {
+            self.newest_first.push(turn);
+        }
+        self.cut.is_none() || self.from.is_none()
+    }
+
+    /// Counts what is given of a Turn, and notes where that begins if it is not all of it. Returns whether it is anything.
+    fn weigh(&mut self, turn: &Turn) -> bool {
+        let newer = self.newest_first.last().map(|newer| (newer.id, ItemId(0)));
+        let mut begins = None;
+        let steps = whole(steps(turn.id, &turn.items));
+        let is_given = |placed: &&Placed| self.from.is_none_or(|from| placed.at >= from);
+        let given: Vec<&Placed> = steps.iter().filter(is_given).collect();
+        for placed in given.iter().rev() {
+            self.bytes += placed.message.bytes();
+            // The newest Turn's newest group is there whatever its size.
+            if self.bytes > self.room && (begins.is_some() || newer.is_some()) {
+                self.cut = begins.or(newer);
+                return begins.is_some();
+            }
+            if !matches!(placed.message, Message::Result { .. }) {
+                begins = Some(placed.at);
+            }
+        }
+        true
+    }
 }
 
 fn room(window: Option<ContextWindow>) -> usize {

@@ -120,7 +120,7 @@ impl<'a> Listener<'a> {
             ModelEvent::CallBegun { id, tool } => self.begin(id, tool).await,
             ModelEvent::CallArguments { id, text } => self.arguments(&id, text).await,
             ModelEvent::Note { code, text } => {
-                self.grow(text.len())?;
+                // No part of the reply: a refusal behind it is still one of the whole request.
                 let note = ItemBody::Error {
                     message: text,
                     code: code.to_owned(),

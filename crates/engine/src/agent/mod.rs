@@ -23,6 +23,7 @@ mod one_item;
 mod pictures;
 mod restart;
 mod settings;
+mod summarize;
 mod together;
 mod tokens;
 mod turn;

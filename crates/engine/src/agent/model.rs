@@ -60,6 +60,8 @@ pub trait ModelSink: Send {
 pub struct ModelRequest<'a> {
     /// The Turn at hand.
     pub turn: TurnId,
+    /// Whether it was asked nothing in this Turn before: what is told once a Turn is told now.
+    pub begins: bool,
     /// The Thread's choice among several models; none means the usual one.
     pub model: Option<&'a str>,
     /// What it is told before the conversation.

@@ -66,6 +66,8 @@ pub(super) struct TurnRun {
     pub(super) ledger: Ledger,
     /// Counts the time it is at work.
     pub(super) watch: Stopwatch,
+    /// The model was asked in this run.
+    asked: bool,
     /// It was said that no price is known.
     priceless: bool,
     changes: Changes,
@@ -108,6 +110,7 @@ impl TurnRun {
                 cost_micros: begun.cost_micros,
             }),
             watch: Stopwatch::start(settings.limits.time),
+            asked: false,
             priceless: false,
             keeper,
             unshown: false,
@@ -261,6 +264,7 @@ impl TurnRun {
         let mut listener = Listener::new(&turn, &mut self.call_ids, &self.tools);
         let request = ModelRequest {
             turn: turn.turn(),
+            begins: !std::mem::replace(&mut self.asked, true),
             model: turn.environment().config.model.as_deref(),
             instructions: &self.instructions,
             messages: &self.messages,

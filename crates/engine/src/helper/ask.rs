@@ -35,6 +35,7 @@ pub(super) async fn ask(
         current: String::new(),
     };
     let request = ModelRequest {
+        begins: true,
         // No Turn has it.
         turn: TurnId(0),
         model: name,

@@ -1,6 +1,6 @@
 //! Conversations that get too long for their model.
 
-use bobbin_engine::{AgentEngine, AgentSettings, Message, ToolSet};
+use bobbin_engine::{AgentEngine, AgentSettings, Message, ModelEvent, ToolSet};
 use bobbin_model::{
     Compaction, CompactionTrigger, ContextNote, ContextWindow, Event, InputPart, ItemBody, ThreadConfig,
     Turn, TurnStatus,
@@ -310,4 +310,70 @@ async fn compaction_can_be_switched_off() {
     assert_eq!(notes(&frames), []);
     assert_eq!(bench.last_turn().await.error.as_deref(), Some("It is too long."));
     bench.hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_note_in_front_of_a_refusal_does_not_keep_the_conversation_from_being_summed_up() {
+    let workspace = TestWorkspace::default();
+    let note = ModelEvent::Note {
+        code: "tools_left_out",
+        text: "Some tools are left out.".to_owned(),
+    };
+    let model = Scripted::with_window(
+        [
+            say(&"tea ".repeat(2_000)),
+            Script::TooLongBehind(vec![note]),
+            say("About tea."),
+            say("Green."),
+        ],
+        Some(ContextWindow::default()),
+    );
+    let bench = Bench::open(&workspace, model, ToolSet::default()).await;
+    bench.run("Tell me of tea.").await;
+    bench.run("Which colour?").await;
+    let turn = bench.last_turn().await;
+    assert_eq!((turn.status, message(&turn)), (TurnStatus::Completed, "Green."));
+    assert_eq!(compactions(&turn)[0].trigger, CompactionTrigger::Reactive);
+    bench.hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_summary_that_was_cut_is_asked_for_again_and_says_so_if_it_is_cut_again() {
+    let cut = |text: &'static str| Script::Cut(text);
+    let long = "word ".repeat(10_000);
+    for (summaries, told) in [
+        (
+            vec![cut("Half of"), answer("Tea, in short.", 500)],
+            "Tea, in short.",
+        ),
+        (
+            vec![cut("Half of"), cut("Half again")],
+            "Half again\n\n[This summary was cut",
+        ),
+        (
+            vec![cut("Half of"), Script::Fail("No.")],
+            "Half of\n\n[This summary was cut",
+        ),
+        // Longer than what is kept of one.
+        (
+            vec![answer(&long, 500), answer("Tea, in short.", 500)],
+            "Tea, in short.",
+        ),
+    ] {
+        let workspace = TestWorkspace::default();
+        let mut script = vec![answer(&"tea ".repeat(2_000), 8_100)];
+        script.extend(summaries);
+        script.push(answer("Green.", 800));
+        let model = Scripted::with_window(script, SMALL);
+        let bench = Bench::open(&workspace, model.clone(), ToolSet::default()).await;
+        bench.run("Tell me of tea.").await;
+        bench.run("Which colour?").await;
+        let turn = bench.last_turn().await;
+        assert_eq!((turn.status, message(&turn)), (TurnStatus::Completed, "Green."));
+        let summary = &compactions(&turn)[0].summary;
+        assert!(summary.starts_with(told), "{summary}");
+        let asked = model.asked();
+        assert!(user_text(&asked[2][0]).contains("at most 500 words") && asked.len() == 4);
+        bench.hub.stop().await;
+    }
 }

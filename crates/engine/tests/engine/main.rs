@@ -13,6 +13,8 @@ mod late_looks;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod long_threads;
+#[cfg(test)]
 mod restart;
 #[cfg(test)]
 mod revert;

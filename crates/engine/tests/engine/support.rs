@@ -136,7 +136,8 @@ impl Bench {
 
     /// Waits until something is kept of a Turn.
     pub(crate) async fn until_kept(&self, place: &std::path::Path) {
-        self.until(|_| place.join("refs/steps").exists()).await;
+        let looks = || std::fs::read_dir(place.join("open")).is_ok_and(|looks| looks.count() > 0);
+        self.until(|_| place.join("refs/steps").exists() || looks()).await;
     }
 
     async fn over(hub: Arc<Hub>) -> Self {
@@ -475,16 +476,18 @@ pub(crate) enum Script {
     Counted(Vec<ModelEvent>, ModelUsage),
     /// Refuse the conversation as too long.
     TooLong,
+    /// Hand over these, and then refuse the conversation as too long.
+    TooLongBehind(Vec<ModelEvent>),
 }
 
 /// A model that follows a script, one entry a request, and remembers what it was asked.
-#[derive(Default)]
 pub(crate) struct Scripted {
     script: Mutex<VecDeque<Script>>,
     asked: Mutex<Vec<Vec<Message>>>,
     offered: Mutex<Vec<String>>,
     told: Mutex<Vec<String>>,
     window: Option<ContextWindow>,
+    turns: u32,
 }
 
 impl Scripted {
@@ -496,8 +499,18 @@ impl Scripted {
         script: impl IntoIterator<Item = Script>,
         window: Option<ContextWindow>,
     ) -> Arc<Self> {
+        Self::with_turns(script, window, 8)
+    }
+
+    /// Returns one that is given so many earlier Turns.
+    pub(crate) fn with_turns(
+        script: impl IntoIterator<Item = Script>,
+        window: Option<ContextWindow>,
+        turns: u32,
+    ) -> Arc<Self> {
         Arc::new(Self {
             window,
+            turns,
             script: Mutex::new(script.into_iter().collect()),
             asked: Mutex::default(),
             offered: Mutex::default(),
@@ -525,7 +538,7 @@ impl Scripted {
 
 impl Model for Scripted {
     fn history_turns(&self, _: Option<&str>) -> u32 {
-        8
+        self.turns
     }
 
     fn window(&self, _: Option<&str>) -> Option<ContextWindow> {
@@ -564,6 +577,10 @@ impl Model for Scripted {
                         stop: Stop::Done,
                         usage: Some(usage),
                     })
+                }
+                Script::TooLongBehind(events) => {
+                    hand_over(sink, events).await?;
+                    Err(ModelError::ContextExceeded("It is too long.".to_owned()))
                 }
                 Script::TooLong => Err(ModelError::ContextExceeded("It is too long.".to_owned())),
                 Script::Fail(why) => Err(ModelError::Failed(why.to_owned())),
