@@ -162,7 +162,9 @@ pub enum ProviderError {
         why: String,
     },
     /// A bound was broken.
-    #[error("The provider of the model {name:?} sent more than {bytes} bytes {of}.")]
+    #[error(
+        "The provider of the model {name:?} sent more than {bytes} bytes {of}, which is all that is read. Ask for less at once."
+    )]
     TooLarge {
         /// The model.
         name: String,

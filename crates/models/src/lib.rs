@@ -15,6 +15,7 @@ mod conversation;
 mod error;
 mod events;
 mod facts;
+mod failing;
 mod http;
 mod listing;
 mod memory;

@@ -10,6 +10,7 @@ use bobbin_model::ContextWindow;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 
+use crate::failing::Failing;
 use crate::listing::{Catalogue, Listed};
 use crate::provider::{Ended, Shown};
 use crate::{Provider, ProviderError};
@@ -50,6 +51,8 @@ pub struct ModelSet {
     usual: Option<String>,
     /// Names of the models to go on with when a provider fails.
     fallbacks: Arc<[String]>,
+    /// Models that have failed a moment ago; clones of the set share them.
+    failing: Arc<Failing>,
     /// At which share of a window conversations are compacted, in percent; none means the usual point.
     compact_percent: Option<u64>,
 }
@@ -63,12 +66,14 @@ impl ModelSet {
             providers: providers.into_iter().map(Catalogue::new).collect(),
             usual,
             fallbacks: Arc::default(),
+            failing: Arc::default(),
             compact_percent: None,
         }
     }
 
     /// Sets the models that answer instead, in order, when the provider of a Thread's model fails before it has
-    /// said anything. Each change is noted in the Turn. A name that nobody has is passed over.
+    /// said anything. Each change is noted in the Turn. A model that has failed is asked last for a while. A name that nobody
+    /// has is passed over.
     #[must_use]
     pub fn with_fallbacks(mut self, names: Vec<String>) -> Self {
         self.fallbacks = names.into();
@@ -225,48 +230,82 @@ impl ModelSet {
         request: ModelRequest<'_>,
         sink: &mut dyn ModelSink,
     ) -> Result<ModelReply, ModelError> {
-        let mut chosen = self
+        let chosen = self
             .choose(request.model)
             .map_err(|unknown| ModelError::Failed(unknown.to_string()))?;
-        let mut next = self.fallbacks.iter();
+        let wanted = request.model.unwrap_or(self.usual()).to_owned();
+        let mut order = self.order(wanted.clone(), chosen);
+        let (name, mut chosen) = order.remove(0);
+        if name != wanted && request.begins {
+            // Where it failed in the same Turn, that was told then.
+            let text = format!("The model {wanted:?} failed a moment ago. Going on with {name:?}.");
+            sink.event(fallback(text)).await?;
+        }
+        let mut others = order.into_iter();
         loop {
             let (provider, model) = match &chosen {
                 Chosen::Offline => return Offline.respond(request, sink).await,
                 Chosen::Provided { provider, model } => (provider, model),
             };
+            let place = &provider.settings().name;
             let error = match provider.reply(model, request, sink).await {
-                Ok(reply) => return Ok(reply),
+                Ok(reply) => {
+                    self.failing.answered(place, model);
+                    return Ok(reply);
+                }
                 Err(Ended::Provider(error, Shown::Nothing)) if error.is_the_providers() => error,
                 Err(ended) => return Err(ended.into()),
             };
-            let other = next.find_map(|name| {
-                let other = self.choose(Some(name)).ok()?;
-                (!other.is(provider, model)).then_some((name, other))
-            });
-            let Some((name, other)) = other else {
+            self.failing.note(place, model, &error);
+            let Some((name, other)) = others.next() else {
                 return Err(error.into());
             };
-            let text = format!("{error} Going on with {name:?}.");
-            sink.event(ModelEvent::Note {
-                code: "model_fallback",
-                text,
-            })
-            .await?;
+            sink.event(fallback(format!("{error} Going on with {name:?}.")))
+                .await?;
             chosen = other;
         }
+    }
+
+    /// Returns the models to ask, one after the other: the wanted one and its fallbacks, and last of all those that have failed a
+    /// moment ago. There is always one.
+    fn order(&self, wanted: String, chosen: Chosen) -> Vec<(String, Chosen)> {
+        let mut order = vec![(wanted, chosen)];
+        for name in self.fallbacks.iter() {
+            if let Ok(other) = self.choose(Some(name))
+                && !order.iter().any(|(_, known)| known.is(&other))
+            {
+                order.push((name.clone(), other));
+            }
+        }
+        order.sort_by_cached_key(|(_, chosen)| match chosen {
+            Chosen::Offline => false,
+            Chosen::Provided { provider, model } => self.failing.has(&provider.settings().name, model),
+        });
+        order
+    }
+}
+
+/// A note that another model answers.
+fn fallback(text: String) -> ModelEvent {
+    ModelEvent::Note {
+        code: "model_fallback",
+        text,
     }
 }
 
 impl Chosen {
-    fn is(&self, provider: &Provider, model: &str) -> bool {
-        let Self::Provided {
-            provider: other,
-            model: same,
-        } = self
-        else {
-            return false;
-        };
-        same == model && other.settings().name == provider.settings().name
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Offline, Self::Offline) => true,
+            (
+                Self::Provided { provider, model },
+                Self::Provided {
+                    provider: other,
+                    model: same,
+                },
+            ) => same == model && other.settings().name == provider.settings().name,
+            _ => false,
+        }
     }
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::http::Body;
-use crate::{Key, Limits, ModelFacts, Proxies, Wire};
+use crate::{Key, Limits, ModelFacts, ModelSet, Proxies, Wire};
 use bobbin_core::engine::TurnGone;
-use bobbin_engine::{Instructions, Message, ModelEvent, Pictures, Stop};
+use bobbin_engine::{Instructions, Message, Model as _, ModelEvent, Pictures, Stop};
 use bobbin_model::{InputPart, TurnId};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
@@ -36,8 +36,12 @@ impl Exchange for Answers {
 }
 
 fn provider(wire: Wire, answers: impl IntoIterator<Item = Answer>) -> (Provider, Arc<Answers>) {
+    named("p", wire, answers)
+}
+
+fn named(name: &str, wire: Wire, answers: impl IntoIterator<Item = Answer>) -> (Provider, Arc<Answers>) {
     let settings = ProviderSettings {
-        name: "p".into(),
+        name: name.into(),
         wire,
         base_url: "http://127.0.0.1:1/v1".into(),
         models: Vec::new(),
@@ -87,24 +91,50 @@ impl ModelSink for Sink {
 }
 
 async fn ask(provider: &Provider, room: usize) -> (Result<ModelReply, ModelError>, Vec<ModelEvent>) {
-    let messages = [Message::User {
-        parts: vec![InputPart::Text { text: "hi".into() }],
-    }];
-    let request = ModelRequest {
-        turn: TurnId(3),
-        begins: true,
-        model: None,
-        instructions: &Instructions::default(),
-        messages: &messages,
-        pictures: &Pictures::default(),
-        tools: &[],
-    };
     let mut sink = Sink {
         pieces: Vec::new(),
         room,
     };
-    let reply = provider.answer("m", request, &mut sink).await;
+    let instructions = Instructions::default();
+    let messages = hi();
+    let reply = provider
+        .answer("m", request(&instructions, &messages, true), &mut sink)
+        .await;
     (reply, sink.pieces)
+}
+
+/// Asks a set of models, at the beginning of a Turn or within it.
+async fn ask_all(models: &ModelSet, begins: bool) -> (Result<ModelReply, ModelError>, Vec<ModelEvent>) {
+    let mut sink = Sink {
+        pieces: Vec::new(),
+        room: 9,
+    };
+    let instructions = Instructions::default();
+    let messages = hi();
+    let reply = models
+        .respond(request(&instructions, &messages, begins), &mut sink)
+        .await;
+    (reply, sink.pieces)
+}
+
+fn hi() -> [Message; 1] {
+    [Message::User {
+        parts: vec![InputPart::Text { text: "hi".into() }],
+    }]
+}
+
+static NO_PICTURES: LazyLock<Pictures> = LazyLock::new(Pictures::default);
+
+fn request<'a>(instructions: &'a Instructions, messages: &'a [Message], begins: bool) -> ModelRequest<'a> {
+    ModelRequest {
+        turn: TurnId(3),
+        begins,
+        model: None,
+        instructions,
+        messages,
+        pictures: &NO_PICTURES,
+        tools: &[],
+    }
 }
 
 fn limited(seconds: Option<u64>) -> ProviderError {
@@ -431,4 +461,80 @@ proptest! {
             prop_assert!(matches!(error, ModelError::Failed(_)));
         }
     }
+}
+
+/// Two providers `p` and `q`, of which the first has the usual model and the second steps in.
+fn two(
+    first: impl IntoIterator<Item = Answer>,
+    second: impl IntoIterator<Item = Answer>,
+) -> (ModelSet, Arc<Answers>, Arc<Answers>) {
+    let (first, asked_first) = named("p", Wire::ChatCompletions, first);
+    let (second, asked_second) = named("q", Wire::ChatCompletions, second);
+    let models = ModelSet::new(vec![first, second], Some("p/m".into()));
+    (
+        models.with_fallbacks(vec!["q/m".into()]),
+        asked_first,
+        asked_second,
+    )
+}
+
+fn stalled() -> ProviderError {
+    ProviderError::Stalled {
+        name: "p/m".into(),
+        idle: Duration::from_mins(3),
+    }
+}
+
+fn steps_in(text: String) -> Vec<ModelEvent> {
+    let note = ModelEvent::Note {
+        code: "model_fallback",
+        text,
+    };
+    [vec![note], said("hello")].concat()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_failed_is_asked_last_until_some_time_has_passed() {
+    let (models, first, second) = two([Err(stalled()), hello()], [hello(), hello(), hello()]);
+    let asked = || {
+        (
+            first.asked.lock().unwrap().len(),
+            second.asked.lock().unwrap().len(),
+        )
+    };
+    let (reply, pieces) = ask_all(&models, true).await;
+    assert!(reply.is_ok());
+    assert_eq!(pieces, steps_in(format!("{} Going on with \"q/m\".", stalled())));
+    // The next round of the same Turn: nobody waits, and nothing is told twice.
+    let (reply, pieces) = ask_all(&models, false).await;
+    assert_eq!((reply.is_ok(), pieces, asked()), (true, said("hello"), (1, 2)));
+    // Another Turn is told once.
+    let (_, pieces) = ask_all(&models, true).await;
+    let told = "The model \"p/m\" failed a moment ago. Going on with \"q/m\".";
+    assert_eq!((pieces, asked()), (steps_in(told.to_owned()), (1, 3)));
+    tokio::time::advance(Duration::from_mins(5)).await;
+    let (reply, pieces) = ask_all(&models, true).await;
+    assert_eq!((reply.is_ok(), pieces, asked()), (true, said("hello"), (2, 3)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_all_have_failed_the_first_is_asked_first() {
+    let quota = || {
+        Err(ProviderError::Quota {
+            name: "q/m".into(),
+            said: String::new(),
+        })
+    };
+    let (models, first, second) = two([Err(stalled()), hello()], [quota()]);
+    let (reply, _) = ask_all(&models, true).await;
+    assert!(matches!(reply, Err(ModelError::Failed(why)) if why.contains("quota")));
+    let (reply, pieces) = ask_all(&models, false).await;
+    assert_eq!((reply.is_ok(), pieces), (true, said("hello")));
+    assert_eq!(
+        (
+            first.asked.lock().unwrap().len(),
+            second.asked.lock().unwrap().len()
+        ),
+        (2, 1)
+    );
 }

@@ -6,6 +6,7 @@ use bobbin_model::{ItemBody, Turn, TurnStatus};
 use bobbin_models::Wire;
 use bobbin_testkit::{ModelServer, Part, Reply, Script, TestWorkspace};
 use rstest::rstest;
+use serde_json::json;
 
 use crate::support::{Bench, KEY, WIRES, settings};
 
@@ -58,6 +59,10 @@ fn with_header(reply: Reply, name: &str, value: &str) -> Reply {
     &["takes in a minute", "Requested 35000", "Start a new thread"], 1)]
 #[case::down_for_long(with_header(Reply::error(503, "server_error", "down"), "retry-after", "3600"),
     &["status 503): down. Try again in 3600 seconds"], 1)]
+#[case::payment(Reply::error(402, "payment_required", "Add credits"), &["quota is used up: Add credits", "billing"], 1)]
+#[case::too_slow(Reply::error(408, "timeout", "took too long"), &["status 408", "took too long", "Try again later"], 2)]
+#[case::too_large(Reply::error(413, "request_too_large", "Request exceeds the maximum size"),
+    &["longer than the window", "maximum size", "Start a new thread"], 1)]
 #[case::conflict(Reply::error(409, "conflict", "busy"), &["status 409", "busy"], 2)]
 #[case::too_long_for_messages(Reply::error(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 9 + 8 > 10"),
     &["longer than the window", "9 + 8 > 10"], 1)]
@@ -115,9 +120,74 @@ async fn a_failure_has_its_words_its_record_and_its_attempts(
             "{wire:?}: {error}"
         );
         assert_eq!(asked, attempts, "{wire:?}: {error}");
+        // The record's last word is the failure.
+        let last = turn.items.last().map(|item| &item.body);
+        let expected = ItemBody::Error {
+            message: error.clone(),
+            code: "agent_error".to_owned(),
+            fatal: true,
+        };
+        assert_eq!(last, Some(&expected), "{wire:?}");
         // What was shown stays.
         assert_eq!(text(&turn), if kept { "Half of" } else { "" }, "{wire:?}");
     }
+}
+
+#[tokio::test]
+async fn a_reply_that_was_filtered_says_so() {
+    let raw = |event: &serde_json::Value| Part::Raw(format!("data: {event}\n\n"));
+    for wire in WIRES {
+        let end = match wire {
+            Wire::ChatCompletions => {
+                json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "content_filter" }] })
+            }
+            Wire::Responses => {
+                let details = json!({ "reason": "content_filter" });
+                json!({ "type": "response.incomplete", "response": { "status": "incomplete", "incomplete_details": details } })
+            }
+            Wire::Messages => json!({ "type": "message_delta", "delta": { "stop_reason": "refusal" } }),
+        };
+        for (parts, kept) in [
+            (vec![raw(&end)], ""),
+            (vec![Part::Text("Half of".into()), raw(&end)], "Half of"),
+        ] {
+            let (turn, asked) = run(wire, vec![Reply::of(parts)]).await;
+            let error = turn.error.clone().unwrap_or_default();
+            assert_eq!((turn.status, asked), (TurnStatus::Failed, 1), "{wire:?}");
+            assert!(
+                error.contains("its provider filtered the reply"),
+                "{wire:?}: {error}"
+            );
+            assert_eq!(text(&turn), kept, "{wire:?}");
+            let fatal = |item: &bobbin_model::Item| matches!(&item.body, ItemBody::Error { code, fatal: true, .. } if code == "agent_error");
+            assert!(turn.items.last().is_some_and(fatal), "{wire:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_takes_the_request_and_says_nothing_at_all_is_given_up() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let accepting = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((connection, _)) = listener.accept().await {
+            held.push(connection);
+        }
+    });
+    for wire in WIRES {
+        let workspace = TestWorkspace::default();
+        let mut settings = settings(wire, &format!("http://{address}/v1"));
+        settings.limits.idle = Duration::from_millis(300);
+        let turn = Bench::with(&workspace, settings, None).await.run("hello").await;
+        let error = turn.error.clone().unwrap_or_default();
+        assert!(
+            error.contains("silent for 0.3 seconds") && error.contains("IdleSeconds"),
+            "{wire:?}: {error}"
+        );
+        assert_eq!((turn.status, text(&turn).as_str()), (TurnStatus::Failed, ""));
+    }
+    accepting.abort();
 }
 
 fn error(kind: &str, message: &str) -> bobbin_testkit::ErrorPart {

@@ -1,0 +1,126 @@
+//! Which models have failed a moment ago: a Turn does not wait for them in every one of its rounds.
+//!
+//! In memory only, shared by all Threads. At most [`MAX_MODELS`] are remembered, each for a bounded time; the one that would be
+//! forgotten first makes room. What is remembered puts a model last and never rules it out.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::ProviderError;
+
+/// Most models that are remembered.
+const MAX_MODELS: usize = 64;
+/// How long one is that said nothing of when to come back (guess: what is passing has passed by then).
+const USUAL: Duration = Duration::from_mins(1);
+/// How long one is that made a Turn wait for nothing, or has nothing left to spend.
+const LONG: Duration = Duration::from_mins(5);
+/// Longest time, whatever the provider says: asking again then costs one request.
+const LONGEST: Duration = Duration::from_mins(15);
+
+/// The models that have failed.
+#[derive(Debug, Default)]
+pub(crate) struct Failing(Mutex<Vec<Failed>>);
+
+#[derive(Debug)]
+struct Failed {
+    provider: String,
+    model: String,
+    until: Instant,
+}
+
+impl Failed {
+    fn is(&self, provider: &str, model: &str) -> bool {
+        self.provider == provider && self.model == model
+    }
+}
+
+impl Failing {
+    /// Notes a failure.
+    pub(crate) fn note(&self, provider: &str, model: &str, error: &ProviderError) {
+        let until = Instant::now() + time(error);
+        let mut failed = self.0.lock();
+        failed.retain(|known| !known.is(provider, model));
+        if failed.len() == MAX_MODELS
+            && let Some((first, _)) = failed.iter().enumerate().min_by_key(|(_, known)| known.until)
+        {
+            failed.swap_remove(first);
+        }
+        failed.push(Failed {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            until,
+        });
+    }
+
+    /// Forgets one that has answered.
+    pub(crate) fn answered(&self, provider: &str, model: &str) {
+        self.0.lock().retain(|known| !known.is(provider, model));
+    }
+
+    /// Whether a model has failed a moment ago.
+    pub(crate) fn has(&self, provider: &str, model: &str) -> bool {
+        let now = Instant::now();
+        let mut failed = self.0.lock();
+        failed.retain(|known| known.until > now);
+        failed.iter().any(|known| known.is(provider, model))
+    }
+}
+
+/// Returns how long a failure is remembered.
+fn time(error: &ProviderError) -> Duration {
+    let usual = match error {
+        ProviderError::Stalled { .. } | ProviderError::Endless { .. } | ProviderError::Quota { .. } => LONG,
+        _ => USUAL,
+    };
+    error.retry_after().unwrap_or(usual).clamp(USUAL, LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limited(seconds: Option<u64>) -> ProviderError {
+        ProviderError::RateLimited {
+            name: "p/m".into(),
+            retry_after: seconds.map(Duration::from_secs),
+            said: String::new(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_is_forgotten_in_time_and_with_the_next_answer() {
+        let failing = Failing::default();
+        let stalled = ProviderError::Stalled {
+            name: "p/m".into(),
+            idle: Duration::from_secs(1),
+        };
+        for (error, seconds) in [
+            (limited(None), 60),
+            (limited(Some(5)), 60),
+            (limited(Some(90)), 90),
+            (limited(Some(100_000)), 900),
+            (stalled, 300),
+        ] {
+            failing.note("p", "m", &error);
+            tokio::time::advance(Duration::from_secs(seconds - 1)).await;
+            assert!(failing.has("p", "m") && !failing.has("p", "n") && !failing.has("q", "m"));
+            tokio::time::advance(Duration::from_secs(2)).await;
+            assert!(!failing.has("p", "m"), "{seconds}");
+        }
+        failing.note("p", "m", &limited(None));
+        failing.answered("p", "m");
+        assert!(!failing.has("p", "m"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_remembered_is_bounded() {
+        let failing = Failing::default();
+        for model in 0..100 {
+            failing.note("p", &model.to_string(), &limited(Some(60 + model)));
+        }
+        assert_eq!(failing.0.lock().len(), MAX_MODELS);
+        assert!(!failing.has("p", "35") && failing.has("p", "36") && failing.has("p", "99"));
+    }
+}
