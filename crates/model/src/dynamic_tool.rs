@@ -65,6 +65,9 @@ pub struct DynamicToolCall {
     /// What came of it; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<ToolAnswer>,
+    /// What the model's provider wants back with the reply, on the first of its calls: opaque, and for nobody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Json>,
 }
 
 /// What the id of every such call begins with.
@@ -257,6 +260,7 @@ mod tests {
             call_id: "dyntool_1".into(),
             arguments: Some(structured(r#"{"z":1e2,"a":1.50}"#)),
             answer: Some(ToolAnswer {
+                kept: None,
                 success: true,
                 structured: Some(structured(r#"{"n":12345678901234567890123}"#)),
                 ..ToolAnswer::default()

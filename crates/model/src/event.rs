@@ -396,6 +396,7 @@ mod tests {
             call_id: "call_1".into(),
             arguments: Some(arguments),
             arguments_text: None,
+            kept: None,
         };
         let item = Box::new(Item::whole(ItemId(2), UnixMillis(5), body));
         let event = Event::ItemAdded {

@@ -217,6 +217,9 @@ pub enum ItemBody {
         /// something else.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments_text: Option<String>,
+        /// What the model's provider wants back with the reply, on the first of its calls: opaque, and for nobody else.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<Json>,
     },
     /// What the model is told of a call.
     ToolResult {

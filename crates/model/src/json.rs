@@ -54,6 +54,8 @@ impl Json {
     }
 }
 
+impl Eq for Json {}
+
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()

@@ -1,169 +1,152 @@
-//! What providers want back with a reply and no record holds: reasoning, its signatures, what belongs to a call.
+//! What providers want back with a reply and nobody else reads: reasoning, its signatures, what belongs to a call.
 //!
 //! Some models that think refuse the results of their calls unless the reply that made them comes back as they wrote
-//! it. What they wrote beside text and calls is kept here, opaque, and found again by the conversation in front of the
-//! reply: nothing else could be meant by it. It goes to the model that wrote it and to no other.
+//! it. What they wrote beside text and calls is recorded with the first call of the reply, opaque to everybody else, and comes
+//! back with that call, whatever stands in front of it by then. It goes to the model that wrote it, on the wire on which it
+//! came, and to no other.
 //!
-//! Bounded: [`MAX_REPLIES`] and [`MAX_BYTES`] of each provider, the oldest go first; a larger reply is not kept. Lost with
-//! the process; what is sent then is a matter of each wire.
+//! Bounded: [`MAX_BYTES`] a reply; a larger one is not recorded, and what is sent then is a matter of each wire. In memory
+//! is only which models want their reasoning back, [`MAX_THINKERS`] of each provider.
 
-use std::collections::{HashSet, VecDeque};
-use std::fmt::{self, Write as _};
-use std::hash::{BuildHasher as _, DefaultHasher, Hasher as _, RandomState};
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use bobbin_engine::Message;
+use bobbin_model::Json;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Most replies of one provider (a Turn has 50 at most).
-const MAX_REPLIES: usize = 1024;
-/// Most bytes of them.
-const MAX_BYTES: usize = 16 << 20;
+use crate::ProviderSettings;
+
+/// Most bytes of one reply, as JSON (guess: thoughts of some 50,000 tokens).
+const MAX_BYTES: usize = 256 << 10;
 /// Most models of one provider that are known to send their reasoning in a form they want back.
 const MAX_THINKERS: usize = 1000;
+/// The member by which such a model is known.
+const REASONING: &str = "reasoning_content";
 
 /// A reply's part that its wire alone understands.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Kept {
     /// Members of the message.
+    #[serde(skip_serializing_if = "Map::is_empty")]
     pub(crate) members: Map<String, Value>,
     /// Members of each call, in order.
     pub(crate) calls: Vec<Map<String, Value>>,
     /// The blocks of the message, in order; those of calls say no more than that there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) blocks: Vec<Value>,
+}
+
+/// It in the record.
+#[derive(Debug, Serialize, Deserialize)]
+struct Recorded {
+    provider: String,
+    wire: String,
+    model: String,
+    kept: Kept,
 }
 
 /// What is known of the replies in one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Recalled {
     /// For each message.
-    pub(crate) kept: Vec<Option<Arc<Kept>>>,
+    pub(crate) kept: Vec<Option<Kept>>,
     /// Whether the model has sent its reasoning as `reasoning_content`.
     pub(crate) thinks: bool,
-    /// Where the reply to come is found again.
-    pub(crate) next: u64,
 }
 
-/// One provider's memory.
+/// Which models of a provider have sent their reasoning as `reasoning_content`.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    hasher: RandomState,
-    inner: Mutex<Inner>,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    replies: VecDeque<Reply>,
-    bytes: usize,
-    thinkers: HashSet<String>,
-}
-
-#[derive(Debug)]
-struct Reply {
-    place: u64,
-    bytes: usize,
-    kept: Arc<Kept>,
+    thinkers: Mutex<HashSet<String>>,
 }
 
 impl Kept {
     /// Whether it belongs to a message with this many calls.
-    pub(crate) fn fits(&self, calls: usize) -> bool {
+    fn fits(&self, calls: usize) -> bool {
         self.calls.len() == calls
     }
 
-    fn bytes(&self) -> usize {
-        let members = self.calls.iter().chain([&self.members]);
-        let members = members.flatten().map(|(name, value)| name.len() + weight(value));
-        members.chain(self.blocks.iter().map(weight)).sum()
+    fn thinks(&self) -> bool {
+        self.members.contains_key(REASONING)
     }
-}
-
-/// Returns about as many bytes as a value takes.
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(values) => values.iter().map(weight).sum(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, value)| name.len() + weight(value))
-            .sum(),
-        _ => 0,
-    }
-    .saturating_add(size_of::<Value>())
 }
 
 impl Memory {
     /// Looks up the replies of a conversation with a model.
-    pub(crate) fn recall(&self, model: &str, messages: &[Message]) -> Recalled {
-        let mut trail = Trail(self.hasher.build_hasher());
-        trail.0.write(model.as_bytes());
-        let inner = self.inner.lock();
-        let mut recalled = Recalled {
-            thinks: inner.thinkers.contains(model),
-            ..Recalled::default()
-        };
-        for message in messages {
-            let found = match message {
-                Message::Agent { calls, .. } if !calls.is_empty() => {
-                    let place = trail.0.finish();
-                    let mut newest = inner.replies.iter().rev();
-                    newest
-                        .find(|reply| reply.place == place && reply.kept.fits(calls.len()))
-                        .map(|reply| reply.kept.clone())
+    pub(crate) fn recall(&self, settings: &ProviderSettings, model: &str, messages: &[Message]) -> Recalled {
+        let kept: Vec<Option<Kept>> = messages
+            .iter()
+            .map(|message| match message {
+                Message::Agent { calls, .. } => {
+                    let recorded = calls.iter().find_map(|call| call.kept.as_ref())?;
+                    let Recorded {
+                        provider,
+                        wire,
+                        model: wrote,
+                        kept,
+                    } = recorded.decode().ok()?;
+                    let is_theirs =
+                        provider == settings.name && wire == settings.wire.path() && wrote == model;
+                    (is_theirs && kept.fits(calls.len())).then_some(kept)
                 }
                 _ => None,
-            };
-            recalled.kept.push(found);
-            // A trail takes everything.
-            let _ = write!(trail, "{message:?}");
-        }
-        recalled.next = trail.0.finish();
-        recalled
+            })
+            .collect();
+        let thinks = kept.iter().flatten().any(Kept::thinks) || self.thinkers.lock().contains(model);
+        Recalled { kept, thinks }
     }
 
-    /// Keeps a reply.
-    pub(crate) fn keep(&self, model: &str, place: u64, kept: Kept) {
-        let bytes = kept.bytes();
-        let mut inner = self.inner.lock();
-        if kept.members.contains_key("reasoning_content") && inner.thinkers.len() < MAX_THINKERS {
-            inner.thinkers.insert(model.to_owned());
+    /// Returns what is recorded of a reply.
+    pub(crate) fn record(&self, settings: &ProviderSettings, model: &str, kept: Kept) -> Option<Json> {
+        if kept.thinks() {
+            let mut thinkers = self.thinkers.lock();
+            if thinkers.len() < MAX_THINKERS {
+                thinkers.insert(model.to_owned());
+            }
         }
-        if bytes > MAX_BYTES / 4 {
-            return;
-        }
-        inner.bytes += bytes;
-        inner.replies.push_back(Reply {
-            place,
-            bytes,
-            kept: Arc::new(kept),
-        });
-        while inner.replies.len() > MAX_REPLIES || inner.bytes > MAX_BYTES {
-            let Some(oldest) = inner.replies.pop_front() else {
-                return;
-            };
-            inner.bytes -= oldest.bytes;
-        }
-    }
-}
-
-/// A conversation up to some message, as a number.
-struct Trail(DefaultHasher);
-
-impl fmt::Write for Trail {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
+        let recorded = Recorded {
+            provider: settings.name.clone(),
+            wire: settings.wire.path().to_owned(),
+            model: model.to_owned(),
+            kept,
+        };
+        let json = Json::of(&recorded).ok()?;
+        (json.get().len() <= MAX_BYTES).then_some(json)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use bobbin_engine::Call;
     use bobbin_model::InputPart;
     use serde_json::json;
 
     use super::*;
+    use crate::{Limits, ModelFacts, Wire};
+
+    fn settings(name: &str, wire: Wire) -> ProviderSettings {
+        ProviderSettings {
+            name: name.into(),
+            wire,
+            base_url: String::new(),
+            models: Vec::new(),
+            offered: true,
+            key: None,
+            needs_key: false,
+            key_source: String::new(),
+            headers: Vec::new(),
+            max_output_tokens: None,
+            body: Map::new(),
+            facts: ModelFacts::default(),
+            model_facts: BTreeMap::new(),
+            limits: Limits::default(),
+        }
+    }
 
     fn user(text: &str) -> Message {
         Message::User {
@@ -171,11 +154,12 @@ mod tests {
         }
     }
 
-    fn agent(calls: usize) -> Message {
+    fn agent(calls: usize, kept: Option<&Json>) -> Message {
         let call = |n: usize| Call {
             id: n.to_string(),
             tool: "t".into(),
             arguments: None,
+            kept: kept.filter(|_| n == 0).cloned(),
         };
         Message::Agent {
             text: "a".into(),
@@ -183,8 +167,8 @@ mod tests {
         }
     }
 
-    fn kept(text: &str, calls: usize) -> Kept {
-        let members = json!({ "x": text });
+    fn kept(name: &str, text: &str, calls: usize) -> Kept {
+        let members = json!({ name: text });
         Kept {
             members: members.as_object().cloned().unwrap(),
             calls: vec![Map::new(); calls],
@@ -193,50 +177,53 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_found_by_the_conversation_in_front_of_it() {
+    fn a_reply_comes_back_with_its_call_to_the_model_that_wrote_it() {
+        let (chat, other) = (
+            settings("p", Wire::ChatCompletions),
+            settings("q", Wire::ChatCompletions),
+        );
+        let one = kept("x", "one", 2);
+        let json = Memory::default().record(&chat, "m", one.clone()).unwrap();
+        // Another process, and whatever stands in front.
         let memory = Memory::default();
-        let first = [user("u")];
-        let next = memory.recall("m", &first).next;
-        memory.keep("m", next, kept("one", 1));
-        let later = [user("u"), agent(1), user("v"), agent(1)];
-        let recalled = memory.recall("m", &later);
-        assert_eq!(recalled.kept[1].as_deref(), Some(&kept("one", 1)));
-        assert_eq!(recalled.kept[3], None);
-        assert!(!recalled.thinks);
-        // Another model, another conversation, another reply to it.
-        for (model, messages) in [
-            ("n", [user("u"), agent(1)]),
-            ("m", [user("w"), agent(1)]),
-            ("m", [user("u"), agent(2)]),
-        ] {
-            assert_eq!(memory.recall(model, &messages).kept[1], None);
+        for front in ["u", "a summary"] {
+            let recalled = memory.recall(&chat, "m", &[user(front), agent(2, Some(&json)), agent(1, None)]);
+            assert_eq!(recalled.kept, [None, Some(one.clone()), None]);
+            assert!(!recalled.thinks);
         }
-        // The same words, answered again.
-        memory.keep("m", next, kept("two", 1));
+        let theirs = [agent(2, Some(&json))];
+        assert_eq!(memory.recall(&chat, "n", &theirs).kept, [None]);
+        assert_eq!(memory.recall(&other, "m", &theirs).kept, [None]);
         assert_eq!(
-            memory.recall("m", &later).kept[1].as_deref(),
-            Some(&kept("two", 1))
+            memory.recall(&settings("p", Wire::Messages), "m", &theirs).kept,
+            [None]
+        );
+        // A reply that is not there as it was.
+        assert_eq!(memory.recall(&chat, "m", &[agent(1, Some(&json))]).kept, [None]);
+        let garbage = Json::object("{\"model\": 7}").unwrap();
+        assert_eq!(
+            memory.recall(&chat, "m", &[agent(2, Some(&garbage))]).kept,
+            [None]
         );
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn a_model_that_wants_its_reasoning_back_is_known_by_what_it_sent() {
+        let chat = settings("p", Wire::ChatCompletions);
         let memory = Memory::default();
-        memory.keep("m", 0, kept(&"x".repeat(MAX_BYTES / 4), 1));
-        assert_eq!(memory.inner.lock().replies.len(), 0, "too large");
-        for place in 0..20 {
-            memory.keep("m", place, kept(&"x".repeat(MAX_BYTES / 5), 1));
-        }
-        let bytes = |inner: &Inner| inner.replies.iter().map(|reply| reply.bytes).sum::<usize>();
-        {
-            let inner = memory.inner.lock();
-            assert_eq!((inner.replies.len(), inner.bytes), (4, bytes(&inner)));
-            assert_eq!(inner.replies[0].place, 16, "the oldest go first");
-        }
-        for place in 0..2000 {
-            memory.keep("m", place, kept("", 0));
-        }
-        let inner = memory.inner.lock();
-        assert_eq!((inner.replies.len(), inner.bytes), (MAX_REPLIES, bytes(&inner)));
+        let json = memory.record(&chat, "m", kept(REASONING, "hm", 1)).unwrap();
+        assert!(memory.recall(&chat, "m", &[]).thinks && !memory.recall(&chat, "n", &[]).thinks);
+        assert!(
+            Memory::default()
+                .recall(&chat, "m", &[agent(1, Some(&json))])
+                .thinks
+        );
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_recorded() {
+        let chat = settings("p", Wire::ChatCompletions);
+        let record = |bytes: usize| Memory::default().record(&chat, "m", kept("x", &"x".repeat(bytes), 1));
+        assert!(record(MAX_BYTES).is_none() && record(MAX_BYTES / 2).is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! One provider: a request out, its reply into the sink, again after a passing failure.
 //!
-//! Holds no state between replies but what its models want back ([`Memory`]). Attempts are made only while nothing was handed over: what the user has seen
-//! is not said twice.
+//! Holds no state between replies but which of its models want something back ([`Memory`]). Attempts are made only while nothing
+//! was handed over: what the user has seen is not said twice.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::assembler::Assembler;
 use crate::events::Events;
 use crate::http::{Exchange, Http, Network};
-use crate::memory::{Kept, Memory};
+use crate::memory::Memory;
 use crate::refusal::Refusal;
 use crate::wires::{Fault, Flow};
 use crate::{ProviderError, ProviderSettings, retry, schema};
@@ -128,7 +128,7 @@ impl Provider {
             },
             ..request
         };
-        let recalled = self.memory.recall(model, request.messages);
+        let recalled = self.memory.recall(settings, model, request.messages);
         let body = settings.wire.body(settings, model, &request, &recalled);
         let body = Bytes::from(body.to_string());
         let (_, left_out) = schema::taken(settings.wire, request.tools);
@@ -145,12 +145,7 @@ impl Provider {
             let error = match self.attempt(model, body.clone(), &request, sink).await {
                 Err(Ended::Provider(error, Shown::Nothing)) => error,
                 Err(ended) => return Err(ended),
-                Ok((reply, kept)) => {
-                    if let Some(kept) = kept {
-                        self.memory.keep(model, recalled.next, kept);
-                    }
-                    return Ok(reply);
-                }
+                Ok(reply) => return Ok(reply),
             };
             let Some(pause) = retry::pause(&error, attempt, &settings.limits, retry::jitter()) else {
                 return Err(Ended::Provider(error, Shown::Nothing));
@@ -175,7 +170,7 @@ impl Provider {
         body: Bytes,
         request: &ModelRequest<'_>,
         sink: &mut dyn ModelSink,
-    ) -> Result<(ModelReply, Option<Kept>), Ended> {
+    ) -> Result<ModelReply, Ended> {
         let settings = self.settings();
         let name = self.http.shown(model);
         let mut shown = Shown::Nothing;
@@ -215,7 +210,13 @@ impl Provider {
         let Some((last, end)) = reply.end() else {
             return Err(Ended::Provider(ProviderError::Truncated { name }, shown));
         };
-        for piece in last {
+        let kept = decoder.kept();
+        let kept = kept.and_then(|kept| self.memory.record(settings, model, kept));
+        let (pieces, ends): (Vec<_>, Vec<_>) = last
+            .into_iter()
+            .partition(|piece| !matches!(piece, ModelEvent::CallEnded { .. }));
+        let kept = kept.map(ModelEvent::Kept);
+        for piece in pieces.into_iter().chain(kept).chain(ends) {
             sink.event(piece).await.map_err(Ended::Sink)?;
         }
         let price = settings.facts_of(model).price;
@@ -223,7 +224,7 @@ impl Provider {
             cost_micros: price.map(|price| price.of(usage.tokens)),
             ..usage
         });
-        Ok((ModelReply { usage, ..end }, decoder.kept()))
+        Ok(ModelReply { usage, ..end })
     }
 
     fn error(&self, fault: Fault, model: &str) -> ProviderError {

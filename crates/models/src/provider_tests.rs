@@ -429,7 +429,9 @@ proptest! {
         cuts.sort_unstable();
         let pieces = cuts.windows(2).map(|ends| Ok(Bytes::copy_from_slice(&bytes.as_bytes()[ends[0]..ends[1]])));
         let (provider, _) = provider(wire, [Ok(pieces.collect())]);
-        let (reply, pieces) = now(ask(&provider, 99));
+        let (reply, mut pieces) = now(ask(&provider, 99));
+        // What goes back is a matter of the wire.
+        pieces.retain(|piece| !matches!(piece, ModelEvent::Kept(_)));
         let (id, arguments) = ("c".to_owned(), "{\"a\":\"ü\"}");
         let (left, right) = arguments.split_at(5);
         let piece = |text: &str| ModelEvent::CallArguments { id: id.clone(), text: text.into() };

@@ -282,6 +282,8 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             call_id,
             arguments,
             arguments_text,
+            // Between the model's provider and us.
+            kept: _,
         } => {
             let arguments = arguments.map(opaque);
             wire::ItemPayload::ToolCall(wire::ToolCallPayload {

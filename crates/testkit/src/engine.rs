@@ -271,6 +271,7 @@ impl ScriptEngine {
             call_id: call_id.clone(),
             arguments: Some(arguments.clone()),
             arguments_text: None,
+            kept: None,
         })
         .await?;
         let prepared = tool.prepare(&arguments, turn.environment());
@@ -323,6 +324,7 @@ impl ScriptEngine {
                 call_id: call_id.clone(),
                 arguments,
                 arguments_text: None,
+                kept: None,
             })
             .await?;
         }
@@ -397,6 +399,7 @@ async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineF
         call_id: call_id.clone(),
         arguments,
         arguments_text: None,
+        kept: None,
     })
     .await?;
     let result = "a rule forbids this".to_owned();
@@ -418,6 +421,7 @@ async fn flood(turn: &TurnContext, n: usize, mib: usize) -> Result<(), EngineFai
         call_id: call_id.clone(),
         arguments: Json::of(&serde_json::json!({})).ok(),
         arguments_text: None,
+        kept: None,
     })
     .await?;
     turn.start_call(&call_id).await?;
@@ -459,6 +463,7 @@ async fn ended_call(turn: &TurnContext, n: usize, command: &str, lingers: bool) 
         call_id: call_id.clone(),
         arguments,
         arguments_text: None,
+        kept: None,
     })
     .await?;
     turn.start_call(&call_id).await?;

@@ -17,6 +17,7 @@ fn agent(calls: usize) -> Message {
         id: id.to_string(),
         tool: "t".into(),
         arguments: None,
+        kept: None,
     };
     Message::Agent {
         text: "a".into(),

@@ -59,6 +59,8 @@ pub struct Call {
     pub tool: String,
     /// Its arguments, an object; `None` when the model wrote none that can be read.
     pub arguments: Option<Json>,
+    /// What the provider that the reply came from wants back with it, on the first of its calls; only it can read that.
+    pub kept: Option<Json>,
 }
 
 impl Message {
@@ -74,7 +76,8 @@ impl Message {
                 .sum(),
             Self::Agent { text, calls } => {
                 let call = |call: &Call| {
-                    call.tool.len() + call.arguments.as_ref().map_or(0, |json| json.get().len())
+                    let json = [&call.arguments, &call.kept].into_iter().flatten();
+                    call.tool.len() + json.map(|json| json.get().len()).sum::<usize>()
                 };
                 text.len() + calls.iter().map(call).sum::<usize>()
             }
@@ -202,6 +205,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 tool_name,
                 call_id,
                 arguments,
+                kept,
                 ..
             } => {
                 reply.begin(item.id);
@@ -209,6 +213,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                     id: call_id.clone(),
                     tool: tool_name.clone(),
                     arguments: arguments.clone(),
+                    kept: kept.clone(),
                 });
             }
             ItemBody::DynamicToolCall(call) => {
@@ -221,6 +226,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                     id: call.call_id.clone(),
                     tool: call.offered_as.clone(),
                     arguments: call.arguments.clone(),
+                    kept: call.kept.clone(),
                 });
                 if let (Some(answer), Some(ended)) = (&call.answer, item.completed_at) {
                     let message = result_of(call, answer);
@@ -328,6 +334,7 @@ pub(super) fn handed_in(before: &[GivenMessage]) -> Vec<Message> {
                     id: call.id.clone(),
                     tool: call.tool.clone(),
                     arguments: call.arguments.clone(),
+                    kept: None,
                 })
                 .collect(),
         },
@@ -421,6 +428,7 @@ mod tests {
             call_id: id.to_owned(),
             arguments: None,
             arguments_text: None,
+            kept: None,
         }
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Listener<'a> {
     prose: Option<(Prose, OpenItem)>,
     text: String,
     calls: Vec<Made>,
+    /// What the provider wants back, until a call has it.
+    kept: Option<Json>,
     bytes: usize,
 }
 
@@ -53,6 +55,8 @@ struct Made {
     /// `None` once it is complete, and for a call that is one Item.
     item: Option<OpenItem>,
     arguments: Option<Json>,
+    /// What the provider wants back with it.
+    kept: Option<Json>,
     /// A call that is one Item, until that is open.
     one_item: Option<DynamicToolCall>,
     open: Option<OpenCall>,
@@ -77,6 +81,7 @@ impl<'a> Listener<'a> {
             prose: None,
             text: String::new(),
             calls: Vec::new(),
+            kept: None,
             bytes: 0,
         }
     }
@@ -90,11 +95,11 @@ impl<'a> Listener<'a> {
     pub(super) async fn finish(mut self) -> Result<Heard, TurnGone> {
         // As with other calls, the message in front of them is completed behind their beginning.
         for call in self.calls.iter_mut().filter(|call| call.one_item.is_some()) {
-            call.complete(self.turn).await?;
+            call.complete(self.turn, &mut self.kept).await?;
         }
         self.complete_prose().await?;
         for call in &mut self.calls {
-            call.complete(self.turn).await?;
+            call.complete(self.turn, &mut self.kept).await?;
         }
         let mut heard = Heard {
             text: self.text,
@@ -108,6 +113,7 @@ impl<'a> Listener<'a> {
                 id,
                 tool: made.named.0.clone(),
                 arguments: made.arguments,
+                kept: made.kept,
             });
         }
         Ok(heard)
@@ -129,11 +135,17 @@ impl<'a> Listener<'a> {
                 Ok(self.turn.add(note).await?)
             }
             ModelEvent::CallEnded { id } => {
-                let turn = self.turn;
-                match self.call(&id) {
-                    Some(call) => Ok(call.complete(turn).await?),
-                    None => Ok(()),
+                let (turn, mut kept) = (self.turn, self.kept.take());
+                if let Some(call) = self.call(&id) {
+                    call.complete(turn, &mut kept).await?;
                 }
+                self.kept = kept;
+                Ok(())
+            }
+            ModelEvent::Kept(kept) => {
+                self.grow(kept.get().len())?;
+                self.kept = Some(kept);
+                Ok(())
             }
         }
     }
@@ -184,6 +196,7 @@ impl<'a> Listener<'a> {
                 text: String::new(),
                 item: None,
                 arguments: None,
+                kept: None,
                 one_item,
                 open: None,
             });
@@ -195,6 +208,7 @@ impl<'a> Listener<'a> {
             call_id: id.clone(),
             arguments: None,
             arguments_text: None,
+            kept: None,
         };
         let item = self.turn.open(body).await?;
         self.complete_prose().await?;
@@ -204,6 +218,7 @@ impl<'a> Listener<'a> {
             text: String::new(),
             item: Some(item),
             arguments: None,
+            kept: None,
             one_item: None,
             open: None,
         });
@@ -257,9 +272,12 @@ impl ModelSink for Listener<'_> {
 }
 
 impl Made {
-    async fn complete(&mut self, turn: &TurnContext) -> Result<(), TurnGone> {
-        if let Some(call) = self.one_item.take() {
+    /// Completes it, the first one with what is `kept`.
+    async fn complete(&mut self, turn: &TurnContext, kept: &mut Option<Json>) -> Result<(), TurnGone> {
+        if let Some(mut call) = self.one_item.take() {
             self.arguments = object(&self.text);
+            self.kept = kept.take();
+            call.kept.clone_from(&self.kept);
             self.open = Some(OpenCall::open(turn, call, self.arguments.clone()).await?);
             return Ok(());
         }
@@ -267,11 +285,13 @@ impl Made {
             return Ok(());
         };
         self.arguments = object(&self.text);
+        self.kept = kept.take();
         let body = ItemBody::ToolCall {
             tool_name: self.named.0.clone(),
             call_id: self.named.1.clone(),
             arguments: self.arguments.clone(),
             arguments_text: self.arguments.is_none().then(|| self.text.clone()),
+            kept: self.kept.clone(),
         };
         item.complete(Some(body)).await
     }

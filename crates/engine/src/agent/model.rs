@@ -2,7 +2,7 @@
 
 use bobbin_core::engine::TurnGone;
 use bobbin_core::tool::ToolSpec;
-use bobbin_model::{ContextWindow, TokenUsage, TurnId};
+use bobbin_model::{ContextWindow, Json, TokenUsage, TurnId};
 use futures_util::future::BoxFuture;
 
 use super::{Instructions, Message, Pictures};
@@ -102,6 +102,9 @@ pub enum ModelEvent {
         /// A sentence or two.
         text: String,
     },
+    /// What the provider wants back with this reply and nobody else reads. It comes behind the arguments of its calls and before
+    /// their ends, and comes back with the first of them.
+    Kept(Json),
     /// A call is complete. Calls still open at the end of the reply are completed by it.
     CallEnded {
         /// The call.

@@ -33,6 +33,7 @@ pub(super) fn begun(tool: &dyn Tool, call_id: &str) -> Option<DynamicToolCall> {
         call_id: call_id.to_owned(),
         arguments: None,
         answer: None,
+        kept: None,
     })
 }
 

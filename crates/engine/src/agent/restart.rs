@@ -79,6 +79,7 @@ impl TurnRun {
                     id: call_id.to_owned(),
                     tool: tool_name.clone(),
                     arguments: arguments.clone(),
+                    kept: None,
                 };
                 self.call(&call).await?;
             }

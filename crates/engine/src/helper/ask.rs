@@ -84,6 +84,7 @@ impl ModelSink for Ears {
             | ModelEvent::CallBegun { .. }
             | ModelEvent::CallArguments { .. }
             | ModelEvent::Note { .. }
+            | ModelEvent::Kept(_)
             | ModelEvent::CallEnded { .. } => Ok(()),
         };
         std::future::ready(result).boxed()

@@ -263,6 +263,7 @@ fn a_call_that_is_cut_off_keeps_the_arguments_that_were_shown() {
             call_id: "call_1".into(),
             arguments: None,
             arguments_text: None,
+            kept: None,
         };
         let (id, events) = state.decide_open_item(call, NOW).unwrap();
         play(&mut state, &events);

@@ -30,7 +30,7 @@ pub(super) fn body(
         let is_agents = matches!(said, Message::Agent { .. });
         messages.extend(message(said, request.pictures, &mut ids).map(|mut written| {
             if is_agents {
-                back.write(&mut written, kept.as_deref());
+                back.write(&mut written, kept.as_ref());
             }
             written
         }));
@@ -296,6 +296,7 @@ mod tests {
                 ModelEvent::CallArguments { id, text } => format!("a {id} {text}"),
                 ModelEvent::CallEnded { id } => format!("e {id}"),
                 ModelEvent::Note { text, .. } => format!("n {text}"),
+                ModelEvent::Kept(kept) => format!("k {}", kept.get()),
             })
             .collect())
     }

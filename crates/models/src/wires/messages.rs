@@ -1,8 +1,8 @@
 //! Anthropic Messages.
 //!
 //! Roles alternate there: results of calls, and what the user says next, are one message. Thinking is shown
-//! when it comes, but not asked for. A reply's thinking must be sent back with its calls, signed: it is while it is
-//! remembered, and a model that has begun a Turn with thoughts nobody remembers goes on without.
+//! when it comes, but not asked for. A reply's thinking must be sent back with its calls, signed: it is where it was
+//! recorded, and a model that has begun a Turn with thoughts nobody has goes on without.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub(super) fn body(
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut ids = CallIds::default();
     for (message, kept) in request.messages.iter().zip(&recalled.kept) {
-        let (role, blocks) = blocks(message, request.pictures, kept.as_deref(), &mut ids);
+        let (role, blocks) = blocks(message, request.pictures, kept.as_ref(), &mut ids);
         if blocks.is_empty() {
             continue;
         }

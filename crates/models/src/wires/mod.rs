@@ -99,7 +99,7 @@ impl Wire {
         let mut body = match self {
             Self::ChatCompletions => chat::body(settings, model, request, recalled),
             Self::Messages => messages::body(settings, model, request, recalled),
-            Self::Responses => responses::body(settings, model, request),
+            Self::Responses => responses::body(settings, model, request, recalled),
         };
         for (name, value) in &settings.body {
             body[name] = value.clone();

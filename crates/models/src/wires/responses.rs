@@ -1,23 +1,38 @@
 //! `OpenAI` Responses. Nothing is kept at the provider (`store: false`): the whole conversation is sent.
+//!
+//! With it goes the reasoning behind calls, encrypted, to models that send it so; they are asked for it where their name, or a
+//! `reasoning` in `Body`, says that they think: others refuse the question.
 
 use bobbin_engine::{Message, ModelRequest, Pictures, Stop};
 use bobbin_model::InputPart;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::Assembler;
 use crate::calls::{CallIds, tool_name};
 use crate::conversation::{Said, arguments, data_url, event, said, text};
+use crate::memory::{Kept, Recalled};
 use crate::schema;
 
+/// Type of an item that is a call.
+const CALL: &str = "function_call";
+/// Type of an item that is reasoning.
+const REASONING: &str = "reasoning";
+
 /// Returns the request's body.
-pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequest<'_>) -> Value {
+pub(super) fn body(
+    settings: &ProviderSettings,
+    model: &str,
+    request: &ModelRequest<'_>,
+    recalled: &Recalled,
+) -> Value {
     let mut ids = CallIds::default();
     let input: Vec<Value> = request
         .messages
         .iter()
-        .flat_map(|said| items(said, request.pictures, &mut ids))
+        .zip(&recalled.kept)
+        .flat_map(|(said, kept)| items(said, kept.as_ref(), request.pictures, &mut ids))
         .collect();
     let mut body = json!({
         "model": model,
@@ -42,15 +57,30 @@ pub(super) fn body(settings: &ProviderSettings, model: &str, request: &ModelRequ
     if let Some(most) = settings.max_output_tokens {
         body["max_output_tokens"] = most.into();
     }
+    if settings.body.contains_key("reasoning") || thinks(model) {
+        body["include"] = json!(["reasoning.encrypted_content"]);
+    }
     body
 }
 
-fn items<'a>(message: &'a Message, pictures: &Pictures, ids: &mut CallIds<'a>) -> Vec<Value> {
+/// Whether a model is known to think.
+fn thinks(model: &str) -> bool {
+    let model = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+    let starts = ["gpt-5", "o1", "o3", "o4", "codex"];
+    starts.iter().any(|start| model.starts_with(start)) && !model.contains("-chat")
+}
+
+fn items<'a>(
+    message: &'a Message,
+    kept: Option<&Kept>,
+    pictures: &Pictures,
+    ids: &mut CallIds<'a>,
+) -> Vec<Value> {
     match message {
         Message::User { parts } => vec![json!({ "role": "user", "content": content(parts, pictures) })],
         Message::Agent { text, calls } => {
             let said = (!text.is_empty()).then(|| json!({ "role": "assistant", "content": text }));
-            let calls = calls.iter().map(|call| {
+            let mut calls = calls.iter().map(|call| {
                 json!({
                     "type": "function_call",
                     "call_id": ids.begin(&call.id),
@@ -58,7 +88,20 @@ fn items<'a>(message: &'a Message, pictures: &Pictures, ids: &mut CallIds<'a>) -
                     "arguments": arguments(call),
                 })
             });
-            said.into_iter().chain(calls).collect()
+            match kept.filter(|kept| !kept.blocks.is_empty()) {
+                // Reasoning stands in front of what came of it.
+                Some(kept) => {
+                    let block = |block: &Value| {
+                        if is_call(block) {
+                            calls.next()
+                        } else {
+                            Some(block.clone())
+                        }
+                    };
+                    kept.blocks.iter().filter_map(block).collect()
+                }
+                None => said.into_iter().chain(calls).collect(),
+            }
         }
         Message::Result { call_id, text, .. } => {
             let id = ids.of_result(call_id).into_iter();
@@ -85,6 +128,8 @@ fn content(parts: &[InputPart], pictures: &Pictures) -> Value {
 pub(super) struct Responses {
     /// What the last piece was of, and its place in the output; none behind a call.
     last: Option<(Prose, Place)>,
+    /// The items so far as they would be sent back.
+    blocks: Vec<Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +198,11 @@ impl Decoder for Responses {
             "response.function_call_arguments.done" => {
                 reply.all_arguments(&slot, text(&event, "/arguments"));
             }
-            "response.output_item.done" if text(&event, "/item/type") == "function_call" => {
+            "response.output_item.done" if text(&event, "/item/type") != "function_call" => {
+                self.blocks.extend(block(&event["item"]));
+            }
+            "response.output_item.done" => {
+                self.blocks.push(json!({ "type": CALL }));
                 let whole = text(&event, "/item/arguments");
                 if !reply.all_arguments(&slot, whole) {
                     self.begin(&slot, &event["item"], reply)?;
@@ -179,6 +228,44 @@ impl Decoder for Responses {
             _ => {}
         }
         Ok(Flow::More)
+    }
+
+    fn kept(&mut self) -> Option<Kept> {
+        let blocks = std::mem::take(&mut self.blocks);
+        let calls = blocks.iter().filter(|block| is_call(block)).count();
+        let wanted = calls > 0 && blocks.iter().any(|block| block["type"] == REASONING);
+        wanted.then(|| Kept {
+            calls: vec![Map::new(); calls],
+            blocks,
+            ..Kept::default()
+        })
+    }
+}
+
+fn is_call(block: &Value) -> bool {
+    block["type"] == CALL
+}
+
+/// Returns an item as it is sent back: reasoning that can be read again, and what was said. An id would be looked for where
+/// nothing is kept.
+fn block(item: &Value) -> Option<Value> {
+    match text(item, "/type") {
+        REASONING => {
+            let encrypted = item["encrypted_content"].as_str()?;
+            let summary = item["summary"].as_array().cloned().unwrap_or_default();
+            Some(json!({ "type": REASONING, "summary": summary, "encrypted_content": encrypted }))
+        }
+        "message" => {
+            let parts = item["content"].as_array()?.iter();
+            let said: String = parts
+                .map(|part| match text(part, "/text") {
+                    "" => text(part, "/refusal"),
+                    said => said,
+                })
+                .collect();
+            (!said.is_empty()).then(|| json!({ "role": "assistant", "content": said }))
+        }
+        _ => None,
     }
 }
 

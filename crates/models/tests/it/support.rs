@@ -49,6 +49,16 @@ pub(crate) fn models(settings: ProviderSettings) -> ModelSet {
     ModelSet::new(vec![provider], Some("p/m".into()))
 }
 
+fn engine(models: ModelSet, source: Option<Arc<dyn ToolSource>>) -> AgentEngine {
+    let mut environment = Environment::empty();
+    environment.set("PATH", "/usr/bin:/bin");
+    let mut tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix);
+    if let Some(source) = source {
+        tools = tools.with_source(source);
+    }
+    AgentEngine::new(Arc::new(models), tools)
+}
+
 /// A core with one Thread.
 pub(crate) struct Bench {
     hub: Arc<Hub>,
@@ -76,6 +86,13 @@ impl Bench {
         Self::with_source(workspace, models, model, None).await
     }
 
+    /// Opens the same workspace once more, as after a crash, with models that remember nothing.
+    pub(crate) async fn reopen(&self, workspace: &TestWorkspace, models: ModelSet) -> Self {
+        let hub = workspace.open(Arc::new(engine(models, None))).await;
+        let thread = hub.thread(self.thread.id()).await.unwrap();
+        Self { hub, thread }
+    }
+
     /// The same, with tools of a source beside the built-in ones.
     pub(crate) async fn with_source(
         workspace: &TestWorkspace,
@@ -83,13 +100,7 @@ impl Bench {
         model: Option<&str>,
         source: Option<Arc<dyn ToolSource>>,
     ) -> Self {
-        let mut environment = Environment::empty();
-        environment.set("PATH", "/usr/bin:/bin");
-        let mut tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix);
-        if let Some(source) = source {
-            tools = tools.with_source(source);
-        }
-        let engine = AgentEngine::new(Arc::new(models), tools);
+        let engine = engine(models, source);
         let hub = workspace.open(Arc::new(engine)).await;
         let (tx, rx) = oneshot::channel();
         let wish = NewThread {

@@ -5,7 +5,7 @@ use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies, Wire
 use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, TestWorkspace};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, settings};
+use crate::support::{Bench, WIRES, models, settings};
 
 fn call(id: &str) -> Part {
     Part::Call(ScriptedCall {
@@ -157,4 +157,108 @@ async fn signed_thoughts_go_back_in_their_order_and_a_turn_goes_on_without_those
     let there = &other.asked()[0].body;
     assert_eq!(there.get("thinking"), None);
     assert!(!there["messages"].to_string().contains("First."));
+}
+
+/// An item of reasoning of the `responses` wire, and the call it led to.
+fn encrypted() -> Part {
+    let item = json!({ "id": "rs_1", "type": "reasoning", "encrypted_content": "c2VjcmV0",
+        "summary": [{ "type": "summary_text", "text": "Hm." }] });
+    let event = json!({ "type": "response.output_item.done", "output_index": 0, "item": item });
+    Part::Raw(format!("data: {event}\n\n"))
+}
+
+/// Returns what a request brings back of the reply that made a call.
+fn brought_back(wire: Wire, body: &Value) -> Value {
+    match wire {
+        Wire::ChatCompletions => agents(body)[0]["reasoning_content"].clone(),
+        Wire::Messages => agents(body)[0]["content"][0].clone(),
+        Wire::Responses => {
+            let input = body["input"].as_array().unwrap();
+            let call = input
+                .iter()
+                .position(|item| item["type"] == "function_call")
+                .unwrap();
+            input[call - 1].clone()
+        }
+    }
+}
+
+#[tokio::test]
+async fn thoughts_are_recorded_and_go_back_after_a_restart() {
+    for wire in WIRES {
+        let thinks = |part: Part| match wire {
+            Wire::Responses => encrypted(),
+            Wire::ChatCompletions | Wire::Messages => part,
+        };
+        let server = ModelServer::start(Script::of([
+            Reply::of([thinks(Part::Reasoning("Hm.".into())), call("a")]),
+            answer(),
+        ]))
+        .await
+        .unwrap();
+        let set = || {
+            let mut settings = settings(wire, &server.base_url());
+            settings.models = vec!["gpt-5.2".into()];
+            models(settings)
+        };
+        let workspace = TestWorkspace::default();
+        let bench = Bench::with_models(&workspace, set(), Some("gpt-5.2")).await;
+        assert_eq!(bench.run("Look.").await.error, None);
+        let again = bench.reopen(&workspace, set()).await;
+        assert_eq!(again.run("And?").await.error, None);
+        let expected = match wire {
+            Wire::ChatCompletions => json!("Hm."),
+            Wire::Messages => json!({ "type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk" }),
+            Wire::Responses => json!({ "type": "reasoning", "encrypted_content": "c2VjcmV0",
+                "summary": [{ "type": "summary_text", "text": "Hm." }] }),
+        };
+        let asked = server.asked();
+        assert_eq!(asked.len(), 3, "{wire:?}");
+        // In the same Turn, and in a later one of another process.
+        for asked in &asked[1..] {
+            assert_eq!(brought_back(wire, &asked.body), expected, "{wire:?}");
+        }
+        let include = asked[0].body.get("include").cloned();
+        let wanted = (wire == Wire::Responses).then(|| json!(["reasoning.encrypted_content"]));
+        assert_eq!(include, wanted, "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_compaction_within_a_turn_keeps_the_thoughts_of_what_it_keeps() {
+    let thinking = json!({ "thinking": { "type": "enabled", "budget_tokens": 1024 } });
+    let used = |input: u64| Some(bobbin_testkit::Usage { input, output: 10 });
+    let thinks = |id: &str, input: u64| Reply {
+        usage: used(input),
+        ..Reply::of([
+            Part::Reasoning(format!("Thought {id}.")),
+            Part::Text("tea ".repeat(6_000)),
+            call(id),
+        ])
+    };
+    let server = ModelServer::start(Script::of([
+        thinks("a", 1_000),
+        thinks("b", 29_000),
+        Reply::of([Part::Text("They looked.".into())]),
+        answer(),
+    ]))
+    .await
+    .unwrap();
+    let mut settings = settings(Wire::Messages, &server.base_url());
+    settings.body = thinking.as_object().cloned().unwrap();
+    settings.facts.context_window = Some(32_000);
+    let workspace = TestWorkspace::default();
+    let bench = Bench::with(&workspace, settings, None).await;
+    let turn = bench.run("Look.").await;
+    assert_eq!((turn.status, turn.error), (TurnStatus::Completed, None));
+    let asked = server.asked();
+    let last = &asked.last().unwrap().body;
+    let agents = agents(last);
+    assert!(
+        last.to_string().contains("They looked.") && agents.len() == 1,
+        "{agents:?}"
+    );
+    assert_eq!(agents[0]["content"][0]["thinking"], "Thought b.");
+    // Its thoughts are there, so that more are asked for.
+    assert_eq!(last["thinking"]["type"], "enabled");
 }

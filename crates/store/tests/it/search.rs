@@ -61,6 +61,7 @@ async fn turn(writer: &mut Writer<'_>, said: &str, command: &str, gave: &str, an
             call_id: "c".into(),
             arguments: Json::of(&serde_json::json!({ "command": command })).ok(),
             arguments_text: None,
+            kept: None,
         },
         ItemBody::ToolResult {
             call_id: "c".into(),

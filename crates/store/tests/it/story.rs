@@ -62,6 +62,7 @@ async fn an_open_turn_is_loaded_as_it_was_applied() {
         call_id: "call_a".into(),
         arguments: Some(arguments),
         arguments_text: None,
+        kept: None,
     };
     let (_, events) = writer.state.decide_add_item(call, UnixMillis(3)).unwrap();
     writer.write(events).await.unwrap();
@@ -157,6 +158,7 @@ async fn checkpointed_text_is_there_after_a_restart_and_gone_with_the_items_end(
         call_id: "call_a".into(),
         arguments: None,
         arguments_text: None,
+        kept: None,
     };
     let (call, events) = writer.state.decide_open_item(call, UnixMillis(3)).unwrap();
     writer.write(events).await.unwrap();
