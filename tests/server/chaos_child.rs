@@ -55,6 +55,7 @@ async fn is_gone(group: nix::unistd::Pid) {
 async fn an_interrupt_ends_the_turn_of_a_command_that_ignores_it() {
     for command in [STUBBORN, ESCAPED] {
         let workspace = Workspace::new();
+        workspace.without_bubblewrap();
         let server = workspace.web_socket();
         let (mut client, thread, group) = started(&workspace, &server, command).await;
         let begun = Instant::now();
@@ -76,6 +77,7 @@ async fn an_interrupt_ends_the_turn_of_a_command_that_ignores_it() {
 async fn the_server_ends_in_time_while_such_a_command_runs() {
     for command in [STUBBORN, ESCAPED] {
         let workspace = Workspace::new();
+        workspace.without_bubblewrap();
         let server = workspace.web_socket();
         let (_client, _, group) = started(&workspace, &server, command).await;
         let begun = Instant::now();
@@ -89,6 +91,7 @@ async fn the_server_ends_in_time_while_such_a_command_runs() {
 #[tokio::test]
 async fn after_a_kill_such_a_command_is_ended_all_the_same() {
     let workspace = Workspace::new();
+    workspace.without_bubblewrap();
     let server = workspace.web_socket();
     let (client, _, group) = started(&workspace, &server, STUBBORN).await;
     server.kill().await;

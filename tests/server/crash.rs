@@ -38,6 +38,7 @@ async fn a_waiting_approval_is_asked_again_and_the_turn_goes_on() {
 #[tokio::test]
 async fn a_command_that_ran_is_gone_and_is_not_run_again() {
     let workspace = Workspace::new();
+    workspace.without_bubblewrap();
     let server = workspace.web_socket();
     let mut client = server.client("before").await;
     let thread = client.start_thread().await;

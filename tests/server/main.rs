@@ -7,6 +7,8 @@ mod approvals;
 #[cfg(test)]
 mod awkward;
 #[cfg(test)]
+mod bubblewrap;
+#[cfg(test)]
 mod chaos;
 #[cfg(test)]
 mod chaos_child;

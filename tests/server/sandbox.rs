@@ -56,8 +56,8 @@ impl Place {
         Plan {
             profile,
             write: vec![self.work.clone()],
-            hide: Vec::new(),
             landlock: self.support.landlock,
+            ..Plan::default()
         }
     }
 
@@ -407,6 +407,10 @@ fn a_command_gets_its_environment_and_nothing_else_and_no_new_rights() {
     for set in ["CapPrm:", "CapEff:"] {
         assert_eq!(capabilities(set) & !0b100_1101_1011, 0, "{status}");
     }
+    // The usual ones of a closed pipe and of a polite request to end.
+    for (set, bit) in [("SigIgn:", 13), ("SigBlk:", 15)] {
+        assert_eq!(capabilities(set) & (1 << (bit - 1)), 0, "{status}");
+    }
     let output = place.run(&place.plan(STRICT), "/bin/sh", &["-c", "exit 7"], &[]);
     assert_eq!(output.status.code(), Some(7));
 }
@@ -473,6 +477,10 @@ fn a_machine_without_landlock_is_told_and_runs_nothing_unseen() {
         (Some(125), &b""[..])
     );
 
+    // Bubblewrap could hold commands there.
+    std::fs::create_dir_all(place.work.join(".craft")).unwrap();
+    let off = json!({ "Sandbox": { "Bubblewrap": "off" } });
+    std::fs::write(place.work.join(".craft/config.json"), off.to_string()).unwrap();
     let mut doctor = bobbin(&place.work);
     doctor.args(["doctor"]).env("HOME", &place.work);
     without_landlock(&mut doctor);
@@ -482,8 +490,10 @@ fn a_machine_without_landlock_is_told_and_runs_nothing_unseen() {
         "{told}"
     );
 
-    std::fs::create_dir_all(place.work.join(".craft")).unwrap();
-    let rules = json!({ "Permissions": { "Rules": [{ "Action": "allow", "Command": "touch *" }] } });
+    let rules = json!({
+        "Permissions": { "Rules": [{ "Action": "allow", "Command": "touch *" }] },
+        "Sandbox": { "Bubblewrap": "off" },
+    });
     std::fs::write(place.work.join(".craft/config.json"), rules.to_string()).unwrap();
     let mut exec = bobbin(&place.work);
     exec.args(["exec", "run `touch unseen`"]).env("HOME", &place.work);
@@ -532,9 +542,15 @@ async fn commands_of_a_turn_are_held_and_that_is_said() {
         .find(|item| item["type"] == "commandExecution")
         .unwrap();
     assert_eq!(command["payload"]["source"], "sandbox");
+    let holders = command["payload"]["heldBy"].as_array().unwrap();
+    assert!(holders.iter().any(|name| name == "seccomp"), "{holders:?}");
+    for name in holders {
+        assert!(reason.contains(name.as_str().unwrap()), "{reason}");
+    }
     let output = command["payload"]["aggregatedOutput"].as_str().unwrap();
     assert!(
-        output.contains("Permission denied") && output.contains(".craft/bobbin.tmp/tmp."),
+        (output.contains("Permission denied") || output.contains("Read-only file system"))
+            && output.contains(".craft/bobbin.tmp/tmp."),
         "{output}"
     );
     let doctor = workspace.run(&["doctor"]).await;

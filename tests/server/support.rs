@@ -29,6 +29,18 @@ impl Workspace {
         self.0.path()
     }
 
+    /// Leaves bubblewrap out, so that process ids of commands are those that the test sees.
+    pub(crate) fn without_bubblewrap(&self) {
+        self.configure(&json!({ "Sandbox": { "Bubblewrap": "off" } }));
+    }
+
+    /// Writes the configuration, which here is the user's own.
+    pub(crate) fn configure(&self, value: &Value) {
+        let craft = self.path().join(".craft");
+        std::fs::create_dir_all(&craft).unwrap();
+        std::fs::write(craft.join("config.json"), value.to_string()).unwrap();
+    }
+
     /// Prepares to run `bobbin` here, with a home of its own and nothing else of the machine's.
     #[expect(clippy::disallowed_methods, reason = "the test starts the binary it tests")]
     pub(crate) fn bobbin(&self, args: &[&str]) -> Command {

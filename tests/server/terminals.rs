@@ -39,6 +39,7 @@ async fn assert_gone(group: i32) {
 #[tokio::test]
 async fn a_command_goes_on_after_its_turn_and_dies_with_a_killed_server_which_then_says_so() {
     let workspace = Workspace::new();
+    workspace.without_bubblewrap();
     let server = workspace.web_socket();
     let mut client = server.client_with("before", capabilities()).await;
     let thread = client.start_thread().await;
@@ -88,6 +89,7 @@ async fn a_command_goes_on_after_its_turn_and_dies_with_a_killed_server_which_th
 #[tokio::test]
 async fn a_server_that_ends_in_order_ends_its_terminals_and_writes_that_down() {
     let workspace = Workspace::new();
+    workspace.without_bubblewrap();
     let server = workspace.web_socket();
     let mut client = server.client_with("before", capabilities()).await;
     let thread = client.start_thread().await;

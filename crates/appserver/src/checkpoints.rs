@@ -25,9 +25,14 @@ pub(crate) fn place() -> Option<PathBuf> {
 }
 
 /// Returns what commands in a workspace are not to read: copies of files, other workspaces' among them. Not where it lies
-/// in the workspace itself, which is then somebody's home: no command could be held there.
+/// in the workspace itself, which is then somebody's home: without bubblewrap no command could be held there.
 pub(crate) fn to_hide(workspace: &Workspace) -> Option<PathBuf> {
     place().filter(|place| !place.starts_with(&workspace.root))
+}
+
+/// Returns the same where it lies in the workspace.
+pub(crate) fn to_blank(workspace: &Workspace) -> Option<PathBuf> {
+    place().filter(|place| place.starts_with(&workspace.root))
 }
 
 /// Returns a workspace's directory in there: its name for people, and a short sum of its path.

@@ -73,7 +73,14 @@ const SECTIONS: [(&str, &[&str]); 7] = [
     ("Compaction", agent::COMPACTION),
     (
         "Sandbox",
-        &["Profile", "Network", "Writable", "Hidden", "WhenMissing"],
+        &[
+            "Profile",
+            "Network",
+            "Writable",
+            "Hidden",
+            "WhenMissing",
+            "Bubblewrap",
+        ],
     ),
 ];
 

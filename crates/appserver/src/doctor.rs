@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use bobbin_children::{
     ChildError, Children, Environment, Exit, GuardProgram, Limits, Outcome, ProcessSpec, Shell,
 };
-use bobbin_engine::{Sandbox, WhenMissing};
+use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing, Wrapped};
 use bobbin_models::{Chosen, ProviderError};
-use bobbin_sandbox::{Files, HELPER_ARGUMENT, Plan};
+use bobbin_sandbox::Files;
 use bobbin_store::{Options, SqliteStore, Store};
 use clap::Args;
 use serde_json::json;
@@ -208,71 +208,79 @@ async fn database(workspace: &Workspace, report: &mut Report) {
 
 /// Says what holds commands here, and tries it: a command that writes where it may, and one that writes elsewhere.
 async fn sandbox(workspace: &Workspace, report: &mut Report) {
+    const WHAT: &str = "sandbox";
     let Ok(config) = Config::read(&workspace.root, cli::home().as_deref()) else {
         return;
     };
+    let children = match children() {
+        Ok(children) => children,
+        Err(error) => return report.add(WHAT, Verdict::Bad, error.to_string()),
+    };
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
-    let sandbox = config.sandbox.sandbox(workspace, home.as_deref(), keys);
-    let (profile, support) = (sandbox.profile, sandbox.support);
+    let sandbox = config
+        .sandbox
+        .sandbox(workspace, home.as_deref(), keys, &children);
+    let profile = sandbox.profile;
     if !profile.holds_something() {
         let text =
             "none, as configured: commands run with your own rights, guarded by approvals and rules only";
-        return report.add("sandbox", Verdict::Note, text);
+        return report.add(WHAT, Verdict::Note, text);
     }
-    if let Some(missing) = support.missing(profile) {
-        let then = match sandbox.when_missing {
+    sandbox.settle().await;
+    if let Some(missing) = sandbox.missing() {
+        let then = match sandbox.when_missing() {
             WhenMissing::Ask => "every command but plain reads is asked about",
             WhenMissing::Refuse => "commands are refused",
         };
-        return report.add(
-            "sandbox",
-            Verdict::Bad,
-            format!("wanted ({profile}), but {missing}; {then}"),
-        );
+        let text = format!("wanted ({profile}), but {missing}; {then}");
+        return report.add(WHAT, Verdict::Bad, text);
     }
     let tried = match tempfile::tempdir() {
-        Ok(place) => try_sandbox(&sandbox, place.path()).await,
+        Ok(place) => try_sandbox(&sandbox, &children, place.path()).await,
         Err(error) => Err(format!("no temporary directory: {error}")),
     };
     match tried {
         Ok(()) => {
-            let landlock = match profile.files {
-                Files::Full => "seccomp".to_owned(),
-                _ => format!("Landlock {} and seccomp", support.landlock),
-            };
-            report.add(
-                "sandbox",
-                Verdict::Good,
-                format!("{profile}; {landlock}, tried just now"),
-            );
-            for gap in support.gaps(profile) {
-                report.add("sandbox", Verdict::Note, format!("not held: {gap}"));
+            let holders = sandbox.plan(Vec::new()).holders();
+            let text = format!("{profile}; {holders}, tried just now");
+            report.add(WHAT, Verdict::Good, text);
+            match (sandbox.bubblewrap.wanted(), sandbox.bubblewrap.found()) {
+                (_, Some(Ok(program))) => {
+                    let text = format!("bubblewrap is {}", program.display());
+                    report.add(WHAT, Verdict::Good, text);
+                }
+                (_, Some(Err(why))) => {
+                    report.add(WHAT, Verdict::Note, format!("bubblewrap is not used: {why}"));
+                }
+                (BubblewrapUse::Off, None) => {
+                    let text = "bubblewrap is not used: Sandbox.Bubblewrap is off";
+                    report.add(WHAT, Verdict::Note, text);
+                }
+                (BubblewrapUse::Auto | BubblewrapUse::Require, None) => {}
+            }
+            for gap in sandbox.support_now().gaps(profile) {
+                report.add(WHAT, Verdict::Note, format!("not held: {gap}"));
             }
         }
-        Err(error) => report.add("sandbox", Verdict::Bad, error),
+        Err(error) => report.add(WHAT, Verdict::Bad, error),
     }
 }
 
-async fn try_sandbox(sandbox: &Sandbox, place: &std::path::Path) -> Result<(), String> {
+async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &std::path::Path) -> Result<(), String> {
     let (inside, outside) = (place.join("inside"), place.join("outside"));
     for directory in [&inside, &outside] {
         std::fs::create_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     }
-    let plan = Plan {
-        profile: sandbox.profile,
-        write: vec![inside.clone()],
-        hide: sandbox.hide.clone(),
-        landlock: sandbox.support.landlock,
-    };
+    let plan = sandbox.plan(vec![inside.clone()]);
     let script = "true > file; true > ../outside/file; exit 0";
-    let arguments = plan.arguments("/bin/sh", vec!["-c".into(), script.into()]);
     let environment = Environment::from_base(std::env::vars_os(), &[]);
-    let spec = ProcessSpec::new(&sandbox.helper, &inside, environment)
-        .arg(HELPER_ARGUMENT)
-        .args(arguments);
-    let outcome = run_child(spec).await.map_err(|error| error.to_string())?;
-    if outcome.exit != Exit::Exited(0) {
+    let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment);
+    let Wrapped { spec, begun } = sandbox.wrap(&plan, spec)?;
+    let outcome = run_child(children, spec)
+        .await
+        .map_err(|error| error.to_string())?;
+    if outcome.exit != Exit::Exited(0) || begun.is_some_and(|begun| !begun.has()) {
         return Err(format!("no command can be held: {}", outcome.output.text.trim()));
     }
     let wrote = |directory: &std::path::Path| directory.join("file").exists();
@@ -288,12 +296,14 @@ async fn try_sandbox(sandbox: &Sandbox, place: &std::path::Path) -> Result<(), S
     }
 }
 
-async fn run_child(spec: ProcessSpec) -> Result<Outcome, ChildError> {
-    let guard = GuardProgram {
+fn children() -> Result<Children, ChildError> {
+    Children::new(Some(GuardProgram {
         program: "/proc/self/exe".into(),
         args: vec![GUARD_ARGUMENT.into()],
-    };
-    let children = Children::new(Some(guard))?;
+    }))
+}
+
+async fn run_child(children: &Children, spec: ProcessSpec) -> Result<Outcome, ChildError> {
     let limits = Limits::default();
     children.run(spec, &limits, None, &CancellationToken::new()).await
 }
@@ -301,7 +311,11 @@ async fn run_child(spec: ProcessSpec) -> Result<Outcome, ChildError> {
 async fn commands(report: &mut Report) {
     let environment = Environment::from_base(std::env::vars_os(), &[]);
     let spec = ProcessSpec::shell(&Shell::Posix, "true", std::env::temp_dir(), environment);
-    match run_child(spec).await {
+    let outcome = match children() {
+        Ok(children) => run_child(&children, spec).await,
+        Err(error) => Err(error),
+    };
+    match outcome {
         Ok(outcome) if outcome.exit == Exit::Exited(0) => {
             report.add(
                 "commands",

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use bobbin_engine::{Sandbox, WhenMissing};
+use bobbin_children::Children;
+use bobbin_engine::{Bubblewrap, BubblewrapUse, Sandbox, WhenMissing};
 use bobbin_sandbox::{Files, HELPER_ARGUMENT, Network, Profile, Support};
 use serde_json::Value;
 
@@ -44,7 +45,15 @@ pub(crate) struct Settings {
     pub(crate) writable: Vec<String>,
     pub(crate) hidden: Vec<String>,
     pub(crate) when_missing: WhenMissing,
+    pub(crate) bubblewrap: BubblewrapUse,
 }
+
+/// What can be said of bubblewrap, from the least.
+const USES: [(&str, BubblewrapUse); 3] = [
+    ("off", BubblewrapUse::Off),
+    ("auto", BubblewrapUse::Auto),
+    ("require", BubblewrapUse::Require),
+];
 
 impl Default for Settings {
     fn default() -> Self {
@@ -56,6 +65,7 @@ impl Default for Settings {
             writable: Vec::new(),
             hidden: Vec::new(),
             when_missing: WhenMissing::Ask,
+            bubblewrap: BubblewrapUse::Auto,
         }
     }
 }
@@ -119,6 +129,19 @@ impl Settings {
             Some("refuse") => self.when_missing = WhenMissing::Refuse,
             Some(other) => bail!("Sandbox.WhenMissing is {other:?}; it can be ask or refuse"),
         }
+        if let Some(name) = text(value, "Sandbox.Bubblewrap")? {
+            let place = |known: &(&str, BubblewrapUse)| known.0.eq_ignore_ascii_case(name);
+            let wanted = USES
+                .iter()
+                .position(place)
+                .with_context(|| format!("Sandbox.Bubblewrap is {name:?}; it can be auto, off or require"))?;
+            let now = USES.iter().position(|(_, known)| *known == self.bubblewrap);
+            if free || Some(wanted) >= now {
+                self.bubblewrap = USES[wanted].1;
+            } else {
+                ignored("Bubblewrap");
+            }
+        }
         let writable = paths(value, "Sandbox.Writable")?;
         if free {
             self.writable.extend(writable);
@@ -129,8 +152,15 @@ impl Settings {
         Ok(warnings)
     }
 
-    /// Returns how the commands of a workspace are held on this machine. `keys` are files that none may read.
-    pub(crate) fn sandbox(&self, workspace: &Workspace, home: Option<&Path>, keys: Vec<PathBuf>) -> Sandbox {
+    /// Returns how the commands of a workspace are held on this machine. `keys` are files that none may read; `children`
+    /// starts what has to be tried.
+    pub(crate) fn sandbox(
+        &self,
+        workspace: &Workspace,
+        home: Option<&Path>,
+        keys: Vec<PathBuf>,
+        children: &Children,
+    ) -> Sandbox {
         let place = |text: &String| match (text.strip_prefix("~/"), home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => workspace.root.join(text),
@@ -142,10 +172,13 @@ impl Settings {
         Sandbox {
             profile: self.profile,
             support: Support::probe(),
+            bubblewrap: Bubblewrap::new(self.bubblewrap, children.clone()),
             helper: "/proc/self/exe".into(),
             temporary: Some(workspace.temporary()),
             write: self.writable.iter().map(place).collect(),
             hide,
+            keep: vec![workspace.craft()],
+            blank: workspace.private(),
             when_missing: self.when_missing,
         }
     }
@@ -218,20 +251,28 @@ mod tests {
 
     #[test]
     fn a_workspace_makes_it_stricter_only() {
-        let loose = json!({ "Profile": "full", "Network": true, "Writable": ["/"], "WhenMissing": "ask", "Hidden": ["keys"] });
+        let loose = json!({ "Profile": "full", "Network": true, "Writable": ["/"], "WhenMissing": "ask", "Hidden": ["keys"],
+            "Bubblewrap": "off" });
         let refuse = json!({ "WhenMissing": "refuse" });
         let (settings, warnings) = added(&refuse, &loose, false);
         assert_eq!(settings.profile, Settings::default().profile);
         assert_eq!(settings.when_missing, WhenMissing::Refuse);
         assert_eq!(
             (settings.writable.len(), settings.hidden.len(), warnings),
-            (0, 1, 4)
+            (0, 1, 5)
         );
+        assert_eq!(settings.bubblewrap, BubblewrapUse::Auto);
         let (settings, warnings) = added(&refuse, &loose, true);
         assert_eq!(
             (settings.profile, settings.writable.len(), warnings),
             (Profile::OPEN, 1, 0)
         );
+        assert_eq!(settings.bubblewrap, BubblewrapUse::Off);
+        let (off, require) = (json!({ "Bubblewrap": "off" }), json!({ "bubblewrap": "Require" }));
+        let (settings, warnings) = added(&off, &require, false);
+        assert_eq!((settings.bubblewrap, warnings), (BubblewrapUse::Require, 0));
+        let (settings, warnings) = added(&require, &off, false);
+        assert_eq!((settings.bubblewrap, warnings), (BubblewrapUse::Require, 1));
         let (settings, _) = added(
             &json!({ "Profile": "full" }),
             &json!({ "Profile": "readonly", "Network": false }),
@@ -253,6 +294,8 @@ mod tests {
             (json!({ "Profile": 1 }), "no text"),
             (json!({ "Network": "yes" }), "true or false"),
             (json!({ "WhenMissing": "run" }), "refuse"),
+            (json!({ "Bubblewrap": "always" }), "require"),
+            (json!({ "Bubblewrap": true }), "no text"),
             (json!({ "Writable": "/tmp" }), "no list"),
             (json!({ "Hidden": [""] }), "no path"),
         ] {

@@ -122,9 +122,12 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         .with_context(|| format!("{} cannot be created", temporary.display()))?;
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
-    let mut sandbox = config.sandbox.sandbox(workspace, home.as_deref(), keys);
+    let mut sandbox = config
+        .sandbox
+        .sandbox(workspace, home.as_deref(), keys, &children);
     let (checkpoints, without) = checkpoints::open(workspace, &children, &environment).await;
     sandbox.hide.extend(checkpoints::to_hide(workspace));
+    sandbox.blank.extend(checkpoints::to_blank(workspace));
     let guarded = sandbox.hide.clone();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment);
     let agent = config.agent.agent().with_sandbox(&sandbox);

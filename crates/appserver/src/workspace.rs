@@ -77,6 +77,14 @@ impl Workspace {
         self.craft().join("bobbin.tmp")
     }
 
+    /// Returns what in `.craft` no command has a use for: conversations, who serves here and with which token, the ways in.
+    pub(crate) fn private(&self) -> Vec<PathBuf> {
+        let names = ["bobbin.db", "bobbin.db-wal", "bobbin.db-shm", SOCKET];
+        let mut all: Vec<PathBuf> = names.iter().map(|name| self.craft().join(name)).collect();
+        all.extend([self.state_file(), self.lock_file()]);
+        all
+    }
+
     fn state_file(&self) -> PathBuf {
         self.craft().join("bobbin.json")
     }

@@ -248,7 +248,7 @@ fn fork(spec: &ProcessSpec, streams: Streams, announce: Option<Announce>) -> Res
         })
         .stdout(writer)
         .stderr(error_writer);
-    lead_a_group(&mut command, announce);
+    lead_a_group(&mut command, announce, spec.starter.as_ref());
     // The command holds our copies of the writing ends: dropped here, or the output would never end.
     let leader = tokio::process::Command::from(command)
         .spawn()

@@ -14,9 +14,10 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use nix::libc;
-use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
 use nix::unistd::{getpid, setsid};
 
+use crate::Starter;
 use crate::guard::record::{Record, send};
 
 /// Where a new group announces itself.
@@ -32,8 +33,16 @@ pub(crate) struct Announce {
 ///
 /// A session rather than a mere group: without a terminal to ask on, `ssh` or `sudo` fails at once
 /// instead of being stopped until the time-out.
-pub(crate) fn lead_a_group(command: &mut Command, announce: Option<Announce>) {
+///
+/// `starter` must live until the command was spawned.
+pub(crate) fn lead_a_group(command: &mut Command, announce: Option<Announce>, starter: Option<&Starter>) {
     let parent = getpid();
+    let blocked = starter.map(|_| SigSet::from(Signal::SIGTERM));
+    let open: Vec<RawFd> = starter
+        .iter()
+        .flat_map(|starter| &starter.open)
+        .map(std::os::fd::AsRawFd::as_raw_fd)
+        .collect();
     let prepare = move || {
         #[cfg(target_os = "linux")]
         {
@@ -47,6 +56,15 @@ pub(crate) fn lead_a_group(command: &mut Command, announce: Option<Announce>) {
         let _ = parent;
         let group = setsid()?;
         close_on_exec_from(3);
+        for &descriptor in &open {
+            // SAFETY: takes integers; the descriptor is open until the command was spawned.
+            if unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+        }
+        if let Some(blocked) = &blocked {
+            blocked.thread_block()?;
+        }
         if let Some(Announce { socket, serial }) = announce {
             // From here on the guard kills this group when we die: while this process has not reached
             // its program it holds the socket too, so the guard cannot see the end before the announcement.

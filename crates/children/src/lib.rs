@@ -39,4 +39,4 @@ pub use error::ChildError;
 pub use guard::{GuardProgram, guard_main};
 pub use outcome::{Exit, Limits, Outcome};
 pub use output::{CHUNK_BYTES, OutputSink, output_channel};
-pub use spec::{Input, ProcessSpec, Shell};
+pub use spec::{Input, ProcessSpec, Shell, Starter};

@@ -3,7 +3,9 @@
 //! A plain value; starting it is the business of `Children`.
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::Environment;
 
@@ -20,6 +22,18 @@ pub struct ProcessSpec {
     pub env: Environment,
     /// What it reads on standard input.
     pub input: Input,
+    /// What it gets beside that when all it does is to start the command proper and wait for it.
+    pub starter: Option<Starter>,
+}
+
+/// What a program gets that only starts another one, in its own group, and ends as that one has ended.
+///
+/// It starts with TERM blocked, so that the polite signal to the group ends the other one and does not take away
+/// who waits for it. The program that it starts has to unblock TERM for itself.
+#[derive(Debug, Clone, Default)]
+pub struct Starter {
+    /// Descriptors that stay open, under the numbers they have here. Few.
+    pub open: Vec<Arc<OwnedFd>>,
 }
 
 /// What a child finds on its standard input.
@@ -49,6 +63,7 @@ impl ProcessSpec {
             cwd: cwd.into(),
             env,
             input: Input::Null,
+            starter: None,
         }
     }
 
@@ -79,6 +94,13 @@ impl ProcessSpec {
     #[must_use]
     pub fn input(mut self, input: Input) -> Self {
         self.input = input;
+        self
+    }
+
+    /// Says that it only starts the command proper.
+    #[must_use]
+    pub fn starter(mut self, starter: Starter) -> Self {
+        self.starter = Some(starter);
         self
     }
 }

@@ -8,7 +8,7 @@ mod tests {
 
     use bobbin_children::{
         CHUNK_BYTES, ChildError, Children, Environment, Exit, Input, Limits, Outcome, ProcessSpec, Shell,
-        output_channel,
+        Starter, output_channel,
     };
     use tokio_util::sync::CancellationToken;
 
@@ -435,5 +435,28 @@ mod tests {
             let (number, exit) = ended.unwrap();
             assert_eq!(exit, Exit::Exited(number));
         }
+    }
+
+    #[tokio::test]
+    async fn a_starter_keeps_the_descriptors_it_hands_on_and_is_not_ended_by_the_polite_signal() {
+        use std::os::fd::AsRawFd as _;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("handed-on");
+        std::fs::write(&path, "from here\n").unwrap();
+        let file = std::sync::Arc::new(std::os::fd::OwnedFd::from(std::fs::File::open(&path).unwrap()));
+        let number = file.as_raw_fd();
+        // Not by a shell: some hear all signals again.
+        let cat = || {
+            let ours = format!("/proc/self/fd/{number}");
+            ProcessSpec::new("/bin/cat", "/", Environment::empty()).args(["/proc/self/status", &ours])
+        };
+        let plain = run_spec(cat()).await.output.text;
+        assert!(plain.contains("SigBlk:\t0000000000000000"), "{plain}");
+        assert!(!plain.contains("from here"), "{plain}");
+        let starter = Starter { open: vec![file] };
+        let starting = run_spec(cat().starter(starter)).await.output.text;
+        // TERM is 15, the bit before it.
+        assert!(starting.contains("SigBlk:\t0000000000004000"), "{starting}");
+        assert!(starting.ends_with("from here\n"), "{starting}");
     }
 }

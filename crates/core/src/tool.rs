@@ -113,6 +113,8 @@ pub struct CommandLine {
     pub working_directory: PathBuf,
     /// Whether the kernel holds what it may do.
     pub sandboxed: bool,
+    /// What holds it, by name, from the outside.
+    pub held_by: Vec<String>,
 }
 
 /// How a command ended.
@@ -258,6 +260,12 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether its calls are not run at the same time as others, although they only read.
     fn runs_alone(&self) -> bool {
         false
+    }
+
+    /// Finds out what must be known before a call can be prepared, such as what can hold a command here. Called before
+    /// calls of tools that do not only read. Bounds its own time.
+    fn settle(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
     }
 
     /// Says what is known of a call that ran when the server stopped, without doing anything again. `None` leaves it at

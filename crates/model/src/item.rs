@@ -131,6 +131,9 @@ pub struct CommandExecution {
     /// Whether the kernel held what it might do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandboxed: bool,
+    /// What held it, by name, from the outside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_by: Vec<String>,
     /// The background terminal it goes on in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,

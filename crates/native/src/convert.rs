@@ -425,6 +425,7 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
         } else {
             wire::CommandSource::Host
         },
+        held_by: (!run.held_by.is_empty()).then_some(run.held_by),
         status: match run.status {
             model::CommandStatus::InProgress => wire::CommandStatus::InProgress,
             model::CommandStatus::Completed => wire::CommandStatus::Completed,

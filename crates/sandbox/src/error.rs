@@ -11,6 +11,9 @@ pub enum SandboxError {
     /// The kernel holds less than was promised.
     #[error("the kernel does not hold what was promised: {0}")]
     Kernel(String),
+    /// Bubblewrap has not made what was promised.
+    #[error("bubblewrap does not hold what was promised: {0}")]
+    Outside(String),
     /// A path of the plan cannot be used.
     #[error("{} cannot be used", path.display())]
     Path {

@@ -234,9 +234,8 @@ mod tests {
                 files: Files::ReadOnly,
                 network: Network::Off,
             },
-            write: Vec::new(),
-            hide: Vec::new(),
             landlock,
+            ..Plan::default()
         };
         // Refused before anything is restricted: the test goes on.
         assert!(matches!(restrict(&plan(0)), Err(SandboxError::Kernel(_))));

@@ -2,12 +2,15 @@
 //!
 //! The server never restricts itself. It starts a helper mode of its own binary ([`helper_main`]) that restricts
 //! itself with Landlock and seccomp and then becomes the command; both stay with every process the command
-//! starts. What the kernel can hold is found out beforehand ([`Support`]), so that it can be said before anybody is
+//! starts. Where the machine has bubblewrap and it works, the helper runs in a view of the machine that bubblewrap makes
+//! ([`View`]). What can be held is found out beforehand ([`Support`]), so that it can be said before anybody is
 //! asked, and the helper holds exactly what was promised or does not run the command.
 //!
-//! Knows nothing of Threads, tools or rules, starts no process and reads no environment. Bounds: 256 paths in a
-//! plan, 4,096 entries beside hidden places. Linux only; elsewhere nothing is held, and [`Support`] says so.
+//! Knows nothing of Threads, tools or rules, starts no process (it makes the arguments, others start bubblewrap) and
+//! reads no environment. Bounds: 256 paths in a plan, 4,096 entries beside hidden places. Linux only; elsewhere nothing
+//! is held, and [`Support`] says so.
 
+mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod calls;
 mod error;
@@ -18,10 +21,13 @@ mod plan;
 mod profile;
 #[cfg(target_os = "linux")]
 mod rights;
+#[cfg(target_os = "linux")]
+mod signals;
 mod support;
 
+pub use bubblewrap::{PLACES, Unfit, View, find};
 pub use error::SandboxError;
-pub use helper::{HELPER_ARGUMENT, helper_main};
-pub use plan::Plan;
+pub use helper::{HELPER_ARGUMENT, REPORT_ARGUMENT, helper_main};
+pub use plan::{Outer, Plan};
 pub use profile::{Files, Network, Profile};
 pub use support::Support;

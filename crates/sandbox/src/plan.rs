@@ -9,7 +9,7 @@ use crate::{Files, Network, Profile, SandboxError};
 const MAX_PATHS: usize = 256;
 
 /// How one command is held.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// What it is let do.
     pub profile: Profile,
@@ -17,24 +17,96 @@ pub struct Plan {
     pub write: Vec<PathBuf>,
     /// Places whose files it may not read, absolute; not under [`Files::Full`].
     pub hide: Vec<PathBuf>,
+    /// Places it may only read although they lie in one that it may write, absolute. [`Outer::Bubblewrap`] holds them
+    /// and nothing else does.
+    pub keep: Vec<PathBuf>,
+    /// Places whose files it may not read although they lie in one that it may write, absolute. As `keep`.
+    pub blank: Vec<PathBuf>,
     /// Landlock's version that was promised: what is asked of the kernel, no more and no less.
     pub landlock: u8,
+    /// What was promised to be around the helper.
+    pub outer: Outer,
+}
+
+/// What is around the helper.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Outer {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A view of the machine that bubblewrap makes.
+    Bubblewrap,
+}
+
+impl Outer {
+    /// Returns its name in arguments.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Bubblewrap => "bubblewrap",
+        }
+    }
 }
 
 impl Plan {
-    /// Returns a hidden place that could be written and read all the same, since it lies in a place that may be
-    /// written; such a plan is not carried out.
+    /// Returns a hidden place that cannot be kept back, since it lies in a place that may be written; such a plan is not
+    /// carried out. In bubblewrap only one that is such a place itself.
     pub fn exposed(&self) -> Option<PathBuf> {
         if self.profile.files != Files::WorkspaceWrite {
             return None;
         }
-        let real = |path: &PathBuf| path.canonicalize().ok();
-        let write: Vec<PathBuf> = self.write.iter().filter_map(real).collect();
-        let mut hidden = self.hide.iter().filter_map(real);
-        hidden.find(|hidden| write.iter().any(|place| hidden.starts_with(place)))
+        let write = real(&self.write);
+        let exposed = |hidden: &PathBuf| match self.outer {
+            Outer::Nothing => write.iter().any(|place| hidden.starts_with(place)),
+            Outer::Bubblewrap => write.contains(hidden),
+        };
+        real(&self.hide).into_iter().find(exposed)
     }
 
-    /// Returns the helper's arguments, behind the one that chooses it, for a program and its arguments.
+    /// Returns the plan for the helper that runs in bubblewrap: what Landlock cannot hold is left to that.
+    #[must_use]
+    pub fn within(&self) -> Self {
+        let write = real(&self.write);
+        let among = |path: &&PathBuf| {
+            let real = path.canonicalize().ok();
+            !real.is_some_and(|real| write.iter().any(|place| real.starts_with(place)))
+        };
+        let hide = match self.profile.files {
+            Files::WorkspaceWrite => self.hide.iter().filter(among).cloned().collect(),
+            Files::ReadOnly | Files::Full => self.hide.clone(),
+        };
+        Self {
+            hide,
+            write: self.write.clone(),
+            keep: Vec::new(),
+            blank: Vec::new(),
+            ..*self
+        }
+    }
+
+    /// Returns what holds the command, by name, from the outside.
+    pub fn held_by(&self) -> Vec<String> {
+        if !self.profile.holds_something() {
+            return Vec::new();
+        }
+        let bubblewrap = (self.outer == Outer::Bubblewrap).then(|| "bubblewrap".to_owned());
+        let landlock = (self.landlock > 0).then(|| format!("Landlock {}", self.landlock));
+        let all = [bubblewrap, landlock, Some("seccomp".to_owned())];
+        all.into_iter().flatten().collect()
+    }
+
+    /// Returns the same as a part of a sentence.
+    pub fn holders(&self) -> String {
+        let names = self.held_by();
+        match names.as_slice() {
+            [] => "nothing".to_owned(),
+            [one] => one.clone(),
+            [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        }
+    }
+
+    /// Returns the helper's arguments, behind the one that chooses it, for a program and its arguments. What only
+    /// bubblewrap holds is not among them.
     pub fn arguments(&self, program: impl Into<OsString>, arguments: Vec<OsString>) -> Vec<OsString> {
         let mut all: Vec<OsString> = vec![
             "--files".into(),
@@ -43,6 +115,8 @@ impl Plan {
             self.profile.network.name().into(),
             "--landlock".into(),
             self.landlock.to_string().into(),
+            "--outer".into(),
+            self.outer.name().into(),
         ];
         for (flag, paths) in [("--write", &self.write), ("--hide", &self.hide)] {
             for path in paths {
@@ -66,6 +140,7 @@ impl Plan {
         let wrong = |what: &str| SandboxError::Arguments(what.to_owned());
         let mut arguments = arguments.into_iter();
         let (mut files, mut network, mut landlock) = (None, None, None);
+        let mut outer = Some(Outer::Nothing);
         let (mut write, mut hide) = (Vec::new(), Vec::new());
         loop {
             let flag = arguments.next().ok_or_else(|| wrong("there is no program"))?;
@@ -81,6 +156,11 @@ impl Plan {
                         .find(|known| value == known.name());
                 }
                 Some("--landlock") => landlock = value.to_str().and_then(|value| value.parse().ok()),
+                Some("--outer") => {
+                    outer = [Outer::Nothing, Outer::Bubblewrap]
+                        .into_iter()
+                        .find(|known| value == known.name());
+                }
                 Some("--write") => write.push(absolute(&value)?),
                 Some("--hide") => hide.push(absolute(&value)?),
                 _ => return Err(wrong("it has an unknown flag")),
@@ -89,7 +169,8 @@ impl Plan {
                 return Err(wrong("it has too many paths"));
             }
         }
-        let (Some(files), Some(network), Some(landlock)) = (files, network, landlock) else {
+        let (Some(files), Some(network), Some(landlock), Some(outer)) = (files, network, landlock, outer)
+        else {
             return Err(wrong("--files, --network and --landlock are needed"));
         };
         let program = arguments.next().ok_or_else(|| wrong("there is no program"))?;
@@ -98,9 +179,17 @@ impl Plan {
             write,
             hide,
             landlock,
+            outer,
+            ..Self::default()
         };
         Ok((plan, program, arguments.collect()))
     }
+}
+
+/// Returns those of some places that are there, by their real names.
+fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let real = |path: &PathBuf| path.canonicalize().ok();
+    paths.iter().filter_map(real).collect()
 }
 
 fn absolute(path: &OsStr) -> Result<PathBuf, SandboxError> {
@@ -125,6 +214,12 @@ mod tests {
                     write: vec!["/w".into(), "/t mp".into()],
                     hide: vec!["/home/mika/.ssh".into()],
                     landlock: 6,
+                    outer: if network == Network::Off {
+                        Outer::Bubblewrap
+                    } else {
+                        Outer::Nothing
+                    },
+                    ..Plan::default()
                 };
                 let rest: Vec<OsString> = vec!["-c".into(), "--".into(), "--hide".into()];
                 let read = Plan::read(plan.arguments("/bin/sh", rest.clone())).unwrap();
@@ -146,6 +241,7 @@ mod tests {
             write: vec![write.to_owned()],
             hide: vec![secret.clone()],
             landlock: 6,
+            ..Plan::default()
         };
         assert!(plan(Files::WorkspaceWrite, place.path()).exposed().is_some());
         assert!(plan(Files::ReadOnly, place.path()).exposed().is_none());
@@ -154,6 +250,70 @@ mod tests {
                 .exposed()
                 .is_none()
         );
+    }
+
+    #[test]
+    fn bubblewrap_keeps_a_hidden_place_back_wherever_it_lies_and_landlock_the_others() {
+        let place = tempfile::tempdir().unwrap();
+        let (work, inside, outside) = (
+            place.path().join("work"),
+            place.path().join("work/deploy/keys"),
+            place.path().join("keys"),
+        );
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        let plan = Plan {
+            profile: Profile {
+                files: Files::WorkspaceWrite,
+                network: Network::Off,
+            },
+            write: vec![work.clone()],
+            hide: vec![inside, outside.clone(), "/not/there".into()],
+            keep: vec![work.join(".craft")],
+            blank: vec![work.join(".craft/bobbin.db")],
+            landlock: 6,
+            outer: Outer::Bubblewrap,
+        };
+        assert_eq!(plan.exposed(), None);
+        let within = plan.within();
+        assert_eq!(within.hide, [outside, "/not/there".into()]);
+        assert_eq!((within.keep.len(), within.blank.len()), (0, 0));
+        assert_eq!((within.write, within.outer), (plan.write.clone(), plan.outer));
+        let all = Plan {
+            hide: vec![work.clone()],
+            ..plan.clone()
+        };
+        assert_eq!(all.exposed(), Some(work.canonicalize().unwrap()));
+        let alone = Plan {
+            outer: Outer::Nothing,
+            ..plan
+        };
+        assert!(alone.exposed().is_some());
+    }
+
+    #[test]
+    fn what_holds_a_command_is_named_from_the_outside() {
+        let names = |profile, landlock, outer| {
+            let plan = Plan {
+                profile,
+                landlock,
+                outer,
+                ..Plan::default()
+            };
+            plan.holders()
+        };
+        let strict = Profile {
+            files: Files::ReadOnly,
+            network: Network::Off,
+        };
+        for (profile, landlock, outer, expected) in [
+            (strict, 6, Outer::Bubblewrap, "bubblewrap, Landlock 6 and seccomp"),
+            (strict, 6, Outer::Nothing, "Landlock 6 and seccomp"),
+            (strict, 0, Outer::Bubblewrap, "bubblewrap and seccomp"),
+            (Profile::OPEN, 6, Outer::Nothing, "nothing"),
+        ] {
+            assert_eq!(names(profile, landlock, outer), expected);
+        }
     }
 
     #[test]
@@ -166,6 +326,7 @@ mod tests {
             &[],
             &["--write", "w", "--", "sh"],
             &["--read", "/", "--", "sh"],
+            &["--outer", "somebody", "--", "sh"],
             &long,
         ] {
             let arguments = base.iter().chain(more).map(OsString::from);

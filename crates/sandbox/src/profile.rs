@@ -44,6 +44,16 @@ impl Profile {
     }
 }
 
+impl Default for Profile {
+    /// The strictest.
+    fn default() -> Self {
+        Self {
+            files: Files::ReadOnly,
+            network: Network::Off,
+        }
+    }
+}
+
 impl Files {
     /// Every value, from the strictest.
     pub const ALL: [Self; 3] = [Self::ReadOnly, Self::WorkspaceWrite, Self::Full];

@@ -1,17 +1,19 @@
-//! What this kernel can hold, found out without restricting anything.
+//! What this machine can hold, found out without restricting anything.
 
-use crate::{Files, Network, Profile};
+use crate::{Files, Network, Outer, Profile};
 
 /// The first version of Landlock that keeps files from being emptied, and so the first that counts.
 const FIRST_THAT_HOLDS: u8 = 3;
 
-/// What this kernel can hold.
+/// What this machine can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Support {
     /// Landlock's version, up to the one we use; 0 when it has none.
     pub landlock: u8,
     /// Whether system calls can be refused.
     pub seccomp: bool,
+    /// What commands are put into. Finding that out takes a process, so [`Support::probe`] leaves it at nothing.
+    pub outer: Outer,
 }
 
 impl Support {
@@ -19,6 +21,7 @@ impl Support {
     pub const NONE: Self = Self {
         landlock: 0,
         seccomp: false,
+        outer: Outer::Nothing,
     };
 
     /// Finds out what this kernel can hold.
@@ -28,6 +31,7 @@ impl Support {
         Self {
             landlock: crate::files::newest(),
             seccomp: seccomp.is_ok_and(|actions| actions.split_whitespace().any(|action| action == "errno")),
+            outer: Outer::Nothing,
         }
     }
 
@@ -45,7 +49,10 @@ impl Support {
         if !self.seccomp {
             return Some("this machine's kernel cannot refuse system calls (seccomp)".to_owned());
         }
-        if profile.files == Files::Full || self.landlock >= FIRST_THAT_HOLDS {
+        if profile.files == Files::Full
+            || self.landlock >= FIRST_THAT_HOLDS
+            || self.outer == Outer::Bubblewrap
+        {
             return None;
         }
         Some(match self.landlock {
@@ -63,26 +70,35 @@ impl Support {
         if !profile.holds_something() {
             return gaps;
         }
+        let alone = self.outer == Outer::Nothing;
         if profile.files == Files::Full {
             gaps.push("files are not held");
-            if self.landlock == 0 {
+            if self.landlock == 0 && alone {
                 gaps.push("environment and memory of processes outside can be read through /proc");
             }
-        } else {
+        } else if alone {
             gaps.push("owners, modes and times of the user's files can be changed");
+        } else if self.landlock == 0 {
+            gaps.push("a hidden file that appears while a command runs can be read by it");
         }
-        if self.landlock < 6 {
+        if self.landlock < 6 && alone {
             gaps.push("processes outside can be sent signals");
         }
-        if profile.files == Files::WorkspaceWrite {
-            gaps.push(
+        match (profile.files, self.outer) {
+            (Files::WorkspaceWrite, Outer::Nothing) => gaps.push(
                 "the workspace's own .git and .craft can be written, conversations and settings included",
-            );
+            ),
+            (Files::WorkspaceWrite, Outer::Bubblewrap) => {
+                gaps.push("the workspace's own .git can be written, hooks for your next commit included");
+            }
+            (Files::ReadOnly | Files::Full, _) => {}
         }
-        if profile.network == Network::On {
-            gaps.push(
+        match (profile.network, self.outer) {
+            (Network::On, Outer::Nothing) => gaps.push(
                 "local services can be spoken to, this server and shared memory of other programs included",
-            );
+            ),
+            (Network::On, Outer::Bubblewrap) => gaps.push("local services can be spoken to"),
+            (Network::Off, _) => {}
         }
         gaps
     }
@@ -98,7 +114,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_held_is_said() {
-        let kernel = |landlock, seccomp| Support { landlock, seccomp };
+        let kernel = |landlock, seccomp| Support {
+            landlock,
+            seccomp,
+            ..Support::NONE
+        };
         let strict = profile(Files::WorkspaceWrite, Network::Off);
         assert_eq!(kernel(3, true).missing(strict), None);
         assert_eq!(kernel(0, false).missing(Profile::OPEN), None);
@@ -110,6 +130,13 @@ mod tests {
         ] {
             let missing = kernel.missing(strict).unwrap();
             assert!(missing.contains(part), "{missing}");
+            // Bubblewrap holds files where Landlock does not, and system calls it does not.
+            let with_bubblewrap = Support {
+                outer: Outer::Bubblewrap,
+                ..kernel
+            };
+            let still_missing = with_bubblewrap.missing(strict).is_some();
+            assert_eq!(still_missing, part == "seccomp");
         }
     }
 
@@ -118,11 +145,9 @@ mod tests {
         let old = Support {
             landlock: 3,
             seccomp: true,
+            outer: Outer::Nothing,
         };
-        let new = Support {
-            landlock: 6,
-            seccomp: true,
-        };
+        let new = Support { landlock: 6, ..old };
         let strict = profile(Files::ReadOnly, Network::Off);
         assert_eq!(old.gaps(strict).len(), new.gaps(strict).len() + 1);
         assert!(new.gaps(Profile::OPEN).is_empty());
@@ -134,5 +159,26 @@ mod tests {
             new.gaps(profile(Files::Full, Network::Off))
                 .contains(&"files are not held")
         );
+    }
+
+    #[test]
+    fn with_bubblewrap_less_is_not_held() {
+        let old = Support {
+            landlock: 0,
+            seccomp: true,
+            outer: Outer::Bubblewrap,
+        };
+        let new = Support { landlock: 6, ..old };
+        let write = |network| profile(Files::WorkspaceWrite, network);
+        let git = "the workspace's own .git can be written, hooks for your next commit included";
+        assert_eq!(new.gaps(write(Network::Off)), [git]);
+        assert_eq!(
+            new.gaps(write(Network::On)),
+            [git, "local services can be spoken to"]
+        );
+        assert!(new.gaps(profile(Files::ReadOnly, Network::Off)).is_empty());
+        assert_eq!(old.gaps(write(Network::Off)).len(), 2);
+        let full = profile(Files::Full, Network::Off);
+        assert_eq!(old.gaps(full), ["files are not held"]);
     }
 }

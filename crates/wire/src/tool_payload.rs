@@ -46,6 +46,9 @@ pub struct CommandExecutionPayload {
     pub working_directory: String,
     /// On what it runs.
     pub source: CommandSource,
+    /// Extension: what holds it, by name, from the outside: `bubblewrap`, `Landlock` with its version, `seccomp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<Vec<String>>,
     /// How far it is.
     pub status: CommandStatus,
     /// All output so far.

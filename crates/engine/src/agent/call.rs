@@ -28,6 +28,13 @@ impl TurnRun {
         if self.stop.is_cancelled() {
             return Err(TurnGone);
         }
+        if let Some(tool) = self.tools.get(&call.tool) {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return Err(TurnGone),
+                () = tool.settle() => {}
+            }
+        }
         let (mut output, begun) = match self.prepare(call) {
             Ok(prepared) => self.run_if_allowed(call, prepared).await?,
             Err(why) => (*why, Begun::default()),

@@ -179,6 +179,7 @@ fn running(line: &CommandLine, call_id: &str) -> CommandExecution {
         original_output_chars: None,
         truncated: false,
         sandboxed: line.sandboxed,
+        held_by: line.held_by.clone(),
         session_id: None,
         output_path: None,
         background_reason: None,

@@ -144,7 +144,8 @@ fn day(at: UnixMillis) -> Option<jiff::civil::Date> {
 
 /// Says what holds commands.
 pub(super) fn held(sandbox: &Sandbox) -> &'static str {
-    let missing = sandbox.support.missing(sandbox.profile).is_some();
+    // Whether bubblewrap works is not known yet: it takes a process to find out.
+    let missing = sandbox.support.missing(sandbox.profile).is_some() && !sandbox.bubblewrap.may_work();
     match (sandbox.profile.files, sandbox.profile.network) {
         (Files::Full, Network::On) => "not held by a sandbox.",
         _ if missing => "a sandbox is wanted and cannot be had here; each is asked about.",

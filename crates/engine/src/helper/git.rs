@@ -11,8 +11,8 @@ use bobbin_core::suggest::SuggestError;
 use bobbin_sandbox::{Files, Network, Profile};
 use tokio_util::sync::CancellationToken;
 
-use crate::Sandbox;
-use crate::tools::Hold;
+use crate::tools::{Hold, said};
+use crate::{Sandbox, Wrapped};
 
 /// Time for one run of git.
 const TIME: Duration = Duration::from_secs(20);
@@ -160,13 +160,15 @@ impl Git {
             .args(options)
             .arg("--")
             .args(paths);
-        let spec = match self.sandbox.hold(root) {
-            Hold::Open => spec,
-            Hold::Held(plan) => self.sandbox.wrap(&plan, spec),
-            Hold::Missing(why) => {
-                let text = format!("git is not run, since it cannot be held: {why}");
-                return Err(SuggestError::Unusable(text));
-            }
+        let unheld = |why: String| {
+            let text = format!("git is not run, since it cannot be held: {why}");
+            SuggestError::Unusable(text)
+        };
+        self.sandbox.settle().await;
+        let Wrapped { spec, begun } = match self.sandbox.hold(root) {
+            Hold::Open => Wrapped { spec, begun: None },
+            Hold::Held(plan) => self.sandbox.wrap(&plan, spec).map_err(unheld)?,
+            Hold::Missing(why) => return Err(unheld(why)),
         };
         let limits = Limits {
             wall_clock: TIME,
@@ -179,6 +181,10 @@ impl Git {
             .await
             .map_err(|error| SuggestError::Unusable(format!("git cannot be run: {error}")))?;
         match outcome.exit {
+            Exit::Exited(_) if begun.is_some_and(|begun| !begun.has()) => {
+                self.sandbox.bubblewrap.forget();
+                Err(unheld(said(&outcome)))
+            }
             Exit::Exited(code) => Ok((code, outcome.output.text)),
             Exit::Signaled(_) | Exit::TimedOut | Exit::Cancelled => {
                 Err(SuggestError::Unusable("git did not answer in time.".to_owned()))

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use bobbin_children::ProcessSpec;
-use bobbin_sandbox::{Files, HELPER_ARGUMENT, Network, Plan, Profile, Support};
+use bobbin_sandbox::{Files, HELPER_ARGUMENT, Network, Outer, Plan, Profile, Support};
+
+use super::bubblewrap::{Bubblewrap, BubblewrapUse, Wrapped};
 
 /// How commands are held. A value; the default holds nothing.
 #[derive(Debug, Clone)]
@@ -13,6 +15,8 @@ pub struct Sandbox {
     pub profile: Profile,
     /// What the kernel can hold.
     pub support: Support,
+    /// What can be put around the helper.
+    pub bubblewrap: Bubblewrap,
     /// The program with the helper mode: usually our own binary.
     pub helper: PathBuf,
     /// The directory for temporary files of commands that may write.
@@ -21,6 +25,10 @@ pub struct Sandbox {
     pub write: Vec<PathBuf>,
     /// Places whose files they may not read.
     pub hide: Vec<PathBuf>,
+    /// Places that bubblewrap keeps from being written wherever they lie. Without it they are as the place they lie in.
+    pub keep: Vec<PathBuf>,
+    /// Places whose files bubblewrap keeps from being read wherever they lie. As `keep`.
+    pub blank: Vec<PathBuf>,
     /// What is done where the profile cannot be held.
     pub when_missing: WhenMissing,
 }
@@ -51,40 +59,93 @@ impl Default for Sandbox {
         Self {
             profile: Profile::OPEN,
             support: Support::NONE,
+            bubblewrap: Bubblewrap::default(),
             helper: PathBuf::new(),
             temporary: None,
             write: Vec::new(),
             hide: Vec::new(),
+            keep: Vec::new(),
+            blank: Vec::new(),
             when_missing: WhenMissing::default(),
         }
     }
 }
 
 impl Sandbox {
+    /// Finds out what it takes a process to find out. Before that, nothing is promised that depends on it.
+    pub async fn settle(&self) {
+        if self.profile.holds_something() {
+            self.bubblewrap
+                .settle(&self.helper, self.support, &self.hide)
+                .await;
+        }
+    }
+
+    /// Returns what can be held here, as far as is known.
+    pub fn support_now(&self) -> Support {
+        let outer = match self.bubblewrap.working() {
+            Some(_) => Outer::Bubblewrap,
+            None => Outer::Nothing,
+        };
+        Support {
+            outer,
+            ..self.support
+        }
+    }
+
+    /// Returns why nothing holds commands here that should, as half a sentence; `None` when something does.
+    pub fn missing(&self) -> Option<String> {
+        let support = self.support_now();
+        if self.profile.holds_something()
+            && self.bubblewrap.wanted() == BubblewrapUse::Require
+            && support.outer == Outer::Nothing
+        {
+            let why = match self.bubblewrap.found() {
+                Some(Err(why)) => why,
+                Some(Ok(_)) | None => "it was not tried".to_owned(),
+            };
+            return Some(format!(
+                "bubblewrap is required (Sandbox.Bubblewrap) and cannot be used: {why}"
+            ));
+        }
+        support.missing(self.profile)
+    }
+
+    /// Returns what is done with a command that should be held and cannot be.
+    pub fn when_missing(&self) -> WhenMissing {
+        match self.bubblewrap.wanted() {
+            BubblewrapUse::Require => WhenMissing::Refuse,
+            BubblewrapUse::Off | BubblewrapUse::Auto => self.when_missing,
+        }
+    }
+
+    /// Returns how a command is held that may write these places, as far as the profile lets it.
+    pub fn plan(&self, write: Vec<PathBuf>) -> Plan {
+        let support = self.support_now();
+        Plan {
+            profile: self.profile,
+            write,
+            hide: self.hide.clone(),
+            keep: self.keep.clone(),
+            blank: self.blank.clone(),
+            landlock: support.landlock,
+            outer: support.outer,
+        }
+    }
+
     /// Returns what holds a command that runs in `root`.
     pub(crate) fn hold(&self, root: &Path) -> Hold {
         if !self.profile.holds_something() {
             return Hold::Open;
         }
-        if let Some(why) = self.support.missing(self.profile) {
+        if let Some(why) = self.missing() {
             return Hold::Missing(why);
         }
         let write = std::iter::once(root.to_owned());
-        let plan = Plan {
-            profile: self.profile,
-            write: write
-                .chain(self.temporary.clone())
-                .chain(self.write.clone())
-                .collect(),
-            // The server's own files in a workspace that is also the home are held as little as in others.
-            hide: self
-                .hide
-                .iter()
-                .filter(|path| **path != root.join(".craft"))
-                .cloned()
-                .collect(),
-            landlock: self.support.landlock,
-        };
+        let write = write.chain(self.temporary.clone()).chain(self.write.clone());
+        let mut plan = self.plan(write.collect());
+        // The server's own files in a workspace that is also the home are held as little as in others.
+        plan.hide.retain(|path| *path != root.join(".craft"));
         match plan.exposed() {
             Some(path) => Hold::Missing(format!(
                 "{} is hidden and lies where commands may write",
@@ -95,26 +156,36 @@ impl Sandbox {
     }
 
     /// Returns what starts a process so that a plan holds it.
-    pub(crate) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> ProcessSpec {
-        let ProcessSpec {
-            program,
-            args,
-            cwd,
-            mut env,
-            input,
-        } = inner;
+    ///
+    /// # Errors
+    /// Why it cannot be held as planned, as half a sentence. It must not be started otherwise then.
+    pub fn wrap(&self, plan: &Plan, mut inner: ProcessSpec) -> Result<Wrapped, String> {
         if let Some(temporary) = self
             .temporary
             .as_ref()
             .filter(|_| plan.profile.files == Files::WorkspaceWrite)
         {
-            env.set("TMPDIR", temporary);
+            inner.env.set("TMPDIR", temporary);
         }
+        if plan.outer == Outer::Bubblewrap {
+            let working = self.bubblewrap.working();
+            let working = working.ok_or("bubblewrap, which was to hold it, works no more")?;
+            return working.wrap(plan, inner);
+        }
+        let ProcessSpec {
+            program,
+            args,
+            cwd,
+            env,
+            input,
+            starter: _,
+        } = inner;
         let arguments: Vec<OsString> = plan.arguments(program, args);
-        ProcessSpec::new(&self.helper, cwd, env)
+        let spec = ProcessSpec::new(&self.helper, cwd, env)
             .arg(HELPER_ARGUMENT)
             .args(arguments)
-            .input(input)
+            .input(input);
+        Ok(Wrapped { spec, begun: None })
     }
 
     /// Returns what the model is told of it.
@@ -158,6 +229,7 @@ mod tests {
             support: Support {
                 landlock: 6,
                 seccomp: true,
+                outer: Outer::Nothing,
             },
             helper: "/bobbin".into(),
             temporary: Some("/w/.craft/tmp".into()),
@@ -173,7 +245,7 @@ mod tests {
         let inner = ProcessSpec::new("/bin/sh", "/w", Environment::empty())
             .arg("-c")
             .arg("ls");
-        let spec = strict().wrap(&plan, inner);
+        let spec = strict().wrap(&plan, inner).unwrap().spec;
         assert_eq!(
             (spec.program.to_str(), spec.cwd.to_str()),
             (Some("/bobbin"), Some("/w"))

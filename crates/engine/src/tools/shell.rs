@@ -11,6 +11,8 @@ use bobbin_core::policy::{Judgement, Ruling, command_scope};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec};
 use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Json, Scope};
 use bobbin_terminals::Terminals;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::arguments::{decode, spec};
@@ -109,6 +111,10 @@ impl Tool for ShellTool {
         &self.spec
     }
 
+    fn settle(&self) -> BoxFuture<'_, ()> {
+        self.sandbox.settle().boxed()
+    }
+
     fn prepare(
         &self,
         arguments: &Json,
@@ -139,17 +145,17 @@ impl Tool for ShellTool {
             (Some(_), Some(Hold::Held(_))) => leaving(command, &ruling),
             (_, hold) => permission(command, &ruling, hold.as_ref(), &self.sandbox, environment)?,
         };
-        let inner = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
-        let (spec, sandboxed) = match hold {
-            Some(Hold::Held(plan)) => (self.sandbox.wrap(&plan, inner), true),
-            _ => (inner, false),
+        let spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
+        let held = match hold {
+            Some(Hold::Held(plan)) => Some((plan, self.sandbox.clone())),
+            _ => None,
         };
         Ok(Box::new(Prepared {
             command: command.to_owned(),
             root: environment.root.clone(),
             permission,
             patience: self.patience(&arguments),
-            sandboxed,
+            held,
             spec,
             terminals: self.terminals.clone(),
             editor: terminal,
@@ -178,10 +184,10 @@ impl ShellTool {
         match hold {
             None | Some(Hold::Open) => true,
             Some(Hold::Held(_)) => {
-                self.sandbox.when_missing == WhenMissing::Ask
+                self.sandbox.when_missing() == WhenMissing::Ask
                     && environment.approvals != ApprovalPolicy::AutoApprove
             }
-            Some(Hold::Missing(_)) => self.sandbox.when_missing == WhenMissing::Ask,
+            Some(Hold::Missing(_)) => self.sandbox.when_missing() == WhenMissing::Ask,
         }
     }
 }
@@ -218,7 +224,7 @@ fn permission(
             reason: "The agent wants to run a command outside of the sandbox: with your own rights and with network."
                 .to_owned(),
         }),
-        Some(Hold::Missing(missing)) => match sandbox.when_missing {
+        Some(Hold::Missing(missing)) => match sandbox.when_missing() {
             WhenMissing::Refuse => Err(ToolRefusal(format!(
                 "refused: commands run in a sandbox only, and there is none: {missing}"
             ))),
@@ -236,8 +242,9 @@ fn permission(
             Ok(ask(format!("The agent wants to run a command: {why}.")))
         }
         Some(Hold::Held(plan)) if ruling.judgement == Judgement::Ask => Ok(ask(format!(
-            "The agent wants to run a command: {why}. It runs in a sandbox: {}.",
-            plan.profile
+            "The agent wants to run a command: {why}. It runs in a sandbox: {}. It is held by {}.",
+            plan.profile,
+            plan.holders()
         ))),
         Some(Hold::Open | Hold::Held(_)) => Ok(Permission::Free),
     }

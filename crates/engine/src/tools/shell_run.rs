@@ -9,14 +9,17 @@ use std::time::Duration;
 use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
 use bobbin_core::tool::{CallContext, CommandEnd, CommandLine, Permission, PreparedCall, ToolOutput};
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
+use bobbin_sandbox::Plan;
 use bobbin_terminals::{Ended, NotLeft, Order, Running, Terminals};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 
+use super::bubblewrap::{Wrapped, said};
 use super::cut::head_and_tail;
 use super::editor::{EditorOf, TerminalLimits};
 use super::paths::shown;
+use super::sandbox::Sandbox;
 
 /// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -43,7 +46,8 @@ pub(super) struct Prepared {
     pub(super) root: PathBuf,
     pub(super) permission: Permission,
     pub(super) patience: Patience,
-    pub(super) sandboxed: bool,
+    /// How it is held, and by what, if it is.
+    pub(super) held: Option<(Plan, Sandbox)>,
     pub(super) spec: ProcessSpec,
     pub(super) terminals: Terminals,
     /// Who runs it in a terminal of its own instead.
@@ -56,10 +60,12 @@ impl PreparedCall for Prepared {
     }
 
     fn command(&self) -> Option<CommandLine> {
+        let held = self.held.as_ref().filter(|_| self.editor.is_none());
         Some(CommandLine {
             command: self.command.clone(),
             working_directory: self.root.clone(),
-            sandboxed: self.sandboxed && self.editor.is_none(),
+            sandboxed: held.is_some(),
+            held_by: held.map(|(plan, _)| plan.held_by()).unwrap_or_default(),
         })
     }
 
@@ -68,7 +74,7 @@ impl PreparedCall for Prepared {
             command,
             root,
             patience,
-            sandboxed,
+            held,
             spec,
             terminals,
             editor,
@@ -90,6 +96,15 @@ impl PreparedCall for Prepared {
             if requested && let Err(why) = terminals.has_room(&context.origin.thread) {
                 return not_run(format!("did not run: {why}"));
             }
+            let sandboxed = held.is_some();
+            // Now and not before the question: what is hidden may have come or gone since.
+            let Wrapped { spec, begun } = match &held {
+                Some((plan, sandbox)) => match sandbox.wrap(plan, spec) {
+                    Ok(wrapped) => wrapped,
+                    Err(why) => return not_held(&why),
+                },
+                None => Wrapped { spec, begun: None },
+            };
             let running = terminals.run(Order {
                 spec,
                 origin: context.origin.clone(),
@@ -108,8 +123,20 @@ impl PreparedCall for Prepared {
             };
             let mut output = match ended.outcome {
                 Ok(outcome) => {
+                    let by_itself = matches!(outcome.exit, Exit::Exited(_) | Exit::Signaled(_));
+                    let through_bubblewrap = begun.is_some();
+                    if by_itself && begun.is_some_and(|begun| !begun.has()) {
+                        if let Some((_, sandbox)) = &held {
+                            sandbox.bubblewrap.forget();
+                        }
+                        return not_held(&said(&outcome));
+                    }
                     let path = ended.output_path;
-                    told(outcome, path, &root, patience, not_left)
+                    let mut output = told(outcome, path, &root, patience, not_left);
+                    if through_bubblewrap {
+                        add_signal(&mut output);
+                    }
+                    output
                 }
                 Err(error) => return not_started(&error),
             };
@@ -264,12 +291,39 @@ fn told(
 
 /// Tells the model of the sandbox where that may be why a command failed.
 fn add_hint(output: &mut ToolOutput) {
-    let refusals = ["Permission denied", "Operation not permitted", "PermissionDenied"];
+    let refusals = [
+        "Permission denied",
+        "Operation not permitted",
+        "PermissionDenied",
+        "Read-only file system",
+        "ReadOnlyFilesystem",
+    ];
     if !output.success && refusals.iter().any(|refusal| output.text.contains(refusal)) {
         output
             .text
             .push_str("\n[It ran in a sandbox, which may be why. outsideSandbox asks a person for more.]");
     }
+}
+
+/// Says which signal a code stands for: bubblewrap ends with a code where what it started was ended by a signal.
+fn add_signal(output: &mut ToolOutput) {
+    let code = output.command.as_ref().and_then(|command| command.exit_code);
+    let signal = code
+        .map(|code| code - 128)
+        .filter(|signal| (1..=64).contains(signal));
+    if let (Some(code), Some(signal)) = (code, signal) {
+        let plain = format!("exit code {code}\n");
+        if let Some(rest) = output.text.strip_prefix(&plain) {
+            output.text = format!("exit code {code}, that of a command ended by signal {signal}\n{rest}");
+        }
+    }
+}
+
+/// The result of a command that was to be held and could not be. Nothing of it has run.
+fn not_held(why: &str) -> ToolOutput {
+    not_run(format!(
+        "did not run: it cannot be held as was said: {why}. The next command is held by what works then."
+    ))
 }
 
 fn not_started(error: &ChildError) -> ToolOutput {

@@ -165,6 +165,7 @@ fn what_holds_a_command_is_said_and_outside_of_it_only_a_person_lets_it_run() {
     let kernel = Support {
         landlock: 6,
         seccomp: true,
+        ..Support::NONE
     };
     let tool = held(kernel, WhenMissing::Ask);
     let asks = workspace.environment();
@@ -292,6 +293,7 @@ fn a_held_command_leaves_for_the_editor_only_with_a_persons_word() {
     let kernel = Support {
         landlock: 6,
         seccomp: true,
+        ..Support::NONE
     };
     let clients = Arc::new(Clients::default());
     let (thread, editor): (ThreadId, Arc<dyn ThreadClient>) = (ThreadId::new("t"), Arc::new(Closed));

@@ -309,6 +309,7 @@ fn command(status: CommandStatus) -> ItemBody {
         original_output_chars: Some(70_000),
         truncated: true,
         sandboxed: false,
+        held_by: Vec::new(),
         session_id: None,
         output_path: None,
         background_reason: None,

@@ -1,0 +1,273 @@
+//! Bubblewrap as the configuration wants it: tried once, when it is first needed, and what became of that.
+//!
+//! A machine can have a bubblewrap that does not work, because the system lets nobody make namespaces or because we are
+//! in a container ourselves. So it is run once with all that a command's view is made of, around the helper, before
+//! anything is promised. The result stays for the life of the process; one failure later has it tried again. Bounds: one
+//! try at a time, of [`TRY_TIME`].
+
+use std::io::Read as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_children::{Children, Environment, Exit, Limits, Outcome, ProcessSpec, Starter};
+use bobbin_sandbox::{HELPER_ARGUMENT, Outer, PLACES, Plan, Profile, REPORT_ARGUMENT, Support, View, find};
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+/// Time for a try. Many times what a busy machine needs.
+const TRY_TIME: Duration = Duration::from_secs(20);
+/// What is told of a failure, characters.
+const MAX_SAID: usize = 300;
+/// Output kept of a try.
+const TRY_OUTPUT: usize = 4 << 10;
+/// What systems say of namespaces that only some may make: where, what, and what that means.
+const RESTRICTIONS: [(&str, &str, &str); 3] = [
+    (
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "AppArmor lets only named programs make user namespaces (kernel.apparmor_restrict_unprivileged_userns)",
+    ),
+    (
+        "/proc/sys/kernel/unprivileged_userns_clone",
+        "0",
+        "only root may make user namespaces (kernel.unprivileged_userns_clone)",
+    ),
+    (
+        "/proc/sys/user/max_user_namespaces",
+        "0",
+        "nobody may make user namespaces (user.max_user_namespaces)",
+    ),
+];
+
+/// Whether commands are to be held by bubblewrap too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BubblewrapUse {
+    /// No.
+    #[default]
+    Off,
+    /// Where it works.
+    Auto,
+    /// Always: where it does not work, no command runs.
+    Require,
+}
+
+/// Bubblewrap, and what is known of it. Clones share what is known.
+#[derive(Debug, Clone, Default)]
+pub struct Bubblewrap {
+    wanted: BubblewrapUse,
+    places: Vec<PathBuf>,
+    children: Option<Children>,
+    /// Replaced when what was found turns out to be so no more.
+    found: Arc<Mutex<Arc<OnceCell<Found>>>>,
+}
+
+/// What a try has shown: what is run, or why it does not work.
+type Found = Result<Working, String>;
+
+/// A bubblewrap that works.
+#[derive(Debug, Clone)]
+pub(super) struct Working {
+    program: PathBuf,
+    /// The helper, open: its name may lead nowhere in a command's view, or to something else after an upgrade.
+    helper: Arc<OwnedFd>,
+}
+
+/// A process that is held when it is started.
+#[derive(Debug)]
+pub struct Wrapped {
+    /// What is started.
+    pub spec: ProcessSpec,
+    /// Where it is seen whether the command has begun, if that can be seen.
+    pub begun: Option<Begun>,
+}
+
+/// Whether a command has begun, or what was to hold it has failed before.
+#[derive(Debug)]
+pub struct Begun(UnixStream);
+
+impl Begun {
+    /// Whether all was held and the command was next. For a process that has ended; to be asked once.
+    pub fn has(&self) -> bool {
+        (&self.0).read(&mut [0]).is_ok_and(|bytes| bytes == 1)
+    }
+}
+
+impl Bubblewrap {
+    /// Returns bubblewrap in its usual places, as it is wanted; `children` starts it when it is tried.
+    pub fn new(wanted: BubblewrapUse, children: Children) -> Self {
+        Self {
+            wanted,
+            places: PLACES.map(PathBuf::from).to_vec(),
+            children: Some(children),
+            found: Arc::default(),
+        }
+    }
+
+    /// Looks in other places. They must be nobody's but root's, as the usual ones.
+    #[must_use]
+    pub fn with_places(mut self, places: Vec<PathBuf>) -> Self {
+        self.places = places;
+        self
+    }
+
+    /// Returns whether it is wanted.
+    pub fn wanted(&self) -> BubblewrapUse {
+        self.wanted
+    }
+
+    /// Whether it is wanted and there is one, which may work or not. Starts nothing.
+    pub(crate) fn may_work(&self) -> bool {
+        self.wanted != BubblewrapUse::Off && find(&self.places).is_ok()
+    }
+
+    /// Returns what was found, once it was tried: the program, or why it does not work.
+    pub fn found(&self) -> Option<Result<PathBuf, String>> {
+        let cell = self.found.lock().clone();
+        let found = cell.get()?;
+        Some(
+            found
+                .as_ref()
+                .map(|working| working.program.clone())
+                .map_err(Clone::clone),
+        )
+    }
+
+    /// Returns the one that works, once it was tried.
+    pub(super) fn working(&self) -> Option<Working> {
+        let cell = self.found.lock().clone();
+        cell.get()?.as_ref().ok().cloned()
+    }
+
+    /// Has it tried again before the next command.
+    pub(crate) fn forget(&self) {
+        *self.found.lock() = Arc::default();
+    }
+
+    /// Tries it, if it is wanted and was not tried yet.
+    pub(super) async fn settle(&self, helper: &Path, kernel: Support, hide: &[PathBuf]) {
+        let (false, Some(children)) = (self.wanted == BubblewrapUse::Off, &self.children) else {
+            return;
+        };
+        let cell = self.found.lock().clone();
+        let tried = async || try_it(&self.places, children, helper, kernel, hide).await;
+        match cell.get_or_init(tried).await {
+            Ok(working) => tracing::debug!(program = %working.program.display(), "bubblewrap works"),
+            Err(why) => tracing::debug!(%why, "bubblewrap is not used"),
+        }
+    }
+}
+
+impl Working {
+    /// Returns what starts a process within a plan's view, held by the helper there.
+    ///
+    /// # Errors
+    /// Why it cannot be started so, as half a sentence.
+    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped, String> {
+        let ProcessSpec {
+            program,
+            args,
+            cwd,
+            env,
+            input,
+            ..
+        } = inner;
+        let directory = cwd
+            .canonicalize()
+            .map_err(|error| format!("{} cannot be entered: {error}", cwd.display()))?;
+        let (ours, theirs) = pair().map_err(|error| format!("its begin cannot be watched: {error}"))?;
+        let helper = format!("/proc/self/fd/{}", self.helper.as_raw_fd());
+        let spec = ProcessSpec::new(&self.program, cwd, env)
+            .args(View::of(plan).arguments(&directory))
+            .args([helper.as_str(), HELPER_ARGUMENT, REPORT_ARGUMENT])
+            .arg(theirs.as_raw_fd().to_string())
+            .args(plan.within().arguments(program, args))
+            .input(input)
+            .starter(Starter {
+                open: vec![self.helper.clone(), theirs],
+            });
+        Ok(Wrapped {
+            spec,
+            begun: Some(Begun(ours)),
+        })
+    }
+}
+
+fn pair() -> std::io::Result<(UnixStream, Arc<OwnedFd>)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    Ok((ours, Arc::new(theirs.into())))
+}
+
+/// Runs a harmless command as strictly as any can be held.
+async fn try_it(
+    places: &[PathBuf],
+    children: &Children,
+    helper: &Path,
+    kernel: Support,
+    hide: &[PathBuf],
+) -> Found {
+    let program = find(places).map_err(|unfit| unfit.to_string())?;
+    let helper = std::fs::File::open(helper)
+        .map_err(|error| format!("{} cannot be opened: {error}", helper.display()))?;
+    let working = Working {
+        program,
+        helper: Arc::new(helper.into()),
+    };
+    let plan = Plan {
+        profile: Profile::default(),
+        hide: hide.to_vec(),
+        landlock: kernel.landlock,
+        outer: Outer::Bubblewrap,
+        ..Plan::default()
+    };
+    let harmless = ProcessSpec::new("/bin/sh", "/", Environment::empty())
+        .arg("-c")
+        .arg(":");
+    let Wrapped { spec, begun } = working.wrap(&plan, harmless)?;
+    let limits = Limits {
+        wall_clock: TRY_TIME,
+        grace: Duration::from_secs(1),
+        captured_bytes: TRY_OUTPUT,
+    };
+    let name = working.program.display().to_string();
+    let outcome = children
+        .run(spec, &limits, None, &CancellationToken::new())
+        .await
+        .map_err(|error| {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            format!("{error}{}", cause.unwrap_or_default())
+        })?;
+    match outcome.exit {
+        Exit::Exited(0) if begun.is_some_and(|begun| begun.has()) => Ok(working),
+        Exit::Exited(0) => Err(format!("{name} ran, and what it was to start did not")),
+        Exit::TimedOut => Err(format!("{name} did not end within {} s", TRY_TIME.as_secs())),
+        Exit::Exited(_) | Exit::Signaled(_) | Exit::Cancelled => {
+            let restricted = RESTRICTIONS.iter().find(|(path, value, _)| {
+                std::fs::read_to_string(path).is_ok_and(|text| text.trim() == *value)
+            });
+            let why = restricted.map(|(_, _, why)| format!("; {why}"));
+            Err(format!(
+                "{name} fails: {}{}",
+                said(&outcome),
+                why.unwrap_or_default()
+            ))
+        }
+    }
+}
+
+/// Returns what a process said before it ended, or how it ended.
+pub(crate) fn said(outcome: &Outcome) -> String {
+    let text = outcome.output.text.trim();
+    if text.is_empty() {
+        return match outcome.exit {
+            Exit::Exited(code) => format!("it ended with exit code {code}"),
+            Exit::Signaled(signal) => format!("it was ended by signal {signal}"),
+            Exit::TimedOut | Exit::Cancelled => "it was ended".to_owned(),
+        };
+    }
+    text.chars().take(MAX_SAID).collect::<String>().replace('\n', " ")
+}
