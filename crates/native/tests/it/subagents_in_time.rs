@@ -92,10 +92,8 @@ async fn a_person_cannot_open_more_than_there_may_be() {
     }
     client.call("subagent/resume", edges[0].clone()).await;
     let full = client.error("subagent/resume", edges[1].clone()).await;
-    assert!(
-        full["message"].as_str().unwrap().contains("close one first"),
-        "{full}"
-    );
+    let why = full["data"]["detail"].as_str().unwrap();
+    assert!(why.contains("close one first"), "{full}");
     // One that is open takes no more room.
     client.call("subagent/resume", edges[0].clone()).await;
     client.call("subagent/close", edges[0].clone()).await;
