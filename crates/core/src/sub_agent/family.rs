@@ -147,6 +147,8 @@ impl Family {
                 // Begun, or waiting behind what a person began.
                 if begun_above(&state).is_some() || queue_of_people(&state).is_some() {
                     self.shared.add(&id, nickname.as_ref(), None);
+                    // It may end before it is followed.
+                    self.shared.stands(&id, &state, None);
                     let (hub, shared) = (self.hub.clone(), self.shared.clone());
                     self.hub.own(follow(hub, shared, id, None));
                 }

@@ -186,7 +186,9 @@ impl Follower {
             Some(_) => None,
             None => self.hub.turns_before(&self.id, TurnId(u32::MAX), 1).await?.pop(),
         };
-        self.shared.stands(&self.id, &snapshot.state, last.as_ref());
+        if let Some(missed) = self.shared.stands(&self.id, &snapshot.state, last.as_ref()) {
+            self.tell(missed).await;
+        }
         self.next = Some(snapshot.at.next());
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! One subagent as it is followed: what the frames of its log say of how far it is. Values only.
 
-use bobbin_model::{Event, ItemBody, Outcome, SubAgentProgress, ThreadId, ThreadState, TokenUsage, Turn};
+use bobbin_model::{
+    Event, ItemBody, Outcome, SubAgentProgress, ThreadId, ThreadState, TokenUsage, Turn, TurnId,
+};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Standing;
@@ -22,6 +24,8 @@ pub(super) struct Member {
     /// Somebody follows it; it may have more to do even if it has just ended something.
     pub(super) followed: bool,
     tool: Option<String>,
+    /// Its open Turn, as far as its frames tell.
+    turn: Option<TurnId>,
     /// Of its Turns that have ended in this Turn of the Thread above.
     before: Used,
     /// Of its open one.
@@ -54,6 +58,7 @@ impl Member {
             held: 0,
             followed: true,
             tool: None,
+            turn: None,
             before: Used::default(),
             now: Used::default(),
             place: None,
@@ -111,7 +116,8 @@ impl Member {
 
     fn event(&mut self, event: &Event, view: &View) -> Option<Used> {
         match event {
-            Event::TurnStarted { .. } => {
+            Event::TurnStarted { turn, .. } => {
+                self.turn = Some(*turn);
                 self.standing = Standing::Running;
                 self.now = Used::default();
             }
@@ -138,6 +144,7 @@ impl Member {
             }
             Event::TurnEnded { outcome, usage, .. } => {
                 self.tool = None;
+                self.turn = None;
                 self.standing = match view {
                     View::Turn(turn) => ended(outcome, turn),
                     View::None | View::Thread(_) => Standing::Idle,
@@ -155,15 +162,26 @@ impl Member {
         None
     }
 
-    /// Takes note of how it stands as a whole, where its frames are not known.
-    pub(super) fn stands(&mut self, state: &ThreadState, last: Option<&Turn>) {
+    /// Takes note of how it stands as a whole, where its frames are not known. Returns what a Turn used whose end was
+    /// missed with them.
+    pub(super) fn stands(&mut self, state: &ThreadState, last: Option<&Turn>) -> Option<Used> {
         self.tool = None;
+        let open = self.turn.take();
         let Some(live) = &state.live else {
-            if let Some(turn) = last {
-                self.standing = standing_of(turn);
+            let turn = last?;
+            self.standing = standing_of(turn);
+            if open != Some(turn.id) {
+                return None;
             }
-            return;
+            // What it cost is known as far as its frames were.
+            let used = Used {
+                usage: turn.usage,
+                ..std::mem::take(&mut self.now)
+            };
+            self.before.add(used);
+            return Some(used);
         };
+        self.turn = Some(live.turn.id);
         self.standing = if live.approvals.is_empty() {
             Standing::Running
         } else {
@@ -173,6 +191,7 @@ impl Member {
             usage: live.turn.usage,
             cost_micros: live.cost_micros,
         };
+        None
     }
 }
 
@@ -212,4 +231,45 @@ fn last_words(turn: &Turn) -> String {
         &said[..kept],
         said.len()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_model::state::NewThread;
+    use bobbin_model::{HistoryMode, Identity, LiveTurn, TurnFeatures, TurnStatus, UnixMillis};
+
+    use super::*;
+
+    #[test]
+    fn what_a_turn_used_counts_once_even_if_its_end_was_missed() {
+        let wish = NewThread {
+            id: ThreadId::new("thread_a"),
+            identity: Identity {
+                channel_name: "test".to_owned(),
+                ..Identity::default()
+            },
+            config: None,
+            history_mode: HistoryMode::Server,
+            display_name: None,
+        };
+        let Ok(Event::ThreadStarted { thread }) = wish.decide("/w", UnixMillis(1)) else {
+            panic!("it can be started");
+        };
+        let mut state = ThreadState::new(*thread);
+        let live = LiveTurn::new(TurnId(1), UnixMillis(1), None, TurnFeatures::default());
+        let mut ended = live.turn.clone();
+        ended.status = TurnStatus::Completed;
+        ended.usage.output_tokens = 7;
+        let mut member = Member::new(ThreadId::new("thread_a"), None);
+        // Of a Turn that had ended before it was followed nothing is known here.
+        assert_eq!(member.stands(&state, Some(&ended)), None);
+        state.live = Some(live);
+        assert_eq!(member.stands(&state, None), None);
+        state.live = None;
+        let used = member.stands(&state, Some(&ended)).unwrap();
+        assert_eq!(used.usage.output_tokens, 7);
+        assert_eq!(member.stands(&state, Some(&ended)), None);
+        assert_eq!(member.used(), used);
+        assert!(matches!(member.standing, Standing::Finished(_)));
+    }
 }

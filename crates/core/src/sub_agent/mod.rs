@@ -242,7 +242,10 @@ pub(crate) fn begun_above(state: &ThreadState) -> Option<ThreadId> {
 
 /// Returns the queue of a subagent without what the agent above gave it, where it has any of that.
 pub(crate) fn queue_of_people(state: &ThreadState) -> Option<Vec<QueuedInput>> {
-    let of_people = |entry: &&QueuedInput| !is_agent_above(state, entry.sender.as_ref());
-    let queue: Vec<QueuedInput> = state.queue.iter().filter(of_people).cloned().collect();
-    (queue.len() < state.queue.len()).then_some(queue)
+    let is_given = |entry: &QueuedInput| is_agent_above(state, entry.sender.as_ref());
+    let given = state.queue.iter().any(is_given);
+    given.then(|| {
+        let of_people = state.queue.iter().filter(|entry| !is_given(entry));
+        of_people.cloned().collect()
+    })
 }

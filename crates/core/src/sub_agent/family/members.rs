@@ -64,9 +64,16 @@ impl Shared {
         used
     }
 
-    pub(in crate::sub_agent) fn stands(&self, id: &ThreadId, state: &ThreadState, last: Option<&Turn>) {
-        self.change(id, |member| member.stands(state, last));
+    /// Takes note of how a member stands as a whole.
+    pub(in crate::sub_agent) fn stands(
+        &self,
+        id: &ThreadId,
+        state: &ThreadState,
+        last: Option<&Turn>,
+    ) -> Option<Used> {
+        let missed = self.change(id, |member| member.stands(state, last)).flatten();
         self.bump();
+        missed
     }
 
     pub(in crate::sub_agent) fn gone(&self, id: &ThreadId) {
