@@ -254,13 +254,13 @@ mod tests {
     #[test]
     fn a_call_survives_a_round_trip_with_its_json_as_it_came() {
         let call = DynamicToolCall {
+            kept: None,
             namespace: None,
             tool_name: "set_timer".into(),
             offered_as: "set_timer".into(),
             call_id: "dyntool_1".into(),
             arguments: Some(structured(r#"{"z":1e2,"a":1.50}"#)),
             answer: Some(ToolAnswer {
-                kept: None,
                 success: true,
                 structured: Some(structured(r#"{"n":12345678901234567890123}"#)),
                 ..ToolAnswer::default()

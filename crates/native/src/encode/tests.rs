@@ -322,7 +322,8 @@ fn call(arguments: Option<&str>) -> ItemBody {
         call_id: "call_a1".into(),
         arguments: arguments.map(|text| serde_json::from_str::<Json>(text).unwrap()),
         arguments_text: None,
-        kept: None,
+        // Nobody else's business: no client is shown it.
+        kept: Json::object("{\"provider\":\"p\"}"),
     }
 }
 
