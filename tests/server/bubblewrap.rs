@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{PATIENCE, Workspace};
+use crate::support::{PATIENCE, Workspace, rich};
 
 const STRICT: Profile = Profile {
     files: Files::WorkspaceWrite,
@@ -377,30 +377,35 @@ async fn a_command_that_is_ended_is_asked_first_and_then_nothing_of_it_is_left()
 }
 
 #[tokio::test]
-async fn nothing_outlives_a_server_that_is_killed() {
+async fn a_terminal_is_typed_into_and_nothing_of_it_outlives_a_server_that_is_killed() {
     let place = Place::new();
     if place.held(STRICT).await.is_none() {
         return;
     }
     let workspace = Workspace::new();
-    let leash = self::leash(&workspace.path().join("leash"));
+    let leash = leash(&workspace.path().join("leash"));
     let server = workspace.web_socket();
-    let mut client = server.client("before").await;
+    let mut capabilities = rich();
+    capabilities["backgroundTerminals"] = json!(true);
+    let mut client = server.client_with("before", capabilities).await;
     let thread = client.start_thread().await;
-    client
-        .start_turn(
-            &thread,
-            "run `exec 3> leash; setsid sleep 600 & echo x > up; sleep 600`",
-        )
-        .await;
+    let prompt = "run `exec 3> leash; setsid sleep 600 & cat` in the background";
+    client.start_turn(&thread, prompt).await;
     let asked = client.wait_for("item/approval/request").await;
+    let reason = asked["params"]["reason"].as_str().unwrap();
+    assert!(reason.contains("It is held by bubblewrap"), "{reason}");
     client.reply(&asked, json!({ "decision": "accept" })).await;
-    let up = async {
-        while !workspace.path().join("up").exists() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    timeout(PATIENCE, up).await.unwrap();
+    let started = client.wait_for("terminal/started").await;
+    let id = &started["params"]["terminal"]["sessionId"];
+    let typed = json!({ "sessionId": id, "input": "still here\n", "yieldTimeMs": 0 });
+    client.call("terminal/write", typed).await;
+    client
+        .find("what was typed", |message| {
+            message["params"]["delta"]
+                .as_str()
+                .is_some_and(|delta| delta.contains("still here"))
+        })
+        .await;
     assert!(!leash.is_finished());
     server.kill().await;
     timeout(PATIENCE, leash).await.unwrap().unwrap();

@@ -99,10 +99,14 @@ impl PreparedCall for Prepared {
             let sandboxed = held.is_some();
             // Now and not before the question: what is hidden may have come or gone since.
             let Wrapped { spec, begun } = match &held {
-                Some((plan, sandbox)) => match sandbox.wrap(plan, spec) {
-                    Ok(wrapped) => wrapped,
-                    Err(why) => return not_held(&why),
-                },
+                Some((plan, sandbox)) => {
+                    // It may have failed another command since.
+                    sandbox.settle().await;
+                    match sandbox.wrap(plan, spec) {
+                        Ok(wrapped) => wrapped,
+                        Err(why) => return not_held(&why),
+                    }
+                }
                 None => Wrapped { spec, begun: None },
             };
             let running = terminals.run(Order {
