@@ -9,6 +9,7 @@
 //! is only which models want their reasoning back, [`MAX_THINKERS`] of each provider.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use bobbin_engine::Message;
 use bobbin_model::Json;
@@ -43,6 +44,9 @@ pub(crate) struct Kept {
 #[derive(Debug, Serialize, Deserialize)]
 struct Recorded {
     provider: String,
+    /// Which endpoint that was: what one has encrypted another cannot read.
+    #[serde(default)]
+    endpoint: u64,
     wire: String,
     model: String,
     kept: Kept,
@@ -74,6 +78,13 @@ impl Kept {
     }
 }
 
+/// Returns a number that stands for an endpoint, whose address may have a key in it.
+fn endpoint(settings: &ProviderSettings) -> u64 {
+    let mut hash = DefaultHasher::new();
+    settings.base_url.hash(&mut hash);
+    hash.finish()
+}
+
 impl Memory {
     /// Looks up the replies of a conversation with a model.
     pub(crate) fn recall(&self, settings: &ProviderSettings, model: &str, messages: &[Message]) -> Recalled {
@@ -84,12 +95,15 @@ impl Memory {
                     let recorded = calls.iter().find_map(|call| call.kept.as_ref())?;
                     let Recorded {
                         provider,
+                        endpoint: place,
                         wire,
                         model: wrote,
                         kept,
                     } = recorded.decode().ok()?;
-                    let is_theirs =
-                        provider == settings.name && wire == settings.wire.path() && wrote == model;
+                    let is_theirs = provider == settings.name
+                        && place == endpoint(settings)
+                        && wire == settings.wire.path()
+                        && wrote == model;
                     (is_theirs && kept.fits(calls.len())).then_some(kept)
                 }
                 _ => None,
@@ -109,6 +123,7 @@ impl Memory {
         }
         let recorded = Recorded {
             provider: settings.name.clone(),
+            endpoint: endpoint(settings),
             wire: settings.wire.path().to_owned(),
             model: model.to_owned(),
             kept,

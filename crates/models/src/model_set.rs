@@ -241,6 +241,7 @@ impl ModelSet {
             let text = format!("The model {wanted:?} failed a moment ago. Going on with {name:?}.");
             sink.event(fallback(text)).await?;
         }
+        let mut passed = name == wanted;
         let mut others = order.into_iter();
         loop {
             let (provider, model) = match &chosen {
@@ -253,13 +254,17 @@ impl ModelSet {
                     self.failing.answered(place, model);
                     return Ok(reply);
                 }
-                Err(Ended::Provider(error, Shown::Nothing)) if error.is_the_providers() => error,
+                // What one that only stands in says of a request is not the last word on it.
+                Err(Ended::Provider(error, Shown::Nothing)) if !passed || error.is_the_providers() => error,
                 Err(ended) => return Err(ended.into()),
             };
-            self.failing.note(place, model, &error);
+            if error.is_the_providers() {
+                self.failing.note(place, model, &error);
+            }
             let Some((name, other)) = others.next() else {
                 return Err(error.into());
             };
+            passed |= name == wanted;
             sink.event(fallback(format!("{error} Going on with {name:?}.")))
                 .await?;
             chosen = other;

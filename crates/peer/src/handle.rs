@@ -90,8 +90,7 @@ impl PeerHandle {
     ///
     /// # Errors
     ///
-    /// [`SendError::Closed`] when the connection is shutting down, gone, or breaks meanwhile; [`SendError::TooLarge`] when
-    /// one of the messages is too large by itself, and then none is sent.
+    /// [`SendError::Closed`] when the connection is shutting down, gone, or breaks meanwhile.
     pub async fn send_batch(&self, frames: Vec<Bytes>) -> Result<(), SendError> {
         if frames.is_empty() {
             return Ok(());
@@ -101,14 +100,6 @@ impl PeerHandle {
             .into_iter()
             .map(|bytes| OutFrame::new(charset.convert(bytes)))
             .collect();
-        let limit = self.shared.options.max_queue_bytes;
-        if let Some(size) = frames
-            .iter()
-            .map(|frame| frame.bytes.len())
-            .find(|&size| size > limit)
-        {
-            return Err(SendError::TooLarge { size, limit });
-        }
         let size = frames.iter().map(|frame| frame.bytes.len()).sum();
         let (done, flushed) = oneshot::channel();
         if let Some(last) = frames.last_mut() {

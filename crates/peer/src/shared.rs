@@ -256,10 +256,6 @@ impl Shared {
         messages: usize,
         make: impl FnOnce(&mut State) -> (F, T),
     ) -> Result<T, SendError> {
-        let limit = self.options.max_queue_bytes;
-        if bytes > limit {
-            return Err(SendError::TooLarge { size: bytes, limit });
-        }
         let sent = self.try_send(bytes, messages, Turn::Fresh, &mut Some(make))?;
         let (sent, write) = sent.ok_or(SendError::Full)?;
         if write {

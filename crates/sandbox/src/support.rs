@@ -80,6 +80,10 @@ impl Support {
             gaps.push("owners, modes and times of the user's files can be changed");
         } else if self.landlock == 0 {
             gaps.push("a hidden file that appears while a command runs can be read by it");
+            gaps.push(
+                "without Landlock a command can write into the process that began its view, where the system lets processes \
+                 of one user trace each other",
+            );
         }
         if self.landlock < 6 && alone {
             gaps.push("processes outside can be sent signals");
@@ -177,7 +181,7 @@ mod tests {
             [git, "local services can be spoken to"]
         );
         assert!(new.gaps(profile(Files::ReadOnly, Network::Off)).is_empty());
-        assert_eq!(old.gaps(write(Network::Off)).len(), 2);
+        assert_eq!(old.gaps(write(Network::Off)).len(), 3);
         let full = profile(Files::Full, Network::Off);
         assert_eq!(old.gaps(full), ["files are not held"]);
     }

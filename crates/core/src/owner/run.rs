@@ -208,7 +208,9 @@ impl Owner {
                 staged.append(queued);
                 effect.after.push(After::Run(turn));
             }
-            None => staged.append(self.stage_people_only()),
+            // A server that stops goes on when it starts again.
+            None if go_on => staged.append(self.stage_people_only()),
+            None => {}
         }
         self.commit(staged, effect).await
     }

@@ -64,7 +64,8 @@ pub struct Call {
 }
 
 impl Message {
-    /// Returns the bytes of text in it.
+    /// Returns the bytes of text in it. What a provider wants back with a call is none: it fills no window of another model,
+    /// and its own counts it by other measures.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::User { parts } => parts
@@ -76,8 +77,8 @@ impl Message {
                 .sum(),
             Self::Agent { text, calls } => {
                 let call = |call: &Call| {
-                    let json = [&call.arguments, &call.kept].into_iter().flatten();
-                    call.tool.len() + json.map(|json| json.get().len()).sum::<usize>()
+                    let arguments = call.arguments.as_ref().map_or(0, |json| json.get().len());
+                    call.tool.len() + arguments
                 };
                 text.len() + calls.iter().map(call).sum::<usize>()
             }

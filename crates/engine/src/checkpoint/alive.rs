@@ -35,6 +35,11 @@ impl Alive {
         }
     }
 
+    /// Whether somebody works at a step.
+    pub(super) fn is_worked_at(&self, name: &str) -> bool {
+        self.0.names.lock().contains(name)
+    }
+
     /// Waits until nobody works at a step whose name begins so.
     ///
     /// # Cancel safety

@@ -2,8 +2,8 @@
 //!
 //! A file says what the step is and which tree was seen; it appears in one piece under the step's own name in `open/`,
 //! and is gone when the look is closed. It is as durable as the store is by default: a killed server loses
-//! none, a power failure may. The tree is kept by the ref of its root; where that moved on, git may collect it hours later
-//! ([`super::tidy`]), and then nobody knows what the call has changed. Blocking. Bounded by the calls that run or were interrupted, and by
+//! none, a power failure may. The tree is kept by the ref of its root; where that moved on, git may collect it when it
+//! tidies ([`super::tidy`]), and then nobody knows what the call has changed. Blocking. Bounded by the calls that run or were interrupted, and by
 //! [`MAX_BYTES`] a file.
 
 use std::fs::File;
@@ -103,7 +103,11 @@ impl OpenLooks {
             };
             let name = name.replace(BETWEEN, "/");
             if name.starts_with(place) {
-                names.push((entry.metadata()?.modified()?, name));
+                match entry.metadata() {
+                    // Closed meanwhile.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    about => names.push((about?.modified()?, name)),
+                }
             }
         }
         Ok(names)

@@ -144,7 +144,8 @@ impl Checkpoints {
             Ok(None) => return,
             Ok(Some(OpenLook { step, .. })) => {
                 // Its end may have been written and nothing else.
-                if self.read(name).await.is_err() {
+                let read = self.read(name).await;
+                if matches!(read, Err(error) if is_missing(&error)) {
                     self.begin_nothing(name, &step.call, &step.root.path(), why).await;
                 }
                 self.end_look(name).await
@@ -200,7 +201,7 @@ impl Checkpoints {
                 self.end_look(name).await?;
                 Ok(None)
             }
-            Err(GitError::Failed { complaint, .. }) if complaint.contains("invalid object name") => {
+            Err(error) if is_missing(&error) => {
                 let name = name.to_owned();
                 let look = self.of_open_looks(move |looks| looks.read(&name)).await?;
                 // A call that was dropped before what it may change was kept has not begun.
@@ -389,6 +390,11 @@ fn sorted(root: &Path, found: Vec<Difference>, beside: &Beside, unseen: &Unseen)
         });
     }
     sorted
+}
+
+/// Whether there is no such step in the repository.
+fn is_missing(error: &GitError) -> bool {
+    matches!(error, GitError::Failed { complaint, .. } if complaint.contains("invalid object name"))
 }
 
 pub(super) fn step(call: &str, root: &Path, kind: Kind) -> Step {

@@ -111,7 +111,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Returns all steps with their times, oldest first.
+    /// Returns all steps that nobody works at with their times, oldest first.
     async fn all_steps(&self) -> Result<Vec<(u64, String)>, GitError> {
         let args = [
             "for-each-ref",
@@ -132,6 +132,7 @@ impl Checkpoints {
             (since.as_secs(), name)
         });
         steps.extend(open);
+        steps.retain(|(_, name)| !self.alive.is_worked_at(name));
         steps.sort_by_key(|(time, _)| *time);
         Ok(steps)
     }

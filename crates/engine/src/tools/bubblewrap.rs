@@ -16,6 +16,7 @@ use bobbin_children::{Children, Environment, Exit, Limits, Outcome, ProcessSpec,
 use bobbin_sandbox::{HELPER_ARGUMENT, Outer, PLACES, Plan, Profile, REPORT_ARGUMENT, Support, View, find};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Time for a try. Many times what a busy machine needs.
@@ -62,11 +63,14 @@ pub struct Bubblewrap {
     places: Vec<PathBuf>,
     children: Option<Children>,
     /// Replaced when what was found turns out to be so no more.
-    found: Arc<Mutex<Arc<OnceCell<Found>>>>,
+    found: Arc<Mutex<Arc<OnceCell<(Instant, Found)>>>>,
 }
 
 /// What a try has shown: what is run, or why it does not work.
 type Found = Result<Working, String>;
+
+/// How long a try that failed counts: what was busy, broken or missing may be well again.
+const FAILED_FOR: Duration = Duration::from_mins(1);
 
 /// A bubblewrap that works.
 #[derive(Debug, Clone)]
@@ -127,7 +131,7 @@ impl Bubblewrap {
     /// Returns what was found, once it was tried: the program, or why it does not work.
     pub fn found(&self) -> Option<Result<PathBuf, String>> {
         let cell = self.found.lock().clone();
-        let found = cell.get()?;
+        let (_, found) = cell.get()?;
         Some(
             found
                 .as_ref()
@@ -139,7 +143,7 @@ impl Bubblewrap {
     /// Returns the one that works, once it was tried.
     pub(super) fn working(&self) -> Option<Working> {
         let cell = self.found.lock().clone();
-        cell.get()?.as_ref().ok().cloned()
+        cell.get()?.1.as_ref().ok().cloned()
     }
 
     /// Has it tried again before the next command.
@@ -147,14 +151,23 @@ impl Bubblewrap {
         *self.found.lock() = Arc::default();
     }
 
-    /// Tries it, if it is wanted and was not tried yet.
+    /// Tries it, if it is wanted and was not tried yet, or failed a while ago.
     pub(super) async fn settle(&self, helper: &Path, kernel: Support, hide: &[PathBuf]) {
         let (false, Some(children)) = (self.wanted == BubblewrapUse::Off, &self.children) else {
             return;
         };
-        let cell = self.found.lock().clone();
-        let tried = async || try_it(&self.places, children, helper, kernel, hide).await;
-        match cell.get_or_init(tried).await {
+        let cell = {
+            let mut found = self.found.lock();
+            if matches!(found.get(), Some((at, Err(_))) if at.elapsed() >= FAILED_FOR) {
+                *found = Arc::default();
+            }
+            found.clone()
+        };
+        let tried = async || {
+            let found = try_it(&self.places, children, helper, kernel, hide).await;
+            (Instant::now(), found)
+        };
+        match &cell.get_or_init(tried).await.1 {
             Ok(working) => tracing::debug!(program = %working.program.display(), "bubblewrap works"),
             Err(why) => tracing::debug!(%why, "bubblewrap is not used"),
         }
@@ -171,10 +184,13 @@ impl Working {
             program,
             args,
             cwd,
-            env,
+            mut env,
             input,
             ..
         } = inner;
+        for (name, value) in NO_UPKEEP {
+            env.set(*name, *value);
+        }
         let directory = cwd
             .canonicalize()
             .map_err(|error| format!("{} cannot be entered: {error}", cwd.display()))?;
@@ -195,6 +211,16 @@ impl Working {
         })
     }
 }
+
+/// Settings of git's: no upkeep of a repository behind a command's back. It would be killed with the command, and leave its
+/// locks behind.
+const NO_UPKEEP: &[(&str, &str)] = &[
+    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_KEY_0", "gc.auto"),
+    ("GIT_CONFIG_VALUE_0", "0"),
+    ("GIT_CONFIG_KEY_1", "maintenance.auto"),
+    ("GIT_CONFIG_VALUE_1", "false"),
+];
 
 fn pair() -> std::io::Result<(UnixStream, Arc<OwnedFd>)> {
     let (ours, theirs) = UnixStream::pair()?;

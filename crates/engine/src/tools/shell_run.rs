@@ -301,6 +301,9 @@ fn add_hint(output: &mut ToolOutput) {
         "PermissionDenied",
         "Read-only file system",
         "ReadOnlyFilesystem",
+        // Of ssh and git, to which root's files look like nobody's there.
+        "Bad owner or permissions",
+        "dubious ownership",
     ];
     if !output.success && refusals.iter().any(|refusal| output.text.contains(refusal)) {
         output

@@ -75,7 +75,8 @@ impl Model for FromRecord {
                 // Full: room is made before the next request.
                 (events, 8_500)
             } else {
-                assert_eq!(results, CALLS.len(), "{said}");
+                // A kill in the middle of a reply leaves as many of its calls as were on record.
+                assert!(results <= CALLS.len(), "{said}");
                 let summary = if said.contains("SUMMED UP") {
                     "with"
                 } else {

@@ -1,7 +1,7 @@
 //! When to send a ping, and when its answer is missing. Holds times and numbers; touches no socket.
 //!
 //! A slow connection is not a dead one: the wait for an answer begins when the ping has left, begins anew as long as bytes
-//! move either way, and is longer after large messages, which may still stand between the ping and the other side.
+//! move either way (where they only leave, for two minutes: the system takes what nobody fetches), and is longer after large messages, which may still stand between the ping and the other side.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -39,8 +39,8 @@ pub(super) enum Due {
 enum Stage {
     /// The timer says when the next ping is due.
     Idle,
-    /// A ping has been handed to the stream and has not left.
-    Queued,
+    /// A ping has been handed to the stream when this had been moved, and has not left.
+    Queued(Option<Moved>),
     /// A ping has left when this had been moved; the timer says when its answer is missing.
     Waiting(Moved),
 }
@@ -51,6 +51,8 @@ pub(super) struct Pinger {
     stage: Stage,
     /// Boxed: a timer cannot be moved once armed.
     timer: Pin<Box<Sleep>>,
+    /// When the other side is given up although something still leaves, or could: the system takes what nobody fetches.
+    at_last: Instant,
     /// What had been written when a ping left, and what of it is known to have arrived.
     sent: u64,
     arrived: u64,
@@ -62,6 +64,7 @@ impl Pinger {
             keep_alive,
             stage: Stage::Idle,
             timer: Box::pin(sleep(keep_alive.interval)),
+            at_last: Instant::now(),
             sent: 0,
             arrived: 0,
         }
@@ -97,10 +100,21 @@ impl Pinger {
 
     /// The ping has left.
     pub(super) fn flushed(&mut self, moved: Moved) {
-        if self.stage == Stage::Queued {
+        if matches!(self.stage, Stage::Queued(_)) {
             self.sent = moved.written;
+            self.hope();
             self.await_answer(moved);
         }
+    }
+
+    /// Puts off giving up: the other side may still be there.
+    fn hope(&mut self) {
+        let longest = self
+            .keep_alive
+            .timeout
+            .saturating_add(Duration::from_secs(LONGEST));
+        let now = Instant::now();
+        self.at_last = now.checked_add(longest).unwrap_or(now);
     }
 
     fn await_answer(&mut self, moved: Moved) {
@@ -117,21 +131,30 @@ impl Pinger {
             let rings = self.timer.as_mut().poll(cx).is_ready();
             match self.stage {
                 Stage::Idle if rings => {
-                    self.stage = Stage::Queued;
+                    self.stage = Stage::Queued(None);
+                    self.hope();
                     self.restart(self.keep_alive.timeout);
                     return Poll::Ready(Due::Ping);
                 }
-                Stage::Queued => {
-                    // Rings only to have another look: how long a write may stand still is for the writing half to say.
-                    if rings {
-                        self.restart(self.keep_alive.timeout);
-                        continue;
+                Stage::Queued(before) => {
+                    if !rings {
+                        return Poll::Ready(Due::Flush);
                     }
-                    return Poll::Ready(Due::Flush);
+                    // How long a write may stand still is for the writing half to say, as long as it writes.
+                    let moved = moved();
+                    if before != Some(moved) {
+                        self.stage = Stage::Queued(Some(moved));
+                        self.hope();
+                    } else if Instant::now() >= self.at_last {
+                        return Poll::Ready(Due::End);
+                    }
+                    self.restart(self.keep_alive.timeout);
                 }
                 Stage::Waiting(before) if rings => {
                     let moved = moved();
-                    if before == moved {
+                    if moved.read != before.read {
+                        self.hope();
+                    } else if moved == before || Instant::now() >= self.at_last {
                         return Poll::Ready(Due::End);
                     }
                     self.await_answer(moved);
@@ -180,7 +203,7 @@ mod tests {
     async fn what_is_still_on_its_way_and_what_moves_prolong_the_wait() {
         let mut pinger = queued().await;
         // As long as it has not left, nothing is missing.
-        tokio::time::sleep(Duration::from_mins(5)).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
         assert_eq!(poll(&mut pinger, NOTHING), Poll::Ready(Due::Flush));
         let written = 20 * SLOWEST;
         let sent = Moved { written, ..NOTHING };
@@ -202,5 +225,41 @@ mod tests {
         pinger.flushed(sent);
         tokio::time::sleep(Duration::from_secs(11)).await;
         assert_eq!(poll(&mut pinger, sent), Poll::Ready(Due::End));
+    }
+
+    /// Returns after how many seconds it is given up, 1,000 at most.
+    async fn seconds_of(pinger: &mut Pinger, moved: impl Fn(u64) -> Moved) -> u64 {
+        for second in 1..1000 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if poll(pinger, moved(second)) == Poll::Ready(Due::End) {
+                return second;
+            }
+        }
+        1000
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_only_leaves_and_what_never_leaves_ends_at_last() {
+        let mut pinger = queued().await;
+        let never = seconds_of(&mut pinger, |_| NOTHING).await;
+        assert!((130..200).contains(&never), "{never}");
+        let mut pinger = queued().await;
+        pinger.flushed(NOTHING);
+        let leaves = seconds_of(&mut pinger, |second| Moved {
+            read: 0,
+            written: second,
+        })
+        .await;
+        assert!((130..200).contains(&leaves), "{leaves}");
+        let mut pinger = queued().await;
+        pinger.flushed(NOTHING);
+        assert_eq!(
+            seconds_of(&mut pinger, |second| Moved {
+                read: second,
+                written: 0
+            })
+            .await,
+            1000
+        );
     }
 }

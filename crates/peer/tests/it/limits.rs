@@ -144,18 +144,23 @@ async fn the_last_messages_are_written_as_long_as_they_are_taken_within_reason()
 }
 
 #[tokio::test]
-async fn a_message_over_the_bound_is_refused_however_it_is_sent() {
+async fn a_message_over_the_bound_is_taken_by_an_empty_queue_from_those_who_do_not_wait() {
     let options = PeerOptions {
         max_queue_bytes: 10_000,
         ..PeerOptions::default()
     };
     let mut world = World::with(Wire::Lines, options, |_| Handlers::new()).await;
     let large = json!(["x".repeat(10_000)]);
-    let told = world.peer.try_notify("large", &large);
-    assert!(matches!(told, Err(SendError::TooLarge { .. })), "{told:?}");
+    world.peer.try_notify("large", &large).unwrap();
+    assert_eq!(world.far.recv().await["params"], large);
     let message = format!(r#"{{"jsonrpc":"2.0","method":"large","params":{large}}}"#);
     let small = r#"{"jsonrpc":"2.0","method":"small"}"#;
-    let told = world.peer.send_batch(vec![small.into(), message.into()]).await;
+    let batch = world.peer.send_batch(vec![small.into(), message.into()]);
+    let (sent, first) = tokio::join!(batch, world.far.recv());
+    sent.unwrap();
+    let second = world.far.recv().await;
+    assert_eq!((&first["method"], &second["params"]), (&json!("small"), &large));
+    let told = world.peer.notify("large", json!(["x".repeat(10_000)])).await;
     assert!(matches!(told, Err(SendError::TooLarge { .. })), "{told:?}");
     world.expect_silence().await;
 }
