@@ -63,11 +63,13 @@ pub struct Bubblewrap {
     places: Vec<PathBuf>,
     children: Option<Children>,
     /// Replaced when what was found turns out to be so no more.
-    found: Arc<Mutex<Arc<OnceCell<(Instant, Found)>>>>,
+    found: Arc<Mutex<Arc<OnceCell<Tried>>>>,
 }
 
 /// What a try has shown: what is run, or why it does not work.
 type Found = Result<Working, String>;
+/// When it was tried, and what came of it.
+type Tried = (Instant, Found);
 
 /// How long a try that failed counts: what was busy, broken or missing may be well again.
 const FAILED_FOR: Duration = Duration::from_mins(1);
