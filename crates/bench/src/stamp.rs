@@ -47,6 +47,25 @@ pub(crate) struct Scanner {
     rest: Vec<u8>,
 }
 
+/// Returns the digits behind a mark; `None`: not all of them are there yet. A long message comes in fragments, and the head
+/// of one, which begins with what no text has, may stand between them.
+fn digits_behind(bytes: &[u8]) -> Option<[u8; NUMBER + TIME]> {
+    let mut digits = [0; NUMBER + TIME];
+    let mut at = 0;
+    for digit in &mut digits {
+        while matches!(bytes.get(at)?, 0x00 | 0x80) {
+            at += match bytes.get(at + 1)? {
+                126 => 4,
+                127 => 10,
+                _ => 2,
+            };
+        }
+        *digit = *bytes.get(at)?;
+        at += 1;
+    }
+    Some(digits)
+}
+
 impl Scanner {
     /// Returns how many were found.
     pub(crate) fn found(&self) -> usize {
@@ -77,7 +96,7 @@ impl Scanner {
         while self.next < end
             && let Some(at) = memchr::memchr(b'@', left)
         {
-            let Some(digits) = left.get(at + 1..at + 1 + NUMBER + TIME) else {
+            let Some(digits) = digits_behind(&left[at + 1..]) else {
                 self.rest = left[at..].to_vec();
                 break;
             };
@@ -140,6 +159,25 @@ mod tests {
             }
             assert_eq!(scanner.found(), 5, "{size}");
             assert!(times.is_sorted() && times[4] <= now(), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_piece_with_the_head_of_a_fragment_in_it_is_found() {
+        let bytes = text(0..2);
+        for head in [
+            &[0x80, 0x05][..],
+            &[0x00, 126, 0x40, 0x40],
+            &[0x00, 127, 0, 0, 0, 0, 0, 1, 0, 0],
+        ] {
+            for at in 1..bytes.len() {
+                let whole = [&bytes[..at], head, &bytes[at..]].concat();
+                let mut scanner = Scanner::default();
+                let (first, second) = whole.split_at(at + 1);
+                scanner.scan(first, 2, |_| {}).unwrap();
+                scanner.scan(second, 2, |_| {}).unwrap();
+                assert_eq!(scanner.found(), 2, "{at}");
+            }
         }
     }
 
