@@ -171,7 +171,8 @@ impl Transport {
         )
     }
 
-    /// Speaks one text frame per message on an established WebSocket, at either end of it.
+    /// Speaks one text message per message on an established WebSocket, at either end of it. A message over 64 KiB leaves in
+    /// fragments (RFC 6455, 5.4).
     ///
     /// The limit on incoming messages is that of the stream's own configuration: see
     /// [`websocket_config`](crate::websocket_config). Of a large incoming message nothing is seen until it is there, so a

@@ -2,9 +2,10 @@
 //!
 //! Neither half waits for the other; they share a task so that what the reader answers at once is written by the
 //! same poll that read the question. The reader goes first and stops after a number of messages, so the writer
-//! has its turn in every poll that may leave it something to do. They also share what the runtime lets a task do in one poll; where the reader has used that
-//! up and left the writer nothing, the writer goes first in the next poll, and the reader again in the one after. The task ends by itself: the reader when input ends or shutdown begins, the writer last
-//! of all, which is what `closed` waits for.
+//! has its turn in every poll that may leave it something to do. They also share what the runtime lets a task do in
+//! one poll; where the reader has used that up and left the writer nothing, the writer goes first in the next poll,
+//! and the reader again in the one after. The task ends by itself: the reader when input ends or shutdown begins, the
+//! writer last of all, which is what `closed` waits for.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

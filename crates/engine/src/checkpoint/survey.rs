@@ -339,35 +339,26 @@ mod tests {
         assert_ne!(stamp(), renamed);
     }
 
+    /// Looks over a whole workspace, with what is left out.
+    fn named(workspace: &Workspace) -> Result<Survey, String> {
+        let keys = RandomState::new();
+        survey(workspace.root(), Path::new("/none"), Skipped::Named, &keys)
+    }
+
     #[test]
     fn a_large_file_is_left_out_and_too_many_are_refused() {
         let workspace = Workspace::new();
         workspace.write("small", "x");
         let large = std::fs::File::create(workspace.root().join("large")).unwrap();
         large.set_len(MAX_FILE_BYTES + 1).unwrap();
-        let found = survey(
-            workspace.root(),
-            Path::new("/none"),
-            Skipped::Named,
-            &RandomState::new(),
-        )
-        .unwrap();
+        let found = named(&workspace).unwrap();
         assert_eq!(found.files, [PathBuf::from("small")]);
         assert_eq!(found.skipped, Some(vec![PathBuf::from("large")]));
         for n in 0..40 {
             let file = std::fs::File::create(workspace.root().join(format!("big{n}"))).unwrap();
             file.set_len(MAX_FILE_BYTES).unwrap();
         }
-        assert!(
-            survey(
-                workspace.root(),
-                Path::new("/none"),
-                Skipped::Named,
-                &RandomState::new()
-            )
-            .unwrap_err()
-            .contains("512 MiB")
-        );
+        assert!(named(&workspace).unwrap_err().contains("512 MiB"));
     }
 
     #[test]
@@ -378,13 +369,7 @@ mod tests {
             workspace.write(path, "x");
         }
         let skipped = || {
-            let found = survey(
-                workspace.root(),
-                Path::new("/none"),
-                Skipped::Named,
-                &RandomState::new(),
-            )
-            .unwrap();
+            let found = named(&workspace).unwrap();
             found.skipped.map(|mut skipped| {
                 skipped.sort();
                 skipped
