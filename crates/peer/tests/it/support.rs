@@ -1,7 +1,8 @@
 //! One peer, and a far end that a test plays, over any of the three framings.
 
+use std::cell::RefCell;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use bobbin_framing::{Limits, WebSocketOptions};
@@ -69,8 +70,30 @@ impl Entries {
     }
 }
 
-/// Takes down the notes of the peer that this thread runs.
-struct Traces(Entries);
+thread_local! {
+    /// Where the notes of the peer that this thread runs go.
+    static NOTES: RefCell<Option<Entries>> = const { RefCell::new(None) };
+}
+
+/// Gives the notes to the thread they are made on. One for the whole process: `tracing` keeps for every place of a note
+/// whether anybody listens, and a subscriber of one thread may be overlooked while another thread comes by first.
+struct Traces;
+
+/// Ends the taking down of notes on this thread.
+pub(crate) struct Listening(());
+
+impl Listening {
+    fn to(entries: Entries) -> Self {
+        NOTES.set(Some(entries));
+        Self(())
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        NOTES.set(None);
+    }
+}
 
 /// The fields of one note.
 #[derive(Default)]
@@ -111,7 +134,11 @@ impl tracing::Subscriber for Traces {
         let mut note = Note::default();
         event.record(&mut note);
         if let Some(kind) = note.kind {
-            self.0.0.lock().push((kind, note.text));
+            NOTES.with_borrow(|entries| {
+                if let Some(entries) = entries {
+                    entries.0.lock().push((kind, note.text));
+                }
+            });
         }
     }
 
@@ -126,11 +153,14 @@ pub(crate) struct World {
     pub(crate) far: Far,
     pub(crate) log: Entries,
     /// Collects the notes of a peer without a log.
-    pub(crate) traced: Option<tracing::subscriber::DefaultGuard>,
+    pub(crate) traced: Option<Listening>,
 }
 
 /// Two transports of one framing, connected by a pipe that holds this many bytes each way.
 pub(crate) async fn connected(wire: Wire, pipe: usize) -> (Transport, Transport) {
+    static LISTENER: Once = Once::new();
+    // Before any peer is there: a place of a note that comes up meanwhile might stay without a listener.
+    LISTENER.call_once(|| tracing::subscriber::set_global_default(Traces).expect("nobody else listens"));
     let (near, far) = duplex(pipe);
     let limits = Limits::default();
     match wire.framing() {
@@ -180,7 +210,7 @@ impl World {
             options.log = Some(log.callback());
             None
         } else {
-            Some(tracing::subscriber::set_default(Traces(log.clone())))
+            Some(Listening::to(log.clone()))
         };
         let peer = Peer::start(near, options, |me| {
             configure(me).on_call("probe", |_, _: NoParams| async { Ok("here") })
