@@ -4,12 +4,14 @@
 //! to the reply it came with. Pure.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bobbin_model::{
     Compaction, DynamicToolCall, GivenMessage, InputPart, Item, ItemBody, ItemId, ItemStatus, Json,
-    ToolAnswer, Turn, TurnId, UnixMillis,
+    ToolAnswer, TurnId, UnixMillis,
 };
 
+use super::past::PastTurn;
 use crate::tools::head_and_tail;
 
 /// Most bytes of one answer of a client's tool given to a model.
@@ -85,6 +87,18 @@ impl Message {
             Self::Result { text, .. } => text.len(),
         }
     }
+
+    /// Returns the bytes that it holds, with what a provider wants back.
+    pub(super) fn held_bytes(&self) -> usize {
+        let kept = match self {
+            Self::Agent { calls, .. } => {
+                let kept = calls.iter().filter_map(|call| call.kept.as_ref());
+                kept.map(|kept| kept.get().len()).sum()
+            }
+            Self::User { .. } | Self::Result { .. } => 0,
+        };
+        self.bytes() + kept
+    }
 }
 
 /// A message, and where the record has its beginning.
@@ -104,11 +118,9 @@ pub(super) fn told(part: &InputPart) -> String {
 
 /// Returns the messages of a conversation: those of earlier Turns and of the one at hand. Every call of an earlier Turn has a
 /// result.
-pub(super) fn placed(earlier: &[Turn], turn: TurnId, own: &[Item]) -> Vec<Placed> {
-    let mut all: Vec<Placed> = Vec::new();
-    for turn in earlier {
-        all.extend(whole(steps(turn.id, &turn.items)));
-    }
+pub(super) fn placed(earlier: &[Arc<PastTurn>], turn: TurnId, own: &[Item]) -> Vec<Placed> {
+    let earlier = earlier.iter().flat_map(|turn| &turn.steps);
+    let mut all: Vec<Placed> = earlier.cloned().collect();
     let complete = own.iter().filter(|item| {
         // A message that was cut off is said again.
         item.status == ItemStatus::Completed || !item.body.is_prose()
@@ -391,7 +403,7 @@ pub(super) fn whole(turn: Vec<Placed>) -> Vec<Placed> {
 #[cfg(test)]
 mod tests {
     use bobbin_model::item::UserMessage;
-    use bobbin_model::{DeliveryMode, ItemId, TokenUsage, TurnId, TurnStatus, UnixMillis};
+    use bobbin_model::{DeliveryMode, ItemId, TokenUsage, Turn, TurnId, TurnStatus, UnixMillis};
 
     use super::super::history::Earlier;
     use super::*;
@@ -490,7 +502,7 @@ mod tests {
     fn told_of(turns: &[Turn]) -> Vec<Message> {
         let done = newest_compaction(turns.iter().flat_map(|turn| &turn.items)).cloned();
         let earlier = Earlier {
-            turns: turns.to_vec(),
+            turns: turns.iter().map(PastTurn::of).collect(),
             done,
             cut: None,
         };

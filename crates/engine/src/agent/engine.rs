@@ -9,6 +9,7 @@ use bobbin_prompts::Prompts;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
+use super::past::PastTurns;
 use super::turn::TurnRun;
 use super::{AgentSettings, Model};
 use crate::checkpoint::TurnKeeper;
@@ -21,10 +22,11 @@ pub struct AgentEngine {
     settings: Arc<AgentSettings>,
     checkpoints: Option<Arc<Checkpoints>>,
     prompts: Option<Arc<Prompts>>,
+    past: Arc<PastTurns>,
 }
 
 impl AgentEngine {
-    /// Returns an engine; it holds nothing else.
+    /// Returns an engine.
     pub fn new(model: Arc<dyn Model>, tools: ToolSet) -> Self {
         Self {
             model,
@@ -32,6 +34,7 @@ impl AgentEngine {
             settings: Arc::default(),
             checkpoints: None,
             prompts: None,
+            past: Arc::default(),
         }
     }
 
@@ -75,6 +78,7 @@ impl Engine for AgentEngine {
             turn,
         )
         .with_prompts(self.prompts.clone())
+        .with_past(self.past.clone())
         .run()
         .boxed()
     }

@@ -6,12 +6,13 @@
 //! the caller has it summed up, or tells people.
 
 use bobbin_core::engine::{EngineFailure, TurnGone};
-use bobbin_model::{Compaction, ContextWindow, Item, ItemBody, ItemId, Turn, TurnId};
+use std::sync::Arc;
+
+use bobbin_model::{Compaction, ContextWindow, Item, ItemBody, ItemId, TurnId};
 
 use super::Message;
-use super::conversation::{
-    Placed, Start, behind, handed_in, messages, newest_compaction, placed, steps, whole,
-};
+use super::conversation::{Placed, Start, behind, handed_in, messages, newest_compaction, placed};
+use super::past::PastTurn;
 use super::turn::TurnRun;
 
 /// Most bytes of earlier Turns given to a model whose window is not known, and least to one whose window is; the oldest
@@ -21,8 +22,6 @@ pub(super) const MAX_HISTORY_BYTES: usize = 256 << 10;
 const MAX_BYTES: usize = 4 << 20;
 /// Bytes that a token may have: what does not fit into a window is compacted, and not read for nothing.
 const BYTES_OF_TOKEN: u64 = 4;
-/// Turns read at once.
-const PAGE: u32 = 16;
 /// Most Turns in which a compaction is looked for behind those that are given (guess: some seconds of reading).
 const MAX_LOOKED: usize = 1_000;
 /// Code of the note that a model is not given all of a conversation.
@@ -41,7 +40,7 @@ pub(super) enum Reach {
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
     /// Them, oldest first.
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<Arc<PastTurn>>,
     /// The newest compaction, which may be in none of them.
     pub(super) done: Option<Compaction>,
     /// Where what is given begins, when a bound has cut something off before it.
@@ -122,26 +121,20 @@ impl TurnRun {
             from,
             ..Reading::default()
         };
-        let mut before = own.turn.id;
         if reading.wanted == 0 {
             return Ok(Earlier::default());
         }
-        'read: while before > TurnId(1) && from.is_none_or(|from| from.0 < before) {
-            let page = self.turn.history(before, PAGE).await.map_err(|error| {
-                tracing::error!(thread = %self.turn.thread(), %error, "cannot read a thread's history");
+        let thread = self.turn.thread();
+        let mut backwards = self.past.before(thread, own.turn.id);
+        let mut goes_on = from.is_none_or(|from| from.0 < own.turn.id);
+        while goes_on {
+            let turn = backwards.next(&self.turn).await.map_err(|error| {
+                tracing::error!(%thread, %error, "cannot read a thread's history");
                 EngineFailure::Failed("The conversation so far could not be read.".to_owned())
             })?;
-            let last = page.len() < PAGE as usize;
-            for turn in page.into_iter().rev() {
-                before = turn.id;
-                if !reading.take(turn) {
-                    break 'read;
-                }
-            }
-            if last {
-                break;
-            }
+            goes_on = turn.is_some_and(|turn| reading.take(turn));
         }
+        self.past.keep(thread, backwards);
         reading.newest_first.reverse();
         Ok(Earlier {
             turns: reading.newest_first,
@@ -175,7 +168,7 @@ struct Reading {
     wanted: usize,
     room: usize,
     bytes: usize,
-    newest_first: Vec<Turn>,
+    newest_first: Vec<Arc<PastTurn>>,
     /// Where the newest compaction begins to keep.
     from: Option<(TurnId, ItemId)>,
     /// It, where it is in an earlier Turn.
@@ -186,12 +179,12 @@ struct Reading {
 
 impl Reading {
     /// Takes the next older Turn; returns whether one before it may be wanted.
-    fn take(&mut self, turn: Turn) -> bool {
+    fn take(&mut self, turn: Arc<PastTurn>) -> bool {
         if self.from.is_some_and(|from| turn.id < from.0) {
             return false;
         }
         if self.from.is_none()
-            && let Some(done) = newest_compaction(turn.items.iter())
+            && let Some(done) = &turn.done
         {
             self.from = Some(done.kept_from);
             self.bytes += done.summary.len();
@@ -213,13 +206,12 @@ impl Reading {
     }
 
     /// Counts what is given of a Turn, and notes where that begins if it is not all of it. Returns whether it is anything.
-    fn weigh(&mut self, turn: &Turn) -> bool {
+    fn weigh(&mut self, turn: &PastTurn) -> bool {
         let newer = self.newest_first.last().map(|newer| (newer.id, ItemId(0)));
         let mut begins = None;
-        let steps = whole(steps(turn.id, &turn.items));
-        let is_given = |placed: &&Placed| self.from.is_none_or(|from| placed.at >= from);
-        let given: Vec<&Placed> = steps.iter().filter(is_given).collect();
-        for placed in given.iter().rev() {
+        let from = self.from;
+        let is_given = |placed: &&Placed| from.is_none_or(|from| placed.at >= from);
+        for placed in turn.steps.iter().filter(is_given).rev() {
             self.bytes += placed.message.bytes();
             // The newest Turn's newest group is there whatever its size.
             if self.bytes > self.room && (begins.is_some() || newer.is_some()) {

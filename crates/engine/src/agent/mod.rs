@@ -20,6 +20,7 @@ mod limits;
 mod listener;
 mod model;
 mod one_item;
+mod past;
 mod pictures;
 mod restart;
 mod settings;

@@ -19,6 +19,7 @@ use super::instructions::{Sources, assemble};
 use super::limits::{Ledger, Spent, Stopwatch};
 use super::listener::{Heard, Listener};
 use super::one_item::OpenCall;
+use super::past::PastTurns;
 use super::pictures::Tell;
 use super::{
     AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
@@ -57,6 +58,8 @@ pub(super) struct TurnRun {
     pub(super) instructions: Instructions,
     /// The skills that it is told of.
     prompts: Option<Arc<Prompts>>,
+    /// What is kept of Threads' finished Turns.
+    pub(super) past: Arc<PastTurns>,
     /// The conversation, this Turn's part at the end.
     pub(super) messages: Vec<Message>,
     call_ids: HashSet<String>,
@@ -121,6 +124,7 @@ impl TurnRun {
             settings,
             instructions: Instructions::default(),
             prompts: None,
+            past: Arc::default(),
             turn,
         }
     }
@@ -128,6 +132,11 @@ impl TurnRun {
     /// Gives it the skills that the model is told of.
     pub(super) fn with_prompts(self, prompts: Option<Arc<Prompts>>) -> Self {
         Self { prompts, ..self }
+    }
+
+    /// Gives it what is kept of the Turns before.
+    pub(super) fn with_past(self, past: Arc<PastTurns>) -> Self {
+        Self { past, ..self }
     }
 
     pub(super) async fn run(mut self) -> Result<(), EngineFailure> {

@@ -204,3 +204,31 @@ async fn of_one_turn_that_is_too_long_the_end_is_given() {
     assert!(matches!(&asked.last().unwrap()[1], Message::Agent { calls, .. } if calls.len() == 1));
     bench.hub.stop().await;
 }
+
+/// What is kept of a Thread between its Turns says the same as its record: Turns taken out are gone, however many, and all
+/// that stand are there.
+#[tokio::test]
+async fn what_is_kept_between_turns_follows_what_is_taken_out() {
+    let workspace = TestWorkspace::default();
+    let model = Scripted::with_turns((0..60).map(|turn| say(&format!("Answer {turn}."))), SMALL, 200);
+    let bench = Bench::open(&workspace, model.clone(), ToolSet::default()).await;
+    let mut stand: Vec<usize> = Vec::new();
+    let mut asked = 0;
+    for (turns, taken_out) in [(1, 1), (3, 0), (20, 1), (1, 2), (2, 18), (1, 0), (20, 20), (3, 0)] {
+        for _ in 0..turns {
+            bench.run(&format!("Question {asked}?")).await;
+            stand.push(asked);
+            let expected: String = stand.iter().fold(String::new(), |all, turn| match turn {
+                turn if *turn == asked => format!("{all}Question {turn}?\n"),
+                turn => format!("{all}Question {turn}?\nAnswer {turn}.\n"),
+            });
+            assert_eq!(said(model.asked().last().unwrap()), expected);
+            asked += 1;
+        }
+        if taken_out > 0 {
+            bench.roll_back(taken_out).await;
+            stand.truncate(stand.len() - taken_out as usize);
+        }
+    }
+    bench.hub.stop().await;
+}
