@@ -11,7 +11,7 @@ use bobbin_core::engine::{EngineFailure, TurnGone, WindowNote};
 use bobbin_model::{Compaction, CompactionTrigger, ContextNote, ContextWindow, ItemId, TurnId};
 
 use super::conversation::{Placed, told};
-use super::history::Reach;
+use super::history::{LeftOut, Reach};
 use super::summarize::MAX_SUMMARY_BYTES;
 use super::turn::TurnRun;
 use super::{Message, ModelError, tokens};
@@ -37,8 +37,18 @@ pub(super) struct Fullness {
     pub(super) stuck: bool,
     /// The conversation was compacted because the model refused it.
     pub(super) reacted: bool,
-    /// A bound has cut off something of the conversation that no summary stands for.
-    pub(super) cut_off: bool,
+    /// Whether a bound has cut off something of the conversation that no summary stands for.
+    pub(super) cut_off: CutOff,
+}
+
+/// Whether something of a conversation is cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum CutOff {
+    #[default]
+    Nothing,
+    Something,
+    /// Something, and people were told in a Turn that is still given.
+    Told,
 }
 
 impl Fullness {
@@ -78,15 +88,16 @@ impl TurnRun {
     /// Makes room before a request, when the window has too little of it, or when not all of the conversation was read.
     pub(super) async fn make_room(&mut self) -> Result<(), EngineFailure> {
         let cut_off = std::mem::take(&mut self.full.cut_off);
+        let is_cut_off = cut_off != CutOff::Nothing;
         let may = self.settings.compaction && !self.full.stuck && self.turn.begun().history.is_none();
         let mut done = Compacted::Not;
         if let Some(window) = self.full.window.filter(|_| may)
-            && (cut_off || self.occupancy() >= window.compact_at)
+            && (is_cut_off || self.occupancy() >= window.compact_at)
         {
             done = self.compact(CompactionTrigger::Auto, window).await?;
         }
-        if cut_off && done == Compacted::Not {
-            self.note_left_out().await?;
+        if cut_off == CutOff::Something && done == Compacted::Not {
+            self.note_left_out(LeftOut::OfConversation).await?;
         }
         Ok(())
     }
@@ -164,7 +175,8 @@ impl TurnRun {
             return Ok(Compacted::Not);
         };
         let old = &all[..cut];
-        let (summary, billed) = match self.summarize(&transcript(old, fits / 4 * 3)).await {
+        let (record, left_out) = transcript(old, fits / 4 * 3);
+        let (summary, billed) = match self.summarize(&record).await {
             Ok(summed) => summed,
             Err(ModelError::Gone(gone)) => return Err(gone.into()),
             Err(ModelError::Failed(why) | ModelError::ContextExceeded(why)) => {
@@ -195,6 +207,9 @@ impl TurnRun {
             self.spend(billed);
         }
         self.turn.compacted(body, billed, window).await?;
+        if left_out > 0 || earlier.gap(&own, None).is_some() {
+            self.note_left_out(LeftOut::OfSummary).await?;
+        }
         self.turn.commit().await?;
         Ok(Compacted::Done)
     }
@@ -227,9 +242,9 @@ fn cut(all: &[Placed], room: u64, oldest: TurnId) -> Option<(usize, (TurnId, Ite
     (oldest > TurnId(0) || old >= total / LEAST_SHARE).then(|| (cut, all[cut].at))
 }
 
-/// Returns messages as a record of at most `room` tokens. An earlier summary stands in the first one, which is kept;
-/// then the oldest are left out first.
-fn transcript(messages: &[Placed], room: u64) -> String {
+/// Returns messages as a record of at most `room` tokens, and how many are not in it. An earlier summary stands in the
+/// first one, which is kept; then the oldest are left out first.
+fn transcript(messages: &[Placed], room: u64) -> (String, usize) {
     let mut steps: Vec<String> = Vec::new();
     let mut used = 0;
     let first = messages
@@ -251,7 +266,7 @@ fn transcript(messages: &[Placed], room: u64) -> String {
     }
     steps.extend(first);
     steps.reverse();
-    steps.join("\n\n")
+    (steps.join("\n\n"), left_out)
 }
 
 fn step(message: &Message, bytes: usize) -> String {

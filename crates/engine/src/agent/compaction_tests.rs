@@ -88,16 +88,18 @@ fn a_summary_of_next_to_nothing_is_not_made() {
 fn the_oldest_steps_are_left_out_but_for_the_first() {
     let mut messages = vec![user("Make tea.")];
     messages.extend((0..50).flat_map(|_| [agent(1), result(&words(100))]));
-    let text = transcript(&at_places(messages), 1_000);
+    let (text, left_out) = transcript(&at_places(messages), 1_000);
     assert!(text.starts_with("[user]\nMake tea.\n\n["), "{text}");
-    assert!(text.contains("older steps are left out]"));
+    assert!(left_out > 50, "{left_out}");
+    assert!(text.contains(&format!("[{left_out} older steps are left out]")));
     assert!(tokens::of_text(&text) <= 1_050, "{}", tokens::of_text(&text));
     assert!(text.trim_end().ends_with("tea"));
 }
 
 #[test]
 fn one_long_step_is_cut_in_its_middle() {
-    let text = transcript(&at_places(vec![user("u"), result(&words(10_000))]), 1_000_000);
+    let (text, left_out) = transcript(&at_places(vec![user("u"), result(&words(10_000))]), 1_000_000);
+    assert_eq!(left_out, 0);
     assert!(
         text.contains("bytes left out]") && text.len() < MAX_STEP_BYTES + 200,
         "{}",

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bobbin_model::{Compaction, ContextWindow, Item, ItemBody, ItemId, TurnId};
 
 use super::Message;
+use super::compaction::CutOff;
 use super::conversation::{Placed, Start, behind, handed_in, messages, newest_compaction, placed};
 use super::past::PastTurn;
 use super::turn::TurnRun;
@@ -36,6 +37,15 @@ pub(super) enum Reach {
     Summary,
 }
 
+/// Where something of a conversation is missing.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum LeftOut {
+    /// In what the model is given, without a summary.
+    OfConversation,
+    /// In the summary that stands for it.
+    OfSummary,
+}
+
 /// What was read of the Turns before the one at hand.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
@@ -51,12 +61,9 @@ impl Earlier {
     /// Returns the messages of a conversation. `newest` is a compaction that is not recorded yet.
     pub(super) fn placed(&self, turn: TurnId, own: &[Item], newest: Option<&Compaction>) -> Vec<Placed> {
         let all = placed(&self.turns, turn, own);
-        let done = newest
-            .or_else(|| newest_compaction(own.iter()))
-            .or(self.done.as_ref());
+        let done = self.newest(own, newest);
         let from = done.map(|done| done.kept_from);
-        // What a summary stands for is not missed.
-        let cut = self.cut.filter(|cut| Some(*cut) > from);
+        let cut = self.gap(own, newest);
         match cut.or(from) {
             Some(at) => behind(
                 Start {
@@ -69,9 +76,20 @@ impl Earlier {
             None => all,
         }
     }
-}
 
-impl Earlier {
+    fn newest<'a>(&'a self, own: &'a [Item], newest: Option<&'a Compaction>) -> Option<&'a Compaction> {
+        newest
+            .or_else(|| newest_compaction(own.iter()))
+            .or(self.done.as_ref())
+    }
+
+    /// Returns where what is given begins, when something before it is in no summary.
+    pub(super) fn gap(&self, own: &[Item], newest: Option<&Compaction>) -> Option<(TurnId, ItemId)> {
+        let from = self.newest(own, newest).map(|done| done.kept_from);
+        // What a summary stands for is not missed.
+        self.cut.filter(|cut| Some(*cut) > from)
+    }
+
     /// Returns the oldest Turn that a compaction may keep, so that the next Turns are given all of what it keeps; the first where
     /// that makes no difference.
     pub(super) fn oldest_kept(&self, wanted: usize, own: TurnId) -> TurnId {
@@ -103,7 +121,11 @@ impl TurnRun {
         let earlier = self.earlier(Reach::Conversation).await?;
         let placed = earlier.placed(begun.turn.id, &begun.turn.items, None).into_iter();
         self.messages = placed.map(|placed| placed.message).collect();
-        self.full.cut_off = earlier.cut.is_some();
+        self.full.cut_off = match earlier.cut {
+            None => CutOff::Nothing,
+            Some(_) if earlier.turns.iter().any(|turn| turn.tells_left_out) => CutOff::Told,
+            Some(_) => CutOff::Something,
+        };
         Ok(())
     }
 
@@ -150,9 +172,17 @@ impl TurnRun {
     }
 
     /// Tells people that the model is not given all of the conversation.
-    pub(super) async fn note_left_out(&self) -> Result<(), TurnGone> {
-        let message = "This conversation is longer than what the model is given of it, and it was not summed up: the model \
-                       does not know its beginning. Say again what matters, or start a new thread.";
+    pub(super) async fn note_left_out(&self, what: LeftOut) -> Result<(), TurnGone> {
+        let message = match what {
+            LeftOut::OfConversation => {
+                "This conversation is longer than what the model is given of it, and it was not summed up: the model does \
+                 not know its beginning. Say again what matters, or start a new thread."
+            }
+            LeftOut::OfSummary => {
+                "This conversation is longer than what the model can read to sum it up: older parts of it are in no \
+                 summary, and the model does not know them. Say again what matters, or start a new thread."
+            }
+        };
         let note = ItemBody::Error {
             message: message.to_owned(),
             code: LEFT_OUT.to_owned(),
@@ -160,6 +190,11 @@ impl TurnRun {
         };
         self.turn.add(note).await
     }
+}
+
+/// Whether an Item tells people that the model is not given all.
+pub(super) fn tells_left_out(item: &Item) -> bool {
+    matches!(&item.body, ItemBody::Error { code, .. } if code == LEFT_OUT)
 }
 
 /// Earlier Turns, taken newest first.

@@ -14,6 +14,7 @@ use hashlink::LruCache;
 use parking_lot::Mutex;
 
 use super::conversation::{Placed, newest_compaction, steps, whole};
+use super::history::tells_left_out;
 
 /// Most bytes kept of one Thread: what the largest window is given, twice, fits.
 const MAX_THREAD_BYTES: usize = 8 << 20;
@@ -35,6 +36,8 @@ pub(super) struct PastTurn {
     pub(super) steps: Vec<Placed>,
     /// The last compaction in it.
     pub(super) done: Option<Compaction>,
+    /// People were told in it that the model is not given all.
+    pub(super) tells_left_out: bool,
 }
 
 impl PastTurn {
@@ -44,6 +47,7 @@ impl PastTurn {
             started_at: turn.started_at,
             steps: whole(steps(turn.id, &turn.items)),
             done: newest_compaction(turn.items.iter()).cloned(),
+            tells_left_out: turn.items.iter().any(tells_left_out),
         })
     }
 

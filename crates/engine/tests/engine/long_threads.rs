@@ -154,15 +154,16 @@ async fn without_compaction_the_beginning_is_missed_with_a_word_and_an_old_summa
     bench.hub.stop().await;
 
     // The settings were changed, and many Turns follow.
-    let model = Scripted::with_window((0..9).map(|turn| answer(&format!("Answer {turn}."), 900)), SMALL);
+    let model = Scripted::with_window((0..11).map(|turn| answer(&format!("Answer {turn}."), 900)), SMALL);
     let settings = AgentSettings {
         compaction: false,
         ..AgentSettings::default()
     };
     let engine = AgentEngine::new(model.clone(), built_in()).with_settings(settings);
     let bench = bench.reopen_engine(&workspace, engine).await;
-    for turn in 0..9 {
+    for turn in 0..11 {
         bench.run(&format!("Question {turn}?")).await;
+        // Once: as long as the model is given the Turn that told it.
         assert_eq!(
             says_that_something_is_left_out(&bench.last_turn().await),
             turn == 8
@@ -173,7 +174,7 @@ async fn without_compaction_the_beginning_is_missed_with_a_word_and_an_old_summa
         given.contains("They talk about tea.") && given.contains(GAP),
         "{given}"
     );
-    assert!(given.contains("Answer 0.") && given.contains("Answer 7.") && !given.contains("Which colour?"));
+    assert!(given.contains("Answer 2.") && given.contains("Answer 9.") && !given.contains("Which colour?"));
     bench.hub.stop().await;
 }
 
@@ -230,5 +231,39 @@ async fn what_is_kept_between_turns_follows_what_is_taken_out() {
             stand.truncate(stand.len() - taken_out as usize);
         }
     }
+    bench.hub.stop().await;
+}
+
+/// Ten Turns that were never summed up, where a summary reads six.
+#[tokio::test]
+async fn what_a_summary_cannot_read_is_told_once() {
+    let workspace = TestWorkspace::default();
+    let settings = AgentSettings {
+        compaction: false,
+        ..AgentSettings::default()
+    };
+    let model = Scripted::with_turns((0..10).map(|turn| say(&format!("Answer {turn}."))), SMALL, 3);
+    let engine = AgentEngine::new(model, ToolSet::default()).with_settings(settings);
+    let bench = Bench::open_engine(&workspace, engine, ThreadConfig::default()).await;
+    for turn in 0..10 {
+        bench.run(&format!("Question {turn}?")).await;
+    }
+    bench.hub.stop().await;
+
+    let script = [say("They counted to nine."), say("On."), say("And on.")];
+    let model = Scripted::with_turns(script, SMALL, 3);
+    let engine = AgentEngine::new(model.clone(), ToolSet::default());
+    let bench = bench.reopen_engine(&workspace, engine).await;
+    bench.run("And now?").await;
+    let turn = bench.last_turn().await;
+    assert_eq!(compactions(&turn).len(), 1);
+    assert!(says_that_something_is_left_out(&turn));
+    let summed_up = said(&model.asked()[0]);
+    assert!(
+        summed_up.contains("Answer 4.") && !summed_up.contains("Question 3?"),
+        "{summed_up}"
+    );
+    bench.run("And then?").await;
+    assert!(!says_that_something_is_left_out(&bench.last_turn().await));
     bench.hub.stop().await;
 }
