@@ -3,6 +3,8 @@
 //! Encoded once per kind and shared by every connection of that kind.
 
 #[cfg(test)]
+mod samples;
+#[cfg(test)]
 mod tests;
 mod turn;
 

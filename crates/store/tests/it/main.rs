@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod reading;
+#[cfg(test)]
 mod search;
 #[cfg(test)]
 mod story;
@@ -10,3 +12,5 @@ mod story;
 mod support;
 #[cfg(test)]
 mod trouble;
+#[cfg(test)]
+mod writing;
