@@ -6,12 +6,17 @@
 //! but for a few.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
-    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
+use nix::fcntl::{AT_FDCWD, OFlag, openat};
+use nix::sys::stat::Mode;
 
 use crate::{Files, Network, Plan, SandboxError};
 
@@ -103,8 +108,17 @@ fn grant_files(
     read: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, SandboxError> {
     let hide: Vec<PathBuf> = plan.hide.iter().cloned().chain([ALL_DEVICES.into()]).collect();
-    for path in &readable(&hide)? {
-        rules = grant(rules, path, read)?;
+    for (directory, names) in &readable(&hide)? {
+        // Gone in between, or not even to be looked at by this user: as for single places.
+        let Ok(above) = open(AT_FDCWD, directory, OFlag::O_DIRECTORY) else {
+            continue;
+        };
+        for name in names {
+            // A link that has come in between is no place; what it leads to is not granted.
+            if let Ok(place) = open(&above, Path::new(name), OFlag::O_NOFOLLOW) {
+                rules = grant_open(rules, place, read, || directory.join(name))?;
+            }
+        }
     }
     rules = grant(rules, Path::new(SHARED_FILES), read)?;
     rules = grant(rules, Path::new("/"), AccessFs::ReadDir.into())?;
@@ -131,10 +145,28 @@ fn grant(
     path: &Path,
     rights: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, SandboxError> {
-    let Ok(found) = std::fs::metadata(path) else {
-        return Ok(rules);
-    };
-    let rights = if found.is_dir() {
+    // Not there, or not even to be looked at by this user.
+    match open(AT_FDCWD, path, OFlag::empty()) {
+        Ok(place) => grant_open(rules, place, rights, || path.to_owned()),
+        Err(_) => Ok(rules),
+    }
+}
+
+/// Opens a place by its name and nothing else.
+fn open(above: impl std::os::fd::AsFd, path: &Path, how: OFlag) -> nix::Result<OwnedFd> {
+    openat(above, path, how | OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())
+}
+
+/// Grants rights on a place that is open, those that something of its kind can have.
+fn grant_open(
+    rules: RulesetCreated,
+    place: OwnedFd,
+    rights: BitFlags<AccessFs>,
+    path: impl Fn() -> PathBuf,
+) -> Result<RulesetCreated, SandboxError> {
+    let unusable = |source| SandboxError::Path { path: path(), source };
+    let place = File::from(place);
+    let rights = if place.metadata().map_err(unusable)?.is_dir() {
         rights
     } else {
         rights & AccessFs::from_file(ABI::V6)
@@ -142,44 +174,42 @@ fn grant(
     if rights.is_empty() {
         return Ok(rules);
     }
-    let unusable = |error: String| SandboxError::Path {
-        path: path.to_owned(),
-        source: std::io::Error::other(error),
-    };
-    // Gone in between, or not even to be looked at by this user.
-    let Ok(handle) = PathFd::new(path) else {
-        return Ok(rules);
-    };
     rules
-        .add_rule(PathBeneath::new(handle, rights))
-        .map_err(|error| unusable(error.to_string()))
+        .add_rule(PathBeneath::new(place, rights))
+        .map_err(|error| unusable(std::io::Error::other(error.to_string())))
 }
 
-/// Returns places that together are everything but what is hidden.
-fn readable(hide: &[PathBuf]) -> Result<BTreeSet<PathBuf>, SandboxError> {
+/// Returns places that together are everything but what is hidden: directories, and names in each.
+fn readable(hide: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<OsString>)>, SandboxError> {
     // By their real names: a link would be granted as the place it leads to.
     let hidden: BTreeSet<PathBuf> = hide.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let mut places = BTreeSet::new();
-    let mut open = vec![PathBuf::from("/")];
+    let root = PathBuf::from("/");
+    if hidden.is_empty() {
+        return Ok(vec![(root, vec![".".into()])]);
+    }
+    let mut places = Vec::new();
+    let mut open = vec![root];
     let mut entries = 0;
     while let Some(place) = open.pop() {
         if hidden.contains(&place) {
-            continue;
-        }
-        if !hidden.iter().any(|path| path.starts_with(&place)) {
-            places.insert(place);
             continue;
         }
         let unusable = |source| SandboxError::Path {
             path: place.clone(),
             source,
         };
+        // What is not granted as a whole: hidden, or with something hidden in it.
+        let apart: BTreeSet<OsString> = hidden
+            .iter()
+            .filter_map(|path| Some(path.strip_prefix(&place).ok()?.iter().next()?.to_owned()))
+            .collect();
         let found = match std::fs::read_dir(&place) {
             Ok(found) => found,
             // The user may not look into it either; nothing below it is granted.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => continue,
             Err(error) => return Err(unusable(error)),
         };
+        let mut names = Vec::new();
         for entry in found {
             let entry = entry.map_err(unusable)?;
             entries += 1;
@@ -188,9 +218,15 @@ fn readable(hide: &[PathBuf]) -> Result<BTreeSet<PathBuf>, SandboxError> {
             }
             // A link grants nothing: it is the place it leads to that is granted, or hidden.
             if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
-                open.push(entry.path());
+                let name = entry.file_name();
+                if apart.contains(&name) {
+                    open.push(place.join(name));
+                } else {
+                    names.push(name);
+                }
             }
         }
+        places.push((place, names));
     }
     Ok(places)
 }
@@ -199,13 +235,18 @@ fn readable(hide: &[PathBuf]) -> Result<BTreeSet<PathBuf>, SandboxError> {
 mod tests {
     use super::*;
 
+    fn paths(hide: &[PathBuf]) -> BTreeSet<PathBuf> {
+        let places = readable(hide).unwrap().into_iter();
+        places
+            .flat_map(|(directory, names)| names.into_iter().map(move |name| directory.join(name)))
+            .collect()
+    }
+
     #[test]
     fn without_anything_hidden_everything_is_readable() {
-        assert_eq!(readable(&[]).unwrap(), BTreeSet::from([PathBuf::from("/")]));
-        assert_eq!(
-            readable(&["/no/such/place".into()]).unwrap(),
-            BTreeSet::from([PathBuf::from("/")])
-        );
+        for hide in [&[][..], &["/no/such/place".into()]] {
+            assert_eq!(paths(hide), BTreeSet::from([PathBuf::from("/")]));
+        }
     }
 
     #[test]
@@ -218,7 +259,7 @@ mod tests {
         std::fs::write(top.join("home/.netrc"), "").unwrap();
         std::os::unix::fs::symlink(top.join("home/.ssh"), top.join("home/link")).unwrap();
         let hide = ["home/link", "home/.aws", "home/.netrc"].map(|path| top.join(path));
-        let readable = readable(&hide).unwrap();
+        let readable = paths(&hide);
         let under: Vec<_> = readable
             .iter()
             .filter_map(|path| path.strip_prefix(&top).ok())
