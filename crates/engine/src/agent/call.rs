@@ -173,12 +173,12 @@ impl TurnRun {
         if let Some(inquiry) = prepared.inquiry() {
             return Ok((self.inquire(&call.id, inquiry).await?, Begun::default()));
         }
-        self.turn.start_call(&call.id).await?;
         let touches = self.touches(call, &*prepared);
+        let intent = self.turn.start_call(&call.id);
         let begun = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(TurnGone),
-            begun = self.keeper.begin(&call.id, touches) => begun,
+            begun = self.keeper.begin(&call.id, touches, intent) => begun?,
         };
         if let Some(message) = begun.notice.clone() {
             let code = "checkpoint_skipped".to_owned();

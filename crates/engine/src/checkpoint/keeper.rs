@@ -4,6 +4,7 @@
 //! What a call has changed is seen by a task of the repository's, whether anybody waits for that or not. What cannot be closed in its place is
 //! written down as unknown: nobody closes it later and takes for the call's what others did since.
 
+use std::future::pending;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,6 +13,7 @@ use std::time::Duration;
 use bobbin_core::engine::TurnContext;
 use bobbin_core::tool::Touches;
 use bobbin_model::{ThreadId, TurnId};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -126,10 +128,20 @@ impl TurnKeeper {
         all
     }
 
-    /// Keeps what a call may change.
-    pub(crate) async fn begin(&self, call: &str, touches: Touches) -> Begun {
+    /// Keeps what a call may change, while `intent` has it recorded that the call begins. Nothing is written down here
+    /// before that is.
+    ///
+    /// # Errors
+    /// That of the intent; nothing is kept then.
+    pub(crate) async fn begin<E>(
+        &self,
+        call: &str,
+        touches: Touches,
+        intent: impl Future<Output = Result<(), E>>,
+    ) -> Result<Begun, E> {
         let Some(checkpoints) = self.checkpoints.clone().filter(|_| touches != Touches::Nothing) else {
-            return Begun::default();
+            intent.await?;
+            return Ok(Begun::default());
         };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}{number:06}", place(&self.thread, self.turn));
@@ -149,29 +161,43 @@ impl TurnKeeper {
             name,
             checkpoints: checkpoints.clone(),
         };
+        let (tell, told) = oneshot::channel();
+        let recorded = async {
+            if told.await.is_err() {
+                // It never will be: whoever waits for this is told so, and drops it.
+                pending::<()>().await;
+            }
+        };
+        let recording = async {
+            intent.await?;
+            // Where nobody listens, the writing has ended without it.
+            let _ = tell.send(());
+            Ok(())
+        };
         let writing = async {
             match touches {
                 Touches::Nothing => Ok(None),
                 Touches::Files(files) => {
-                    let written = checkpoints.begin_files(&open.name, call, &self.root, files);
+                    let written = checkpoints.begin_files(&open.name, call, &self.root, files, recorded);
                     written.await.map(Some)
                 }
                 Touches::Anything => {
-                    let written = checkpoints.begin_look(&open.name, call, &self.root);
+                    let written = checkpoints.begin_look(&open.name, call, &self.root, recorded);
                     written.await.map(Some)
                 }
             }
         };
-        let written = timeout(MAX_WAIT, writing).await;
+        let writing = async { Ok(timeout(MAX_WAIT, writing).await) };
+        let ((), written) = tokio::try_join!(recording, writing)?;
         let why = match written {
             Ok(Ok(held)) => {
                 if let Some(work) = &mut open.work {
                     work.held = held;
                 }
-                return Begun {
+                return Ok(Begun {
                     open: Some(open),
                     notice: None,
-                };
+                });
             }
             Ok(Err(LookError::TooMuch(why))) => why,
             Ok(Err(error)) => {
@@ -187,7 +213,7 @@ impl TurnKeeper {
         drop(work);
         let notice = format!("What {call} changes in files cannot be undone: {why}.");
         let notice = (!self.told.swap(true, Ordering::Relaxed)).then_some(notice);
-        Begun { open: None, notice }
+        Ok(Begun { open: None, notice })
     }
 }
 

@@ -51,9 +51,16 @@ impl Bench {
         TurnKeeper::of(&self.checkpoints, whose, self.workspace.root().to_owned())
     }
 
+    /// Begins a call of which it is recorded that it begins.
+    async fn begin(&self, turn: u32, touches: Touches) -> Begun {
+        let intent = std::future::ready(Ok::<_, std::convert::Infallible>(()));
+        let begun = self.keeper(turn).begin("call", touches, intent).await;
+        begun.unwrap_or_else(|never| match never {})
+    }
+
     /// Begins a command of a Turn.
     async fn command(&self, turn: u32) -> Begun {
-        let begun = self.keeper(turn).begin("call", Touches::Anything).await;
+        let begun = self.begin(turn, Touches::Anything).await;
         assert_eq!(begun.notice, None);
         begun
     }
@@ -61,7 +68,7 @@ impl Bench {
     /// Begins a call of a file tool of a Turn.
     async fn tool(&self, turn: u32, paths: &[&str]) -> Begun {
         let paths = paths.iter().map(|path| self.path(path)).collect();
-        self.keeper(turn).begin("call", Touches::Files(paths)).await
+        self.begin(turn, Touches::Files(paths)).await
     }
 
     fn wish(&self, turn: u32, changed_since: ChangedSince) -> RevertWish {
@@ -232,6 +239,33 @@ async fn a_command_that_changes_nothing_costs_no_run_of_git_once_the_workspace_i
     assert_eq!(files(&bench.revert(1, Overwrite).await.unwrap()), ["a"]);
     assert_eq!(bench.workspace.read("a"), "1");
     assert!(bench.checkpoints.open_looks.names("refs/").unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_is_written_down_of_a_call_of_which_it_is_not_recorded_that_it_begins() {
+    let bench = Bench::open().await;
+    bench.workspace.write("file", "1");
+    let noted = || bench.checkpoints.open_looks.names("").unwrap().len();
+    for touches in [Touches::Anything, Touches::Files(vec![bench.path("file")])] {
+        let (keeper, (record, recorded)) = (bench.keeper(1), tokio::sync::oneshot::channel::<()>());
+        let begun = keeper.begin("call", touches, async { recorded.await.map_err(|_| "gone") });
+        let refused = async {
+            // Until there is nothing to look at any more: one look at a time.
+            let looked = bench.checkpoints.one.acquire().await;
+            assert_eq!(noted(), 0);
+            drop((looked, record));
+        };
+        let (begun, ()) = tokio::join!(begun, refused);
+        assert_eq!(begun.unwrap_err(), "gone");
+        assert_eq!(noted(), 0);
+    }
+    let steps = bench
+        .checkpoints
+        .steps(&ThreadId::new("thread_1"), TurnId(1))
+        .await;
+    assert_eq!(steps.unwrap().len(), 0);
+    bench.checkpoints.end().await;
+    assert!(bench.checkpoints.windows.are_closed());
 }
 
 #[tokio::test]

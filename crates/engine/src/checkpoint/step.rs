@@ -37,12 +37,14 @@ pub(super) enum Held {
 }
 
 impl Checkpoints {
+    /// Writes down what files are that a call is going to write, once it is `recorded` that the call begins.
     pub(super) async fn begin_files(
         &self,
         name: &str,
         call: &str,
         root: &Path,
         files: Vec<PathBuf>,
+        recorded: impl Future<Output = ()>,
     ) -> Result<Held, LookError> {
         let found = tokio::task::spawn_blocking(move || {
             files
@@ -75,12 +77,20 @@ impl Checkpoints {
             step.stay.push(Text::of(&stay));
             contents.push((before, None));
         }
+        recorded.await;
         self.write(name, &step, &contents, None).await?;
         let contents = contents.into_iter().map(|(before, _)| before).collect();
         Ok(Held::Files(step, contents))
     }
 
-    pub(super) async fn begin_look(&self, name: &str, call: &str, root: &Path) -> Result<Held, LookError> {
+    /// Looks over the files, and writes down what was seen once it is `recorded` that the call begins.
+    pub(super) async fn begin_look(
+        &self,
+        name: &str,
+        call: &str,
+        root: &Path,
+        recorded: impl Future<Output = ()>,
+    ) -> Result<Held, LookError> {
         let known = self.refused.lock().get(root).cloned();
         if let Some(why) = known {
             return Err(LookError::TooMuch(why));
@@ -90,6 +100,7 @@ impl Checkpoints {
         let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
         let seen = self.look(root, Skipped::Named).await;
         drop(one);
+        recorded.await;
         let seen = match seen {
             Ok(seen) => self
                 .keep(root, &seen)

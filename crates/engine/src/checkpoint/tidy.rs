@@ -213,7 +213,7 @@ mod tests {
             let name = format!("{}000001", place(&thread, TurnId(turn)));
             let files = vec![path.clone()];
             let held = checkpoints
-                .begin_files(&name, "c", workspace.root(), files)
+                .begin_files(&name, "c", workspace.root(), files, std::future::ready(()))
                 .await
                 .unwrap();
             workspace.write("a", &turn.to_string());
