@@ -11,17 +11,18 @@ use std::os::fd::{FromRawFd as _, RawFd};
 
 use nix::libc;
 use nix::sys::statvfs::{FsFlags, statvfs};
-use nix::unistd::{Pid, getpid};
+use nix::unistd::{getpid, getppid};
 
 use crate::{Files, Plan, SandboxError};
 
-/// The helper's process id there: bubblewrap's own first process is 1 and starts nothing else.
-const OURS: i32 = 2;
+/// The helper's process id there: bubblewrap's own first process is 1, and where it runs with more rights than we have it
+/// starts another one before, which is gone then.
+const OURS: [i32; 2] = [2, 3];
 
 /// Looks whether bubblewrap has made what was promised, as far as can be seen from within.
 pub(crate) fn check(plan: &Plan) -> Result<(), SandboxError> {
     let not_so = |what: &str| Err(SandboxError::Outside(what.to_owned()));
-    if getpid() != Pid::from_raw(OURS) {
+    if !is_its_first(getpid().as_raw(), getppid().as_raw()) {
         return not_so("the command would be among the processes of others");
     }
     let all_written = || {
@@ -33,6 +34,12 @@ pub(crate) fn check(plan: &Plan) -> Result<(), SandboxError> {
         return not_so("files are not kept from being written");
     }
     Ok(())
+}
+
+/// Whether a process of these ids, its own and its parent's, is the first that bubblewrap starts. Outside, the first process
+/// of the machine has no such children but the kernel's.
+fn is_its_first(id: i32, parent: i32) -> bool {
+    parent == 1 && OURS.contains(&id)
 }
 
 /// Keeps from the command what was handed on to this process alone.
@@ -74,6 +81,19 @@ impl Report {
             told => told.map_err(|error| {
                 SandboxError::Outside(format!("it cannot be told that the command begins: {error}"))
             }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_process_that_bubblewrap_starts_is_among_its_own() {
+        assert!(is_its_first(2, 1) && is_its_first(3, 1));
+        for (id, parent) in [(4711, 1), (4, 1), (3, 2), (2, 0), (1, 0)] {
+            assert!(!is_its_first(id, parent), "{id} {parent}");
         }
     }
 }
