@@ -272,6 +272,47 @@ async fn the_servers_own_files_in_the_workspace_are_neither_changed_nor_read() {
 }
 
 #[tokio::test]
+async fn what_the_server_writes_for_itself_while_a_command_runs_is_not_read_either() {
+    let place = Place::new();
+    let Some(mut sandbox) = place.held(OPEN).await else {
+        return;
+    };
+    let craft = place.work.join(".craft");
+    sandbox.blank = ["bobbin.json", "terminals"].map(|name| craft.join(name)).to_vec();
+    std::fs::write(craft.join("bobbin.json"), "token").unwrap();
+    std::fs::create_dir_all(craft.join("terminals/thread_1")).unwrap();
+    std::fs::write(craft.join("terminals/thread_1/term_1.log"), "token").unwrap();
+    let ended = leash(&place.work.join("begun"));
+    let write = async {
+        // The command has begun once it has opened the pipe, and goes on once the file is there.
+        ended.await.unwrap();
+        for name in [
+            "bobbin.json.new",
+            "bobbin.db-journal",
+            "terminals/thread_1/term_2.log",
+        ] {
+            std::fs::write(craft.join(name), "token").unwrap();
+        }
+        std::fs::write(place.work.join("go"), "").unwrap();
+    };
+    let look = "echo > begun; while ! [ -e go ]; do sleep 0.01; done; ls -A .craft; grep -rs token .";
+    let (output, ()) = tokio::join!(place.run(&sandbox, look), write);
+    assert_eq!(output.text, "exit code 1\nbobbin.tmp\n");
+}
+
+#[tokio::test]
+async fn a_workspace_whose_craft_is_a_link_is_not_held() {
+    let place = Place::new();
+    let Some(sandbox) = place.held(OPEN).await else {
+        return;
+    };
+    std::fs::rename(place.work.join(".craft"), place.work.join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", place.work.join(".craft")).unwrap();
+    let refused = place.prepared(&sandbox, "echo x").await.err().unwrap();
+    assert!(refused.contains(".craft is a link"), "{refused}");
+}
+
+#[tokio::test]
 async fn processes_shared_memory_and_the_network_are_the_commands_own() {
     let place = Place::new();
     for (profile, own) in [

@@ -77,9 +77,10 @@ impl Workspace {
         self.craft().join("bobbin.tmp")
     }
 
-    /// Returns what in `.craft` no command has a use for: conversations, who serves here and with which token, the ways in.
+    /// Returns what in `.craft` no command has a use for: conversations, who serves here and with which token, the ways in,
+    /// what terminals of all Threads have said.
     pub(crate) fn private(&self) -> Vec<PathBuf> {
-        let names = ["bobbin.db", "bobbin.db-wal", "bobbin.db-shm", SOCKET];
+        let names = ["bobbin.db", "bobbin.db-wal", "bobbin.db-shm", SOCKET, "terminals"];
         let mut all: Vec<PathBuf> = names.iter().map(|name| self.craft().join(name)).collect();
         all.extend([self.state_file(), self.lock_file()]);
         all

@@ -20,7 +20,9 @@ pub struct Plan {
     /// Places it may only read although they lie in one that it may write, absolute. [`Outer::Bubblewrap`] holds them
     /// and nothing else does.
     pub keep: Vec<PathBuf>,
-    /// Places whose files it may not read although they lie in one that it may write, absolute. As `keep`.
+    /// Places whose files it may not read although they lie in one that it may write, absolute. As `keep`. Where one lies
+    /// in a kept directory, the command sees of that what is there when it begins, but for these and for what beside them
+    /// has their names with something behind.
     pub blank: Vec<PathBuf>,
     /// Landlock's version that was promised: what is asked of the kernel, no more and no less.
     pub landlock: u8,
@@ -61,6 +63,21 @@ impl Plan {
             Outer::Bubblewrap => write.contains(hidden),
         };
         real(&self.hide).into_iter().find(exposed)
+    }
+
+    /// Returns a kept place that is a link where the command may write: what it leads to can be kept, the link cannot, and
+    /// something else would be in its place for whoever looks there next. Such a plan is not carried out.
+    pub fn replaceable(&self) -> Option<PathBuf> {
+        if self.profile.files != Files::WorkspaceWrite || self.outer != Outer::Bubblewrap {
+            return None;
+        }
+        let write = real(&self.write);
+        let is_written = |link: &&PathBuf| {
+            let above = link.parent().and_then(|above| above.canonicalize().ok());
+            above.is_some_and(|above| write.iter().any(|place| above.starts_with(place)))
+        };
+        let mut links = self.keep.iter().filter(|place| place.is_symlink());
+        links.find(is_written).cloned()
     }
 
     /// Returns the plan for the helper that runs in bubblewrap: what Landlock cannot hold is left to that.
@@ -289,6 +306,37 @@ mod tests {
             ..plan
         };
         assert!(alone.exposed().is_some());
+    }
+
+    #[test]
+    fn a_kept_place_that_is_a_link_can_be_replaced_where_the_command_may_write() {
+        let place = tempfile::tempdir().unwrap();
+        let work = place.path().join("work");
+        std::fs::create_dir_all(work.join("real")).unwrap();
+        std::os::unix::fs::symlink("work/real", place.path().join("outside")).unwrap();
+        std::os::unix::fs::symlink("real", work.join("link")).unwrap();
+        let plan = |keep: PathBuf, files, outer| Plan {
+            profile: Profile {
+                files,
+                network: Network::Off,
+            },
+            write: vec![work.clone()],
+            keep: vec![keep],
+            outer,
+            ..Plan::default()
+        };
+        let link = work.join("link");
+        let (some, strict) = (Files::WorkspaceWrite, Outer::Bubblewrap);
+        assert_eq!(plan(link.clone(), some, strict).replaceable(), Some(link.clone()));
+        for other in [
+            plan(work.join("real"), some, strict),
+            plan(work.join("missing"), some, strict),
+            plan(place.path().join("outside"), some, strict),
+            plan(link.clone(), Files::ReadOnly, strict),
+            plan(link, some, Outer::Nothing),
+        ] {
+            assert_eq!(other.replaceable(), None, "{other:?}");
+        }
     }
 
     #[test]

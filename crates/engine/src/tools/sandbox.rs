@@ -146,13 +146,15 @@ impl Sandbox {
         let mut plan = self.plan(write.collect());
         // The server's own files in a workspace that is also the home are held as little as in others.
         plan.hide.retain(|path| *path != root.join(".craft"));
-        match plan.exposed() {
-            Some(path) => Hold::Missing(format!(
-                "{} is hidden and lies where commands may write",
-                path.display()
-            )),
-            None => Hold::Held(plan),
+        if let Some(path) = plan.exposed() {
+            let path = path.display();
+            return Hold::Missing(format!("{path} is hidden and lies where commands may write"));
         }
+        if let Some(path) = plan.replaceable() {
+            let path = path.display();
+            return Hold::Missing(format!("{path} is a link, which a command could replace"));
+        }
+        Hold::Held(plan)
     }
 
     /// Returns what starts a process so that a plan holds it.

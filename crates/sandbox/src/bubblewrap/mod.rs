@@ -8,6 +8,7 @@
 mod find;
 #[cfg(target_os = "linux")]
 pub(crate) mod inside;
+mod kept;
 mod view;
 
 pub use find::{PLACES, Unfit, find};

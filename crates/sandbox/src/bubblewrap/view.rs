@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::kept::Kept;
 use crate::{Files, Network, Plan, Profile};
 
 /// What a command sees of the machine's files. Everything that is not spoken of is seen and cannot be written.
@@ -15,6 +16,8 @@ pub struct View {
     profile: Profile,
     /// Those within others come later.
     mounts: BTreeMap<PathBuf, Mount>,
+    /// Links in directories that are made anew, and where they lead.
+    links: Vec<(PathBuf, PathBuf)>,
 }
 
 /// How a place is seen.
@@ -24,8 +27,10 @@ enum Mount {
     Write,
     /// It is only read.
     Read,
-    /// A directory is empty.
+    /// A directory is empty, but for places in it that may be written.
     Empty,
+    /// A directory is made anew, with those places in it that are read or written.
+    Anew,
     /// A file cannot be opened.
     Blank,
 }
@@ -33,15 +38,24 @@ enum Mount {
 impl View {
     /// Looks what of a plan is there. What is missing is left out.
     pub fn of(plan: &Plan) -> Self {
-        let mut wanted = BTreeMap::new();
+        let (mut wanted, mut links) = (BTreeMap::new(), Vec::new());
         if plan.profile.files != Files::Full {
             // What is said later counts for one place that is named twice.
             let write = match plan.profile.files {
                 Files::WorkspaceWrite => plan.write.as_slice(),
                 Files::ReadOnly | Files::Full => &[],
             };
+            for real in plan.keep.iter().filter_map(|path| path.canonicalize().ok()) {
+                match Kept::of(&real, &plan.blank) {
+                    Some(mut kept) => {
+                        let read = kept.places.into_iter().map(|place| (place, Mount::Read));
+                        wanted.extend(read.chain([(real, Mount::Anew)]));
+                        links.append(&mut kept.links);
+                    }
+                    None => drop(wanted.insert(real, Mount::Read)),
+                }
+            }
             for (places, mount) in [
-                (plan.keep.as_slice(), Mount::Read),
                 (plan.blank.as_slice(), Mount::Blank),
                 (write, Mount::Write),
                 (plan.hide.as_slice(), Mount::Blank),
@@ -55,9 +69,12 @@ impl View {
                 }
             }
         }
+        let mounts = needed(wanted);
+        links.retain(|(link, _)| link.parent().and_then(|above| mounts.get(above)) == Some(&Mount::Anew));
         Self {
             profile: plan.profile,
-            mounts: needed(wanted),
+            mounts,
+            links,
         }
     }
 
@@ -99,14 +116,18 @@ impl View {
         for (path, mount) in mounts() {
             match mount {
                 Mount::Write => add("--bind", &[path, path]),
-                Mount::Read => add("--ro-bind", &[path, path]),
-                Mount::Empty => add("--tmpfs", &[path]),
+                // Gone in between: then it is not there.
+                Mount::Read => add("--ro-bind-try", &[path, path]),
+                Mount::Empty | Mount::Anew => add("--tmpfs", &[path]),
                 // A device on a mount without devices: nobody opens it.
                 Mount::Blank => add("--ro-bind", &[Path::new("/dev/null"), path]),
             }
         }
+        for (link, target) in &self.links {
+            add("--symlink", &[target, link]);
+        }
         // Last: places within them may have had to be made.
-        for (path, _) in mounts().filter(|(_, mount)| **mount == Mount::Empty) {
+        for (path, _) in mounts().filter(|(_, mount)| matches!(mount, Mount::Empty | Mount::Anew)) {
             add("--remount-ro", &[path]);
         }
         add("--chdir", &[directory]);
@@ -124,9 +145,11 @@ fn needed(wanted: BTreeMap<PathBuf, Mount>) -> BTreeMap<PathBuf, Mount> {
         let within = around.as_ref().map_or(Mount::Read, |(_, mount)| *mount);
         let so_already = match (mount, within) {
             (Mount::Write, Mount::Write)
-            | (Mount::Read | Mount::Blank | Mount::Empty, Mount::Empty | Mount::Blank)
+            | (Mount::Read | Mount::Blank | Mount::Empty | Mount::Anew, Mount::Empty | Mount::Blank)
+            | (Mount::Blank | Mount::Empty, Mount::Anew)
             | (Mount::Read, Mount::Read) => true,
-            (Mount::Write | Mount::Blank | Mount::Empty, _) | (Mount::Read, Mount::Write) => false,
+            (Mount::Write | Mount::Blank | Mount::Empty | Mount::Anew, _)
+            | (Mount::Read, Mount::Write | Mount::Anew) => false,
         };
         if so_already {
             continue;

@@ -13,6 +13,7 @@ fn view(profile: Profile, mounts: &[(&str, Mount)]) -> View {
     View {
         profile,
         mounts: needed(wanted.collect()),
+        links: Vec::new(),
     }
 }
 
@@ -109,8 +110,32 @@ fn places_within_others_come_later_and_what_is_so_already_is_left_out() {
                 ("/w/.craft/bobbin.db", Mount::Blank),
                 ("/w/.craft/bobbin.tmp", Mount::Write),
             ],
-            "--bind /w /w --ro-bind /w/.craft /w/.craft --ro-bind /dev/null /w/.craft/bobbin.db \
+            "--bind /w /w --ro-bind-try /w/.craft /w/.craft --ro-bind /dev/null /w/.craft/bobbin.db \
              --bind /w/.craft/bobbin.tmp /w/.craft/bobbin.tmp",
+        ),
+        (
+            "what is made anew within what is written",
+            &[
+                ("/w", Mount::Write),
+                ("/w/.craft", Mount::Anew),
+                ("/w/.craft/bobbin.db", Mount::Blank),
+                ("/w/.craft/bobbin.tmp", Mount::Write),
+                ("/w/.craft/skills", Mount::Read),
+                ("/w/.craft/skills/secret", Mount::Blank),
+                ("/w/.craft/terminals", Mount::Empty),
+            ],
+            "--bind /w /w --tmpfs /w/.craft --bind /w/.craft/bobbin.tmp /w/.craft/bobbin.tmp \
+             --ro-bind-try /w/.craft/skills /w/.craft/skills --ro-bind /dev/null /w/.craft/skills/secret \
+             --remount-ro /w/.craft",
+        ),
+        (
+            "what would be made anew within what is hidden",
+            &[
+                ("/w", Mount::Empty),
+                ("/w/.craft", Mount::Anew),
+                ("/w/.craft/skills", Mount::Read),
+            ],
+            "--tmpfs /w --remount-ro /w",
         ),
         (
             "a hidden place deep in what may be written: nothing above it can be renamed",
@@ -175,4 +200,35 @@ fn what_is_there_is_seen_by_its_real_name_and_what_is_not_is_left_out() {
         ..plan
     };
     assert!(View::of(&full).mounts.is_empty());
+}
+
+#[test]
+fn a_kept_directory_with_private_files_is_made_anew_without_them() {
+    let place = tempfile::tempdir().unwrap();
+    let work = place.path().canonicalize().unwrap();
+    let craft = work.join(".craft");
+    std::fs::create_dir_all(craft.join("terminals")).unwrap();
+    for name in ["config.json", "bobbin.json"] {
+        std::fs::write(craft.join(name), "x").unwrap();
+    }
+    std::os::unix::fs::symlink("../skills", craft.join("skills")).unwrap();
+    let plan = |files| Plan {
+        profile: Profile { files, ..STRICT },
+        write: vec![work.clone()],
+        keep: vec![craft.clone()],
+        blank: ["bobbin.json", "bobbin.db", "terminals"]
+            .map(|name| craft.join(name))
+            .to_vec(),
+        outer: Outer::Bubblewrap,
+        ..Plan::default()
+    };
+    let (craft, work) = (craft.display(), work.display());
+    let made = format!(
+        "--tmpfs {craft} --ro-bind-try {craft}/config.json {craft}/config.json --symlink ../skills {craft}/skills \
+         --remount-ro {craft}"
+    );
+    let written = View::of(&plan(Files::WorkspaceWrite));
+    assert_eq!(mounted(&written), format!("--bind {work} {work} {made}"));
+    assert_eq!(mounted(&View::of(&plan(Files::ReadOnly))), made);
+    assert_eq!(mounted(&View::of(&plan(Files::Full))), "");
 }

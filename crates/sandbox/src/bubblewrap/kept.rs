@@ -1,0 +1,103 @@
+//! A directory that is kept and has private files in it, as a command sees it: a new one, with what is not private.
+//!
+//! Masking each private file would leave those readable that come into being while a command runs. So the command gets an
+//! empty directory instead, into which is put what is there now and may be read. What comes later it does not see,
+//! private or not. Bounds: [`MAX_ENTRIES`].
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// Most entries put into one directory: each is a mount.
+const MAX_ENTRIES: usize = 64;
+
+/// What is put into a kept directory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// Files and directories, real names.
+    pub(super) places: Vec<PathBuf>,
+    /// Links, and where each leads.
+    pub(super) links: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Kept {
+    /// Looks what may be read in a directory, a real name, of which `private` are places in it. `None`: nothing private
+    /// can be there, it is no directory, or there is too much in it for this.
+    pub(super) fn of(directory: &Path, private: &[PathBuf]) -> Option<Self> {
+        let private: Vec<&OsStr> = private
+            .iter()
+            .filter(|place| is_in(directory, place))
+            .filter_map(|place| place.file_name())
+            .collect();
+        if private.is_empty() {
+            return None;
+        }
+        let mut kept = Self::default();
+        for (number, entry) in std::fs::read_dir(directory).ok()?.enumerate() {
+            if number == MAX_ENTRIES {
+                return None;
+            }
+            let Ok(entry) = entry else { continue };
+            let name = entry.file_name();
+            // What belongs to a private file has its name with something behind it: a journal, what is to replace it.
+            let begins = |private: &&OsStr| name.as_bytes().starts_with(private.as_bytes());
+            if private.iter().any(begins) {
+                continue;
+            }
+            let place = directory.join(name);
+            match std::fs::read_link(&place) {
+                Ok(target) => kept.links.push((place, target)),
+                Err(_) => kept.places.push(place),
+            }
+        }
+        Some(kept)
+    }
+}
+
+/// Whether a place lies in a directory, a real name, itself and not in one of its directories.
+fn is_in(directory: &Path, place: &Path) -> bool {
+    let above = place.parent();
+    above == Some(directory)
+        || above.and_then(|above| above.canonicalize().ok()).as_deref() == Some(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_private_and_what_belongs_to_it_is_left_out() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let craft = top.join("craft");
+        std::fs::create_dir_all(craft.join("skills")).unwrap();
+        for name in ["config.json", "bobbin.db", "bobbin.db-wal", "bobbin.json.new"] {
+            std::fs::write(craft.join(name), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("../elsewhere", craft.join("commands")).unwrap();
+        std::os::unix::fs::symlink("craft", top.join("way")).unwrap();
+        let private = ["way/bobbin.db", "craft/bobbin.json", "other/skills"].map(|name| top.join(name));
+        let mut kept = Kept::of(&craft, &private).unwrap();
+        kept.places.sort();
+        let expected = Kept {
+            places: vec![craft.join("config.json"), craft.join("skills")],
+            links: vec![(craft.join("commands"), "../elsewhere".into())],
+        };
+        assert_eq!(kept, expected);
+    }
+
+    #[test]
+    fn nothing_is_made_anew_without_need_or_beyond_the_bound() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        assert_eq!(Kept::of(&top, &[]), None);
+        assert_eq!(Kept::of(&top, &["/elsewhere/token".into()]), None);
+        let private = [top.join("token")];
+        assert_eq!(Kept::of(&top.join("missing"), &private), None);
+        assert_eq!(Kept::of(&top, &private), Some(Kept::default()));
+        for number in 0..=MAX_ENTRIES {
+            std::fs::write(top.join(number.to_string()), "").unwrap();
+        }
+        assert_eq!(Kept::of(&top, &private), None);
+    }
+}
