@@ -19,7 +19,7 @@ use bobbin_sandbox::{Files, HELPER_ARGUMENT, Network, Outer, Plan, Profile, Supp
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -114,12 +114,20 @@ impl Place {
 
     /// Prepares a call of the shell tool, or returns why that is refused.
     async fn prepared(&self, sandbox: &Sandbox, command: &str) -> Result<Box<dyn PreparedCall>, String> {
+        self.prepared_with(sandbox, &json!({ "command": command })).await
+    }
+
+    async fn prepared_with(
+        &self,
+        sandbox: &Sandbox,
+        arguments: &Value,
+    ) -> Result<Box<dyn PreparedCall>, String> {
         let mut variables = Environment::empty();
         variables.set("PATH", "/usr/bin:/bin");
         let tools = ToolSet::sandboxed(self.children.clone(), variables, Shell::Posix, sandbox.clone());
         let tool: &Arc<dyn Tool> = tools.get("shell").unwrap();
         tool.settle().await;
-        let arguments = Json::of(&json!({ "command": command })).unwrap();
+        let arguments = Json::of(arguments).unwrap();
         tool.prepare(&arguments, &self.environment())
             .map_err(|refusal| refusal.0)
     }
@@ -640,4 +648,42 @@ async fn a_command_that_was_promised_it_does_not_run_without_it() {
         assert!(place.work.join("ran").exists(), "{}", output.text);
         assert!(!place.file.with_file_name("new").exists());
     }
+}
+
+#[tokio::test]
+async fn one_that_hangs_is_tried_again_before_the_next_command() {
+    let place = Place::new();
+    let Some(works) = place.held(STRICT).await else {
+        return;
+    };
+    let real = works.bubblewrap.found().unwrap().unwrap();
+    let hangs = place.top.join("hangs");
+    let text = format!(
+        "while [ -e {} ]; do sleep 0.1; done\nexec {} \"$@\"",
+        hangs.display(),
+        real.display()
+    );
+    let path = program(&place, &text);
+    let sandbox = with_places(&place, BubblewrapUse::Auto, vec![path.clone()]);
+    sandbox.settle().await;
+    if path.metadata().unwrap().uid() != 0 {
+        return;
+    }
+    let arguments = json!({ "command": "echo x > ran", "timeoutMs": 200 });
+    let prepared = place.prepared_with(&sandbox, &arguments).await.unwrap();
+    std::fs::write(&hangs, "").unwrap();
+    let context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
+    let output = prepared.run(context).await;
+    let said = "did not run: it cannot be held as was said: bubblewrap had not begun it after ";
+    assert!(output.text.starts_with(said), "{}", output.text);
+    assert!(!output.success && !place.work.join("ran").exists());
+    assert_eq!(sandbox.bubblewrap.found(), None);
+    std::fs::remove_file(&hangs).unwrap();
+    let output = place.run(&sandbox, "echo x > ran").await;
+    assert!(
+        output.success && place.work.join("ran").exists(),
+        "{}",
+        output.text
+    );
+    assert_eq!(sandbox.bubblewrap.found(), Some(Ok(path)));
 }

@@ -10,6 +10,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bobbin_children::{Children, Environment, Exit, Limits, Outcome, ProcessSpec, Starter};
@@ -93,12 +94,16 @@ pub struct Wrapped {
 
 /// Whether a command has begun, or what was to hold it has failed before.
 #[derive(Debug)]
-pub struct Begun(UnixStream);
+pub struct Begun {
+    told: UnixStream,
+    heard: AtomicBool,
+}
 
 impl Begun {
-    /// Whether all was held and the command was next. For a process that has ended; to be asked once.
+    /// Whether all was held and the command was next. Of a process that goes on: up to now.
     pub fn has(&self) -> bool {
-        (&self.0).read(&mut [0]).is_ok_and(|bytes| bytes == 1)
+        let told = || (&self.told).read(&mut [0]).is_ok_and(|bytes| bytes == 1);
+        self.heard.fetch_or(told(), Ordering::Relaxed) || self.heard.load(Ordering::Relaxed)
     }
 }
 
@@ -209,7 +214,10 @@ impl Working {
             });
         Ok(Wrapped {
             spec,
-            begun: Some(Begun(ours)),
+            begun: Some(Begun {
+                told: ours,
+                heard: AtomicBool::new(false),
+            }),
         })
     }
 }

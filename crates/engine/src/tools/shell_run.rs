@@ -15,7 +15,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 
-use super::bubblewrap::{Wrapped, said};
+use super::bubblewrap::{Begun, Wrapped, said};
 use super::cut::head_and_tail;
 use super::editor::{EditorOf, TerminalLimits};
 use super::paths::shown;
@@ -120,20 +120,26 @@ impl PreparedCall for Prepared {
                 captured_bytes: if requested { MODEL_BYTES } else { CAPTURED_BYTES },
                 typed: requested,
             });
-            let end = follow(running, patience, &context).await;
-            let (ended, not_left) = match end {
+            let end = follow(running, patience, &context, begun.as_ref()).await;
+            let (ended, not_left, hung) = match end {
                 End::Left(terminal) => return left(&terminal),
-                End::Ended(ended, not_left) => (ended, not_left),
+                End::Ended(ended, not_left) => (ended, not_left, false),
+                End::Hung(ended) => (ended, None, true),
             };
             let mut output = match ended.outcome {
                 Ok(outcome) => {
-                    let by_itself = matches!(outcome.exit, Exit::Exited(_) | Exit::Signaled(_));
                     let through_bubblewrap = begun.is_some();
-                    if by_itself && begun.is_some_and(|begun| !begun.has()) {
+                    let why = match outcome.exit {
+                        Exit::Exited(_) | Exit::Signaled(_) => Some(said(&outcome)),
+                        Exit::TimedOut => Some(not_begun(&outcome)),
+                        Exit::Cancelled => hung.then(|| not_begun(&outcome)),
+                    };
+                    // The next command has it tried again, and one that hangs is not used for a while then.
+                    if let Some(why) = why.filter(|_| begun.is_some_and(|begun| !begun.has())) {
                         if let Some((_, sandbox)) = &held {
                             sandbox.bubblewrap.forget();
                         }
-                        return not_held(&said(&outcome));
+                        return not_held(&why);
                     }
                     let path = ended.output_path;
                     let mut output = told(outcome, path, &root, patience, not_left);
@@ -157,10 +163,17 @@ enum End {
     Left(Terminal),
     /// With why it was not left, if it should have been.
     Ended(Ended, Option<NotLeft>),
+    /// It was ended when it should have been left, since what was to hold it had not let it begin.
+    Hung(Ended),
 }
 
 /// Hands on a command's output until it ends, or until it is left.
-async fn follow(mut running: Running, patience: Patience, context: &CallContext) -> End {
+async fn follow(
+    mut running: Running,
+    patience: Patience,
+    context: &CallContext,
+    begun: Option<&Begun>,
+) -> End {
     let begin = Instant::now();
     let cancel = &context.cancel;
     let mut stopped = false;
@@ -176,6 +189,10 @@ async fn follow(mut running: Running, patience: Patience, context: &CallContext)
             }
             () = sleep_until(at), if leave.is_some() => {
                 let reason = leave.map_or(BackgroundReason::Requested, |(_, reason)| reason);
+                if reason == BackgroundReason::TimeLimit && begun.is_some_and(|begun| !begun.has()) {
+                    running.stop();
+                    return End::Hung(running.ended().await);
+                }
                 match running.leave(reason).await {
                     Ok(terminal) => return End::Left(terminal),
                     Err(NotLeft::Ended) => return End::Ended(running.ended().await, None),
@@ -324,6 +341,14 @@ fn add_signal(output: &mut ToolOutput) {
             output.text = format!("exit code {code}, that of a command ended by signal {signal}\n{rest}");
         }
     }
+}
+
+/// Says that what was to hold a command did not let it begin in time.
+fn not_begun(outcome: &Outcome) -> String {
+    format!(
+        "bubblewrap had not begun it after {} ms",
+        outcome.duration.as_millis()
+    )
 }
 
 /// The result of a command that was to be held and could not be. Nothing of it has run.
