@@ -309,6 +309,37 @@ async fn what_the_server_writes_for_itself_while_a_command_runs_is_not_read_eith
 }
 
 #[tokio::test]
+async fn no_process_in_the_view_tells_what_is_hidden() {
+    let place = Place::new();
+    let Some(mut sandbox) = place.held(STRICT).await else {
+        return;
+    };
+    sandbox.hide = vec![place.file.clone()];
+    let output = place
+        .run(
+            &sandbox,
+            "cat /proc/[0-9]*/cmdline | tr '\\0' ' '; ls /proc/1/cwd",
+        )
+        .await;
+    let hidden = place.file.display().to_string();
+    assert!(
+        output.text.contains("bwrap") && !output.text.contains(&hidden),
+        "{}",
+        output.text
+    );
+    // What does not fit where it is handed over is not run with less.
+    sandbox.hide = (0..256)
+        .map(|n| place.top.join(format!("{n}-{}", "x".repeat(3_000))))
+        .collect();
+    let output = place.run(&sandbox, "echo ran").await;
+    assert!(
+        output.text.starts_with("did not run: it cannot be held"),
+        "{}",
+        output.text
+    );
+}
+
+#[tokio::test]
 async fn a_workspace_whose_craft_is_a_link_is_not_held() {
     let place = Place::new();
     let Some(sandbox) = place.held(OPEN).await else {

@@ -13,6 +13,12 @@ pub const HELPER_ARGUMENT: &str = "sandbox-exec";
 /// Argument of the helper behind that, with the number of a descriptor on which it says that all is held and the command
 /// is next. Without it nothing is said.
 pub const REPORT_ARGUMENT: &str = "--report";
+/// Argument of the helper behind that, with the number of a descriptor from which its other arguments are read, each with a
+/// zero byte behind it: those of a process can be seen by others.
+pub const HANDED_ARGUMENT: &str = "--handed";
+/// Most bytes of arguments that are handed over.
+#[cfg(target_os = "linux")]
+const MAX_HANDED: u64 = 4 << 20;
 
 /// Runs as the helper: restricts this process as its arguments say and becomes the program they name.
 ///
@@ -25,15 +31,18 @@ pub fn helper_main(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<std::convert::Infallible, SandboxError> {
     let mut arguments = arguments.into_iter().peekable();
-    let report = if arguments.next_if(|first| first == REPORT_ARGUMENT).is_some() {
+    let mut descriptor = |name: &str| {
+        arguments.next_if(|first| first == name)?;
         let number = arguments.next().and_then(|number| number.to_str()?.parse().ok());
         // Not the streams of the command.
-        let number = number.filter(|number| *number > 2);
-        Some(number.ok_or_else(|| SandboxError::Arguments("nobody can be told there".to_owned()))?)
-    } else {
-        None
+        let number = number.filter(|number: &i32| *number > 2);
+        Some(
+            number.ok_or_else(|| SandboxError::Arguments(format!("{name} needs the number of a descriptor"))),
+        )
     };
-    let (plan, program, arguments) = Plan::read(arguments)?;
+    let report = descriptor(REPORT_ARGUMENT).transpose()?;
+    let handed = descriptor(HANDED_ARGUMENT).transpose()?.map(handed).transpose()?;
+    let (plan, program, arguments) = Plan::read(handed.unwrap_or_default().into_iter().chain(arguments))?;
     let program_path = PathBuf::from(&program);
     let failed = |source| SandboxError::Program {
         program: program_path.clone(),
@@ -50,6 +59,28 @@ pub fn helper_main(
     }
     enter(&plan, report)?;
     execv(&path, &all).map_err(|error| failed(error.into()))
+}
+
+/// Reads arguments that were handed over.
+#[cfg(target_os = "linux")]
+fn handed(number: i32) -> Result<Vec<OsString>, SandboxError> {
+    let wrong = |what: &str| SandboxError::Arguments(format!("what was handed over {what}"));
+    let text = crate::bubblewrap::inside::read(number, MAX_HANDED)
+        .map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+    match text.strip_suffix(&[0]) {
+        Some(text) => Ok(text
+            .split(|byte| *byte == 0)
+            .map(|argument| OsString::from_vec(argument.to_owned()))
+            .collect()),
+        None => Err(wrong("has no end")),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn handed(_: i32) -> Result<Vec<OsString>, SandboxError> {
+    Err(SandboxError::Arguments(
+        "nothing is handed over but on Linux".to_owned(),
+    ))
 }
 
 #[cfg(target_os = "linux")]

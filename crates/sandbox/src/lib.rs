@@ -27,7 +27,7 @@ mod support;
 
 pub use bubblewrap::{PLACES, Unfit, View, find};
 pub use error::SandboxError;
-pub use helper::{HELPER_ARGUMENT, REPORT_ARGUMENT, helper_main};
+pub use helper::{HANDED_ARGUMENT, HELPER_ARGUMENT, REPORT_ARGUMENT, helper_main};
 pub use plan::{Outer, Plan};
 pub use profile::{Files, Network, Profile};
 pub use support::Support;

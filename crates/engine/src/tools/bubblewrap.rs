@@ -5,8 +5,10 @@
 //! anything is promised. The result stays for the life of the process; one failure later has it tried again. Bounds: one
 //! try at a time, of [`TRY_TIME`].
 
-use std::io::Read as _;
+use std::ffi::OsString;
+use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bobbin_children::{Children, Environment, Exit, Limits, Outcome, ProcessSpec, Starter};
-use bobbin_sandbox::{HELPER_ARGUMENT, Outer, PLACES, Plan, Profile, REPORT_ARGUMENT, Support, View, find};
+use bobbin_sandbox::{
+    HANDED_ARGUMENT, HELPER_ARGUMENT, Outer, PLACES, Plan, Profile, REPORT_ARGUMENT, Support, View, find,
+};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
@@ -202,15 +206,21 @@ impl Working {
             .canonicalize()
             .map_err(|error| format!("{} cannot be entered: {error}", cwd.display()))?;
         let (ours, theirs) = pair().map_err(|error| format!("its begin cannot be watched: {error}"))?;
-        let helper = format!("/proc/self/fd/{}", self.helper.as_raw_fd());
+        // Its first process is seen by the command, and by everybody outside: what it is called with names hidden places.
+        let handing =
+            |arguments| hand_over(arguments).map_err(|error| format!("it cannot be told how: {error}"));
+        let view = handing(View::of(plan).arguments(&directory))?;
+        let within = handing(plan.within().arguments(program, args))?;
+        let number = |descriptor: &Arc<OwnedFd>| descriptor.as_raw_fd().to_string();
         let spec = ProcessSpec::new(&self.program, cwd, env)
-            .args(View::of(plan).arguments(&directory))
-            .args([helper.as_str(), HELPER_ARGUMENT, REPORT_ARGUMENT])
-            .arg(theirs.as_raw_fd().to_string())
-            .args(plan.within().arguments(program, args))
+            .args(["--args".to_owned(), number(&view)])
+            .arg(format!("/proc/self/fd/{}", number(&self.helper)))
+            .arg(HELPER_ARGUMENT)
+            .args([REPORT_ARGUMENT.to_owned(), number(&theirs)])
+            .args([HANDED_ARGUMENT.to_owned(), number(&within)])
             .input(input)
             .starter(Starter {
-                open: vec![self.helper.clone(), theirs],
+                open: vec![self.helper.clone(), theirs, view, within],
             });
         Ok(Wrapped {
             spec,
@@ -236,6 +246,21 @@ fn pair() -> std::io::Result<(UnixStream, Arc<OwnedFd>)> {
     let (ours, theirs) = UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     Ok((ours, Arc::new(theirs.into())))
+}
+
+/// Returns where a process reads arguments, once: each with a zero byte behind it.
+///
+/// # Errors
+/// There is no room for them, which are more than a kernel keeps for a socket, a hundred kilobytes at least.
+fn hand_over(arguments: Vec<OsString>) -> std::io::Result<Arc<OwnedFd>> {
+    let (mut ours, theirs) = pair()?;
+    let mut text = Vec::new();
+    for argument in arguments {
+        text.extend(argument.into_vec());
+        text.push(0);
+    }
+    ours.write_all(&text)?;
+    Ok(theirs)
 }
 
 /// Runs a harmless command as strictly as any can be held.

@@ -6,7 +6,7 @@
 )]
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::{FromRawFd as _, RawFd};
 
 use nix::libc;
@@ -60,6 +60,15 @@ pub(crate) fn keep_back() {
             unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
         }
     }
+}
+
+/// Reads the descriptor with this number to its end, which comes before `most` bytes, and closes it.
+pub(crate) fn read(number: RawFd, most: u64) -> std::io::Result<Vec<u8>> {
+    // SAFETY: as for a report, for another use.
+    let file = unsafe { File::from_raw_fd(number) };
+    let mut text = Vec::new();
+    file.take(most).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// Who is told that the command begins.
