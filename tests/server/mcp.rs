@@ -26,7 +26,7 @@ fn log(workspace: &Workspace) -> String {
     workspace.path().join("log").to_string_lossy().into_owned()
 }
 
-fn noted(workspace: &Workspace) -> Vec<String> {
+pub(crate) fn noted(workspace: &Workspace) -> Vec<String> {
     let text = std::fs::read_to_string(log(workspace)).unwrap_or_default();
     text.lines().map(ToOwned::to_owned).collect()
 }
@@ -38,7 +38,7 @@ pub(crate) fn configure(directory: &Path, servers: &Value) {
 }
 
 /// Starts a server whose user has this home.
-async fn start(workspace: &Workspace, home: &Workspace) -> (Child, Client) {
+pub(crate) async fn start(workspace: &Workspace, home: &Workspace) -> (Child, Client) {
     let mut child = workspace
         .bobbin(&["app-server", "--log", "error"])
         .env("HOME", home.path())

@@ -26,6 +26,8 @@ use serde_json::{Value, json};
 pub const LOG: &str = "TEA_LOG";
 /// Name of the variable with the milliseconds that the start takes.
 pub const SLOW: &str = "TEA_SLOW_MS";
+/// Name of the variable with the file that has the number of the process that runs.
+pub const PID: &str = "TEA_PID";
 
 /// Returns the program and arguments that start the server: the running test program with the test of this name.
 ///
@@ -65,6 +67,12 @@ pub fn serve() {
             grown: Arc::default(),
             log: std::env::var(LOG).ok(),
         };
+        if let Ok(path) = std::env::var(PID) {
+            // Whole or not at all: a test may look at any time.
+            let fresh = format!("{path}.new");
+            std::fs::write(&fresh, std::process::id().to_string()).expect("the number can be noted");
+            std::fs::rename(fresh, path).expect("the number can be noted");
+        }
         pantry.note("started");
         let service = pantry.clone().serve((tokio::io::stdin(), output)).await;
         if let Ok(service) = service {
