@@ -7,6 +7,7 @@ use bobbin_core::engine::{Ask, TurnGone};
 use bobbin_core::policy::{Judgement, Ruling};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_model::{ApprovalKind, ItemBody, Scope};
+use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
 use super::turn::TurnRun;
@@ -16,9 +17,11 @@ use crate::tools::{head, is_allowed};
 
 /// Most bytes of names in an answer to a call of a tool that is not there.
 const MAX_NAMES: usize = 4 << 10;
-/// How long a Turn that was stopped waits to see what its last call has changed: a third of what it has until it is ended
-/// by force. What is seen later can still be undone, and is not in the Turn's diff.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a Turn that was stopped waits to see what its last call has changed: a person who stops a Turn waits for its
+/// end. What is seen later can still be undone, and is not in the Turn's diff.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// How long a call that only reads may take to end by itself once it is told to; it has nothing to undo.
+pub(super) const GRACE: Duration = Duration::from_millis(50);
 /// What the model is told of a call that nobody allowed.
 pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
 
@@ -54,14 +57,10 @@ impl TurnRun {
 
     /// Returns what a call that is over has changed; of a Turn that is stopped only what is seen at once.
     async fn see_changes(&self, begun: Begun) -> Ended {
-        let patience = async {
-            self.stop.cancelled().await;
-            tokio::time::sleep(PATIENCE).await;
-        };
         tokio::select! {
             biased;
             ended = begun.end() => ended,
-            () = patience => Ended::default(),
+            () = stopped_for(&self.stop, PATIENCE) => Ended::default(),
         }
     }
 
@@ -190,17 +189,35 @@ impl TurnRun {
         } else {
             Execution::open(&self.turn, call, prepared.command(), &self.stop).await?
         };
-        let output = execution.run(prepared).await?;
-        Ok((output, begun))
+        let running = execution.run(prepared);
+        if !self.only_reads(call) {
+            return Ok((running.await?, begun));
+        }
+        tokio::select! {
+            biased;
+            output = running => Ok((output?, begun)),
+            () = stopped_for(&self.stop, GRACE) => Err(TurnGone),
+        }
     }
 
     /// Returns which files a call may change.
     fn touches(&self, call: &Call, prepared: &dyn PreparedCall) -> Touches {
-        match self.tools.get(&call.tool) {
-            Some(tool) if tool.spec().effect == Effect::Reads => Touches::Nothing,
-            _ => prepared.touches(),
+        if self.only_reads(call) {
+            return Touches::Nothing;
         }
+        prepared.touches()
     }
+
+    fn only_reads(&self, call: &Call) -> bool {
+        let tool = self.tools.get(&call.tool);
+        tool.is_some_and(|tool| tool.spec().effect == Effect::Reads)
+    }
+}
+
+/// Returns once a Turn has been told to stop this long ago.
+pub(super) async fn stopped_for(stop: &CancellationToken, time: Duration) {
+    stop.cancelled().await;
+    tokio::time::sleep(time).await;
 }
 
 /// The result of a call that cannot be run as it was made.

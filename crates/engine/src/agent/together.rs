@@ -4,23 +4,19 @@
 //! Each one's intent is on disk before its effect, as for any other; results are recorded in the order of the calls. At
 //! most [`MAX_TOGETHER`] run at a time. What changes something runs alone.
 
-use std::time::Duration;
-
 use bobbin_core::engine::TurnGone;
 use bobbin_core::tool::{Effect, Permission, PreparedCall};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use super::Call;
-use super::call::with_rule;
+use super::call::{GRACE, stopped_for, with_rule};
 use super::execution::Execution;
 use super::turn::TurnRun;
 use crate::checkpoint::Ended;
 
 /// Most calls at a time (guess: disks and tool servers gain little beyond).
 const MAX_TOGETHER: usize = 8;
-/// How long readers may take to end by themselves once they are told to; they have nothing to undo.
-const GRACE: Duration = Duration::from_millis(50);
 
 impl TurnRun {
     /// Runs the calls of a reply.
@@ -78,10 +74,7 @@ impl TurnRun {
             let output = tokio::select! {
                 biased;
                 output = outputs.next() => output,
-                () = async {
-                    stop.cancelled().await;
-                    tokio::time::sleep(GRACE).await;
-                } => return Err(TurnGone),
+                () = stopped_for(&stop, GRACE) => return Err(TurnGone),
             };
             let Some(output) = output else { break };
             let mut output = output?;

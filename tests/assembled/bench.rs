@@ -1,0 +1,270 @@
+//! A core over a temporary workspace with the real engine, tools, tool servers and a model behind a provider.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_children::{Children, Environment, ProcessSpec, Shell};
+use bobbin_core::engine::Answer;
+use bobbin_core::tool::{Tool, ToolSource};
+use bobbin_core::{Command, Hub, Reply, Settings, Snapshot, StartedTurn, ThreadHandle, Waker};
+use bobbin_engine::{AgentEngine, Checkpoints, RulesPolicy, ToolSet};
+use bobbin_mcp::{Host, Launch, ServerSpec};
+use bobbin_model::state::{NewThread, StartTurn};
+use bobbin_model::{Decision, HistoryMode, Identity, InputPart, Reach, ServerOrigin, Turn, TurnFeatures};
+use bobbin_models::{Limits, ModelFacts, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
+use bobbin_testkit::{TestWorkspace, tea_server};
+use futures_util::future::BoxFuture;
+use tokio::sync::oneshot;
+
+/// How long, in real time, what must happen may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A core with one Thread.
+pub(crate) struct Bench {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) thread: Arc<ThreadHandle>,
+    pub(crate) workspace: TestWorkspace,
+    host: Arc<Host>,
+}
+
+/// Tools that are always there.
+struct Given(Vec<Arc<dyn Tool>>);
+
+impl ToolSource for Given {
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.0.clone()
+    }
+
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// What a bench is made of.
+#[derive(Default)]
+pub(crate) struct Parts {
+    /// Tools beside the usual ones.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    /// What is known of the model.
+    pub(crate) facts: ModelFacts,
+    /// An MCP server, with the milliseconds that its start takes.
+    pub(crate) pantry: Option<u64>,
+    /// Whether files are kept so that Turns can be undone, with a `git` that waits as long as there is a `hold`.
+    pub(crate) slow_git: bool,
+}
+
+impl Bench {
+    /// Opens one whose model is behind this address.
+    pub(crate) async fn open(base_url: &str, parts: Parts) -> Self {
+        let workspace = TestWorkspace::default();
+        let host = Host::new(Children::new(None).unwrap(), Arc::new(|_| {}));
+        if let Some(slow) = parts.pantry {
+            host.set(pantry(&workspace, slow)).unwrap();
+        }
+        let host = Arc::new(host);
+        let mut environment = Environment::empty();
+        environment.set("PATH", "/usr/bin:/bin");
+        let tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix)
+            .with_source(Arc::new(Given(parts.tools)))
+            .with_source(host.clone());
+        let checkpoints = if parts.slow_git {
+            Some(checkpoints(&workspace).await)
+        } else {
+            None
+        };
+        let engine =
+            AgentEngine::new(Arc::new(models(base_url, parts.facts)), tools).with_checkpoints(checkpoints);
+        let rules = |settings: &mut Settings| settings.policy = Arc::new(RulesPolicy::default());
+        let hub = workspace.open_with(Arc::new(engine), rules).await;
+        let (tx, rx) = oneshot::channel();
+        let wish = NewThread {
+            id: hub.fresh_thread_id(),
+            identity: Identity {
+                channel_name: "test".into(),
+                ..Identity::default()
+            },
+            config: None,
+            history_mode: HistoryMode::Server,
+            display_name: Some("test".into()),
+        };
+        hub.start_thread(wish, Box::new(move |result| drop(tx.send(result))));
+        let started: Snapshot = rx.await.unwrap().unwrap();
+        let thread = hub.thread(&started.state.header.id).await.unwrap();
+        Self {
+            hub,
+            thread,
+            workspace,
+            host,
+        }
+    }
+
+    /// Starts a Turn whose client answers questions and sees everything.
+    pub(crate) async fn start(&self, text: &str) {
+        let wish = StartTurn {
+            input: vec![InputPart::Text { text: text.into() }],
+            sender: None,
+            channel: None,
+            features: TurnFeatures {
+                approvals: true,
+                command_execution: true,
+                tool_execution: true,
+            },
+        };
+        let started: StartedTurn = answer(&self.thread, |reply| Command::StartTurn { wish, reply }).await;
+        drop(started);
+    }
+
+    /// Accepts the first thing that is asked.
+    pub(crate) async fn accept(&self) {
+        let asks = |now: &Snapshot| {
+            now.state
+                .live
+                .as_ref()
+                .is_some_and(|live| !live.approvals.is_empty())
+        };
+        self.until(asks).await;
+        let open = self.snapshot().await.state.live.as_ref().unwrap().approvals[0]
+            .id
+            .clone();
+        let given = Answer {
+            approval: open,
+            decision: Decision::Accept,
+            client: "test".into(),
+        };
+        answer(&self.thread, |reply| Command::Answer { answer: given, reply }).await;
+    }
+
+    pub(crate) async fn interrupt(&self) {
+        let turn = String::new();
+        answer(&self.thread, |reply| Command::Interrupt { turn, reply }).await;
+    }
+
+    pub(crate) async fn snapshot(&self) -> Snapshot {
+        answer(&self.thread, |reply| Command::Read { reply }).await
+    }
+
+    /// Waits until the Thread's record is as wanted; looks again whenever something is added to it.
+    pub(crate) async fn until(&self, wanted: impl Fn(&Snapshot) -> bool) {
+        let waker = Waker::default();
+        self.thread.log().watch(&waker);
+        let looking = async {
+            while !wanted(&self.snapshot().await) {
+                waker.woken().await;
+            }
+        };
+        let found = tokio::time::timeout(PATIENCE, looking).await;
+        self.thread.log().unwatch(&waker);
+        assert!(
+            found.is_ok(),
+            "it did not come: {:#?}",
+            self.snapshot().await.state.live
+        );
+    }
+
+    /// Waits for something that is seen elsewhere than in the record.
+    pub(crate) async fn until_seen(&self, seen: impl Fn(&Self) -> bool) {
+        let looking = async {
+            while !seen(self) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, looking)
+            .await
+            .expect("it comes in time");
+    }
+
+    /// Returns the newest Turn once none is open.
+    pub(crate) async fn ended(&self) -> Turn {
+        self.until(|now| now.state.live.is_none()).await;
+        let turns = self
+            .hub
+            .turns_of(&self.snapshot().await, None, usize::MAX, usize::MAX)
+            .await;
+        turns.unwrap().0.pop().unwrap()
+    }
+
+    /// Whether the MCP server has noted this.
+    pub(crate) fn noted(&self, line: &str) -> bool {
+        let text = std::fs::read_to_string(self.workspace.path().join("log")).unwrap_or_default();
+        text.lines().any(|noted| noted == line)
+    }
+
+    pub(crate) async fn close(self) {
+        self.hub.stop().await;
+        self.host.end().await;
+    }
+}
+
+fn models(base_url: &str, facts: ModelFacts) -> ModelSet {
+    let settings = ProviderSettings {
+        name: "p".into(),
+        wire: Wire::ChatCompletions,
+        base_url: base_url.into(),
+        models: Vec::new(),
+        offered: true,
+        key: None,
+        needs_key: false,
+        key_source: "the variable P_KEY".into(),
+        headers: Vec::new(),
+        max_output_tokens: None,
+        body: serde_json::Map::new(),
+        facts,
+        model_facts: std::collections::BTreeMap::new(),
+        limits: Limits::default(),
+    };
+    let network = Network::new(&Proxies::default()).unwrap();
+    ModelSet::new(
+        vec![Provider::new(settings, &network).unwrap()],
+        Some("p/m".into()),
+    )
+}
+
+/// Keeps files with a `git` that waits as long as there is a file `.slow/hold`, and says so with `.slow/held`.
+async fn checkpoints(workspace: &TestWorkspace) -> Arc<Checkpoints> {
+    let slow = workspace.path().join(".slow");
+    std::fs::create_dir(&slow).unwrap();
+    std::fs::write(
+        workspace.path().join(".gitignore"),
+        "bobbin.db*\n.gitignore\n.slow\n",
+    )
+    .unwrap();
+    let script = format!(
+        "#!/bin/sh\nwhile [ -e '{0}/hold' ]; do : > '{0}/held'; sleep 0.05; done\nPATH=/usr/bin:/bin exec git \"$@\"\n",
+        slow.display()
+    );
+    std::fs::write(slow.join("git"), script).unwrap();
+    std::fs::set_permissions(slow.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut environment = Environment::empty();
+    environment.set("PATH", format!("{}:/usr/bin:/bin", slow.display()));
+    let kept = slow.join("kept");
+    let children = Children::new(None).unwrap();
+    let opened = Checkpoints::open(&kept, workspace.path(), children, &environment).await;
+    opened.unwrap()
+}
+
+fn pantry(workspace: &TestWorkspace, slow: u64) -> ServerSpec {
+    let (command, args) = tea_server::command("interrupts::pantry");
+    let mut environment = Environment::empty();
+    environment.set("PATH", "/usr/bin:/bin");
+    let mut process = ProcessSpec::new(&command, workspace.path(), environment).args(args.clone());
+    process.env.set(tea_server::LOG, workspace.path().join("log"));
+    process.env.set(tea_server::SLOW, slow.to_string());
+    ServerSpec {
+        name: "pantry".to_owned(),
+        origin: ServerOrigin::User,
+        read_only: true,
+        reach: Reach::Stdio { command, args },
+        launch: Launch::Child(Box::new(process)),
+        start_timeout: PATIENCE,
+        call_timeout: Duration::from_mins(10),
+        secrets: Vec::new(),
+    }
+}
+
+async fn answer<T: Send + 'static>(thread: &ThreadHandle, command: impl FnOnce(Reply<T>) -> Command) -> T {
+    let (tx, rx) = oneshot::channel();
+    let reply: Reply<T> = Box::new(move |result| drop(tx.send(result)));
+    thread.send(command(reply)).await;
+    rx.await.expect("answered").expect("granted")
+}
