@@ -6,9 +6,14 @@
 use std::path::{Path, PathBuf};
 
 use bobbin_core::policy::{AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling};
-use bobbin_rules::{Because, PathUse, Place, Places, RuleSet};
+use bobbin_rules::{Because, Look, PathUse, Place, Places, RuleSet};
+
+use ignore::WalkBuilder;
 
 use crate::tools::{Reserved, Standing, trace};
+
+/// Most entries below a directory that are looked at for what a rule keeps back (some milliseconds).
+const MAX_BELOW: usize = 4096;
 
 /// A [`Policy`] made of rules. Without any rule, commands that can do no more than the reading tools are allowed,
 /// and all others asked about.
@@ -151,6 +156,26 @@ impl Places for Disk<'_> {
             standing,
         })
     }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
+        let walk = WalkBuilder::new(directory)
+            .standard_filters(!look.everything)
+            .follow_links(false)
+            .build();
+        for (seen, entry) in walk.enumerate() {
+            // What cannot be looked at cannot be read either, by a command that has our rights.
+            let Ok(entry) = entry else { continue };
+            let leads_away = look.links && entry.path_is_symlink();
+            if seen == MAX_BELOW || leads_away || fits(entry.path()) {
+                return true;
+            }
+        }
+        false
+    }
 }
 
 #[cfg(test)]
@@ -237,6 +262,50 @@ mod tests {
                 .unseen
                 .is_none()
         );
+    }
+
+    #[test]
+    fn what_is_kept_back_below_a_directory_is_found_on_the_disk() {
+        let workspace = Workspace::new();
+        for path in [
+            "src/lib.rs",
+            "app/deep/.env",
+            "app/shown",
+            "ignored/.git/x",
+            "ignored/key",
+        ] {
+            workspace.write(path, "x");
+        }
+        workspace.write("ignored/.gitignore", "key");
+        for number in 0..=MAX_BELOW {
+            workspace.write(&format!("many/{number}"), "");
+        }
+        symlink(workspace.outside(), workspace.root().join("src/leak")).unwrap();
+        let rule = |path: &str| RuleText {
+            action: "deny".to_owned(),
+            path: Some(path.to_owned()),
+            ..RuleText::default()
+        };
+        let allowed = ["grep *", "rg *"].map(|pattern| command("allow", pattern));
+        let rules = [rule("**/.env"), rule("**/key")].into_iter().chain(allowed);
+        let policy = RulesPolicy::new(RuleSet::new(rules, None).unwrap());
+        for (line, judgement) in [
+            ("grep -r x src", Judgement::Allow),
+            ("grep -r x app", Judgement::Ask),
+            ("grep -r x ignored", Judgement::Ask),
+            ("grep -r x .", Judgement::Ask),
+            ("grep -r x nothing", Judgement::Allow),
+            ("grep -r x many", Judgement::Ask),
+            ("grep -R x src", Judgement::Ask),
+            ("rg x app", Judgement::Allow),
+            ("rg x ignored", Judgement::Allow),
+            ("rg --hidden x app", Judgement::Ask),
+            ("rg -u x ignored", Judgement::Ask),
+        ] {
+            let ruling = policy.command(line, workspace.root());
+            assert_eq!(ruling.ruling.judgement, judgement, "{line}: {ruling:?}");
+            assert_eq!(ruling.unseen.is_some(), judgement == Judgement::Ask, "{line}");
+        }
     }
 
     #[test]

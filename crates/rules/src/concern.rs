@@ -49,6 +49,8 @@ pub enum Concern {
     Hazard(String),
     /// Its arguments name something that another rule is about; that rule.
     Mentions(usize),
+    /// It reads a directory in which something lies that a rule for paths keeps back; that rule.
+    Below(usize),
 }
 
 impl fmt::Display for Concern {
@@ -92,6 +94,7 @@ impl fmt::Display for Concern {
             Self::Hazard(option) => {
                 return write!(f, "the option {option} makes it do more than the rule says");
             }
+            Self::Below(_) => "a directory that it reads has files in it which a rule for paths keeps back",
             Self::Mentions(_) => "its arguments name something that another rule is about",
         })
     }

@@ -1,5 +1,6 @@
 //! The judgement of a line: everything that was found in it, held against the rules.
 
+mod below;
 mod paths;
 
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         parts: Vec::new(),
         concerns: Vec::new(),
         looks: 0,
+        looks_below: 0,
+        walks: 0,
         reads_commands: false,
     };
     let judgement = judge.text(line, &[places.root().to_owned()], false, 0);
@@ -41,6 +44,10 @@ struct Judge<'a> {
     parts: Vec<Part>,
     concerns: Vec<Concern>,
     looks: usize,
+    /// Looks for directories.
+    looks_below: usize,
+    /// Directories that were looked through.
+    walks: usize,
     /// Whether something in the text at hand may take commands from its input.
     reads_commands: bool,
 }
@@ -244,6 +251,13 @@ impl Judge<'_> {
         };
         if let Some((judgement, rule)) = self.paths_of(words, &chosen) {
             raise(judgement, Because::Rule(rule));
+        }
+        if let Some((rule, is_shown)) = self.below(words, &bare, &chosen) {
+            let concern = Concern::Below(rule);
+            if is_shown {
+                self.worry(concern.clone());
+            }
+            raise(Judgement::Ask, Because::Concern(concern));
         }
         let carries = carried(words);
         if let Some(carried) = &carries {

@@ -66,8 +66,12 @@ impl Verdict {
     /// Whether every part of the line was held against the rules. Where it was not, a rule that refuses may have been
     /// passed by.
     pub fn is_whole(&self) -> bool {
-        let missed =
-            |concern: &Concern| matches!(concern, Concern::TooMuch | Concern::Unreadable | Concern::Place);
+        let missed = |concern: &Concern| {
+            matches!(
+                concern,
+                Concern::TooMuch | Concern::Unreadable | Concern::Place | Concern::Below(_)
+            )
+        };
         !self.concerns.iter().any(missed)
     }
 }

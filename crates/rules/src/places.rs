@@ -33,6 +33,24 @@ pub struct Place {
     pub standing: Standing,
 }
 
+/// What is seen of what lies below a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Hidden files and those that git leaves out, too.
+    pub everything: bool,
+    /// What symbolic links lead to, too, which may be anywhere.
+    pub links: bool,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            everything: true,
+            links: false,
+        }
+    }
+}
+
 /// Finds out where paths lead.
 pub trait Places {
     /// Returns the workspace, absolute and free of symbolic links. Commands start in it.
@@ -40,4 +58,10 @@ pub trait Places {
 
     /// Returns where a path leads when it is used in `directory`; `None` when it can lead nowhere.
     fn find(&self, directory: &Path, text: &str) -> Option<Place>;
+
+    /// Whether there is a directory at a resolved path.
+    fn is_directory(&self, path: &Path) -> bool;
+
+    /// Whether something below a directory fits; also where there is too much below to say.
+    fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool;
 }

@@ -9,7 +9,7 @@ use crate::stands::said;
 use crate::{Because, Concern, Judgement, Part, PathUse, Standing};
 
 /// Most looks at the disk for one line: a word, from one directory.
-const MAX_LOOKS: usize = 2048;
+pub(super) const MAX_LOOKS: usize = 2048;
 /// Most parts of a word that are looked up beside all of it.
 const MAX_PARTS_OF_A_WORD: usize = 16;
 /// Writing to these is writing to where the command writes anyway.
@@ -105,7 +105,7 @@ impl Judge<'_> {
 
 /// Returns the texts in a word that may be paths: all of it, and what stands in it as in `--file=path`, `@path`,
 /// `HEAD:path`, `-fpath` or `{path,path}`.
-fn named_by(word: &str) -> impl Iterator<Item = &str> {
+pub(super) fn named_by(word: &str) -> impl Iterator<Item = &str> {
     let parts = word
         .split(['=', ':', '@', ',', '{', '}'])
         .filter(move |part| !part.is_empty() && part.len() < word.len())

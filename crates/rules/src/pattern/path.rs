@@ -52,6 +52,21 @@ impl PathPattern {
         &self.text
     }
 
+    /// Whether something that lies below a directory may fit, as far as the pattern tells.
+    pub(crate) fn may_reach(&self, directory: &Path, root: &Path) -> bool {
+        let (base, rest) = match &self.base {
+            Base::Workspace => (root, self.text.strip_prefix("./").unwrap_or(&self.text)),
+            Base::At(base) => (
+                base.as_path(),
+                self.text.trim_start_matches('~').trim_start_matches('/'),
+            ),
+        };
+        let special = |part: &&str| part.contains(['*', '?', '[', '{', '\\']);
+        let mut begins = base.to_owned();
+        begins.extend(rest.split('/').take_while(|part| !special(part)));
+        begins.starts_with(directory) || directory.starts_with(&begins)
+    }
+
     /// Whether a resolved path, or a directory it lies in, fits.
     pub(crate) fn covers(&self, path: &Path, root: &Path) -> bool {
         let base = match &self.base {

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod allowed;
 #[cfg(test)]
+mod below;
+#[cfg(test)]
 mod bypasses;
 #[cfg(test)]
 mod paths;

@@ -2,10 +2,20 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use bobbin_rules::{Judgement, Place, Places, RuleSet, RuleText, Standing, Verdict};
+use bobbin_rules::{Judgement, Look, Place, Places, RuleSet, RuleText, Standing, Verdict};
 
 /// `/w`, with two symbolic links: one into the workspace and one out of it.
 pub(crate) struct Mind;
+
+/// Each file that lies somewhere below.
+const FILES: &[&str] = &[
+    "/w/.env",
+    "/w/src/lib.rs",
+    "/w/src/deep/.env.local",
+    "/w/app/.env",
+    "/w/docs/plan.md",
+    "/w/secrets/key",
+];
 
 /// Each link and where it leads.
 const LINKS: &[(&str, &str)] = &[
@@ -48,6 +58,31 @@ impl Places for Mind {
             Ok(_) => Standing::Inside,
         };
         Some(Place { path, standing })
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        let links = LINKS.iter().map(|(from, _)| from);
+        FILES
+            .iter()
+            .chain(links)
+            .any(|file| Path::new(file) != path && Path::new(file).starts_with(path))
+    }
+
+    fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
+        let links = || {
+            LINKS
+                .iter()
+                .any(|(from, _)| Path::new(from).starts_with(directory))
+        };
+        let mut below = FILES
+            .iter()
+            .map(Path::new)
+            .filter(|file| file.starts_with(directory));
+        (look.links && links())
+            || below.any(|file| {
+                let is_hidden = file.to_string_lossy().contains("/.");
+                fits(file) && (look.everything || !is_hidden)
+            })
     }
 }
 
