@@ -11,4 +11,6 @@ mod paths;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod reported;
+#[cfg(test)]
 mod support;
