@@ -43,6 +43,8 @@ mod many_clients;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod mcp_http;
+#[cfg(test)]
 mod mcp_killed;
 #[cfg(test)]
 mod models;

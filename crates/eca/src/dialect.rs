@@ -72,6 +72,14 @@ impl Hosted {
             return Encoded::default();
         }
         let updated = wire::message("tool/serverUpdated", &HostedServer::new(server));
+        let is_new = server.state == ServerState::Ready && !self.ready.contains(&server.name);
+        let left_out = server.problem.as_ref().filter(|_| is_new).and_then(|what| {
+            let said = ShowMessage {
+                kind: NoticeKind::Warning,
+                message: &format!("the MCP server {}: {what}", server.name),
+            };
+            wire::message("$/showMessage", &said)
+        });
         let lost = self.is_lost(server).then(|| {
             let why = server.problem.as_deref().unwrap_or("it has ended");
             let said = ShowMessage {
@@ -80,7 +88,11 @@ impl Hosted {
             };
             wire::message("$/showMessage", &said)
         });
-        updated.into_iter().chain(lost.flatten()).collect()
+        updated
+            .into_iter()
+            .chain(left_out)
+            .chain(lost.flatten())
+            .collect()
     }
 }
 

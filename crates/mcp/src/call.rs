@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::answer;
 use crate::listing::Listed;
 use crate::server::Server;
-use crate::text::head;
+use crate::text::{head, scrubbed};
 
 /// Longest error text of a server that the model is given.
 const MAX_ERROR: usize = 4 << 10;
@@ -77,7 +77,10 @@ impl PreparedCall for Prepared {
 
 impl Prepared {
     async fn call(self: Box<Self>) -> ToolOutput {
-        let name = &self.server.spec.name;
+        let spec = &self.server.spec;
+        let name = &spec.name;
+        // What a server says of its own accord may have what it was given in it.
+        let said = |text: &str| failed(head(&scrubbed(text, &spec.secrets), MAX_ERROR));
         let Some(peer) = self.server.peer().await else {
             let why = self.server.shown().problem.clone();
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
@@ -89,12 +92,12 @@ impl Prepared {
             Ok(_) => failed(format!(
                 "the MCP server {name} answered with a request of its own, which cannot be served here"
             )),
-            Err(ServiceError::McpError(error)) => failed(head(&error.message, MAX_ERROR)),
+            Err(ServiceError::McpError(error)) => said(&error.message),
             Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => failed(format!(
                 "the MCP server {name} ended while this call ran; it may have had some or all of its effect, and \
                  it was not repeated"
             )),
-            Err(error) => failed(head(&format!("the call failed: {error}"), MAX_ERROR)),
+            Err(error) => said(&format!("the call failed: {error}")),
         }
     }
 }

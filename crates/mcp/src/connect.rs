@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::listing::{self, Listed};
+use crate::listing::{self, Listing};
 use crate::logged::LastLine;
 use crate::text::told;
 use crate::{HttpSpec, Launch, ServerSpec};
@@ -35,7 +35,7 @@ const MAX_PROBLEM: usize = 500;
 /// A server that can be called.
 pub(crate) struct Connection {
     pub(crate) service: RunningService<RoleClient, Ear>,
-    pub(crate) tools: Vec<Listed>,
+    pub(crate) tools: Listing,
     /// Its process, where it is one of ours.
     pub(crate) child: Option<Child>,
 }
@@ -176,7 +176,7 @@ async fn reach(spec: &ServerSpec, http: &HttpSpec) -> Result<Connection, Trouble
 async fn shake_hands<T, E, A>(
     spec: &ServerSpec,
     transport: T,
-) -> Result<(RunningService<RoleClient, Ear>, Vec<Listed>), String>
+) -> Result<(RunningService<RoleClient, Ear>, Listing), String>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
@@ -194,7 +194,7 @@ where
             .await
             .map_err(|error| format!("did not list its tools ({error})"))?
     } else {
-        Vec::new()
+        Listing::default()
     };
     Ok((service, tools))
 }

@@ -17,8 +17,9 @@ use rmcp::service::{Peer, ServiceError};
 use serde_json::Value;
 use tokio::time::timeout;
 
+use crate::Secret;
 use crate::answer::{self, MAX_TEXT};
-use crate::text::{head, head_and_tail};
+use crate::text::{head, head_and_tail, scrubbed};
 
 /// How long a server may take for its lists, and for one resource or prompt. (Guess: a person waits for it.)
 const LIMIT: Duration = Duration::from_secs(10);
@@ -138,9 +139,9 @@ async fn prompts(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<ServerProm
 }
 
 /// Reads a resource as text. An error is a sentence for the user.
-pub(crate) async fn read(peer: &Peer<RoleClient>, uri: &str) -> Result<String, String> {
+pub(crate) async fn read(peer: &Peer<RoleClient>, secrets: &[Secret], uri: &str) -> Result<String, String> {
     let asked = peer.read_resource_once(ReadResourceRequestParams::new(uri));
-    let contents = match in_time(asked).await? {
+    let contents = match in_time(asked, secrets).await? {
         ReadResourceResponse::Complete(result) => result.contents,
         _ => return Err("the server answered with a request of its own".to_owned()),
     };
@@ -155,6 +156,7 @@ pub(crate) async fn read(peer: &Peer<RoleClient>, uri: &str) -> Result<String, S
 /// Fills a prompt in and returns it as text. An error is a sentence for the user.
 pub(crate) async fn prompt(
     peer: &Peer<RoleClient>,
+    secrets: &[Secret],
     name: &str,
     arguments: BTreeMap<String, String>,
 ) -> Result<String, String> {
@@ -165,7 +167,7 @@ pub(crate) async fn prompt(
             .map(|(name, value)| (name, Value::String(value)));
         params = params.with_arguments(values.collect());
     }
-    let messages = match in_time(peer.get_prompt_once(params)).await? {
+    let messages = match in_time(peer.get_prompt_once(params), secrets).await? {
         GetPromptResponse::Complete(result) => result.messages,
         _ => return Err("the server answered with a request of its own".to_owned()),
     };
@@ -183,11 +185,15 @@ pub(crate) async fn prompt(
     Ok(head_and_tail(text, MAX_TEXT))
 }
 
-async fn in_time<T>(asked: impl Future<Output = Result<T, ServiceError>>) -> Result<T, String> {
+async fn in_time<T>(
+    asked: impl Future<Output = Result<T, ServiceError>>,
+    secrets: &[Secret],
+) -> Result<T, String> {
+    let said = |text: &str| Err(head(&scrubbed(text, secrets), MAX_ERROR));
     match timeout(LIMIT, asked).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(ServiceError::McpError(error))) => Err(head(&error.message, MAX_ERROR)),
-        Ok(Err(error)) => Err(head(&error.to_string(), MAX_ERROR)),
+        Ok(Err(ServiceError::McpError(error))) => said(&error.message),
+        Ok(Err(error)) => said(&error.to_string()),
         Err(_) => Err(format!("no answer within {LIMIT:?}")),
     }
 }

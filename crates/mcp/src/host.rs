@@ -22,7 +22,7 @@ use crate::connect::connect;
 use crate::extras;
 use crate::server::Server;
 use crate::supervise::supervise;
-use crate::{Announce, ServerSpec};
+use crate::{Announce, Secret, ServerSpec};
 
 /// Most servers of a workspace (guess: several times what anybody has).
 const MAX_SERVERS: usize = 64;
@@ -145,7 +145,8 @@ impl Host {
     /// # Errors
     /// Why it could not be read: a sentence for the user.
     pub async fn read_resource(&self, server: &str, uri: &str) -> Result<String, String> {
-        extras::read(&self.peer(server)?, uri).await
+        let (peer, secrets) = self.peer(server)?;
+        extras::read(&peer, &secrets, uri).await
     }
 
     /// Has a server fill a prompt in.
@@ -158,12 +159,14 @@ impl Host {
         name: &str,
         arguments: BTreeMap<String, String>,
     ) -> Result<String, String> {
-        extras::prompt(&self.peer(server)?, name, arguments).await
+        let (peer, secrets) = self.peer(server)?;
+        extras::prompt(&peer, &secrets, name, arguments).await
     }
 
-    /// Returns where to call a server that runs.
-    fn peer(&self, name: &str) -> Result<Peer<RoleClient>, String> {
-        let found = self.find(name).and_then(|server| server.running());
+    /// Returns where to call a server that runs, and what is not shown of what it says.
+    fn peer(&self, name: &str) -> Result<(Peer<RoleClient>, Vec<Secret>), String> {
+        let found = self.find(name);
+        let found = found.and_then(|server| Some((server.running()?, server.spec.secrets.clone())));
         found.ok_or_else(|| format!("the MCP server {name} does not run"))
     }
 
@@ -175,7 +178,7 @@ impl Host {
         let connection = connect(spec, &self.children)
             .await
             .map_err(|failure| failure.problem)?;
-        let count = connection.tools.len();
+        let count = connection.tools.tools.len();
         connection.end().await;
         Ok(count)
     }

@@ -47,10 +47,12 @@ pub(crate) fn transport(spec: &HttpSpec) -> Result<StreamableHttpClientTransport
         }
         config = config.auth_header(bearer);
     }
-    // No pool of idle connections: answers on reused ones stall. No redirects: headers are meant for one place.
+    // No pool of idle connections: answers on reused ones stall. No redirects: headers are meant for one place. No proxy
+    // of the environment, which is not read here: what goes to a server goes there and nowhere else.
     let client = reqwest::Client::builder()
         .pool_max_idle_per_host(0)
         .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
         .build()
         .map_err(|error| format!("no HTTP client can be made ({error})"))?;
     Ok(StreamableHttpClientTransport::with_client(client, config))

@@ -1,7 +1,7 @@
 //! The tools that a server lists: asked for page by page, checked, and cut to what is bearable.
 //!
-//! At most [`MAX_PAGES`] pages and [`MAX_TOOLS`] tools; what is left out is said in the log. One bad tool takes no
-//! other with it.
+//! At most [`MAX_PAGES`] pages and [`MAX_TOOLS`] tools; what is left out is said in the log, and to people in the
+//! server's status. One bad tool takes no other with it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,6 +26,61 @@ const MAX_NAME: usize = 256;
 const MAX_DESCRIPTION: usize = 4 << 10;
 /// Largest schema of a tool's arguments.
 const MAX_SCHEMA: usize = 64 << 10;
+/// Most tools that people are told by name that they are left out.
+const MAX_NAMED: usize = 3;
+/// Longest name that they are told.
+const MAX_SHOWN: usize = 64;
+
+/// What a server lists.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) tools: Vec<Listed>,
+    /// What of it is not offered, in words that follow the server's name; empty when all of it is.
+    pub(crate) left_out: String,
+}
+
+/// Counts what is left out.
+#[derive(Default)]
+struct LeftOut {
+    beyond: usize,
+    pages: bool,
+    unfit: Vec<String>,
+    more_unfit: usize,
+}
+
+impl LeftOut {
+    fn unfit(&mut self, server: &str, name: &str, why: &str) {
+        let name = head(name, MAX_SHOWN);
+        tracing::warn!(server, tool = name, why, "a tool is left out");
+        if self.unfit.len() < MAX_NAMED {
+            self.unfit.push(format!("its tool {name} is left out ({why})"));
+        } else {
+            self.more_unfit += 1;
+        }
+    }
+
+    fn in_words(mut self, server: &str) -> String {
+        let mut said = Vec::new();
+        if self.beyond > 0 {
+            tracing::warn!(server, beyond = self.beyond, "an MCP server lists too many tools");
+            said.push(format!(
+                "it lists {} tools, and {MAX_TOOLS} of a server are offered: the rest is left out",
+                MAX_TOOLS + self.beyond
+            ));
+        }
+        if self.pages {
+            tracing::warn!(server, MAX_PAGES, "an MCP server lists too many pages");
+            said.push(format!(
+                "its list of tools has more than {MAX_PAGES} pages: what stands behind them is left out"
+            ));
+        }
+        said.append(&mut self.unfit);
+        if self.more_unfit > 0 {
+            said.push(format!("and {} more", self.more_unfit));
+        }
+        said.join("; ")
+    }
+}
 
 /// A tool as its server lists it.
 #[derive(Debug, Clone)]
@@ -48,43 +103,34 @@ impl Listed {
 }
 
 /// Asks a server for its tools. The caller bounds the time.
-pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Vec<Listed>, ServiceError> {
-    let mut listed = Vec::new();
+pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Listing, ServiceError> {
+    let mut tools = Vec::new();
+    let mut left_out = LeftOut::default();
     let mut names = HashSet::new();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let page = peer.list_tools(Some(params)).await?;
         for tool in page.tools {
-            if listed.len() == MAX_TOOLS {
-                tracing::warn!(
-                    server,
-                    MAX_TOOLS,
-                    "an MCP server lists too many tools; the rest is left out"
-                );
-                return Ok(listed);
+            if tools.len() == MAX_TOOLS {
+                left_out.beyond += 1;
+                continue;
             }
             match checked(server, &tool) {
                 // Of two with one name the first stays.
-                Ok(tool) if names.insert(tool.spec.name.clone()) => listed.push(tool),
-                Ok(tool) => tracing::warn!(server, tool = tool.name, "a tool is listed twice"),
-                Err(why) => {
-                    let tool = head(&tool.name, MAX_NAME);
-                    tracing::warn!(server, tool, why, "a tool is left out");
-                }
+                Ok(tool) if names.insert(tool.spec.name.clone()) => tools.push(tool),
+                Ok(tool) => left_out.unfit(server, &tool.name, "it is listed twice"),
+                Err(why) => left_out.unfit(server, &tool.name, why),
             }
         }
         cursor = page.next_cursor;
         if cursor.is_none() {
-            return Ok(listed);
+            break;
         }
     }
-    tracing::warn!(
-        server,
-        MAX_PAGES,
-        "an MCP server lists too many pages; the rest is left out"
-    );
-    Ok(listed)
+    left_out.pages = cursor.is_some();
+    let left_out = left_out.in_words(server);
+    Ok(Listing { tools, left_out })
 }
 
 fn checked(server: &str, tool: &Tool) -> Result<Listed, &'static str> {

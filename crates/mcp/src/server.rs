@@ -14,12 +14,16 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::extras::Extras;
-use crate::listing::{self, Listed};
+use crate::listing::{self, Listed, Listing};
+use crate::text::told;
 use crate::{Announce, Launch, ServerSpec};
 
 /// How long a Turn that begins waits for a server that is just starting. (Guess: most have started by then, and
 /// nobody minds it once.)
 const SETTLE: Duration = Duration::from_secs(5);
+
+/// Longest sentence about what of a server's list is left out.
+const MAX_LEFT_OUT: usize = 500;
 
 /// What is wished of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,9 +186,11 @@ impl Server {
         self.change(link, ServerState::Starting, None, None);
     }
 
-    /// Takes note that it can be called.
-    pub(crate) fn up(&self, peer: Peer<RoleClient>, tools: &[Listed]) {
-        self.change(Link::Up(peer), ServerState::Ready, None, Some(tools));
+    /// Takes note that it can be called; people are told what of its list is left out.
+    pub(crate) fn up(&self, peer: Peer<RoleClient>, listing: &Listing) {
+        let left_out = told(&listing.left_out, &self.spec.secrets, MAX_LEFT_OUT);
+        let left_out = (!left_out.is_empty()).then_some(left_out);
+        self.change(Link::Up(peer), ServerState::Ready, left_out, Some(&listing.tools));
     }
 
     /// Takes note that it does not run and will be started again.

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::connect::{CLOSE, Child, Connection, Failure, connect};
 use crate::extras::{self, Extras};
-use crate::listing::{self, Listed};
+use crate::listing::{self, Listing};
 use crate::server::{Server, Wish};
 use crate::text::told;
 
@@ -107,7 +107,7 @@ async fn keep_running(server: &Server, children: &Children, wishes: &mut watch::
 /// What a server has told of itself.
 enum Heard {
     Extras(Extras),
-    Tools(Result<Result<Vec<Listed>, ServiceError>, Elapsed>),
+    Tools(Result<Result<Listing, ServiceError>, Elapsed>),
 }
 
 /// Lets a server be called until its connection is lost (why) or something else is wished (`None`).

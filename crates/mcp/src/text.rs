@@ -30,16 +30,22 @@ pub(crate) fn head_and_tail(text: String, max: usize) -> String {
     )
 }
 
-/// Returns a text in one line for people: without control characters, secrets and excess.
-pub(crate) fn told(text: &str, secrets: &[Secret], max: usize) -> String {
-    let mut text: String = text
-        .chars()
-        .map(|char| if char.is_control() { ' ' } else { char })
-        .collect();
+/// Returns a text without secrets. Before it is cut: a part of a secret is not known for one.
+pub(crate) fn scrubbed(text: &str, secrets: &[Secret]) -> String {
+    let mut text = text.to_owned();
     for Secret(secret) in secrets.iter().filter(|secret| secret.0.len() >= MIN_SECRET) {
         text = text.replace(secret.as_str(), HIDDEN);
     }
-    head(text.trim(), max)
+    text
+}
+
+/// Returns a text in one line for people: without control characters, secrets and excess.
+pub(crate) fn told(text: &str, secrets: &[Secret], max: usize) -> String {
+    let text: String = text
+        .chars()
+        .map(|char| if char.is_control() { ' ' } else { char })
+        .collect();
+    head(scrubbed(&text, secrets).trim(), max)
 }
 
 #[cfg(test)]

@@ -29,6 +29,9 @@ pub const SLOW: &str = "TEA_SLOW_MS";
 /// Name of the variable with the file that has the number of the process that runs.
 pub const PID: &str = "TEA_PID";
 
+/// Name of the variable with the number of tools that are listed beside the usual ones.
+pub const MANY: &str = "TEA_MANY";
+
 /// Returns the program and arguments that start the server: the running test program with the test of this name.
 ///
 /// # Panics
@@ -66,6 +69,10 @@ pub fn serve() {
         let pantry = Pantry {
             grown: Arc::default(),
             log: std::env::var(LOG).ok(),
+            many: std::env::var(MANY)
+                .ok()
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0),
         };
         if let Ok(path) = std::env::var(PID) {
             // Whole or not at all: a test may look at any time.
@@ -94,6 +101,7 @@ pub async fn listen() -> (String, tokio::task::JoinHandle<()>) {
     let pantry = Pantry {
         grown: Arc::default(),
         log: None,
+        many: 0,
     };
     let sessions: Arc<LocalSessionManager> = Arc::default();
     let service = StreamableHttpService::new(
@@ -116,6 +124,7 @@ pub async fn listen() -> (String, tokio::task::JoinHandle<()>) {
 struct Pantry {
     grown: Arc<AtomicBool>,
     log: Option<String>,
+    many: usize,
 }
 
 impl Pantry {
@@ -152,6 +161,9 @@ impl Pantry {
         if self.grown.load(Ordering::Acquire) {
             tools.push(tool("sprout", "Was not there before.", &json!({})));
         }
+        tools.extend(
+            (0..self.many).map(|number| Tool::new(format!("cup{number}"), "A cup.", JsonObject::new())),
+        );
         tools
     }
 }
@@ -248,6 +260,10 @@ impl ServerHandler for Pantry {
         self.note(&request.name);
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let said = match &*request.name {
+            "steep" if arguments["minutes"].is_string() => {
+                let said = format!("{} is no number of minutes", arguments["minutes"]);
+                return Err(ErrorData::invalid_params(said, None));
+            }
             "steep" => format!("steeped for {} minutes", arguments["minutes"]),
             "pour" => {
                 let Some(cup) = arguments["cup"].as_str() else {

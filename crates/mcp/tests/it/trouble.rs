@@ -117,3 +117,43 @@ async fn a_call_to_one_that_was_stopped_says_so() {
     );
     bench.host.end().await;
 }
+
+#[tokio::test]
+async fn what_a_server_says_when_it_refuses_is_told_without_secrets() {
+    let mut bench = Bench::new();
+    let mut spec = bench.pantry();
+    spec.secrets = vec![Secret("hunter2".to_owned())];
+    bench.host.set(spec).unwrap();
+    bench.until(Ready).await;
+    let refused = bench.call("steep", json!({ "minutes": "with hunter2" })).await;
+    assert!(
+        !refused.success && refused.text.contains("with [hidden]\" is no number"),
+        "{}",
+        refused.text
+    );
+    let unread = bench
+        .host
+        .read_resource("pantry", "tea://hunter2")
+        .await
+        .unwrap_err();
+    assert!(unread.contains("there is no tea://[hidden]"), "{unread}");
+    bench.host.end().await;
+}
+
+#[tokio::test]
+async fn what_is_left_out_of_a_long_list_is_told_with_the_server() {
+    let mut bench = Bench::new();
+    let mut spec = bench.pantry();
+    if let bobbin_mcp::Launch::Child(process) = &mut spec.launch {
+        process.env.set(bobbin_testkit::tea_server::MANY, "260");
+    }
+    bench.host.set(spec).unwrap();
+    let seen = bench.until(Ready).await;
+    let ready = seen.last().unwrap();
+    assert_eq!(ready.tools.len(), 256);
+    let problem = ready.problem.as_deref().unwrap();
+    assert!(problem.contains("lists 266 tools, and 256"), "{problem}");
+    // The tools that are offered work, and nothing more is said.
+    assert!(bench.call("steep", json!({ "minutes": 1 })).await.success);
+    bench.host.end().await;
+}
