@@ -4,7 +4,7 @@
 //! reader that pauses when they pile up to the same bound. It looks at answers only: two ends that both wait for room to
 //! send must go on reading each other, or neither would ever have room. So the queue holds at most twice its
 //! bound, and the answers to requests that were let in before the pause. What the writer has taken but not flushed still
-//! counts.
+//! counts. What it has flushed is accounted for by whoever looks next, as most often nobody but the next message's sender does.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -58,6 +58,27 @@ impl Load {
     }
 }
 
+/// What is known of the writer without locking the state.
+#[derive(Debug, Default)]
+pub(crate) struct Writer {
+    /// It will not look at the queue by itself again, and must be called. Changes with the state locked only.
+    idle: AtomicBool,
+    /// It has flushed all it took, and that is not accounted for yet. Set by the writer, unset with the state locked.
+    flushed: AtomicBool,
+}
+
+impl Writer {
+    /// Whether it must be called.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.idle.load(Ordering::Acquire)
+    }
+
+    /// Notes that all it took is flushed.
+    pub(crate) fn has_flushed(&self) {
+        self.flushed.store(true, Ordering::Release);
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Outbox {
     queue: VecDeque<OutFrame>,
@@ -65,7 +86,7 @@ pub(crate) struct Outbox {
     all: Load,
     /// The answers among that.
     answers: Load,
-    /// What was taken by the writer and is not flushed yet.
+    /// What was taken by the writer and is not accounted for yet.
     in_flight: Load,
     /// The answers among that.
     in_flight_answers: Load,
@@ -78,9 +99,8 @@ pub(crate) struct Outbox {
     broken: bool,
     /// Those who wait for room.
     pub(crate) waiting: usize,
-    /// The writer has found nothing to do and must be called; else it will look by itself. Changes with the state locked
-    /// only; for whoever wants to know without locking it.
-    idle: Arc<AtomicBool>,
+    messages_written: u64,
+    writer: Arc<Writer>,
 }
 
 impl Outbox {
@@ -96,20 +116,30 @@ impl Outbox {
             batch_bytes: (max_bytes / 8).clamp(1, flush_bytes.max(1)),
             broken: false,
             waiting: 0,
-            idle: Arc::default(),
+            messages_written: 0,
+            writer: Arc::default(),
         }
     }
 
-    /// True while the writer has nothing to do.
-    pub(crate) fn idle(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.idle)
+    pub(crate) fn writer(&self) -> Arc<Writer> {
+        Arc::clone(&self.writer)
     }
 
     /// Has the writer look again; says whether it must be woken for that.
     pub(crate) fn call(&mut self) -> bool {
-        let idle = self.idle.load(Ordering::Relaxed);
-        self.idle.store(false, Ordering::Release);
+        let idle = self.writer.idle.load(Ordering::Relaxed);
+        self.writer.idle.store(false, Ordering::Release);
         idle
+    }
+
+    /// Accounts for what has been flushed.
+    fn settle(&mut self) {
+        if self.writer.flushed.load(Ordering::Acquire) {
+            self.writer.flushed.store(false, Ordering::Relaxed);
+            self.messages_written += self.in_flight.messages as u64;
+            self.all.subtract(std::mem::take(&mut self.in_flight));
+            self.answers.subtract(std::mem::take(&mut self.in_flight_answers));
+        }
     }
 
     /// Queues a message whatever the queue's size; drops it when the output is gone. Says whether the writer must be woken.
@@ -126,7 +156,8 @@ impl Outbox {
 
     /// Whether messages of this many bytes may be added by someone who could wait instead. An
     /// empty queue takes anything, so that a large batch is not refused for ever.
-    pub(crate) fn has_room(&self, bytes: usize, messages: usize) -> bool {
+    pub(crate) fn has_room(&mut self, bytes: usize, messages: usize) -> bool {
+        self.settle();
         let Load {
             messages: count,
             bytes: held,
@@ -135,14 +166,15 @@ impl Outbox {
     }
 
     /// Whether the answers in the queue are over its bounds by themselves.
-    pub(crate) fn is_congested(&self) -> bool {
+    pub(crate) fn is_congested(&mut self) -> bool {
+        self.settle();
         self.answers.bytes > self.max_bytes || self.answers.messages > self.max_messages
     }
 
-    /// Accounts for what was taken before and has been flushed, then moves the next flush worth of messages into `batch`.
+    /// Moves the next flush worth of messages into `batch`, for a writer that has flushed what it took before. It will look
+    /// again if it leaves something, or somebody waits for what it took.
     pub(crate) fn take(&mut self, batch: &mut Vec<OutFrame>) {
-        self.all.subtract(std::mem::take(&mut self.in_flight));
-        self.answers.subtract(std::mem::take(&mut self.in_flight_answers));
+        self.settle();
         while let Some(next) = self.queue.front() {
             let size = next.bytes.len();
             if !batch.is_empty() && self.in_flight.bytes + size > self.batch_bytes {
@@ -157,12 +189,14 @@ impl Outbox {
             }
             batch.push(frame);
         }
-        self.idle.store(batch.is_empty(), Ordering::Release);
+        let last = self.queue.is_empty() && (batch.is_empty() || self.waiting == 0);
+        self.writer.idle.store(last, Ordering::Release);
     }
 
     /// Gives the output up; returns what will never be written.
     pub(crate) fn break_off(&mut self) -> VecDeque<OutFrame> {
         self.broken = true;
+        self.settle();
         (self.all, self.answers) = (Load::default(), Load::default());
         (self.in_flight, self.in_flight_answers) = (Load::default(), Load::default());
         std::mem::take(&mut self.queue)
@@ -174,8 +208,15 @@ impl Outbox {
     }
 
     /// Bytes queued and in flight.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&mut self) -> usize {
+        self.settle();
         self.all.bytes
+    }
+
+    /// Messages flushed so far.
+    pub(crate) fn messages_written(&mut self) -> u64 {
+        self.settle();
+        self.messages_written
     }
 }
 
@@ -196,6 +237,7 @@ mod tests {
             if batch.is_empty() {
                 break;
             }
+            outbox.writer().has_flushed();
             flushes.push(batch.iter().map(|frame| frame.bytes.len()).collect::<Vec<_>>());
         }
         assert_eq!(flushes, [vec![4, 6], vec![1], vec![12], vec![3]]);

@@ -10,10 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, ready};
 
 use bobbin_framing::{CloseReason, FrameWriter, FramingError};
+use parking_lot::MutexGuard;
 
 use crate::log::LogEntry;
 use crate::outbox::OutFrame;
 use crate::shared::Shared;
+use crate::state::State;
 
 /// Most batches written by one poll; a guess. Where the transport always takes more, nothing else ends a poll.
 const BATCHES_IN_ROW: usize = 8;
@@ -29,10 +31,12 @@ pub(crate) enum Written {
 
 pub(crate) struct Output {
     writer: Box<dyn FrameWriter>,
-    /// Fed to the writer and not flushed yet.
+    /// Taken from the queue and not flushed yet.
     batch: Vec<OutFrame>,
-    /// Flushed and not accounted for yet.
-    written: Vec<OutFrame>,
+    /// Whether the writer has the batch.
+    fed: bool,
+    /// Nothing will be queued any more, as of the last look at the queue.
+    closing: bool,
     /// What went wrong while a sender wrote; the connection's task has to know.
     failed: Option<FramingError>,
 }
@@ -48,9 +52,20 @@ impl Output {
         Self {
             writer,
             batch: Vec::new(),
-            written: Vec::new(),
+            fed: false,
+            closing: false,
             failed: None,
         }
+    }
+
+    /// Takes what is next in the queue, if what was taken before has been flushed.
+    pub(crate) fn take(&mut self, state: &mut State) {
+        if !self.batch.is_empty() {
+            return;
+        }
+        state.counters.bytes_written = self.writer.bytes_written();
+        state.out.take(&mut self.batch);
+        self.closing = state.is_closing();
     }
 
     /// Writes batch after batch until the queue is empty. Pending while the transport takes no more, and after a number
@@ -63,44 +78,51 @@ impl Output {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Err(error));
         }
-        for _ in 0..=BATCHES_IN_ROW {
-            if !self.batch.is_empty() {
-                ready!(self.writer.poll_flush(cx))?;
-                self.log(shared);
-                std::mem::swap(&mut self.batch, &mut self.written);
-            }
-            // One visit to the state accounts for the last batch and takes the next.
-            let (closing, awaited) = shared.peek(|state| {
-                state.counters.messages_written += self.written.len() as u64;
-                state.counters.bytes_written = self.writer.bytes_written();
-                state.out.take(&mut self.batch);
-                (state.is_closing(), state.out.waiting > 0)
-            });
-            if !self.written.is_empty() {
-                for waiter in self.written.drain(..).filter_map(|frame| frame.flushed) {
-                    // A sender that went away does not care.
-                    let _gone = waiter.send(Ok(()));
-                }
+        for _ in 0..BATCHES_IN_ROW {
+            if self.batch.is_empty() {
+                let awaited = shared.peek(|state| {
+                    self.take(state);
+                    state.out.waiting > 0
+                });
                 if awaited {
                     shared.room.notify_waiters();
                 }
             }
-            if self.batch.is_empty() {
-                return Poll::Ready(Ok(if closing { Written::Last } else { Written::All }));
+            if !self.batch.is_empty() {
+                self.feed(shared)?;
+                ready!(self.writer.poll_flush(cx))?;
+                self.fed = false;
+                self.log(shared);
+                shared.writer.has_flushed();
+                for waiter in self.batch.drain(..).filter_map(|frame| frame.flushed) {
+                    // A sender that went away does not care.
+                    let _gone = waiter.send(Ok(()));
+                }
             }
-            // Kept for the log only.
-            let kept = shared.log.is_on();
-            for frame in &mut self.batch {
-                let bytes = if kept {
-                    frame.bytes.clone()
-                } else {
-                    std::mem::take(&mut frame.bytes)
-                };
-                self.writer.feed(bytes)?;
+            if shared.writer.is_idle() {
+                return Poll::Ready(Ok(if self.closing { Written::Last } else { Written::All }));
             }
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    /// Gives the batch to the writer.
+    fn feed(&mut self, shared: &Shared) -> Result<(), FramingError> {
+        if std::mem::replace(&mut self.fed, true) {
+            return Ok(());
+        }
+        // Kept for the log only.
+        let kept = shared.log.is_on();
+        for frame in &mut self.batch {
+            let bytes = if kept {
+                frame.bytes.clone()
+            } else {
+                std::mem::take(&mut frame.bytes)
+            };
+            self.writer.feed(bytes)?;
+        }
+        Ok(())
     }
 
     fn log(&self, shared: &Shared) {
@@ -137,14 +159,18 @@ impl Output {
 }
 
 impl Shared {
-    /// Writes what is queued, as far as that goes without waiting for anything; the connection's task sees to the rest.
-    pub(crate) fn write_now(&self) {
-        // Log callbacks are called by the connection only, and a busy output is at it already.
-        if !self.log.is_on()
-            && let Some(task) = self.task.get()
-            && let Some(mut slot) = self.output.try_lock()
-            && let Some(output) = slot.as_mut()
-        {
+    /// The output, for a sender to write by itself, if nobody is writing.
+    pub(crate) fn free_output(&self) -> Option<MutexGuard<'_, Option<Output>>> {
+        // Log callbacks are called by the connection only. A writer that will look again by itself needs no help.
+        if self.log.is_on() || !self.writer.is_idle() {
+            return None;
+        }
+        self.output.try_lock()
+    }
+
+    /// Writes what has been taken, as far as that goes without waiting for anything; the connection's task sees to the rest.
+    pub(crate) fn write_now(&self, output: &mut Output) {
+        if let Some(task) = self.task.get() {
             // Some outputs start work on the runtime they are polled in; a sender may be in none, or in one that ends sooner.
             let _entered = self.runtime.enter();
             let polled = catch_unwind(AssertUnwindSafe(|| {
@@ -160,6 +186,8 @@ impl Shared {
                 }
             }
         }
+        // Taken, and so not called for by anyone else.
+        self.peek(|state| state.out.call());
         self.call_writer();
     }
 }

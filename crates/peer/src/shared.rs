@@ -21,7 +21,7 @@ use crate::error::SendError;
 use crate::layer::Layers;
 use crate::log::{Log, LogEntry, Note};
 use crate::options::PeerOptions;
-use crate::outbox::OutFrame;
+use crate::outbox::{OutFrame, Writer};
 use crate::output::Output;
 use crate::state::{After, State};
 use crate::stats::{Phase, Stats, millis};
@@ -40,8 +40,8 @@ pub(crate) struct Shared {
     /// Where handlers run.
     pub(crate) runtime: Handle,
     started: Instant,
-    /// The writing half has nothing to do; see the queue.
-    writer_idle: Arc<AtomicBool>,
+    /// What the writing half is at; see the queue.
+    pub(crate) writer: Arc<Writer>,
     /// Wakes the task of the connection; set when it is first polled.
     pub(crate) task: OnceLock<Waker>,
     /// Shutdown has begun: what `stop` says, for those who look often.
@@ -66,7 +66,7 @@ impl Shared {
     pub(crate) fn new(options: PeerOptions, runtime: Handle, writer: Box<dyn FrameWriter>) -> Self {
         let state = State::new(&options, 0);
         Self {
-            writer_idle: state.out.idle(),
+            writer: state.out.writer(),
             state: Mutex::new(state),
             output: Mutex::new(Some(Output::new(writer))),
             log: Log::new(options.log.clone()),
@@ -133,7 +133,7 @@ impl Shared {
 
     /// Whether the writing half has nothing to do, nor has anybody called it since it found that.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.writer_idle.load(Ordering::Acquire) && !self.is_stopping()
+        self.writer.is_idle() && !self.is_stopping()
     }
 
     /// Has the writing half look at the queue. From the reader's turn that needs no waking: the writer's may follow.
@@ -228,10 +228,7 @@ impl Shared {
         make: impl FnOnce(&mut State) -> (F, T) + Send,
     ) -> Result<T, SendError> {
         let mut make = Some(make);
-        if let Some((sent, write)) = self.try_send(bytes, messages, Turn::Fresh, &mut make)? {
-            if write {
-                self.write_now();
-            }
+        if let Some(sent) = self.try_send_and_write(bytes, messages, &mut make)? {
             return Ok(sent);
         }
         let _in_line = InLine::enter(self);
@@ -239,7 +236,7 @@ impl Shared {
         loop {
             let mut room = std::pin::pin!(self.room.notified());
             room.as_mut().enable();
-            if let Some((sent, write)) = self.try_send(bytes, messages, Turn::Mine, &mut make)? {
+            if let Some((sent, write)) = self.try_send(bytes, messages, Turn::Mine, &mut make, None)? {
                 if write {
                     self.call_writer();
                 }
@@ -256,7 +253,7 @@ impl Shared {
         messages: usize,
         make: impl FnOnce(&mut State) -> (F, T),
     ) -> Result<T, SendError> {
-        let sent = self.try_send(bytes, messages, Turn::Fresh, &mut Some(make))?;
+        let sent = self.try_send(bytes, messages, Turn::Fresh, &mut Some(make), None)?;
         let (sent, write) = sent.ok_or(SendError::Full)?;
         if write {
             self.call_writer();
@@ -264,13 +261,36 @@ impl Shared {
         Ok(sent)
     }
 
-    /// Queues messages if there is room; says whether the writer must be told.
+    /// Queues messages if there is room, and writes them if nothing else is being written.
+    fn try_send_and_write<F: IntoIterator<Item = OutFrame>, T>(
+        self: &Arc<Self>,
+        bytes: usize,
+        messages: usize,
+        make: &mut Option<impl FnOnce(&mut State) -> (F, T)>,
+    ) -> Result<Option<T>, SendError> {
+        let mut slot = self.free_output();
+        let mut output = slot.as_mut().and_then(|slot| slot.as_mut());
+        let sent = self.try_send(bytes, messages, Turn::Fresh, make, output.as_deref_mut())?;
+        let Some((sent, write)) = sent else {
+            return Ok(None);
+        };
+        match output {
+            Some(output) if write => self.write_now(output),
+            None if write => self.call_writer(),
+            Some(_) | None => {}
+        }
+        Ok(Some(sent))
+    }
+
+    /// Queues messages if there is room; says whether the writer must be told. That is `output` if there is one, and then
+    /// it has been given them.
     fn try_send<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
         messages: usize,
         turn: Turn,
         make: &mut Option<impl FnOnce(&mut State) -> (F, T)>,
+        output: Option<&mut Output>,
     ) -> Result<Option<(T, bool)>, SendError> {
         let mut state = self.state.lock();
         if state.phase != Phase::Active {
@@ -285,6 +305,9 @@ impl Shared {
         let mut write = false;
         for frame in frames {
             write |= state.out.push(frame);
+        }
+        if write && let Some(output) = output {
+            output.take(&mut state);
         }
         Ok(Some((value, write)))
     }
@@ -324,7 +347,7 @@ impl Shared {
                 bytes_read: counters.bytes_read,
                 bytes_written: counters.bytes_written,
                 messages_read: counters.messages_read,
-                messages_written: counters.messages_written,
+                messages_written: state.out.messages_written(),
                 read_errors: counters.read_errors,
                 calls_timed_out: counters.calls_timed_out,
                 log_panics: counters.log_panics,
@@ -343,12 +366,18 @@ enum Turn {
     Mine,
 }
 
-/// Counts a sender that waits for room, for as long as it does.
+/// Counts a sender that waits for room, for as long as it does. The writer is to look again once it has made some.
 pub(crate) struct InLine<'a>(&'a Shared);
 
 impl<'a> InLine<'a> {
     pub(crate) fn enter(shared: &'a Shared) -> Self {
-        shared.peek(|state| state.out.waiting += 1);
+        let call = shared.peek(|state| {
+            state.out.waiting += 1;
+            state.out.call()
+        });
+        if call {
+            shared.call_writer();
+        }
         Self(shared)
     }
 }

@@ -21,7 +21,6 @@ pub(crate) struct Counters {
     pub(crate) bytes_read: u64,
     pub(crate) bytes_written: u64,
     pub(crate) messages_read: u64,
-    pub(crate) messages_written: u64,
     pub(crate) read_errors: u64,
     pub(crate) calls_timed_out: u64,
     pub(crate) log_panics: u64,

@@ -114,7 +114,10 @@ async fn write(shared: &Arc<Shared>) {
 /// Drops the transport's writing half; returns what was being written.
 fn let_go(shared: &Shared) -> Vec<OutFrame> {
     let output = shared.output.lock().take();
-    output.map(Output::into_unwritten).unwrap_or_default()
+    output.map_or_else(Vec::new, |output| {
+        shared.peek(|state| state.counters.bytes_written = output.bytes_written());
+        output.into_unwritten()
+    })
 }
 
 /// Writes until the connection may be closed, then closes it.
@@ -132,10 +135,14 @@ async fn pump(shared: &Arc<Shared>) -> Result<(), FramingError> {
                 Poll::Pending
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Pending => match shared.options.write_stall_timeout {
-                Some(stall) => patience.poll(cx, output.bytes_written(), stall).map(Err),
-                None => Poll::Pending,
-            },
+            Poll::Pending => {
+                // It is to be polled again, whatever becomes of the queue.
+                shared.peek(|state| state.out.call());
+                match shared.options.write_stall_timeout {
+                    Some(stall) => patience.poll(cx, output.bytes_written(), stall).map(Err),
+                    None => Poll::Pending,
+                }
+            }
         }
     })
     .await?;
