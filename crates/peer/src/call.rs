@@ -1,12 +1,12 @@
 //! Own calls from the sending to the answer, one by one or as a batch.
 
+use std::borrow::Borrow;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use serde_json::Value;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use crate::calls::{CallResult, Pending, Timeout};
@@ -22,48 +22,78 @@ use crate::state::{After, State};
 use crate::stats::Phase;
 use crate::timer;
 
-/// A call on its way; dropping it gives it up.
-#[derive(Debug)]
-pub(crate) struct Call {
-    shared: Arc<Shared>,
-    id: u64,
-    receiver: oneshot::Receiver<CallResult>,
-    answered: bool,
+/// A call that is queued.
+pub(crate) struct Begun {
+    pub(crate) id: u64,
+    /// Whether it already knows who waits for it: whoever began it, as of the same poll.
+    known: bool,
 }
 
-impl Call {
-    fn new(shared: &Arc<Shared>, id: u64, receiver: oneshot::Receiver<CallResult>) -> Self {
+/// A call on its way; dropping it gives it up.
+#[derive(Debug)]
+pub(crate) struct Call<S: Borrow<Arc<Shared>>> {
+    shared: S,
+    id: u64,
+    ended: bool,
+}
+
+impl<S: Borrow<Arc<Shared>>> Call<S> {
+    pub(crate) fn new(shared: S, id: u64) -> Self {
         Self {
-            shared: Arc::clone(shared),
+            shared,
             id,
-            receiver,
-            answered: false,
+            ended: false,
         }
     }
 
     pub(crate) async fn answer(mut self) -> CallResult {
-        let answer = (&mut self.receiver).await;
-        self.answered = true;
-        answer.unwrap_or(Err(CallError::ShutDown))
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    fn poll(&mut self, cx: &Context<'_>) -> Poll<CallResult> {
+        let shared: &Arc<Shared> = self.shared.borrow();
+        let (answer, _former) = shared.peek(|state| state.calls.poll(self.id, cx.waker()));
+        self.ended = answer.is_ready();
+        answer
     }
 }
 
-impl Drop for Call {
+impl<S: Borrow<Arc<Shared>>> Drop for Call<S> {
     fn drop(&mut self) {
-        if self.answered {
+        if self.ended {
             return;
         }
-        self.shared.with(|state, after| {
-            if let Some(pending) = state.calls.remove(self.id) {
-                state.calls.forgive(self.id, pending.method, Instant::now());
-                self.shared.cancel_remote(state, self.id, after);
-            }
+        let shared: &Arc<Shared> = self.shared.borrow();
+        let _caller = shared.with(|state, after| {
+            let caller = state.calls.give_up(self.id, Instant::now())?;
+            shared.cancel_remote(state, self.id, after);
+            caller
         });
     }
 }
 
 impl PeerHandle {
-    /// Queues a call; its answer is waited for with [`Call::answer`]. It gives up when its time is over, whether it has been
+    /// Queues a call and waits for its answer.
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        params: Option<Vec<u8>>,
+        timeout: Option<Timeout>,
+    ) -> CallResult {
+        let begun = self.begin_call(method, params, timeout, |_| None).await?;
+        let mut call = Call::new(&self.shared, begun.id);
+        let mut known = begun.known;
+        poll_fn(|cx| {
+            if std::mem::take(&mut known) {
+                Poll::Pending
+            } else {
+                call.poll(cx)
+            }
+        })
+        .await
+    }
+
+    /// Queues a call; its answer is waited for with [`Call::answer`], and nothing in between. It gives up when its time is over, whether it has been
     /// queued by then or still waits for room. `begin` says, at the moment it is queued, which progress token it has.
     pub(crate) async fn begin_call(
         &self,
@@ -71,9 +101,9 @@ impl PeerHandle {
         params: Option<Vec<u8>>,
         timeout: Option<Timeout>,
         begin: impl FnOnce(&mut ProgressTable) -> Option<u64> + Send,
-    ) -> Result<Call, CallError> {
+    ) -> Result<Begun, CallError> {
         let message = self.outgoing(method, params).map_err(CallError::Send)?;
-        let (answer, receiver) = oneshot::channel();
+        let caller = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
         let queued = self.shared.send(message.size(), |state| {
             if !state.is_answerable() {
                 return (None, None);
@@ -86,37 +116,36 @@ impl PeerHandle {
             let progress = begin(&mut state.calls.progress);
             let pending = Pending {
                 method: message.method,
-                answer,
+                caller: Some(caller),
                 timeout,
                 progress,
             };
             state.calls.insert(id, pending);
             (Some(frame), Some(id))
         });
-        let queued = self.in_time(queued, timeout, method).await?;
+        let (queued, known) = self.in_time(queued, timeout, method).await?;
         let queued = queued.and_then(|queued| queued.ok_or(SendError::Closed));
         let id = queued.map_err(|error| self.call_failed(error, method))?;
-        let call = Call::new(&self.shared, id, receiver);
         if timeout.is_some() {
             self.shared.arm_timer();
         }
-        Ok(call)
+        Ok(Begun { id, known })
     }
 
-    /// Waits for a call to be queued, as long as the call has.
+    /// Waits for a call to be queued, as long as the call has; says whether it was at once.
     async fn in_time<T>(
         &self,
         queued: impl Future<Output = T>,
         limit: Option<Timeout>,
         method: &str,
-    ) -> Result<T, CallError> {
+    ) -> Result<(T, bool), CallError> {
         let mut queued = pin!(queued);
         // Most often there is room, and no timer is needed.
         if let Poll::Ready(queued) = poll_fn(|cx| Poll::Ready(queued.as_mut().poll(cx))).await {
-            return Ok(queued);
+            return Ok((queued, true));
         }
         let Some(limit) = limit else {
-            return Ok(queued.await);
+            return Ok((queued.await, false));
         };
         let out_of_time = {
             // Whoever calls need not be in a runtime.
@@ -125,7 +154,7 @@ impl PeerHandle {
         };
         tokio::select! {
             biased;
-            queued = queued => Ok(queued),
+            queued = queued => Ok((queued, false)),
             () = out_of_time => {
                 self.shared.peek(|state| state.counters.calls_timed_out += 1);
                 let after = limit.after;
@@ -173,7 +202,6 @@ impl PeerHandle {
             let mut pending = Vec::with_capacity(messages.len());
             for message in messages {
                 let id = state.calls.next_id();
-                let (answer, receiver) = oneshot::channel();
                 texts.push(encode::message(
                     Some(id),
                     &message.method,
@@ -181,12 +209,12 @@ impl PeerHandle {
                 ));
                 let call = Pending {
                     method: message.method,
-                    answer,
+                    caller: None,
                     timeout: None,
                     progress: None,
                 };
                 state.calls.insert(id, call);
-                pending.push(Call::new(&self.shared, id, receiver));
+                pending.push(Call::new(&self.shared, id));
             }
             let bytes = self.shared.options.charset().finish(encode::array(&texts));
             let mut frame = OutFrame::new(bytes);

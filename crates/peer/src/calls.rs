@@ -1,13 +1,13 @@
 //! Own calls waiting for their answer, and the ids of those that stopped waiting lately. Plain data.
 //!
-//! Bounded by the callers, who each hold one future; the grace table by its own cap.
+//! Bounded by the callers, who each hold one future and take from here what became of it; the grace table by its own cap.
 //! Rules: peer spec 10.2 and 10.3.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::error::CallError;
@@ -20,7 +20,8 @@ pub(crate) type CallResult = Result<Box<RawValue>, CallError>;
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) method: Box<str>,
-    pub(crate) answer: oneshot::Sender<CallResult>,
+    /// Whoever waits for the answer.
+    pub(crate) caller: Option<Waker>,
     pub(crate) timeout: Option<Timeout>,
     /// Token of its progress values.
     pub(crate) progress: Option<u64>,
@@ -62,6 +63,8 @@ pub(crate) struct Calls {
     last_id: u64,
     last_token: u64,
     pending: Recent<u64, Pending>,
+    /// What became of calls whose callers have not looked since.
+    ended: Recent<u64, CallResult>,
     deadlines: BTreeSet<(Instant, u64)>,
     grace: Grace,
     pub(crate) progress: ProgressTable,
@@ -83,6 +86,7 @@ impl Calls {
             last_id: 0,
             last_token: 0,
             pending: Recent::new(),
+            ended: Recent::new(),
             deadlines: BTreeSet::new(),
             progress: ProgressTable::default(),
             grace: Grace {
@@ -123,6 +127,40 @@ impl Calls {
             self.progress.close(token);
         }
         Some(pending)
+    }
+
+    /// Keeps what became of a call that was taken out, for its caller, who is to be woken.
+    pub(crate) fn keep(&mut self, id: u64, outcome: CallResult) {
+        self.ended.insert(id, outcome);
+    }
+
+    /// What became of a call; until that is known, `waker` is who waits for it. Also returns who did before: to be dropped
+    /// with the state unlocked.
+    pub(crate) fn poll(&mut self, id: u64, waker: &Waker) -> (Poll<CallResult>, Option<Waker>) {
+        if let Some(outcome) = self.ended.remove(&id) {
+            return (Poll::Ready(outcome), None);
+        }
+        let Some(pending) = self.pending.get_mut(&id) else {
+            return (Poll::Ready(Err(CallError::ShutDown)), None);
+        };
+        let known = pending
+            .caller
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker));
+        let former = if known {
+            None
+        } else {
+            pending.caller.replace(waker.clone())
+        };
+        (Poll::Pending, former)
+    }
+
+    /// Forgets a call that its caller gives up; returns it if it had not ended.
+    pub(crate) fn give_up(&mut self, id: u64, now: Instant) -> Option<Option<Waker>> {
+        self.ended.remove(&id);
+        let pending = self.remove(id)?;
+        self.forgive(id, pending.method, now);
+        Some(pending.caller)
     }
 
     /// Gives the call with this progress token more time, where it asked for that.

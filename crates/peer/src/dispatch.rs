@@ -416,18 +416,14 @@ fn response(
     after: &mut After,
 ) {
     let call = own_call(id);
-    if let Some(pending) = call.and_then(|call| state.calls.remove(call)) {
+    if let Some((call, pending)) = call.and_then(|call| Some((call, state.calls.remove(call)?))) {
         let outcome = match (error, result) {
             (Some(error), _) => Err(CallError::Remote(ErrorObject::from_wire(error))),
             (None, Some(result)) => Ok(result.to_owned()),
             (None, None) => Ok(RawValue::NULL.to_owned()),
         };
-        if pending.answer.send(outcome).is_err() {
-            after.notes.push(Note::Debug(format!(
-                "answer to {} came as its caller left",
-                pending.method
-            )));
-        }
+        state.calls.keep(call, outcome);
+        after.wake(pending.caller);
     } else if call.is_some_and(|call| state.calls.take_late(call, Instant::now())) {
         after
             .notes

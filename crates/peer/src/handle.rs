@@ -156,8 +156,7 @@ impl PeerHandle {
     ) -> Result<Box<RawValue>, CallError> {
         let timeout = timeout.map(|after| Timeout::new(Instant::now(), after));
         let params = encode::params(&params).map_err(CallError::Send)?;
-        let call = self.begin_call(method, params, timeout, |_| None).await?;
-        call.answer().await
+        self.ask(method, params, timeout).await
     }
 
     /// Begins the shutdown sequence and returns at once.

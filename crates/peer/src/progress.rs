@@ -1,6 +1,7 @@
 //! Progress: tokens in params, values in notifications, as the connection's dialect has them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -17,6 +18,7 @@ use crate::error::{CallError, SendError};
 use crate::handle::PeerHandle;
 use crate::members;
 use crate::options::ProgressDialect;
+use crate::shared::Shared;
 
 /// Values one call may have waiting; beyond it the newest is dropped with a debug entry.
 const MAX_WAITING_VALUES: usize = 256;
@@ -152,7 +154,7 @@ impl ProgressDeadline {
 /// A call on its way that yields progress values. Dropping it gives the call up.
 #[derive(Debug)]
 pub struct ProgressCall {
-    call: Call,
+    call: Call<Arc<Shared>>,
     values: mpsc::Receiver<Value>,
 }
 
@@ -197,7 +199,8 @@ impl PeerHandle {
         let (sender, values) = mpsc::channel(MAX_WAITING_VALUES);
         let Some(dialect) = self.progress_dialect() else {
             let params = encode::params(&params).map_err(CallError::Send)?;
-            let call = self.begin_call(method, params, timeout, |_| None).await?;
+            let begun = self.begin_call(method, params, timeout, |_| None).await?;
+            let call = Call::new(Arc::clone(&self.shared), begun.id);
             return Ok(ProgressCall { call, values });
         };
         let token = self.shared.peek(|state| state.calls.next_token());
@@ -206,7 +209,8 @@ impl PeerHandle {
             table.open(token, sender);
             Some(token)
         };
-        let call = self.begin_call(method, Some(params), timeout, begin).await?;
+        let begun = self.begin_call(method, Some(params), timeout, begin).await?;
+        let call = Call::new(Arc::clone(&self.shared), begun.id);
         Ok(ProgressCall { call, values })
     }
 }

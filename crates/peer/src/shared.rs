@@ -91,6 +91,9 @@ impl Shared {
     pub(crate) fn with<T>(self: &Arc<Self>, work: impl FnOnce(&mut State, &mut After) -> T) -> T {
         let mut after = After::default();
         let value = work(&mut self.state.lock(), &mut after);
+        if let Some(caller) = after.caller.take() {
+            caller.wake();
+        }
         if !after.is_nothing() {
             self.settle(after);
         }

@@ -8,6 +8,7 @@ mod ending;
 mod waiting_answers;
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use bobbin_framing::CloseReason;
 use serde_json::value::RawValue;
@@ -39,6 +40,8 @@ pub(crate) struct After {
     pub(crate) notes: Vec<Note>,
     pub(crate) cancel: Vec<Arc<Ticket>>,
     pub(crate) start: Starts,
+    /// Whose call has ended.
+    pub(crate) caller: Option<Waker>,
     /// Jobs that will not run; dropped outside, since that may run a handler's destructors.
     pub(crate) discard: Vec<Job>,
     /// The writer has something to do and must be woken for it.
@@ -52,6 +55,16 @@ pub(crate) struct After {
 }
 
 impl After {
+    /// Has the caller of an own call woken.
+    pub(crate) fn wake(&mut self, caller: Option<Waker>) {
+        if let Some(caller) = caller
+            && let Some(former) = self.caller.replace(caller)
+        {
+            // There is seldom more than one, and it finds the state locked for a moment at worst.
+            former.wake();
+        }
+    }
+
     /// Whether nothing is left to do.
     pub(crate) fn is_nothing(&self) -> bool {
         !self.write && matches!(self.start, Starts::None) && self.is_quiet()

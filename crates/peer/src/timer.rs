@@ -41,7 +41,7 @@ fn expire(state: &mut State, shared: &Shared, after: &mut After) {
     while let Some((id, pending)) = state.calls.expire(Instant::now()) {
         let Pending {
             method,
-            answer,
+            caller,
             timeout,
             ..
         } = pending;
@@ -50,8 +50,8 @@ fn expire(state: &mut State, shared: &Shared, after: &mut After) {
         after.notes.push(Note::Warn(format!(
             "call {method} id {id} timed out after {limit:?}"
         )));
-        // A caller that went away does not care.
-        let _gone = answer.send(Err(CallError::TimedOut(limit)));
+        state.calls.keep(id, Err(CallError::TimedOut(limit)));
+        after.wake(caller);
         shared.cancel_remote(state, id, after);
     }
 }

@@ -68,8 +68,8 @@ impl State {
                 "call {} id {id} failed: transport shut down",
                 pending.method
             )));
-            // A caller that went away does not care.
-            let _gone = pending.answer.send(Err(CallError::ShutDown));
+            self.calls.keep(id, Err(CallError::ShutDown));
+            after.wake(pending.caller);
         }
     }
 
