@@ -55,6 +55,15 @@ pub trait FrameWriter: Send {
     /// Any error means the frame was not taken and the connection is of no further use.
     fn feed(&mut self, frame: Bytes) -> Result<(), FramingError>;
 
+    /// As [`feed`](Self::feed), of a frame that stays the caller's.
+    ///
+    /// # Errors
+    ///
+    /// As [`feed`](Self::feed).
+    fn feed_slice(&mut self, frame: &[u8]) -> Result<(), FramingError> {
+        self.feed(Bytes::copy_from_slice(frame))
+    }
+
     /// Writes and flushes everything fed so far.
     ///
     /// # Cancel safety
@@ -73,6 +82,11 @@ pub trait FrameWriter: Send {
     ///
     /// An error means the goodbye may not have arrived; there is nothing left to do about it.
     fn poll_close(&mut self, cx: &mut Context<'_>, reason: &CloseReason) -> Poll<Result<(), FramingError>>;
+
+    /// Returns whether polling needs a tokio runtime to be entered, for the timers and the tasks it starts. Sockets do not.
+    fn needs_runtime(&self) -> bool {
+        true
+    }
 
     /// Returns a number that grows whenever the connection takes bytes; what a stalled write is
     /// told from a slow one by.

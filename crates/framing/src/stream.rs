@@ -4,12 +4,14 @@
 //! what was fed since the last flush, which the peer bounds. Buffers that a big message blew up are
 //! given back as soon as they are empty.
 
+use std::any::TypeId;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::net::{tcp, unix};
 
 use crate::error::{FramingError, is_disconnect};
 use crate::frame::{CloseReason, FrameReader, FrameWriter};
@@ -177,11 +179,15 @@ impl<W, E> StreamWriter<W, E> {
 
 impl<W, E> FrameWriter for StreamWriter<W, E>
 where
-    W: AsyncWrite + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
     E: Encode,
 {
     fn feed(&mut self, frame: Bytes) -> Result<(), FramingError> {
-        self.encoder.encode(&frame, &mut self.buf);
+        self.feed_slice(&frame)
+    }
+
+    fn feed_slice(&mut self, frame: &[u8]) -> Result<(), FramingError> {
+        self.encoder.encode(frame, &mut self.buf);
         self.peak = self.peak.max(self.buf.len());
         Ok(())
     }
@@ -210,6 +216,12 @@ where
     fn poll_close(&mut self, cx: &mut Context<'_>, _reason: &CloseReason) -> Poll<Result<(), FramingError>> {
         ready!(self.poll_flush(cx))?;
         Pin::new(&mut self.io).poll_shutdown(cx).map_err(Into::into)
+    }
+
+    fn needs_runtime(&self) -> bool {
+        let io = TypeId::of::<W>();
+        // They know the runtime they belong to.
+        io != TypeId::of::<tcp::OwnedWriteHalf>() && io != TypeId::of::<unix::OwnedWriteHalf>()
     }
 
     fn bytes_written(&self) -> u64 {

@@ -111,7 +111,7 @@ impl PeerHandle {
             let id = state.calls.next_id();
             let frame = self.frame(Some(id), &message);
             if let Some(params) = message.params {
-                encode::spent(params);
+                encode::spent_params(params);
             }
             let progress = begin(&mut state.calls.progress);
             let pending = Pending {

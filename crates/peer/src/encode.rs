@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 use std::fmt::Write as _;
+use std::ops::Deref;
+use std::thread::LocalKey;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -20,11 +22,12 @@ pub(crate) enum Charset {
 }
 
 impl Charset {
-    /// Turns a finished message into the bytes to send.
-    pub(crate) fn finish(self, message: Vec<u8>) -> Bytes {
+    /// Turns a finished message into the text to send.
+    pub(crate) fn finish(self, message: Vec<u8>) -> Text {
         match self {
-            Self::Utf8 => settled(message),
-            Self::Ascii => self.convert(message.into()),
+            Self::Utf8 if message.len() <= SHORT => Text::Short(message),
+            Self::Utf8 => Text::Long(message.into()),
+            Self::Ascii => Text::Long(self.convert(message.into())),
         }
     }
 
@@ -52,29 +55,61 @@ impl Charset {
     }
 }
 
-thread_local! {
-    /// Room to write a message in whose length is not known yet, between two such messages.
-    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+/// A message ready to be written.
+#[derive(Debug)]
+pub(crate) enum Text {
+    /// A short one, whose room is used again once it is written.
+    Short(Vec<u8>),
+    Long(Bytes),
 }
 
-/// Longest message that is copied out of its room rather than sent in it.
-const COPIED: usize = 1 << 10;
+impl Deref for Text {
+    type Target = [u8];
 
-/// A message in as many bytes as it takes.
-fn settled(message: Vec<u8>) -> Bytes {
-    if message.len() == message.capacity() || message.len() > COPIED {
-        return message.into();
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Short(text) => text,
+            Self::Long(text) => text,
+        }
     }
-    let bytes = Bytes::copy_from_slice(&message);
-    spent(message);
-    bytes
 }
 
-/// Takes back the room of what has been copied out of it.
-pub(crate) fn spent(mut room: Vec<u8>) {
-    if room.capacity() <= 2 * COPIED {
+impl From<Bytes> for Text {
+    fn from(text: Bytes) -> Self {
+        Self::Long(text)
+    }
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::Short(Vec::new())
+    }
+}
+
+thread_local! {
+    /// Room to write a message in, between two messages.
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// The same for params, which become part of a message.
+    static PARAMS: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Longest message whose room is used again.
+const SHORT: usize = 1 << 10;
+
+/// Takes back the room of a message.
+pub(crate) fn spent(room: Vec<u8>) {
+    keep(&ROOM, room);
+}
+
+/// Takes back the room of params.
+pub(crate) fn spent_params(room: Vec<u8>) {
+    keep(&PARAMS, room);
+}
+
+fn keep(place: &'static LocalKey<Cell<Vec<u8>>>, mut room: Vec<u8>) {
+    if room.capacity() <= 2 * SHORT {
         room.clear();
-        ROOM.set(room);
+        place.set(room);
     }
 }
 
@@ -129,13 +164,13 @@ pub(crate) fn array(messages: &[Vec<u8>]) -> Vec<u8> {
 
 /// Serializes params; `None` when they are absent, which is how `null` is written.
 pub(crate) fn params(params: &impl Serialize) -> Result<Option<Vec<u8>>, SendError> {
-    let mut text = ROOM.take();
+    let mut text = PARAMS.take();
     text.reserve(128);
     serde_json::to_writer(&mut text, params)?;
     match text.first() {
         Some(b'{' | b'[') => Ok(Some(text)),
         Some(b'n') => {
-            spent(text);
+            spent_params(text);
             Ok(None)
         }
         _ => Err(SendError::NotStructured),
@@ -147,7 +182,7 @@ pub(crate) fn message(id: Option<u64>, method: &str, params: Option<&[u8]>) -> V
     const ID: &[u8] = br#","id":"#;
     const METHOD: &[u8] = br#","method":"#;
     const PARAMS: &[u8] = br#","params":"#;
-    // To the byte, for a method without escapes: bytes that fill their room are passed on as they are.
+    // To the byte, for a method without escapes: long messages that fill their room are passed on as they are.
     let room = HEAD.len()
         + id.map_or(0, |id| {
             ID.len() + id.checked_ilog10().map_or(1, |log| log as usize + 1)
@@ -157,7 +192,8 @@ pub(crate) fn message(id: Option<u64>, method: &str, params: Option<&[u8]>) -> V
         + 2
         + params.map_or(0, |params| PARAMS.len() + params.len())
         + 1;
-    let mut out = Vec::with_capacity(room);
+    let mut out = if room <= SHORT { ROOM.take() } else { Vec::new() };
+    out.reserve_exact(room);
     out.extend_from_slice(HEAD);
     if let Some(id) = id {
         out.extend_from_slice(ID);

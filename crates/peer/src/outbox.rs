@@ -10,16 +10,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use crate::encode::Text;
 use crate::error::SendError;
 use crate::redact::Methods;
 
 /// One message to be written.
 #[derive(Debug)]
 pub(crate) struct OutFrame {
-    pub(crate) bytes: Bytes,
+    pub(crate) bytes: Text,
     /// Told when the message has been flushed, or never will be.
     pub(crate) flushed: Option<oneshot::Sender<Result<(), SendError>>>,
     /// The methods it belongs to, where the log needs to know.
@@ -29,9 +29,9 @@ pub(crate) struct OutFrame {
 }
 
 impl OutFrame {
-    pub(crate) fn new(bytes: Bytes) -> Self {
+    pub(crate) fn new(bytes: impl Into<Text>) -> Self {
         Self {
-            bytes,
+            bytes: bytes.into(),
             flushed: None,
             methods: Methods::Own,
             is_answer: false,
@@ -173,8 +173,12 @@ impl Outbox {
 
     /// Moves the next flush worth of messages into `batch`, for a writer that has flushed what it took before. It will look
     /// again if it leaves something, or somebody waits for what it took.
-    pub(crate) fn take(&mut self, batch: &mut Vec<OutFrame>) {
+    pub(crate) fn take(&mut self, batch: &mut VecDeque<OutFrame>) {
         self.settle();
+        if self.all.bytes <= self.batch_bytes {
+            std::mem::swap(&mut self.queue, batch);
+            (self.in_flight, self.in_flight_answers) = (self.all, self.answers);
+        }
         while let Some(next) = self.queue.front() {
             let size = next.bytes.len();
             if !batch.is_empty() && self.in_flight.bytes + size > self.batch_bytes {
@@ -187,7 +191,7 @@ impl Outbox {
             if frame.is_answer {
                 self.in_flight_answers.add(&frame);
             }
-            batch.push(frame);
+            batch.push_back(frame);
         }
         let last = self.queue.is_empty() && (batch.is_empty() || self.waiting == 0);
         self.writer.idle.store(last, Ordering::Release);
@@ -228,11 +232,11 @@ mod tests {
     fn a_flush_stays_below_its_size_unless_one_message_is_larger() {
         let mut outbox = Outbox::new(1000, 100, 10);
         for size in [4, 6, 1, 12, 3] {
-            outbox.push(OutFrame::new(vec![b'x'; size].into()));
+            outbox.push(OutFrame::new(bytes::Bytes::from(vec![b'x'; size])));
         }
         let mut flushes = Vec::new();
         loop {
-            let mut batch = Vec::new();
+            let mut batch = VecDeque::new();
             outbox.take(&mut batch);
             if batch.is_empty() {
                 break;

@@ -6,12 +6,14 @@
 //! batch at most, and a poll writes a few of them: a sender does not write everybody's messages for ever, nor does the
 //! reader wait for that.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, ready};
 
 use bobbin_framing::{CloseReason, FrameWriter, FramingError};
 use parking_lot::MutexGuard;
 
+use crate::encode::{self, Text};
 use crate::log::LogEntry;
 use crate::outbox::OutFrame;
 use crate::shared::Shared;
@@ -32,7 +34,9 @@ pub(crate) enum Written {
 pub(crate) struct Output {
     writer: Box<dyn FrameWriter>,
     /// Taken from the queue and not flushed yet.
-    batch: Vec<OutFrame>,
+    batch: VecDeque<OutFrame>,
+    /// Whether it is to be polled in the connection's own runtime.
+    needs_runtime: bool,
     /// Whether the writer has the batch.
     fed: bool,
     /// Nothing will be queued any more, as of the last look at the queue.
@@ -50,8 +54,9 @@ impl std::fmt::Debug for Output {
 impl Output {
     pub(crate) fn new(writer: Box<dyn FrameWriter>) -> Self {
         Self {
+            needs_runtime: writer.needs_runtime(),
             writer,
-            batch: Vec::new(),
+            batch: VecDeque::new(),
             fed: false,
             closing: false,
             failed: None,
@@ -94,9 +99,11 @@ impl Output {
                 self.fed = false;
                 self.log(shared);
                 shared.writer.has_flushed();
-                for waiter in self.batch.drain(..).filter_map(|frame| frame.flushed) {
-                    // A sender that went away does not care.
-                    let _gone = waiter.send(Ok(()));
+                while let Some(frame) = self.batch.pop_front() {
+                    if let Some(waiter) = frame.flushed {
+                        // A sender that went away does not care.
+                        let _gone = waiter.send(Ok(()));
+                    }
                 }
             }
             if shared.writer.is_idle() {
@@ -115,12 +122,16 @@ impl Output {
         // Kept for the log only.
         let kept = shared.log.is_on();
         for frame in &mut self.batch {
-            let bytes = if kept {
-                frame.bytes.clone()
-            } else {
-                std::mem::take(&mut frame.bytes)
-            };
-            self.writer.feed(bytes)?;
+            match &mut frame.bytes {
+                Text::Short(text) => {
+                    self.writer.feed_slice(text)?;
+                    if !kept {
+                        encode::spent(std::mem::take(text));
+                    }
+                }
+                Text::Long(text) if kept => self.writer.feed(text.clone())?,
+                Text::Long(text) => self.writer.feed(std::mem::take(text))?,
+            }
         }
         Ok(())
     }
@@ -153,7 +164,7 @@ impl Output {
     }
 
     /// Lets the transport go; returns what was not written in full.
-    pub(crate) fn into_unwritten(self) -> Vec<OutFrame> {
+    pub(crate) fn into_unwritten(self) -> VecDeque<OutFrame> {
         self.batch
     }
 }
@@ -171,8 +182,8 @@ impl Shared {
     /// Writes what has been taken, as far as that goes without waiting for anything; the connection's task sees to the rest.
     pub(crate) fn write_now(&self, output: &mut Output) {
         if let Some(task) = self.task.get() {
-            // Some outputs start work on the runtime they are polled in; a sender may be in none, or in one that ends sooner.
-            let _entered = self.runtime.enter();
+            // A sender may be in no runtime, or in one that ends sooner.
+            let _entered = output.needs_runtime.then(|| self.runtime.enter());
             let polled = catch_unwind(AssertUnwindSafe(|| {
                 output.poll_write(self, &mut Context::from_waker(task))
             }));

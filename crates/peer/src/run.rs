@@ -71,8 +71,8 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.ended {
-            let after = self.shared.release(&self.ticket, self.track);
-            self.shared.settle(after);
+            let mut after = self.shared.release(&self.ticket, self.track);
+            self.shared.settle(&mut after);
         }
     }
 }
@@ -150,10 +150,16 @@ impl Shared {
     ///
     /// Where inline jobs release one another in a long row, the rest of them gets a task of its own: whoever ended the first is
     /// not held up by them. Each lane keeps its order, as its next job starts when the one before has ended, wherever that is.
-    pub(crate) fn settle(self: &Arc<Self>, mut after: After) {
-        self.announce(&mut after);
+    #[inline]
+    pub(crate) fn settle(self: &Arc<Self>, after: &mut After) {
+        self.announce(after);
+        if !matches!(after.start, Starts::None) {
+            self.start_all(std::mem::take(&mut after.start));
+        }
+    }
+
+    fn start_all(self: &Arc<Self>, mut start: Starts) {
         // A loop, not recursion: jobs that end at once may release long queues.
-        let mut start = after.start;
         let mut in_row = 0;
         while let Some(job) = start.pop() {
             in_row += usize::from(job.is_inline());
@@ -203,8 +209,8 @@ impl Shared {
                 };
                 self.runtime.spawn(async move {
                     let shared = Arc::clone(&running.shared);
-                    let after = carry(running, future).await;
-                    shared.settle(after);
+                    let mut after = carry(running, future).await;
+                    shared.settle(&mut after);
                 });
                 return None;
             }
@@ -259,7 +265,7 @@ async fn drive(shared: Arc<Shared>, job: Job) {
             }
         };
         next = after.start.only(|job| !job.is_inline());
-        shared.settle(after);
+        shared.settle(&mut after);
     }
 }
 

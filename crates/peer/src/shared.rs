@@ -94,9 +94,7 @@ impl Shared {
         if let Some(caller) = after.caller.take() {
             caller.wake();
         }
-        if !after.is_nothing() {
-            self.settle(after);
-        }
+        self.settle(&mut after);
         value
     }
 
@@ -106,13 +104,18 @@ impl Shared {
     }
 
     /// Everything in `after` except the jobs to start.
+    #[inline]
     pub(crate) fn announce(&self, after: &mut After) {
         if after.write {
             self.call_writer();
         }
-        if after.is_quiet() {
-            return;
+        if !after.is_quiet() {
+            self.announce_rest(after);
         }
+    }
+
+    #[cold]
+    fn announce_rest(&self, after: &mut After) {
         for note in after.notes.drain(..) {
             self.note(&note);
         }

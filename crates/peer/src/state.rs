@@ -65,11 +65,6 @@ impl After {
         }
     }
 
-    /// Whether nothing is left to do.
-    pub(crate) fn is_nothing(&self) -> bool {
-        !self.write && matches!(self.start, Starts::None) && self.is_quiet()
-    }
-
     /// Whether nothing is left to do but to write and to start jobs, as after most messages.
     pub(crate) fn is_quiet(&self) -> bool {
         self.notes.is_empty()

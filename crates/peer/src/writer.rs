@@ -3,6 +3,7 @@
 //! It outlives everything else of a connection: it ends when no handler is left and everything is written,
 //! or when that is given up, and then declares the connection stopped.
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -112,9 +113,9 @@ async fn write(shared: &Arc<Shared>) {
 }
 
 /// Drops the transport's writing half; returns what was being written.
-fn let_go(shared: &Shared) -> Vec<OutFrame> {
+fn let_go(shared: &Shared) -> VecDeque<OutFrame> {
     let output = shared.output.lock().take();
-    output.map_or_else(Vec::new, |output| {
+    output.map_or_else(VecDeque::new, |output| {
         shared.peek(|state| state.counters.bytes_written = output.bytes_written());
         output.into_unwritten()
     })
