@@ -64,7 +64,6 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .disable_statement_logging();
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
-        .after_release(|connection, _| is_free(connection).boxed())
         // A file on this machine does not go away between two uses; asking costs a trip to its thread.
         .test_before_acquire(false)
         .idle_timeout(None)

@@ -23,6 +23,12 @@ pub(crate) struct Script {
 }
 
 impl Script {
+    /// Has it begin a transaction, in the same trip.
+    pub(crate) fn in_new_transaction(mut self) -> Self {
+        self.text.insert_str(0, "BEGIN IMMEDIATE;");
+        self
+    }
+
     /// Adds a statement; its parameters are bound next, each a plain `?`.
     pub(crate) fn then(&mut self, statement: &'static str) -> &mut Self {
         if !self.text.is_empty() {

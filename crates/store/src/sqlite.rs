@@ -47,6 +47,7 @@ impl SqliteStore {
         let counters = Arc::new(Counters::default());
         let writer = Writer {
             pool: pools.writer.clone(),
+            connection: None,
             orders: waiting,
             counters: counters.clone(),
             failed: HashMap::new(),

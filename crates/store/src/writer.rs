@@ -1,6 +1,6 @@
 //! The writer: takes everything that waits, from all Threads, and commits it together.
 //!
-//! Owns the only connection that writes. At most [`QUEUE`] writes wait; more owners wait for room. A write
+//! Holds the only connection that writes. At most [`QUEUE`] writes wait; more owners wait for room. A write
 //! that fails for a reason of its own is rolled back alone: the batch is tried again one by one. Between
 //! batches it removes what deleted Threads left and indexes what is new, in small steps.
 
@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bobbin_model::{Seq, ThreadId};
-use sqlx::{Connection, SqliteConnection, SqlitePool};
+use sqlx::pool::PoolConnection;
+use sqlx::{Connection, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::index;
@@ -59,6 +61,8 @@ impl Counters {
 
 pub(crate) struct Writer {
     pub(crate) pool: SqlitePool,
+    /// Held from one write to the next; one on which something failed is closed, which undoes what it was at.
+    pub(crate) connection: Option<PoolConnection<Sqlite>>,
     pub(crate) orders: mpsc::Receiver<Order>,
     pub(crate) counters: Arc<Counters>,
     /// The owner of each Thread whose last write failed: what it wrote behind that builds on what is not
@@ -94,6 +98,14 @@ impl Writer {
                 return;
             }
             quiet = false;
+            // An engine that was let go on a moment ago may have the rest ready at once: everybody's turn costs less than a
+            // commit.
+            yield_now().await;
+            while batch.len() < BATCH
+                && let Ok(order) = self.orders.try_recv()
+            {
+                batch.push(order);
+            }
             reached(Step::BatchTaken);
             leftovers |= batch.iter().any(|(write, _)| {
                 write
@@ -148,14 +160,31 @@ impl Writer {
         self.failed.get(&write.thread) == Some(&write.owner)
     }
 
-    async fn transaction(&self, writes: &[&Write]) -> Result<(), StoreError> {
-        let mut connection = self.pool.acquire().await?;
-        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-        for write in writes {
-            project::script(write).run(&mut transaction).await?;
+    async fn connection(&mut self) -> Result<PoolConnection<Sqlite>, sqlx::Error> {
+        match self.connection.take() {
+            Some(connection) => Ok(connection),
+            None => self.pool.acquire().await,
         }
-        reached(Step::BeforeCommit);
-        transaction.commit().await?;
+    }
+
+    /// Holds the connection for the next use, unless this one failed.
+    async fn hold<T, E>(
+        &mut self,
+        connection: PoolConnection<Sqlite>,
+        outcome: Result<T, E>,
+    ) -> Result<T, E> {
+        if outcome.is_ok() {
+            self.connection = Some(connection);
+        } else if let Err(error) = connection.close().await {
+            tracing::debug!(%error, "a connection on which something failed was not closed well");
+        }
+        outcome
+    }
+
+    async fn transaction(&mut self, writes: &[&Write]) -> Result<(), StoreError> {
+        let mut connection = self.connection().await?;
+        let written = commit(&mut connection, writes).await;
+        self.hold(connection, written).await?;
         reached(Step::AfterCommit);
         let events = writes.iter().map(|write| write.events.len() as u64).sum();
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
@@ -167,10 +196,11 @@ impl Writer {
     }
 
     /// Removes some of what deleted Threads left. Returns whether there is more.
-    async fn purge(&self) -> bool {
+    async fn purge(&mut self) -> bool {
         let purged = async {
-            let mut connection = self.pool.acquire().await?;
-            purge_some(&mut connection).await
+            let mut connection = self.connection().await?;
+            let purged = purge_some(&mut connection).await;
+            self.hold(connection, purged).await
         };
         purged.await.unwrap_or_else(|error| {
             tracing::warn!(%error, "a deleted thread's rows stay for now");
@@ -179,16 +209,33 @@ impl Writer {
     }
 
     /// Indexes some of what is new. Returns whether there is more.
-    async fn index(&self) -> bool {
+    async fn index(&mut self) -> bool {
         let indexed = async {
-            let mut connection = self.pool.acquire().await?;
-            index::step(&mut connection).await
+            let mut connection = self.connection().await?;
+            let indexed = index::step(&mut connection).await;
+            self.hold(connection, indexed).await
         };
         indexed.await.unwrap_or_else(|error| {
             tracing::warn!(%error, "what is new is not found by searches for now");
             false
         })
     }
+}
+
+/// Writes in one transaction. Its beginning and end are statements as the others: the driver's own each take a trip to the
+/// connection's thread more, and one to say that the answer has come.
+async fn commit(connection: &mut SqliteConnection, writes: &[&Write]) -> Result<(), sqlx::Error> {
+    for (write, n) in writes.iter().zip(0..) {
+        let script = project::script(write);
+        let script = if n == 0 {
+            script.in_new_transaction()
+        } else {
+            script
+        };
+        script.run(connection).await?;
+    }
+    reached(Step::BeforeCommit);
+    sqlx::query("COMMIT").execute(connection).await.map(drop)
 }
 
 async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
