@@ -2,14 +2,16 @@
 
 use std::io;
 
-use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 /// Longest head of a request.
 const MAX_HEAD_BYTES: u64 = 64 << 10;
 /// Longest body of a request.
 const MAX_BODY_BYTES: usize = 16 << 20;
+
+/// Where answers go. What is not flushed may be held back.
+pub(super) type Out = BufWriter<OwnedWriteHalf>;
 
 /// A request.
 #[derive(Debug)]
@@ -18,7 +20,7 @@ pub(super) struct Request {
     pub(super) path: String,
     /// Names in lower case.
     pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Value,
+    pub(super) body: Vec<u8>,
 }
 
 impl Request {
@@ -65,7 +67,7 @@ pub(super) async fn read(reader: &mut BufReader<OwnedReadHalf>) -> io::Result<Op
         method: method.to_owned(),
         path: path.to_owned(),
         headers,
-        body: Value::Null,
+        body: Vec::new(),
     };
     let length = request
         .header("content-length")
@@ -74,15 +76,14 @@ pub(super) async fn read(reader: &mut BufReader<OwnedReadHalf>) -> io::Result<Op
     if length > MAX_BODY_BYTES {
         return Err(invalid("the body is too long"));
     }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).await?;
-    request.body = serde_json::from_slice(&body).unwrap_or_default();
+    request.body = vec![0; length];
+    reader.read_exact(&mut request.body).await?;
     Ok(Some(request))
 }
 
 /// Writes an answer that is complete at once.
 pub(super) async fn answer(
-    writer: &mut OwnedWriteHalf,
+    writer: &mut Out,
     status: u16,
     headers: impl Iterator<Item = (&String, &String)>,
     body: &str,
@@ -95,17 +96,18 @@ pub(super) async fn answer(
         text.extend([name, ": ", value, "\r\n"]);
     }
     text.extend(["\r\n", body]);
-    writer.write_all(text.as_bytes()).await
+    writer.write_all(text.as_bytes()).await?;
+    writer.flush().await
 }
 
 /// Begins an answer that is a stream.
-pub(super) async fn begin(writer: &mut OwnedWriteHalf) -> io::Result<()> {
+pub(super) async fn begin(writer: &mut Out) -> io::Result<()> {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     writer.write_all(head.as_bytes()).await
 }
 
 /// Writes one piece of it.
-pub(super) async fn piece(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Result<()> {
+pub(super) async fn piece(writer: &mut Out, bytes: &[u8]) -> io::Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
@@ -116,6 +118,7 @@ pub(super) async fn piece(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Resu
 }
 
 /// Ends it.
-pub(super) async fn end(writer: &mut OwnedWriteHalf) -> io::Result<()> {
-    writer.write_all(b"0\r\n\r\n").await
+pub(super) async fn end(writer: &mut Out) -> io::Result<()> {
+    writer.write_all(b"0\r\n\r\n").await?;
+    writer.flush().await
 }

@@ -21,10 +21,11 @@ const SHOWN: usize = 200;
 /// Most pieces of one `stream`.
 const MAX_STREAM: usize = 100_000;
 
-/// Returns the reply to a request's body, whatever its wire. `request` numbers requests, to make ids of calls.
-pub(super) fn reply(body: &Value, request: usize) -> Reply {
+/// Returns the reply to a request's body, whatever its wire. `bytes` is how long it was; `request` numbers requests, to make
+/// ids of calls.
+pub(super) fn reply(body: &Value, bytes: usize, request: usize) -> Reply {
     let usage = Some(Usage {
-        input: body.to_string().len() as u64 / 4,
+        input: bytes as u64 / 4,
         output: 8,
     });
     let mut results = Vec::new();
@@ -143,7 +144,7 @@ mod tests {
         };
         for body in bodies {
             assert_eq!(
-                reply(&body, 4).parts,
+                reply(&body, 0, 4).parts,
                 [Part::Text("a".into()), Part::Call(call.clone())]
             );
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, BufWriter};
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -22,6 +22,8 @@ use super::wire::{Step, Wire};
 
 /// Requests that are remembered.
 const MAX_REMEMBERED: usize = 1000;
+/// Most bytes of their bodies; the newest request is always remembered.
+const MAX_REMEMBERED_BYTES: usize = 32 << 20;
 /// How long a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -55,8 +57,15 @@ impl Asked {
 
 struct Shared {
     script: Script,
-    asked: Mutex<VecDeque<Asked>>,
+    asked: Mutex<Remembered>,
     progress: watch::Sender<Progress>,
+}
+
+/// Requests for a reply, the newest last. Their bodies are read by who looks at them.
+#[derive(Debug, Default)]
+struct Remembered {
+    requests: VecDeque<Request>,
+    bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,9 +110,14 @@ impl ModelServer {
         format!("http://{}/v1", self.address)
     }
 
-    /// Returns the requests for a reply so far; the last 1,000.
+    /// Returns the requests for a reply so far; the last 1,000, or 32 MiB of them.
     pub fn asked(&self) -> Vec<Asked> {
-        self.shared.asked.lock().iter().cloned().collect()
+        let read = |request: &Request| Asked {
+            path: request.path.clone(),
+            headers: request.headers.clone(),
+            body: body(request),
+        };
+        self.shared.asked.lock().requests.iter().map(read).collect()
     }
 
     /// Returns how many requests for a reply have come.
@@ -164,8 +178,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 
 async fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
     socket.set_nodelay(true)?;
-    let (reader, mut writer) = socket.into_split();
-    let mut reader = BufReader::new(reader);
+    let (reader, writer) = socket.into_split();
+    let (mut reader, mut writer) = (BufReader::new(reader), BufWriter::new(writer));
     while let Some(request) = http::read(&mut reader).await? {
         let none = std::iter::empty();
         if request.method == "GET"
@@ -192,12 +206,14 @@ async fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
             .await?;
             continue;
         };
-        let number = shared.note(&request);
-        if let Some(body) = refused(&request, &shared.script) {
+        let (asked, size) = (body(&request), request.body.len());
+        let refused = refused(&request, &shared.script);
+        let number = shared.note(request);
+        if let Some(body) = refused {
             http::answer(&mut writer, 401, none, &body).await?;
             continue;
         }
-        if let Err(message) = check::check(wire, &request.body) {
+        if let Err(message) = check::check(wire, &asked) {
             let kind = "invalid_request_error".to_owned();
             let body = wire.error(&ErrorPart { kind, message });
             http::answer(&mut writer, 400, none, &body).await?;
@@ -206,7 +222,7 @@ async fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
         let replies = &shared.script.replies;
         let reply = match replies.get(number - 1).or(replies.last()) {
             Some(reply) => reply.clone(),
-            None => prompt::reply(&request.body, number),
+            None => prompt::reply(&asked, size, number),
         };
         if let Some(status) = reply.status.filter(|status| *status != 200) {
             let body = reply
@@ -222,7 +238,7 @@ async fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
         }
         http::begin(&mut writer).await?;
         let whole = {
-            let streaming = stream(&mut writer, wire, &reply, &request.body["model"]);
+            let streaming = stream(&mut writer, wire, &reply, &asked["model"]);
             tokio::select! {
                 // Nobody sends anything while a reply comes in, but closes the connection.
                 () = closed(&mut reader) => None,
@@ -231,7 +247,7 @@ async fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
         };
         match whole {
             Some(Whole::Yes) => http::end(&mut writer).await?,
-            Some(Whole::Cut) => return Ok(()),
+            Some(Whole::Cut) => return writer.flush().await,
             None => {
                 shared.progress.send_modify(|progress| progress.abandoned += 1);
                 return Ok(());
@@ -246,26 +262,32 @@ enum Whole {
     Cut,
 }
 
-async fn stream(
-    writer: &mut tokio::net::tcp::OwnedWriteHalf,
-    wire: Wire,
-    reply: &Reply,
-    model: &Value,
-) -> io::Result<Whole> {
+async fn stream(writer: &mut http::Out, wire: Wire, reply: &Reply, model: &Value) -> io::Result<Whole> {
     let pace = Duration::from_millis(reply.pace_ms);
+    // What nobody asked to have in pieces goes out at once.
+    let in_pieces = !pace.is_zero() || reply.piece_bytes.is_some();
     for step in wire.steps(reply, model) {
         match step {
             Step::Send(text) => {
                 let size = reply.piece_bytes.unwrap_or(usize::MAX).max(1);
                 for piece in text.as_bytes().chunks(size) {
                     http::piece(writer, piece).await?;
+                    if in_pieces {
+                        writer.flush().await?;
+                    }
                     if !pace.is_zero() {
                         tokio::time::sleep(pace).await;
                     }
                 }
             }
-            Step::PauseMs(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
-            Step::Stall => std::future::pending::<()>().await,
+            Step::PauseMs(millis) => {
+                writer.flush().await?;
+                tokio::time::sleep(Duration::from_millis(millis)).await;
+            }
+            Step::Stall => {
+                writer.flush().await?;
+                std::future::pending::<()>().await;
+            }
             Step::Cut => return Ok(Whole::Cut),
         }
     }
@@ -275,6 +297,11 @@ async fn stream(
 async fn closed(reader: &mut BufReader<OwnedReadHalf>) {
     let mut bytes = [0; 64];
     while reader.read(&mut bytes).await.is_ok_and(|read| read > 0) {}
+}
+
+/// Reads a request's body; what is no JSON is nothing.
+fn body(request: &Request) -> Value {
+    serde_json::from_slice(&request.body).unwrap_or_default()
 }
 
 /// Returns what is said to a client without the right key.
@@ -300,19 +327,23 @@ fn models(script: &Script) -> Value {
     json!({ "object": "list", "data": script.models.iter().map(model).collect::<Vec<_>>() })
 }
 
+impl Remembered {
+    fn push(&mut self, request: Request) {
+        self.bytes += request.body.len();
+        self.requests.push_back(request);
+        while self.requests.len() > MAX_REMEMBERED
+            || self.bytes > MAX_REMEMBERED_BYTES && self.requests.len() > 1
+        {
+            let oldest = self.requests.pop_front();
+            self.bytes -= oldest.map_or(0, |oldest| oldest.body.len());
+        }
+    }
+}
+
 impl Shared {
     /// Remembers a request and returns its number, from 1.
-    fn note(&self, request: &Request) -> usize {
-        let mut asked = self.asked.lock();
-        if asked.len() == MAX_REMEMBERED {
-            asked.pop_front();
-        }
-        asked.push_back(Asked {
-            path: request.path.clone(),
-            headers: request.headers.clone(),
-            body: request.body.clone(),
-        });
-        drop(asked);
+    fn note(&self, request: Request) -> usize {
+        self.asked.lock().push(request);
         let mut number = 0;
         self.progress.send_modify(|progress| {
             progress.asked += 1;
