@@ -16,6 +16,9 @@ use crate::encode::Text;
 use crate::error::SendError;
 use crate::redact::Methods;
 
+/// Most messages that an empty queue keeps room for.
+const MAX_KEPT: usize = 1024;
+
 /// One message to be written.
 #[derive(Debug)]
 pub(crate) struct OutFrame {
@@ -132,6 +135,11 @@ impl Outbox {
         idle
     }
 
+    /// Whether everything there was is written, and the writer must be called.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.writer.is_idle()
+    }
+
     /// Accounts for what has been flushed.
     fn settle(&mut self) {
         if self.writer.flushed.load(Ordering::Acquire) {
@@ -143,8 +151,14 @@ impl Outbox {
     }
 
     /// Queues a message whatever the queue's size; drops it when the output is gone. Says whether the writer must be woken.
-    pub(crate) fn push(&mut self, frame: OutFrame) -> bool {
+    pub(crate) fn push(&mut self, mut frame: OutFrame) -> bool {
         if !self.broken {
+            // What has to wait holds no more than it counts for.
+            if let Text::Short(text) = &mut frame.bytes
+                && !self.queue.is_empty()
+            {
+                text.shrink_to_fit();
+            }
             self.all.add(&frame);
             if frame.is_answer {
                 self.answers.add(&frame);
@@ -178,6 +192,10 @@ impl Outbox {
         if self.all.bytes <= self.batch_bytes {
             std::mem::swap(&mut self.queue, batch);
             (self.in_flight, self.in_flight_answers) = (self.all, self.answers);
+            // It was a batch; the room of a burst is not kept.
+            if self.queue.capacity() > MAX_KEPT {
+                self.queue = VecDeque::new();
+            }
         }
         while let Some(next) = self.queue.front() {
             let size = next.bytes.len();

@@ -22,15 +22,6 @@ use crate::state::State;
 /// Most batches written by one poll; a guess. Where the transport always takes more, nothing else ends a poll.
 const BATCHES_IN_ROW: usize = 8;
 
-/// What a look at the queue came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
-    /// Everything there was.
-    All,
-    /// Everything there will ever be: the output may be closed.
-    Last,
-}
-
 pub(crate) struct Output {
     writer: Box<dyn FrameWriter>,
     /// Taken from the queue and not flushed yet.
@@ -39,8 +30,6 @@ pub(crate) struct Output {
     needs_runtime: bool,
     /// Whether the writer has the batch.
     fed: bool,
-    /// Nothing will be queued any more, as of the last look at the queue.
-    closing: bool,
     /// What went wrong while a sender wrote; the connection's task has to know.
     failed: Option<FramingError>,
 }
@@ -58,7 +47,6 @@ impl Output {
             writer,
             batch: VecDeque::new(),
             fed: false,
-            closing: false,
             failed: None,
         }
     }
@@ -70,7 +58,6 @@ impl Output {
         }
         state.counters.bytes_written = self.writer.bytes_written();
         state.out.take(&mut self.batch);
-        self.closing = state.is_closing();
     }
 
     /// Writes batch after batch until the queue is empty. Pending while the transport takes no more, and after a number
@@ -79,7 +66,7 @@ impl Output {
         &mut self,
         shared: &Shared,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Written, FramingError>> {
+    ) -> Poll<Result<(), FramingError>> {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Err(error));
         }
@@ -107,7 +94,7 @@ impl Output {
                 }
             }
             if shared.writer.is_idle() {
-                return Poll::Ready(Ok(if self.closing { Written::Last } else { Written::All }));
+                return Poll::Ready(Ok(()));
             }
         }
         cx.waker().wake_by_ref();
@@ -188,8 +175,9 @@ impl Shared {
                 output.poll_write(self, &mut Context::from_waker(task))
             }));
             match polled {
-                Ok(Poll::Ready(Ok(Written::All))) => return,
-                Ok(Poll::Ready(Ok(Written::Last)) | Poll::Pending) => {}
+                // In the end the connection's task is to see that everything is written.
+                Ok(Poll::Ready(Ok(()))) if !self.is_stopping() => return,
+                Ok(Poll::Ready(Ok(())) | Poll::Pending) => {}
                 Ok(Poll::Ready(Err(error))) => output.failed = Some(error),
                 // What has been asked for cannot be told any more: the connection ends, and not the sender.
                 Err(_panic) => {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 use crate::error::SendError;
 use crate::log::Note;
 use crate::outbox::OutFrame;
-use crate::output::{Output, Written};
+use crate::output::Output;
 use crate::shared::Shared;
 use crate::stats::Phase;
 
@@ -130,12 +130,20 @@ async fn pump(shared: &Arc<Shared>) -> Result<(), FramingError> {
             return Poll::Ready(Ok(()));
         };
         match output.poll_write(shared, cx) {
-            Poll::Ready(Ok(Written::Last)) => Poll::Ready(Ok(())),
-            Poll::Ready(Ok(Written::All)) => {
+            Poll::Ready(Ok(())) => {
                 patience.timer = None;
-                Poll::Pending
+                // Whoever queues something after this look calls for another.
+                if shared.peek(|state| state.is_closing() && state.out.is_idle()) {
+                    Poll::Ready(Ok(()))
+                } else {
+                    Poll::Pending
+                }
             }
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Err(error)) => {
+                // No sender is to write behind it.
+                shared.peek(|state| state.out.call());
+                Poll::Ready(Err(error))
+            }
             Poll::Pending => {
                 // It is to be polled again, whatever becomes of the queue.
                 shared.peek(|state| state.out.call());
