@@ -1,5 +1,7 @@
 //! What a user hands in: input parts, who sent them, and the queue entry they become.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{QueuedInputId, TurnFeatures, TurnId, UnixMillis};
@@ -93,9 +95,9 @@ impl InputPart {
     }
 
     /// Returns what a history shows for this part.
-    pub fn display(&self) -> String {
-        match self {
-            Self::Text { text } => text.clone(),
+    pub fn display(&self) -> Cow<'_, str> {
+        let shown = match self {
+            Self::Text { text } => return Cow::Borrowed(text),
             Self::CommandRef { name, args_text, .. } => match args_text {
                 Some(args) if !args.is_empty() => format!("/{name} {args}"),
                 _ => format!("/{name}"),
@@ -107,7 +109,8 @@ impl InputPart {
                 format!("[image: {}]", file_name.as_ref().unwrap_or(path))
             }
             Self::Context { label, .. } => format!(" @{label}"),
-        }
+        };
+        Cow::Owned(shown)
     }
 
     /// Returns the part as the model gets it. A [`InputPart::Context`] stays one: its text is no instruction

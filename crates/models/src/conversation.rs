@@ -1,5 +1,7 @@
 //! The parts of a conversation that all wires write alike.
 
+use std::borrow::Cow;
+
 use bobbin_engine::{Call, Picture, Pictures};
 use bobbin_model::InputPart;
 use serde_json::Value;
@@ -7,30 +9,24 @@ use serde_json::Value;
 /// A piece of what a user said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said<'a> {
-    Text(String),
+    Text(Cow<'a, str>),
     Picture(&'a Picture),
 }
 
 /// Returns what a user said: texts, and pictures between them where there are any. What was attached stands in a frame
 /// of its own; a picture stands behind its name.
-pub(crate) fn said<'a>(parts: &[InputPart], pictures: &'a Pictures) -> Vec<Said<'a>> {
+pub(crate) fn said<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Vec<Said<'a>> {
     let mut said = Vec::new();
-    let mut text = String::new();
+    let mut text = Cow::Borrowed("");
     for part in parts {
         match part {
             InputPart::Context {
                 label,
                 text: attached,
             } => {
-                text.extend([
-                    "\n<context label=",
-                    &format!("{label:?}"),
-                    ">\n",
-                    attached,
-                    "\n</context>\n",
-                ]);
+                text += Cow::Owned(format!("\n<context label={label:?}>\n{attached}\n</context>\n"));
             }
-            other => text.push_str(&other.display()),
+            other => text += other.display(),
         }
         if let Some(picture) = pictures.of(part) {
             said.push(Said::Text(std::mem::take(&mut text)));
@@ -60,7 +56,13 @@ pub(crate) fn value(text: &str) -> Value {
 
 /// Returns a member's text, or nothing.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    // Without the escapes of pointers, which cost more than the looking up.
+    let mut names = pointer.split('/').skip(1);
+    let found = names.try_fold(value, |value, name| match value {
+        Value::Array(values) => values.get(name.parse::<usize>().ok()?),
+        other => other.get(name),
+    });
+    found.and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns an event's data as a value, always an object.

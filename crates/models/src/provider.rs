@@ -129,8 +129,8 @@ impl Provider {
             ..request
         };
         let recalled = self.memory.recall(settings, model, request.messages);
-        let body = settings.wire.body(settings, model, &request, &recalled);
-        let body = Bytes::from(body.to_string());
+        let body = settings.wire.body(settings, model, &request, &recalled).write();
+        let body = body.map_err(|error| self.unwritten(&error))?;
         let (_, left_out) = schema::taken(settings.wire, request.tools);
         // Said once a Turn: each round of calls has the same tools, nearly always.
         if request.begins && !left_out.is_empty() {
@@ -225,6 +225,14 @@ impl Provider {
             ..usage
         });
         Ok(ModelReply { usage, ..end })
+    }
+
+    fn unwritten(&self, error: &serde_json::Error) -> Ended {
+        let error = ProviderError::Settings {
+            name: self.settings().name.clone(),
+            why: format!("its request cannot be written ({error})"),
+        };
+        Ended::Provider(error, Shown::Nothing)
     }
 
     fn error(&self, fault: Fault, model: &str) -> ProviderError {

@@ -273,8 +273,8 @@ fn step(message: &Message, bytes: usize) -> String {
     let cut = |text: &str| head_and_tail(text, bytes);
     match message {
         Message::User { parts } => {
-            let text: Vec<String> = parts.iter().map(told).collect();
-            format!("[user]\n{}", cut(&text.concat()))
+            let text: String = parts.iter().map(told).collect();
+            format!("[user]\n{}", cut(&text))
         }
         Message::Agent { text, calls } => {
             let mut shown = format!("[agent]\n{}", cut(text));

@@ -3,6 +3,7 @@
 //! What only people see (approvals, terminal views, error notes) stays out, and so does reasoning: it belongs
 //! to the reply it came with. Pure.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -109,9 +110,9 @@ pub(super) struct Placed {
 }
 
 /// Returns a part as a model reads it.
-pub(super) fn told(part: &InputPart) -> String {
+pub(super) fn told(part: &InputPart) -> Cow<'_, str> {
     match part {
-        InputPart::Context { label, text } => format!("{label}\n{text}"),
+        InputPart::Context { label, text } => Cow::Owned(format!("{label}\n{text}")),
         other => other.display(),
     }
 }

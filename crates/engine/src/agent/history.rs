@@ -123,7 +123,13 @@ impl TurnRun {
         self.messages = placed.map(|placed| placed.message).collect();
         self.full.cut_off = match earlier.cut {
             None => CutOff::Nothing,
-            Some(_) if earlier.turns.iter().any(|turn| turn.tells_left_out) => CutOff::Told,
+            // This Turn's own note counts where it is taken up again.
+            Some(_)
+                if earlier.turns.iter().any(|turn| turn.tells_left_out)
+                    || begun.turn.items.iter().any(tells_left_out) =>
+            {
+                CutOff::Told
+            }
             Some(_) => CutOff::Something,
         };
         Ok(())

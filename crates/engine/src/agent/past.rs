@@ -1,10 +1,11 @@
 //! Finished Turns as a model is told of them, kept from one Turn of a Thread to the next.
 //!
 //! The record stays what counts: a run reads the newest Turns from it and goes on with what is kept where the two meet at the
-//! same Turn. Turns are taken out from the newest on and numbers are not given again, so before a Turn that stands all stands. Bounded
-//! in bytes, of a Thread ([`MAX_THREAD_BYTES`]: its oldest Turns go) and of all ([`MAX_BYTES`]: the Thread that was
-//! longest not asked for goes). Knows nothing of windows and summaries.
+//! same Turn. Turns are taken out from the newest on and numbers are not given again, so before a Turn that stands all stands. Kept
+//! is what a run went back to, bounded in bytes, of a Thread ([`MAX_THREAD_BYTES`]: its oldest Turns are not kept) and of all
+//! ([`MAX_BYTES`]: the Thread that was longest not asked for goes). Knows nothing of windows and summaries.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bobbin_core::CoreError;
@@ -38,27 +39,30 @@ pub(super) struct PastTurn {
     pub(super) done: Option<Compaction>,
     /// People were told in it that the model is not given all.
     pub(super) tells_left_out: bool,
+    /// About how many bytes it takes.
+    weight: usize,
 }
 
 impl PastTurn {
     pub(super) fn of(turn: &Turn) -> Arc<Self> {
+        let steps = whole(steps(turn.id, &turn.items));
+        let done = newest_compaction(turn.items.iter()).cloned();
+        let bytes: usize = steps
+            .iter()
+            .map(|step| OVERHEAD + step.message.held_bytes())
+            .sum();
         Arc::new(Self {
             id: turn.id,
             started_at: turn.started_at,
-            steps: whole(steps(turn.id, &turn.items)),
-            done: newest_compaction(turn.items.iter()).cloned(),
             tells_left_out: turn.items.iter().any(tells_left_out),
+            weight: OVERHEAD + bytes + done.as_ref().map_or(0, |done| done.summary.len()),
+            steps,
+            done,
         })
     }
 
     fn is(&self, other: &Self) -> bool {
         (self.id, self.started_at, self.steps.len()) == (other.id, other.started_at, other.steps.len())
-    }
-
-    fn weight(&self) -> usize {
-        let steps = self.steps.iter();
-        let steps: usize = steps.map(|step| OVERHEAD + step.message.held_bytes()).sum();
-        OVERHEAD + steps + self.done.as_ref().map_or(0, |done| done.summary.len())
     }
 }
 
@@ -82,42 +86,46 @@ impl Default for PastTurns {
 }
 
 impl PastTurns {
-    /// Begins to go back from a Turn.
+    /// Begins to go back from a Turn. What was kept of the Thread goes along, and is kept again by [`Self::keep`].
     pub(super) fn before(&self, thread: &ThreadId, turn: TurnId) -> Backwards {
-        let known = self.0.lock().threads.get(thread).map(|(turns, _)| turns.clone());
+        let known = self.0.lock().take(thread);
         Backwards {
-            known: known.unwrap_or_default(),
+            known,
             before: turn,
-            read: Vec::new(),
-            next: 0,
+            page: VecDeque::new(),
+            gone: Vec::new(),
+            bytes: 0,
+            is_full: false,
         }
     }
 
-    /// Keeps what was read, in place of what was kept of the Thread.
+    /// Keeps the Turns that were gone back to.
     pub(super) fn keep(&self, thread: &ThreadId, backwards: Backwards) {
-        let mut turns = backwards.read;
-        let mut bytes = 0;
-        let fitting = turns.iter().take_while(|turn| {
-            let sum = bytes + turn.weight();
-            let fits = sum <= MAX_THREAD_BYTES;
-            bytes = if fits { sum } else { bytes };
-            fits
-        });
-        turns.truncate(fitting.count());
-        let kept = &mut *self.0.lock();
-        if let Some((_, old)) = kept.threads.remove(thread) {
-            kept.bytes -= old;
-        }
-        if turns.is_empty() {
+        let Backwards { gone, bytes, .. } = backwards;
+        if gone.is_empty() {
             return;
         }
+        let mut pushed_out = Vec::new();
+        let mut kept = self.0.lock();
+        kept.take(thread);
         kept.bytes += bytes;
-        kept.threads.insert(thread.clone(), (turns, bytes));
+        kept.threads.insert(thread.clone(), (gone, bytes));
         while kept.bytes > MAX_BYTES
-            && let Some((_, (_, old))) = kept.threads.remove_lru()
+            && let Some((_, (turns, bytes))) = kept.threads.remove_lru()
         {
-            kept.bytes -= old;
+            kept.bytes -= bytes;
+            pushed_out.push(turns);
         }
+        // They are let go of when nobody waits for it.
+        drop(kept);
+    }
+}
+
+impl Kept {
+    fn take(&mut self, thread: &ThreadId) -> Vec<Arc<PastTurn>> {
+        let (turns, bytes) = self.threads.remove(thread).unwrap_or_default();
+        self.bytes -= bytes;
+        turns
     }
 }
 
@@ -128,9 +136,13 @@ pub(super) struct Backwards {
     known: Vec<Arc<PastTurn>>,
     /// The oldest Turn that was read.
     before: TurnId,
-    /// What was read, newest first, and how much of it was asked for.
-    read: Vec<Arc<PastTurn>>,
-    next: usize,
+    /// What was read and not yet gone to, newest first.
+    page: VecDeque<Arc<PastTurn>>,
+    /// What was gone to, newest first, as far as it is kept, and what that weighs.
+    gone: Vec<Arc<PastTurn>>,
+    bytes: usize,
+    /// What is gone to is not kept any more.
+    is_full: bool,
 }
 
 impl Backwards {
@@ -139,24 +151,33 @@ impl Backwards {
     /// # Errors
     /// The store could not read.
     pub(super) async fn next(&mut self, turn: &TurnContext) -> Result<Option<Arc<PastTurn>>, CoreError> {
-        if self.next == self.read.len() && self.before > TurnId(1) {
+        if self.page.is_empty() && self.before > TurnId(1) {
             let known = std::mem::take(&mut self.known);
             let limit = if known.is_empty() { PAGE } else { OVERLAP };
             let page = turn.history(self.before, limit).await?;
             let is_last = page.len() < limit as usize;
-            self.read.extend(page.iter().rev().map(PastTurn::of));
-            if let Some(oldest) = self.read.last()
+            self.page.extend(page.iter().rev().map(PastTurn::of));
+            if let Some(oldest) = self.page.back()
                 && let Ok(at) = known.binary_search_by(|turn| oldest.id.cmp(&turn.id))
                 && known[at].is(oldest)
             {
-                self.read.extend(known.into_iter().skip(at + 1));
+                self.page.extend(known.into_iter().skip(at + 1));
             }
-            let oldest = self.read.last().filter(|_| !is_last);
+            let oldest = self.page.back().filter(|_| !is_last);
             self.before = oldest.map_or(TurnId(1), |turn| turn.id);
         }
-        let turn = self.read.get(self.next).cloned();
-        self.next += 1;
-        Ok(turn)
+        Ok(self.go())
+    }
+
+    fn go(&mut self) -> Option<Arc<PastTurn>> {
+        let turn = self.page.pop_front()?;
+        let bytes = self.bytes + turn.weight;
+        self.is_full |= bytes > MAX_THREAD_BYTES;
+        if !self.is_full {
+            self.bytes = bytes;
+            self.gone.push(turn.clone());
+        }
+        Some(turn)
     }
 }
 
@@ -182,28 +203,30 @@ mod tests {
         })
     }
 
-    fn read(read: Vec<Arc<PastTurn>>) -> Backwards {
-        Backwards {
-            known: Vec::new(),
-            before: TurnId(1),
-            read,
-            next: 0,
-        }
+    /// Goes back to all of these.
+    fn gone(turns: impl IntoIterator<Item = Arc<PastTurn>>) -> Backwards {
+        let mut backwards = PastTurns::default().before(&ThreadId::new("x"), TurnId(99));
+        backwards.page = turns.into_iter().collect();
+        while backwards.go().is_some() {}
+        backwards
     }
 
     fn known(past: &PastTurns, thread: &str) -> Vec<TurnId> {
-        let known = past.before(&ThreadId::new(thread), TurnId(99)).known;
+        let thread = ThreadId::new(thread);
+        let known = past.before(&thread, TurnId(99)).known;
+        past.keep(&thread, gone(known.iter().cloned()));
         known.iter().map(|turn| turn.id).collect()
     }
 
     #[test]
-    fn the_oldest_turns_of_a_thread_go_first() {
+    fn the_oldest_turns_of_a_thread_are_not_kept() {
         let past = PastTurns::default();
         let half = "x".repeat(MAX_THREAD_BYTES / 2 - 2 * OVERHEAD);
-        let turns = (1..=3).rev().map(|id| turn(id, &half)).collect();
-        past.keep(&ThreadId::new("a"), read(turns));
-        assert_eq!(known(&past, "a"), [TurnId(3), TurnId(2)]);
-        past.keep(&ThreadId::new("a"), read(vec![]));
+        let small = || turn(1, "small");
+        let turns = (2..=4).rev().map(|id| turn(id, &half)).chain([small()]);
+        past.keep(&ThreadId::new("a"), gone(turns));
+        assert_eq!(known(&past, "a"), [TurnId(4), TurnId(3)]);
+        drop(past.before(&ThreadId::new("a"), TurnId(99)));
         assert_eq!(known(&past, "a"), []);
         assert_eq!(past.0.lock().bytes, 0);
     }
@@ -213,11 +236,11 @@ mod tests {
         let past = PastTurns::default();
         let whole = "x".repeat(MAX_THREAD_BYTES - 2 * OVERHEAD);
         for thread in ["a", "b", "c", "d"] {
-            past.keep(&ThreadId::new(thread), read(vec![turn(1, &whole)]));
+            past.keep(&ThreadId::new(thread), gone([turn(1, &whole)]));
         }
         assert_eq!(past.0.lock().bytes, MAX_BYTES);
         assert_eq!(known(&past, "a"), [TurnId(1)]);
-        past.keep(&ThreadId::new("e"), read(vec![turn(1, "small")]));
+        past.keep(&ThreadId::new("e"), gone([turn(1, "small")]));
         assert_eq!(known(&past, "b"), []);
         for thread in ["a", "c", "d", "e"] {
             assert_eq!(known(&past, thread), [TurnId(1)], "{thread}");

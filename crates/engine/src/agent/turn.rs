@@ -7,14 +7,15 @@ use std::time::Duration;
 use bobbin_core::engine::{Billed, EngineFailure, TurnContext, TurnGone};
 use bobbin_core::tool::{ToolEnvironment, ToolSpec};
 use bobbin_model::{CompactionTrigger, Item, ItemBody, ItemStatus, TokenUsage};
-use bobbin_prompts::Prompts;
+use bobbin_prompts::{Prompts, Skill};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::below::watch_over;
 use super::compaction::{Compacted, Fullness};
 use super::conversation::messages;
-use super::guides;
+use super::guides::{self, Guide};
 use super::instructions::{Sources, assemble};
 use super::limits::{Ledger, Spent, Stopwatch};
 use super::listener::{Heard, Listener};
@@ -170,8 +171,9 @@ impl TurnRun {
         if is_over(&self.turn.begun().turn.items) {
             return Ok(());
         }
-        self.read_instructions().await;
+        let reading = self.begin_instructions();
         self.read_conversation().await?;
+        self.instruct(reading).await;
         // Of a Turn that is taken up again it was told.
         let is_new = self.turn.begun().turn.items.len() == 1;
         self.read_pictures(if is_new { Tell::Yes } else { Tell::No })
@@ -210,16 +212,20 @@ impl TurnRun {
         self.read_pictures(Tell::Yes).await
     }
 
-    /// Reads what the project says; a run keeps what it began with.
-    async fn read_instructions(&mut self) {
+    /// Begins to read what the project says.
+    fn begin_instructions(&self) -> JoinHandle<(Vec<Guide>, Vec<Skill>)> {
         let turn = self.turn.clone();
         let (workspace, root) = (turn.workspace().to_owned(), turn.environment().root.clone());
         let policy = turn.environment().policy.clone();
         let prompts = self.prompts.clone();
-        let reading = tokio::task::spawn_blocking(move || {
+        tokio::task::spawn_blocking(move || {
             let skills = prompts.map(|prompts| prompts.skills()).unwrap_or_default();
             (guides::read(&workspace, &root, &*policy), skills)
-        });
+        })
+    }
+
+    /// Puts together what the model is told before the conversation; a run keeps what it began with.
+    async fn instruct(&mut self, reading: JoinHandle<(Vec<Guide>, Vec<Skill>)>) {
         let (guides, mut skills) = reading.await.unwrap_or_else(|error| {
             tracing::error!(%error, "cannot read the instructions of a project");
             Default::default()
@@ -229,6 +235,7 @@ impl TurnRun {
             let tools = std::mem::take(&mut self.all_tools);
             self.all_tools = tools.and(vec![Arc::new(ViewSkill::new(prompts))]);
         }
+        let turn = self.turn.clone();
         let environment = turn.environment();
         let said = ["agentInstructions", "roleInstructions"].iter();
         let said = said.filter_map(|member| environment.config.extra.get(*member)?.as_str());

@@ -32,7 +32,7 @@ impl Model for Parrot {
         let [Message::User { parts }] = request.messages else {
             panic!("one question")
         };
-        *self.asked.lock().unwrap() = parts[0].display();
+        *self.asked.lock().unwrap() = parts[0].display().into_owned();
         async move {
             sink.event(ModelEvent::Reasoning("Hm.".to_owned())).await?;
             sink.event(ModelEvent::Text(self.says.to_owned())).await?;

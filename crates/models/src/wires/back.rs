@@ -7,6 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::body::Message as Written;
 use crate::memory::Kept;
 
 /// What a message of the agent has beside text and calls.
@@ -38,7 +39,12 @@ impl Back {
         }
     }
 
-    pub(super) fn write(self, message: &mut Value, kept: Option<&Kept>) {
+    pub(super) fn write<'a>(self, message: Written<'a>, kept: Option<&Kept>) -> Written<'a> {
+        let is_plain = matches!(message, Written::Plain { .. });
+        if is_plain && kept.is_none() && self.reasoning.is_none() {
+            return message;
+        }
+        let mut message = message.into_value();
         if let Some(kept) = kept {
             for (name, value) in &kept.members {
                 message[name] = value.clone();
@@ -58,6 +64,7 @@ impl Back {
         {
             message["reasoning_content"] = reasoning.into();
         }
+        Written::Other(message)
     }
 }
 
@@ -130,9 +137,8 @@ mod tests {
     }
 
     fn written(reasoning: Option<&'static str>, signature: bool, kept: Option<&Kept>) -> Value {
-        let mut message = json!({ "tool_calls": [{ "id": "a" }, { "id": "b" }] });
-        Back { reasoning, signature }.write(&mut message, kept);
-        message
+        let message = Written::Other(json!({ "tool_calls": [{ "id": "a" }, { "id": "b" }] }));
+        Back { reasoning, signature }.write(message, kept).into_value()
     }
 
     #[test]

@@ -8,6 +8,7 @@ use bobbin_model::InputPart;
 use serde_json::{Map, Value, json};
 
 use super::back::{self, Back};
+use super::body::{Body, Message as Written};
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::{Assembler, MAX_CALLS};
@@ -17,30 +18,34 @@ use crate::memory::{Kept, Recalled};
 use crate::schema;
 
 /// Returns the request's body.
-pub(super) fn body(
+pub(super) fn body<'a>(
     settings: &ProviderSettings,
     model: &str,
-    request: &ModelRequest<'_>,
+    request: &ModelRequest<'a>,
     recalled: &Recalled,
-) -> Value {
-    let mut messages = vec![json!({ "role": "system", "content": request.instructions.whole() })];
+) -> Body<'a> {
+    let mut messages = vec![Written::Plain {
+        role: "system",
+        content: request.instructions.whole().into(),
+    }];
     let mut ids = CallIds::default();
     let back = Back::of(&settings.base_url, model, recalled.thinks);
     for (said, kept) in request.messages.iter().zip(&recalled.kept) {
         let is_agents = matches!(said, Message::Agent { .. });
-        messages.extend(message(said, request.pictures, &mut ids).map(|mut written| {
+        messages.extend(message(said, request.pictures, &mut ids).map(|written| {
             if is_agents {
-                back.write(&mut written, kept.as_ref());
+                back.write(written, kept.as_ref())
+            } else {
+                written
             }
-            written
         }));
     }
-    let mut body = json!({
+    let members = json!({
         "model": model,
-        "messages": messages,
         "stream": true,
         "stream_options": { "include_usage": true },
     });
+    let mut body = Body::new(Some(("messages", messages)), members);
     let (tools, _) = schema::taken(settings.wire, request.tools);
     if !tools.is_empty() {
         let tool = |tool: &bobbin_core::tool::ToolSpec| {
@@ -51,10 +56,10 @@ pub(super) fn body(
             });
             json!({ "type": "function", "function": function })
         };
-        body["tools"] = tools.iter().map(tool).collect();
+        body.insert("tools", tools.iter().map(tool).collect::<Value>());
     }
     if let Some(most) = settings.max_output_tokens {
-        body[length_member(&settings.base_url, model)] = most.into();
+        body.insert(length_member(&settings.base_url, model), most);
     }
     body
 }
@@ -76,10 +81,15 @@ fn length_member(base_url: &str, model: &str) -> &'static str {
     }
 }
 
-fn message<'a>(message: &'a Message, pictures: &Pictures, ids: &mut CallIds<'a>) -> Option<Value> {
-    Some(match message {
-        Message::User { parts } => json!({ "role": "user", "content": content(parts, pictures) }),
-        Message::Agent { text, calls } if calls.is_empty() => json!({ "role": "assistant", "content": text }),
+fn message<'a>(message: &'a Message, pictures: &'a Pictures, ids: &mut CallIds<'a>) -> Option<Written<'a>> {
+    Some(Written::Other(match message {
+        Message::User { parts } => return Some(users(parts, pictures)),
+        Message::Agent { text, calls } if calls.is_empty() => {
+            return Some(Written::Plain {
+                role: "assistant",
+                content: text.into(),
+            });
+        }
         Message::Agent { text, calls } => {
             let calls: Vec<Value> = calls
                 .iter()
@@ -94,20 +104,24 @@ fn message<'a>(message: &'a Message, pictures: &Pictures, ids: &mut CallIds<'a>)
         Message::Result { call_id, text, .. } => {
             json!({ "role": "tool", "tool_call_id": ids.of_result(call_id)?, "content": text })
         }
-    })
+    }))
 }
 
 /// Returns text as it is, which every server takes, and parts where there are pictures.
-fn content(parts: &[InputPart], pictures: &Pictures) -> Value {
-    let said = said(parts, pictures);
-    if let [Said::Text(text)] = said.as_slice() {
-        return json!(text);
+fn users<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Written<'a> {
+    let mut said = said(parts, pictures);
+    if let [Said::Text(text)] = said.as_mut_slice() {
+        return Written::Plain {
+            role: "user",
+            content: std::mem::take(text),
+        };
     }
     let part = |said: Said<'_>| match said {
         Said::Text(text) => json!({ "type": "text", "text": text }),
         Said::Picture(picture) => json!({ "type": "image_url", "image_url": { "url": data_url(picture) } }),
     };
-    said.into_iter().map(part).collect()
+    let content: Value = said.into_iter().map(part).collect();
+    Written::Other(json!({ "role": "user", "content": content }))
 }
 
 /// Reads a reply.

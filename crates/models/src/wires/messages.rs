@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use bobbin_engine::{Message, ModelRequest, Pictures, Stop};
 use serde_json::{Map, Value, json};
 
+use super::body::Body;
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::Assembler;
@@ -25,12 +26,12 @@ const MAX_OUTPUT_TOKENS_NOW: u64 = 32_000;
 const MAX_OUTPUT_TOKENS_THEN: u64 = 4096;
 
 /// Returns the request's body.
-pub(super) fn body(
+pub(super) fn body<'a>(
     settings: &ProviderSettings,
     model: &str,
-    request: &ModelRequest<'_>,
+    request: &ModelRequest<'a>,
     recalled: &Recalled,
-) -> Value {
+) -> Body<'a> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut ids = CallIds::default();
     for (message, kept) in request.messages.iter().zip(&recalled.kept) {
@@ -60,13 +61,14 @@ pub(super) fn body(
     if let Some(standing) = system.first_mut() {
         cached(standing);
     }
-    let mut body = json!({
+    let members = json!({
         "model": model,
         "system": system,
         "messages": messages,
         "max_tokens": settings.max_output_tokens.unwrap_or_else(|| max_output_tokens(model)),
         "stream": true,
     });
+    let mut body = Body::new(None, members);
     let (tools, _) = schema::taken(settings.wire, request.tools);
     if !tools.is_empty() {
         let tool = |tool: &bobbin_core::tool::ToolSpec| {
@@ -76,7 +78,7 @@ pub(super) fn body(
                 "input_schema": schema::of_tool(tool),
             })
         };
-        body["tools"] = tools.iter().map(tool).collect();
+        body.insert("tools", tools.iter().map(tool).collect::<Value>());
     }
     body
 }
@@ -167,16 +169,17 @@ fn blocks<'a>(
 
 /// Takes the wish for thoughts back where a round of calls goes on whose thoughts are not remembered: it would be
 /// refused.
-pub(super) fn think_only_where_possible(body: &mut Value) {
-    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    let [.., before, last] = messages else { return };
+pub(super) fn think_only_where_possible(body: &mut Map<String, Value>) {
+    let messages = body.get("messages").and_then(Value::as_array);
+    let Some([.., before, last]) = messages.map(Vec::as_slice) else {
+        return;
+    };
     let goes_on = last["content"][0]["type"] == "tool_result";
     let thought = is_thought(&before["content"][0]);
-    if body["thinking"]["type"] == "enabled"
-        && goes_on
-        && !thought
-        && let Some(body) = body.as_object_mut()
-    {
+    let thinks = body
+        .get("thinking")
+        .is_some_and(|thinking| thinking["type"] == "enabled");
+    if thinks && goes_on && !thought {
         body.remove("thinking");
     }
 }

@@ -1,6 +1,7 @@
 //! One module a wire: how a request is written and how a reply is read. Pure, no HTTP.
 
 mod back;
+mod body;
 mod chat;
 mod messages;
 mod responses;
@@ -8,6 +9,7 @@ mod responses;
 use bobbin_engine::ModelRequest;
 use serde_json::Value;
 
+use self::body::Body;
 use crate::assembler::{Assembler, MAX_CALLS};
 use crate::memory::{Kept, Recalled};
 use crate::{ProviderSettings, Wire, refusal};
@@ -89,23 +91,23 @@ impl Wire {
     }
 
     /// Returns a request's body.
-    pub(crate) fn body(
+    pub(crate) fn body<'a>(
         self,
         settings: &ProviderSettings,
         model: &str,
-        request: &ModelRequest<'_>,
+        request: &ModelRequest<'a>,
         recalled: &Recalled,
-    ) -> Value {
+    ) -> Body<'a> {
         let mut body = match self {
             Self::ChatCompletions => chat::body(settings, model, request, recalled),
             Self::Messages => messages::body(settings, model, request, recalled),
             Self::Responses => responses::body(settings, model, request, recalled),
         };
         for (name, value) in &settings.body {
-            body[name] = value.clone();
+            body.replace(name, value.clone());
         }
         if self == Self::Messages {
-            messages::think_only_where_possible(&mut body);
+            messages::think_only_where_possible(&mut body.members);
         }
         body
     }

@@ -7,6 +7,7 @@ use bobbin_engine::{Message, ModelRequest, Pictures, Stop};
 use bobbin_model::InputPart;
 use serde_json::{Map, Value, json};
 
+use super::body::{Body, Message as Written};
 use super::{Decoder, Fault, Flow};
 use crate::ProviderSettings;
 use crate::assembler::Assembler;
@@ -21,26 +22,26 @@ const CALL: &str = "function_call";
 const REASONING: &str = "reasoning";
 
 /// Returns the request's body.
-pub(super) fn body(
+pub(super) fn body<'a>(
     settings: &ProviderSettings,
     model: &str,
-    request: &ModelRequest<'_>,
+    request: &ModelRequest<'a>,
     recalled: &Recalled,
-) -> Value {
+) -> Body<'a> {
     let mut ids = CallIds::default();
-    let input: Vec<Value> = request
+    let input: Vec<Written<'a>> = request
         .messages
         .iter()
         .zip(&recalled.kept)
         .flat_map(|(said, kept)| items(said, kept.as_ref(), request.pictures, &mut ids))
         .collect();
-    let mut body = json!({
+    let members = json!({
         "model": model,
         "instructions": request.instructions.whole(),
-        "input": input,
         "stream": true,
         "store": false,
     });
+    let mut body = Body::new(Some(("input", input)), members);
     let (tools, _) = schema::taken(settings.wire, request.tools);
     if !tools.is_empty() {
         let tool = |tool: &bobbin_core::tool::ToolSpec| {
@@ -52,13 +53,13 @@ pub(super) fn body(
                 "strict": false,
             })
         };
-        body["tools"] = tools.iter().map(tool).collect();
+        body.insert("tools", tools.iter().map(tool).collect::<Value>());
     }
     if let Some(most) = settings.max_output_tokens {
-        body["max_output_tokens"] = most.into();
+        body.insert("max_output_tokens", most);
     }
     if settings.body.contains_key("reasoning") || thinks(model) {
-        body["include"] = json!(["reasoning.encrypted_content"]);
+        body.insert("include", json!(["reasoning.encrypted_content"]));
     }
     body
 }
@@ -73,20 +74,23 @@ fn thinks(model: &str) -> bool {
 fn items<'a>(
     message: &'a Message,
     kept: Option<&Kept>,
-    pictures: &Pictures,
+    pictures: &'a Pictures,
     ids: &mut CallIds<'a>,
-) -> Vec<Value> {
+) -> Vec<Written<'a>> {
     match message {
-        Message::User { parts } => vec![json!({ "role": "user", "content": content(parts, pictures) })],
+        Message::User { parts } => vec![users(parts, pictures)],
         Message::Agent { text, calls } => {
-            let said = (!text.is_empty()).then(|| json!({ "role": "assistant", "content": text }));
+            let said = (!text.is_empty()).then(|| Written::Plain {
+                role: "assistant",
+                content: text.into(),
+            });
             let mut calls = calls.iter().map(|call| {
-                json!({
+                Written::Other(json!({
                     "type": "function_call",
                     "call_id": ids.begin(&call.id),
                     "name": tool_name(&call.tool),
                     "arguments": arguments(call),
-                })
+                }))
             });
             match kept.filter(|kept| !kept.blocks.is_empty()) {
                 // Reasoning stands in front of what came of it.
@@ -95,7 +99,7 @@ fn items<'a>(
                         if is_call(block) {
                             calls.next()
                         } else {
-                            Some(block.clone())
+                            Some(Written::Other(block.clone()))
                         }
                     };
                     kept.blocks.iter().filter_map(block).collect()
@@ -105,22 +109,26 @@ fn items<'a>(
         }
         Message::Result { call_id, text, .. } => {
             let id = ids.of_result(call_id).into_iter();
-            id.map(|id| json!({ "type": "function_call_output", "call_id": id, "output": text }))
-                .collect()
+            let result = |id| json!({ "type": "function_call_output", "call_id": id, "output": text });
+            id.map(|id| Written::Other(result(id))).collect()
         }
     }
 }
 
-fn content(parts: &[InputPart], pictures: &Pictures) -> Value {
-    let said = said(parts, pictures);
-    if let [Said::Text(text)] = said.as_slice() {
-        return json!(text);
+fn users<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Written<'a> {
+    let mut said = said(parts, pictures);
+    if let [Said::Text(text)] = said.as_mut_slice() {
+        return Written::Plain {
+            role: "user",
+            content: std::mem::take(text),
+        };
     }
     let part = |said: Said<'_>| match said {
         Said::Text(text) => json!({ "type": "input_text", "text": text }),
         Said::Picture(picture) => json!({ "type": "input_image", "image_url": data_url(picture) }),
     };
-    said.into_iter().map(part).collect()
+    let content: Value = said.into_iter().map(part).collect();
+    Written::Other(json!({ "role": "user", "content": content }))
 }
 
 /// Reads a reply. A call's slot is its place in the output.
