@@ -3,17 +3,15 @@
 //! `bobbin-rules` judges texts and asks where paths lead; this answers with the file tools' own resolution, so that a
 //! path means the same to a command and to a tool, and puts the verdicts into the core's words.
 
+mod below;
+
 use std::path::{Path, PathBuf};
 
 use bobbin_core::policy::{AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling};
 use bobbin_rules::{Because, Look, PathUse, Place, Places, RuleSet};
 
-use ignore::WalkBuilder;
-
 use crate::tools::{Reserved, Standing, trace};
-
-/// Most entries below a directory that are looked at for what a rule keeps back (some milliseconds).
-const MAX_BELOW: usize = 4096;
+use below::Below;
 
 /// A [`Policy`] made of rules. Without any rule, commands that can do no more than the reading tools are allowed,
 /// and all others asked about.
@@ -122,6 +120,7 @@ struct Disk<'a> {
     root: &'a Path,
     reserved: Reserved,
     guarded: &'a [PathBuf],
+    below: Below,
 }
 
 impl<'a> Disk<'a> {
@@ -130,6 +129,7 @@ impl<'a> Disk<'a> {
             root,
             guarded,
             reserved: Reserved::of(root),
+            below: Below::default(),
         }
     }
 }
@@ -162,19 +162,7 @@ impl Places for Disk<'_> {
     }
 
     fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
-        let walk = WalkBuilder::new(directory)
-            .standard_filters(!look.everything)
-            .follow_links(false)
-            .build();
-        for (seen, entry) in walk.enumerate() {
-            // What cannot be looked at cannot be read either, by a command that has our rights.
-            let Ok(entry) = entry else { continue };
-            let leads_away = look.links && entry.path_is_symlink();
-            if seen == MAX_BELOW || leads_away || fits(entry.path()) {
-                return true;
-            }
-        }
-        false
+        self.below.holds(directory, look, fits)
     }
 }
 
@@ -277,7 +265,7 @@ mod tests {
             workspace.write(path, "x");
         }
         workspace.write("ignored/.gitignore", "key");
-        for number in 0..=MAX_BELOW {
+        for number in 0..=below::MAX_BELOW {
             workspace.write(&format!("many/{number}"), "");
         }
         symlink(workspace.outside(), workspace.root().join("src/leak")).unwrap();
@@ -301,6 +289,10 @@ mod tests {
             ("rg x ignored", Judgement::Allow),
             ("rg --hidden x app", Judgement::Ask),
             ("rg -u x ignored", Judgement::Ask),
+            ("rg -tsh x app", Judgement::Ask),
+            ("rg -g '*' x app", Judgement::Ask),
+            ("rg -g '!*.md' x app", Judgement::Allow),
+            ("rg -g '*.rs' x app", Judgement::Allow),
         ] {
             let ruling = policy.command(line, workspace.root());
             assert_eq!(ruling.ruling.judgement, judgement, "{line}: {ruling:?}");

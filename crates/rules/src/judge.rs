@@ -1,7 +1,9 @@
 //! The judgement of a line: everything that was found in it, held against the rules.
 
 mod below;
+mod options;
 mod paths;
+mod searcher;
 
 use std::path::PathBuf;
 

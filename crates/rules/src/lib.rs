@@ -22,6 +22,6 @@ mod wrapper;
 
 pub use concern::Concern;
 pub use judgement::{Because, Judgement, Part, Verdict};
-pub use places::{Look, PathUse, Place, Places, Standing};
+pub use places::{LeavesOut, Look, PathUse, Place, Places, Standing};
 pub use rule::{Rule, RuleError, RuleText, Subject};
 pub use set::RuleSet;

@@ -33,22 +33,25 @@ pub struct Place {
     pub standing: Standing,
 }
 
-/// What is seen of what lies below a directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    /// Hidden files and those that git leaves out, too.
-    pub everything: bool,
-    /// What symbolic links lead to, too, which may be anywhere.
-    pub links: bool,
+/// What a program leaves out of a directory by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LeavesOut {
+    /// Nothing: it reads all that is there.
+    #[default]
+    Nothing,
+    /// As ripgrep does: what is hidden, and what files for git, ripgrep and their like say.
+    AsRipgrep,
+    /// As `ag` does: what is hidden, and what files for git and its like say that do not lie above.
+    AsAg,
 }
 
-impl Default for Look {
-    fn default() -> Self {
-        Self {
-            everything: true,
-            links: false,
-        }
-    }
+/// What is seen of what lies below a directory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Look {
+    /// What is not.
+    pub leaves_out: LeavesOut,
+    /// Whether what symbolic links lead to is, which may be anywhere.
+    pub links: bool,
 }
 
 /// Finds out where paths lead.

@@ -6,10 +6,11 @@
 //!
 //! The list of such programs is one of known cases. What programs read that are not given a directory is not known here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Judge;
 use super::paths::{MAX_LOOKS, named_by};
+use super::searcher::{Searcher, follows, searcher};
 use crate::rule::Kind;
 use crate::shell::Word;
 use crate::stands::said;
@@ -22,21 +23,6 @@ const NAMES_ONLY: &[&str] = &[
     "basename", "cd", "chdir", "dirname", "du", "echo", "fd", "fdfind", "find", "ls", "mkdir", "printf",
     "pushd", "pwd", "readlink", "realpath", "rmdir", "stat", "test", "touch", "tree", "[",
 ];
-/// Programs that read all that is below where they stand when they are told nothing else.
-const SEARCHERS: &[&str] = &["ack", "ag", "rg", "rgrep", "ugrep"];
-/// Those that do so when an option tells them.
-const GREPS: &[&str] = &["egrep", "fgrep", "grep", "zgrep"];
-/// Those that leave out hidden files and those that git does not know, unless an option tells them otherwise.
-const MODEST: &[&str] = &["ag", "rg"];
-/// Options of searchers and of `grep` that take no value: with no others, it is known which words are paths.
-const FLAGS: &str = "chilnorsvwxEFHIR";
-
-/// What is known of a command that searches files.
-struct Searcher {
-    /// Whether it reads where it stands.
-    reads_here: bool,
-    look: Look,
-}
 
 impl Judge<'_> {
     /// Returns a rule that keeps something back which lies below a directory that a command reads, and whether the
@@ -51,10 +37,14 @@ impl Judge<'_> {
         if !self.has_path_rules() || NAMES_ONLY.contains(&name.as_str()) {
             return None;
         }
-        let searcher = searcher(&name, words, bare);
-        let look = searcher
-            .as_ref()
-            .map_or(Look::default(), |searcher| searcher.look);
+        let searcher = self.searcher(&name, words, bare, directories);
+        let look = match &searcher {
+            Some(searcher) => searcher.look,
+            None => Look {
+                links: follows(&name, &texts(&words[1..])),
+                ..Look::default()
+            },
+        };
         let mut places = Vec::new();
         if searcher.as_ref().is_some_and(|searcher| searcher.reads_here) {
             places.extend(directories.iter().cloned());
@@ -76,14 +66,39 @@ impl Judge<'_> {
         places.sort_unstable();
         places.dedup();
         for place in places {
-            if let Some(rule) = self.kept_back_below(&place, look) {
+            let may_read = |path: &Path| searcher.as_ref().is_none_or(|searcher| searcher.may_read(path));
+            if let Some(rule) = self.kept_back_below(&place, look, &may_read) {
                 return Some((rule, searcher.is_some()));
             }
         }
         None
     }
 
-    fn kept_back_below(&mut self, directory: &std::path::Path, look: Look) -> Option<usize> {
+    fn searcher<'a>(
+        &self,
+        name: &str,
+        words: &'a [Word],
+        bare: &[&'a str],
+        directories: &[PathBuf],
+    ) -> Option<Searcher<'a>> {
+        let all = texts(words);
+        // Without options of git's own there is no other view of the command.
+        let view = if bare.is_empty() { &all[..] } else { bare };
+        let git = (name == "git" && view.get(1) == Some(&"grep")).then(|| &view[2..]);
+        let exact = words.iter().all(|word| word.exact);
+        let is_directory = |text: &str| {
+            let mut places = directories.iter().map(|from| self.places.find(from, text));
+            places.all(|place| place.is_some_and(|place| self.places.is_directory(&place.path)))
+        };
+        searcher(name, &all[1..], git, exact, is_directory)
+    }
+
+    fn kept_back_below(
+        &mut self,
+        directory: &Path,
+        look: Look,
+        may_read: &dyn Fn(&Path) -> bool,
+    ) -> Option<usize> {
         let root = self.places.root();
         let patterns: Vec<_> = self
             .rules
@@ -95,7 +110,8 @@ impl Judge<'_> {
                 Kind::Path(used, pattern) if *used != Some(PathUse::Write) => Some((at, pattern)),
                 _ => None,
             })
-            .filter(|(_, pattern)| pattern.may_reach(directory, root))
+            // Links may lead to where the directory does not.
+            .filter(|(_, pattern)| look.links || pattern.may_reach(directory, root))
             .collect();
         let (first, _) = patterns.first()?;
         if !self.places.is_directory(directory) {
@@ -106,7 +122,8 @@ impl Judge<'_> {
             return Some(*first);
         }
         self.walks += 1;
-        let fits = |path: &std::path::Path| patterns.iter().any(|(_, pattern)| pattern.covers(path, root));
+        let covered = |path: &Path| patterns.iter().any(|(_, pattern)| pattern.covers(path, root));
+        let fits = |path: &Path| may_read(path) && covered(path);
         self.places.holds(directory, look, &fits).then_some(*first)
     }
 }
@@ -117,43 +134,6 @@ fn program(text: &str) -> String {
     name.to_ascii_lowercase()
 }
 
-fn searcher(name: &str, words: &[Word], bare: &[&str]) -> Option<Searcher> {
-    // Without options of git's own there is no other view of the command.
-    let subcommand = bare.get(1).copied().or(words.get(1).map(|word| &*word.text));
-    let of_git = name == "git" && subcommand == Some("grep");
-    let options: Vec<&str> = words[1..]
-        .iter()
-        .map(|word| word.text.as_str())
-        .filter(|text| text.len() > 1 && text.starts_with('-'))
-        .collect();
-    let short = |letters: &str| {
-        let mut short = options.iter().filter(|option| !option.starts_with("--"));
-        short.any(|option| option.contains(|letter| letters.contains(letter)))
-    };
-    let long = |starts: &[&str]| {
-        options
-            .iter()
-            .any(|option| starts.iter().any(|start| option.starts_with(start)))
-    };
-    let is_searcher = of_git || SEARCHERS.contains(&name);
-    if !is_searcher && !(GREPS.contains(&name) && (short("rRd") || long(&["--r", "--de", "--di"]))) {
-        return None;
-    }
-    let told = short("u.")
-        || long(&["--hidden", "--no-ig", "--unr", "--ski", "--all"])
-        || (name == "ag" && short("at"));
-    let links = short("RLSf") || long(&["--fo", "--de"]);
-    // A pattern, then paths: where it is known that no other word is the value of an option.
-    let is_clear = options
-        .iter()
-        .all(|option| option[1..].chars().all(|letter| FLAGS.contains(letter)));
-    let skipped = if of_git { 2 } else { 1 };
-    let operands = words.len() - 1 - options.len();
-    Some(Searcher {
-        reads_here: !(is_clear && operands > skipped),
-        look: Look {
-            everything: told || !MODEST.contains(&name),
-            links,
-        },
-    })
+fn texts(words: &[Word]) -> Vec<&str> {
+    words.iter().map(|word| word.text.as_str()).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use bobbin_rules::{Judgement, Look, Place, Places, RuleSet, RuleText, Standing, Verdict};
+use bobbin_rules::{Judgement, LeavesOut, Look, Place, Places, RuleSet, RuleText, Standing, Verdict};
 
 /// `/w`, with two symbolic links: one into the workspace and one out of it.
 pub(crate) struct Mind;
@@ -81,7 +81,7 @@ impl Places for Mind {
         (look.links && links())
             || below.any(|file| {
                 let is_hidden = file.to_string_lossy().contains("/.");
-                fits(file) && (look.everything || !is_hidden)
+                fits(file) && (look.leaves_out == LeavesOut::Nothing || !is_hidden)
             })
     }
 }
