@@ -18,8 +18,8 @@ struct Program {
     flags: &'static str,
     /// Letters of options with one.
     valued: &'static str,
-    /// Letters with which it follows symbolic links.
-    links: &'static str,
+    /// Letters with which it follows symbolic links; nothing where it always does.
+    links: Option<&'static str>,
     /// What it leaves out when no option says otherwise.
     leaves_out: LeavesOut,
 }
@@ -34,7 +34,7 @@ const PROGRAMS: &[Program] = &[
         always: true,
         flags: "abchilnopqsuvwxzFHILNPSUV.",
         valued: "ABCEMTdefgjmrt",
-        links: "L",
+        links: Some("L"),
         leaves_out: LeavesOut::AsRipgrep,
     },
     Program {
@@ -42,7 +42,7 @@ const PROGRAMS: &[Program] = &[
         always: true,
         flags: "acfhilnorstuvwzDFHLQRSUV",
         valued: "ABCGgmpW",
-        links: "f",
+        links: Some("f"),
         leaves_out: LeavesOut::AsAg,
     },
     Program {
@@ -50,7 +50,7 @@ const PROGRAMS: &[Program] = &[
         always: true,
         flags: "chilnorsvwHIR",
         valued: "ABCm",
-        links: "",
+        links: Some(""),
         leaves_out: LeavesOut::Nothing,
     },
     Program {
@@ -58,7 +58,7 @@ const PROGRAMS: &[Program] = &[
         always: true,
         flags: GREP_FLAGS,
         valued: GREP_VALUED,
-        links: "RS",
+        links: Some("RS"),
         leaves_out: LeavesOut::Nothing,
     },
     Program {
@@ -67,7 +67,7 @@ const PROGRAMS: &[Program] = &[
         flags: GREP_FLAGS,
         valued: GREP_VALUED,
         // `S` is BSD's; GNU's has none.
-        links: "RS",
+        links: Some("RS"),
         leaves_out: LeavesOut::Nothing,
     },
     Program {
@@ -75,8 +75,7 @@ const PROGRAMS: &[Program] = &[
         always: false,
         flags: GREP_FLAGS,
         valued: GREP_VALUED,
-        // They know no other way to go down.
-        links: "r",
+        links: None,
         leaves_out: LeavesOut::Nothing,
     },
 ];
@@ -86,7 +85,7 @@ const GIT_GREP: Program = Program {
     always: true,
     flags: "achilnopqrvwzEFGHILPW",
     valued: "ABCefm",
-    links: "",
+    links: Some(""),
     leaves_out: LeavesOut::Nothing,
 };
 
@@ -162,12 +161,13 @@ pub(super) fn searcher<'a>(
     } else {
         program.leaves_out
     };
-    let follows = !of_git && options.begins(&["fo", "der"]);
+    let follows = program.links.is_none_or(|letters| options.letter(letters))
+        || (!of_git && options.begins(&["fo", "der"]));
     Some(Searcher {
         reads_here: !(is_clear && names_paths),
         look: Look {
             leaves_out,
-            links: follows || options.letter(program.links),
+            links: follows,
         },
         tails,
     })
@@ -208,7 +208,12 @@ fn lifts(leaves_out: LeavesOut, options: &Options<'_>) -> bool {
 /// Returns what all names end with that fit one of these globs; nothing where that cannot be said of one of them.
 fn tails<'a>(globs: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let special = ['*', '?', '[', ']', '{', '}', ',', '/', '\\'];
-    let tail = |glob: &'a str| glob.rsplit(special).next().filter(|tail| !tail.is_empty());
+    let tail = |glob: &'a str| {
+        // As lines of such a file: what is a remark there stands for nothing.
+        let said = glob.trim_end();
+        let tail = said.rsplit(special).next().filter(|tail| !tail.is_empty());
+        tail.filter(|_| !said.starts_with('#'))
+    };
     let fitting = globs.filter(|glob| !glob.starts_with('!'));
     fitting.map(tail).collect::<Option<_>>().unwrap_or_default()
 }

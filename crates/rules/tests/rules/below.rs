@@ -71,6 +71,8 @@ const RULES: &[&str] = &[
 #[case("rga key secrets", Ask)]
 #[case("ug key", Ask)]
 #[case("pcre2grep -r key docs sub", Ask)]
+#[case("pcre2grep --recursive key sub", Ask)]
+#[case("rg -g '#x' key secrets", Ask)]
 #[case("grep -R key sub", Ask)]
 #[case("cp -rL sub out", Ask)]
 #[case("cp -r --dereference sub out", Ask)]
@@ -144,6 +146,7 @@ fn a_searcher_that_leaves_out_hidden_files_is_taken_at_its_word() {
         ("rg -g '*.{rs,env}' key", Ask),
         ("rg -g '.env*/' key", Ask),
         ("rg --regexp '--glob=*.rs' -tsh key", Ask),
+        ("rg -g '.env ' key", Ask),
         ("rg --ignore-file lift key", Ask),
         ("rg -Tsh key", Allow),
         ("rg --type-not=sh key", Allow),
