@@ -6,15 +6,16 @@
 use bobbin_core::tool::ToolOutput;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
-use crate::text::{head, head_and_tail};
+use crate::Secret;
+use crate::text::{head, head_and_tail, scrubbed};
 
 /// Most bytes of a result given to the model (guess: twice what the reading tools give).
 pub(crate) const MAX_TEXT: usize = 128 << 10;
 /// Longest name, kind or address shown.
 const MAX_WORD: usize = 200;
 
-/// Returns what a call gave.
-pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
+/// Returns what a call gave; where it failed, without secrets.
+pub(crate) fn output(result: &CallToolResult, secrets: &[Secret]) -> ToolOutput {
     let mut parts: Vec<String> = result.content.iter().map(part).collect();
     parts.retain(|part| !part.is_empty());
     // Servers repeat a structured result as text; where they do not, it is all there is.
@@ -34,8 +35,12 @@ pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
             .to_owned(),
         );
     }
+    let mut text = parts.join("\n");
+    if !success {
+        text = scrubbed(&text, secrets);
+    }
     ToolOutput {
-        text: head_and_tail(parts.join("\n"), MAX_TEXT),
+        text: head_and_tail(text, MAX_TEXT),
         success,
         ..ToolOutput::default()
     }
@@ -91,8 +96,22 @@ mod tests {
 
     fn text_of(result: serde_json::Value) -> (String, bool) {
         let result: CallToolResult = serde_json::from_value(result).unwrap();
-        let output = output(&result);
+        let output = output(&result, &[Secret("hunter2".to_owned())]);
         (output.text, output.success)
+    }
+
+    #[test]
+    fn what_a_failed_call_says_is_told_without_secrets() {
+        let content = json!([{ "type": "text", "text": "no entry with hunter2" }]);
+        assert_eq!(
+            text_of(json!({ "content": content, "isError": true })),
+            ("no entry with [hidden]".to_owned(), false)
+        );
+        // What it was asked for is not changed.
+        assert_eq!(
+            text_of(json!({ "content": content })),
+            ("no entry with hunter2".to_owned(), true)
+        );
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Prepared {
         };
         let params = CallToolRequestParams::new(self.tool).with_arguments(self.arguments);
         match peer.call_tool_once(params).await {
-            Ok(CallToolResponse::Complete(result)) => answer::output(&result),
+            Ok(CallToolResponse::Complete(result)) => answer::output(&result, &spec.secrets),
             Ok(_) => failed(format!(
                 "the MCP server {name} answered with a request of its own, which cannot be served here"
             )),

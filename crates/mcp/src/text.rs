@@ -1,9 +1,15 @@
 //! Cutting texts of strangers to size, and keeping secrets out of them. Pure.
 
+use std::ops::Range;
+
 use crate::Secret;
 
 /// Shortest secret that is looked for: shorter ones would take ordinary words with them.
 const MIN_SECRET: usize = 4;
+/// Shortest secret of letters alone that is looked for in the middle of words too: shorter ones may be part of many.
+const MIN_ANYWHERE: usize = 8;
+/// What may stand before a secret in a header, which people tell without it.
+const SCHEMES: &[&str] = &["Basic", "Bearer", "Token"];
 /// What stands for a secret.
 const HIDDEN: &str = "[hidden]";
 
@@ -32,11 +38,43 @@ pub(crate) fn head_and_tail(text: String, max: usize) -> String {
 
 /// Returns a text without secrets. Before it is cut: a part of a secret is not known for one.
 pub(crate) fn scrubbed(text: &str, secrets: &[Secret]) -> String {
-    let mut text = text.to_owned();
-    for Secret(secret) in secrets.iter().filter(|secret| secret.0.len() >= MIN_SECRET) {
-        text = text.replace(secret.as_str(), HIDDEN);
+    let mut hidden: Vec<Range<usize>> = secrets
+        .iter()
+        .flat_map(|Secret(secret)| std::iter::once(secret.as_str()).chain(credentials(secret)))
+        .filter(|secret| secret.len() >= MIN_SECRET)
+        .flat_map(|secret| places(text, secret))
+        .collect();
+    // One may lie in another, or begin in it.
+    hidden.sort_unstable_by_key(|place| place.start);
+    let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
+    for place in hidden {
+        if place.start >= done {
+            clean.push_str(&text[done..place.start]);
+            clean.push_str(HIDDEN);
+        }
+        done = done.max(place.end);
     }
-    text
+    clean.push_str(&text[done..]);
+    clean
+}
+
+/// Returns what stands behind the scheme in the value of an `Authorization` header.
+fn credentials(secret: &str) -> Option<&str> {
+    let (scheme, rest) = secret.split_once(' ')?;
+    let known = SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    known.then(|| rest.trim())
+}
+
+fn places<'a>(text: &'a str, secret: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+    let may_be_a_word = secret.len() < MIN_ANYWHERE && secret.chars().all(char::is_alphabetic);
+    let found = text
+        .match_indices(secret)
+        .map(move |(at, _)| at..at + secret.len());
+    found.filter(move |place| {
+        let before = text[..place.start].chars().next_back();
+        let behind = text[place.end..].chars().next();
+        !may_be_a_word || ![before, behind].into_iter().flatten().any(char::is_alphanumeric)
+    })
 }
 
 /// Returns a text in one line for people: without control characters, secrets and excess.
@@ -72,5 +110,34 @@ mod tests {
             "bad  [31m[hidden]  nothing"
         );
         assert_eq!(told("abcdef", &secrets, 3), "abc…");
+    }
+
+    #[test]
+    fn secrets_are_found_in_each_other_behind_their_scheme_and_as_words() {
+        let secrets = |values: &str| -> Vec<Secret> {
+            values.split('|').map(|value| Secret(value.to_owned())).collect()
+        };
+        for (values, text, clean) in [
+            ("abcd|abcd-efgh", "is abcd-efgh", "is [hidden]"),
+            ("abcd1|xxab2|d1xxab", "abcd1xxab2", "[hidden]"),
+            ("Bearer hunter2", "no hunter2 here", "no [hidden] here"),
+            (
+                "basic aHVudGVy",
+                "aHVudGVy, Basic aHVudGVy",
+                "[hidden], Basic [hidden]",
+            ),
+            ("Bearer no", "no Bearer no", "no [hidden]"),
+            ("hidden", "hidden, a hidden", "[hidden], a [hidden]"),
+            (
+                "test",
+                "the test attests: \"test\"",
+                "the [hidden] attests: \"[hidden]\"",
+            ),
+            ("tést", "étést tést", "étést [hidden]"),
+            ("pass1", "xpass1x", "x[hidden]x"),
+            ("correcthorse", "xcorrecthorsex", "x[hidden]x"),
+        ] {
+            assert_eq!(scrubbed(text, &secrets(values)), clean, "{values:?}");
+        }
     }
 }
