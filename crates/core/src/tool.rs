@@ -262,6 +262,12 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
+    /// Whether a call of it, although it only reads files, has done something that only its result tells of: a Turn that
+    /// is stopped does not let go of it.
+    fn must_end(&self) -> bool {
+        false
+    }
+
     /// Finds out what must be known before a call can be prepared, such as what can hold a command here. Called before
     /// calls of tools that do not only read. Bounds its own time.
     fn settle(&self) -> BoxFuture<'_, ()> {

@@ -190,7 +190,7 @@ impl TurnRun {
             Execution::open(&self.turn, call, prepared.command(), &self.stop).await?
         };
         let running = execution.run(prepared);
-        if !self.only_reads(call) {
+        if !self.only_reads(call) || self.must_end(call) {
             return Ok((running.await?, begun));
         }
         tokio::select! {
@@ -211,6 +211,10 @@ impl TurnRun {
     fn only_reads(&self, call: &Call) -> bool {
         let tool = self.tools.get(&call.tool);
         tool.is_some_and(|tool| tool.spec().effect == Effect::Reads)
+    }
+
+    pub(super) fn must_end(&self, call: &Call) -> bool {
+        self.tools.get(&call.tool).is_some_and(|tool| tool.must_end())
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Calls run together when they stand side by side, their tools say that they only read, and nobody has to be asked.
 //! Each one's intent is on disk before its effect, as for any other; results are recorded in the order of the calls. At
-//! most [`MAX_TOGETHER`] run at a time. What changes something runs alone.
+//! most [`MAX_TOGETHER`] run at a time. What changes something runs alone. Those that a stopped Turn lets go of do not run
+//! with those that it waits for.
 
 use bobbin_core::engine::TurnGone;
-use bobbin_core::tool::{Effect, Permission, PreparedCall};
+use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
@@ -39,11 +40,11 @@ impl TurnRun {
     /// Prepares the calls at the beginning of `calls` that may run together.
     fn readers(&self, calls: &[Call]) -> Vec<Box<dyn PreparedCall>> {
         let mut readers = Vec::new();
+        let must_end = calls.first().is_some_and(|first| self.must_end(first));
         for call in calls {
-            let reads = self
-                .tools
-                .get(&call.tool)
-                .is_some_and(|tool| tool.spec().effect == Effect::Reads && !tool.runs_alone());
+            let reads = self.tools.get(&call.tool).is_some_and(|tool| {
+                tool.spec().effect == Effect::Reads && !tool.runs_alone() && tool.must_end() == must_end
+            });
             let Some(prepared) = reads.then(|| self.prepare(call).ok()).flatten() else {
                 break;
             };
@@ -63,32 +64,58 @@ impl TurnRun {
         readers: Vec<Box<dyn PreparedCall>>,
     ) -> Result<(), TurnGone> {
         let (turn, stop) = (self.turn.clone(), self.stop.clone());
-        let run = async |call: &Call, reader: Box<dyn PreparedCall>| {
+        let must_end = calls.first().is_some_and(|first| self.must_end(first));
+        let run = async |at: usize, call: &Call, reader: Box<dyn PreparedCall>| {
             turn.start_call(&call.id).await?;
             let execution = Execution::open(&turn, call, reader.command(), &stop).await?;
-            execution.run(reader).await
+            Ok::<_, TurnGone>((at, execution.run(reader).await?))
         };
-        let runs = calls.iter().zip(readers).map(|(call, reader)| run(call, reader));
-        let mut outputs = stream::iter(runs).buffered(MAX_TOGETHER).boxed();
-        for call in calls {
+        let runs = calls.iter().zip(readers).enumerate();
+        let runs = runs.map(|(at, (call, reader))| run(at, call, reader));
+        let mut outputs = stream::iter(runs).buffer_unordered(MAX_TOGETHER).boxed();
+        let let_go = async {
+            if must_end {
+                std::future::pending::<()>().await;
+            }
+            stopped_for(&stop, GRACE).await;
+        };
+        tokio::pin!(let_go);
+        // Those that are done and wait for one before them.
+        let mut done: Vec<Option<ToolOutput>> = calls.iter().map(|_| None).collect();
+        let mut recorded = 0;
+        loop {
             let output = tokio::select! {
                 biased;
                 output = outputs.next() => output,
-                () = stopped_for(&stop, GRACE) => return Err(TurnGone),
+                () = &mut let_go => break,
             };
             let Some(output) = output else { break };
-            let mut output = output?;
-            let changed = std::mem::take(&mut output.changed);
-            self.add_result(&call.id, output).await?;
-            self.note_changes(Ended {
-                changed,
-                ..Ended::default()
-            })
-            .await?;
+            let (at, output) = output?;
+            done[at] = Some(output);
+            while let Some(output) = done.get_mut(recorded).and_then(Option::take) {
+                self.add_reading(&calls[recorded], output).await?;
+                recorded += 1;
+            }
+        }
+        // What is done is on record, whatever before it was let go of.
+        for (call, output) in calls.iter().zip(done) {
+            if let Some(output) = output {
+                self.add_reading(call, output).await?;
+            }
         }
         if stop.is_cancelled() {
             return Err(TurnGone);
         }
         Ok(())
+    }
+
+    async fn add_reading(&mut self, call: &Call, mut output: ToolOutput) -> Result<(), TurnGone> {
+        let changed = std::mem::take(&mut output.changed);
+        self.add_result(&call.id, output).await?;
+        let ended = Ended {
+            changed,
+            ..Ended::default()
+        };
+        self.note_changes(ended).await
     }
 }

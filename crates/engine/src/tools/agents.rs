@@ -209,6 +209,10 @@ impl Tool for AgentTool {
         self.kind != Kind::Spawn
     }
 
+    fn must_end(&self) -> bool {
+        self.kind != Kind::Wait
+    }
+
     fn found_interrupted(
         &self,
         _arguments: &Json,
@@ -432,6 +436,13 @@ mod tests {
         ] {
             assert_eq!(refusal(kind, &arguments), None);
         }
+    }
+
+    #[test]
+    fn only_waiting_is_let_go_of() {
+        let let_go: Vec<_> = TOOLS.iter().filter(|tool| !tool.must_end()).collect();
+        let names: Vec<_> = let_go.iter().map(|tool| &*tool.spec().name).collect();
+        assert_eq!(names, [WAIT]);
     }
 
     #[test]

@@ -23,6 +23,7 @@ struct Gate {
     running: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     open: Arc<Semaphore>,
+    must_end: bool,
 }
 
 impl Gate {
@@ -37,6 +38,7 @@ impl Gate {
             running: Arc::default(),
             most: Arc::default(),
             open: Arc::new(Semaphore::new(0)),
+            must_end: false,
         }
     }
 }
@@ -44,6 +46,10 @@ impl Gate {
 impl Tool for Gate {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn must_end(&self) -> bool {
+        self.must_end
     }
 
     fn prepare(&self, arguments: &Json, _: &ToolEnvironment) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
@@ -198,4 +204,61 @@ async fn an_interrupt_ends_all_readers_even_those_that_do_not_listen() {
         began.elapsed()
     );
     bench.hub.stop().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_leaves_what_is_done_on_record_behind_one_that_does_not_end() {
+    let workspace = TestWorkspace::default();
+    let (stuck, look) = (
+        Gate::new("stuck", Effect::Reads),
+        Gate::new("look", Effect::Reads),
+    );
+    let (sticking, looking) = (stuck.running.clone(), look.running.clone());
+    look.open.add_permits(2);
+    let open = look.open.clone();
+    let model = Scripted::new([Script::Reply(calls(&["stuck", "look", "look"]))]);
+    let tools = ToolSet::new([Arc::new(stuck) as _, Arc::new(look) as _]);
+    let bench = Bench::open(&workspace, model, tools).await;
+    bench.start("go").await;
+    let count = |counter: &Arc<AtomicUsize>| counter.load(Ordering::SeqCst);
+    bench
+        .until(|_| (count(&sticking), count(&looking), open.available_permits()) == (1, 0, 0))
+        .await;
+    bench.interrupt().await;
+    let turn = bench.last_turn().await;
+    assert_eq!(turn.status, TurnStatus::Cancelled);
+    let done: Vec<_> = results(&turn)
+        .into_iter()
+        .filter(|(_, success)| *success)
+        .collect();
+    assert_eq!(
+        done,
+        [("{\"n\":1}".to_owned(), true), ("{\"n\":2}".to_owned(), true)]
+    );
+    bench.hub.stop().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_waits_for_a_reader_whose_result_tells_what_it_did() {
+    for many in [1, 2] {
+        let workspace = TestWorkspace::default();
+        let gate = Gate {
+            must_end: true,
+            ..Gate::new("start", Effect::Reads)
+        };
+        let (running, open) = (gate.running.clone(), gate.open.clone());
+        let model = Scripted::new([Script::Reply(calls(&vec!["start"; many]))]);
+        let bench = Bench::open(&workspace, model, ToolSet::new([Arc::new(gate) as _])).await;
+        bench.start("go").await;
+        bench.until(|_| running.load(Ordering::SeqCst) == many).await;
+        bench.interrupt().await;
+        // Longer than others have.
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        open.add_permits(many);
+        let turn = bench.last_turn().await;
+        assert_eq!(turn.status, TurnStatus::Cancelled);
+        let ended = results(&turn).into_iter().filter(|(_, success)| *success);
+        assert_eq!(ended.count(), many);
+        bench.hub.stop().await;
+    }
 }
