@@ -15,7 +15,7 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
-use nix::fcntl::{AT_FDCWD, OFlag, openat};
+use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::Mode;
 
 use crate::{Files, Network, Plan, SandboxError};
@@ -132,8 +132,11 @@ fn grant_files(
         rules = grant(rules, Path::new(path), device)?;
     }
     if plan.profile.files == Files::WorkspaceWrite {
+        let rights = all & !(AccessFs::MakeBlock | AccessFs::MakeChar);
         for path in &plan.write {
-            rules = grant(rules, path, all & !(AccessFs::MakeBlock | AccessFs::MakeChar))?;
+            if let Ok(place) = open_real(path) {
+                rules = grant_open(rules, place, rights, || path.clone())?;
+            }
         }
     }
     Ok(rules)
@@ -155,6 +158,14 @@ fn grant(
 /// Opens a place by its name and nothing else.
 fn open(above: impl std::os::fd::AsFd, path: &Path, how: OFlag) -> nix::Result<OwnedFd> {
     openat(above, path, how | OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())
+}
+
+/// Opens a place by its real name: a link on the way has come in between, and may be another command's.
+fn open_real(path: &Path) -> nix::Result<OwnedFd> {
+    let how = OpenHow::new()
+        .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+    openat2(AT_FDCWD, path, how)
 }
 
 /// Grants rights on a place that is open, those that something of its kind can have.
@@ -266,6 +277,60 @@ mod tests {
             .collect();
         assert_eq!(under, [Path::new("home/src")]);
         assert!(readable.contains(Path::new("/usr")) && !readable.contains(Path::new("/")));
+    }
+
+    /// What a thread that a plan holds, as the helper reads it, could write.
+    fn is_written(plan: &Plan, files: &[PathBuf]) -> Vec<bool> {
+        let (plan, files) = (plan.clone(), files.to_vec());
+        let held = std::thread::spawn(move || {
+            restrict(&plan).unwrap();
+            let written = |file| std::fs::write(file, "x").is_ok();
+            files.iter().map(written).collect()
+        });
+        held.join().unwrap()
+    }
+
+    #[test]
+    fn a_place_that_a_command_replaces_by_a_link_is_not_written_through_it() {
+        if newest() < 3 {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let (work, file) = (top.join("work"), top.join("file"));
+        let (sub, temporary) = (work.join("sub"), work.join(".craft/tmp"));
+        for write in [
+            vec![work.clone(), temporary.clone()],
+            vec![sub.clone(), temporary.clone()],
+        ] {
+            std::fs::create_dir_all(&temporary).unwrap();
+            std::fs::create_dir_all(&sub).unwrap();
+            std::fs::write(&file, "mine").unwrap();
+            let plan = Plan {
+                profile: crate::Profile {
+                    files: Files::WorkspaceWrite,
+                    network: Network::Off,
+                },
+                write,
+                keep: vec![work.join(".craft")],
+                landlock: newest(),
+                ..Plan::default()
+            };
+            let told = |plan: &Plan| Plan::read(plan.arguments("/bin/sh", Vec::new())).unwrap().0;
+            let before = told(&plan);
+            assert_eq!(
+                is_written(&before, &[temporary.join("new"), sub.join("new")]),
+                [true, true]
+            );
+            std::fs::remove_dir_all(&temporary).unwrap();
+            std::os::unix::fs::symlink(&file, &temporary).unwrap();
+            // Replaced before the command is started, and while it is.
+            for plan in [told(&plan), before] {
+                assert_eq!(is_written(&plan, &[file.clone(), sub.join("new")]), [false, true]);
+            }
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+            std::fs::remove_file(&temporary).unwrap();
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod rights;
 #[cfg(target_os = "linux")]
 mod signals;
 mod support;
+mod written;
 
 pub use bubblewrap::{PLACES, Unfit, View, find};
 pub use error::SandboxError;

@@ -13,7 +13,8 @@ const MAX_PATHS: usize = 256;
 pub struct Plan {
     /// What it is let do.
     pub profile: Profile,
-    /// Places it may write under [`Files::WorkspaceWrite`], absolute. One that is missing is left out.
+    /// Places it may write under [`Files::WorkspaceWrite`], absolute. One that is missing is left out, and one behind a link
+    /// that a command could have made: [`Plan::written`].
     pub write: Vec<PathBuf>,
     /// Places whose files it may not read, absolute; not under [`Files::Full`].
     pub hide: Vec<PathBuf>,
@@ -51,13 +52,19 @@ impl Outer {
 }
 
 impl Plan {
+    /// Returns the places that it may write by their real names, as they are now. No link counts that lies in one of them or
+    /// beside a kept place, whatever it leads to.
+    pub fn written(&self) -> Vec<PathBuf> {
+        crate::written::written(&self.write, &self.keep)
+    }
+
     /// Returns a hidden place that cannot be kept back, since it lies in a place that may be written; such a plan is not
     /// carried out. In bubblewrap only one that is such a place itself.
     pub fn exposed(&self) -> Option<PathBuf> {
         if self.profile.files != Files::WorkspaceWrite {
             return None;
         }
-        let write = real(&self.write);
+        let write = self.written();
         let exposed = |hidden: &PathBuf| match self.outer {
             Outer::Nothing => write.iter().any(|place| hidden.starts_with(place)),
             Outer::Bubblewrap => write.contains(hidden),
@@ -71,7 +78,7 @@ impl Plan {
         if self.profile.files != Files::WorkspaceWrite || self.outer != Outer::Bubblewrap {
             return None;
         }
-        let write = real(&self.write);
+        let write = self.written();
         let is_written = |link: &&PathBuf| {
             let above = link.parent().and_then(|above| above.canonicalize().ok());
             above.is_some_and(|above| write.iter().any(|place| above.starts_with(place)))
@@ -83,7 +90,7 @@ impl Plan {
     /// Returns the plan for the helper that runs in bubblewrap: what Landlock cannot hold is left to that.
     #[must_use]
     pub fn within(&self) -> Self {
-        let write = real(&self.write);
+        let write = self.written();
         let among = |path: &&PathBuf| {
             let real = path.canonicalize().ok();
             !real.is_some_and(|real| write.iter().any(|place| real.starts_with(place)))
@@ -94,7 +101,7 @@ impl Plan {
         };
         Self {
             hide,
-            write: self.write.clone(),
+            write,
             keep: Vec::new(),
             blank: Vec::new(),
             ..*self
@@ -122,8 +129,8 @@ impl Plan {
         }
     }
 
-    /// Returns the helper's arguments, behind the one that chooses it, for a program and its arguments. What only
-    /// bubblewrap holds is not among them.
+    /// Returns the helper's arguments, behind the one that chooses it, for a program and its arguments: what may be written
+    /// as [`Plan::written`] has it now. What only bubblewrap holds is not among them.
     pub fn arguments(&self, program: impl Into<OsString>, arguments: Vec<OsString>) -> Vec<OsString> {
         let mut all: Vec<OsString> = vec![
             "--files".into(),
@@ -135,7 +142,7 @@ impl Plan {
             "--outer".into(),
             self.outer.name().into(),
         ];
-        for (flag, paths) in [("--write", &self.write), ("--hide", &self.hide)] {
+        for (flag, paths) in [("--write", &self.written()), ("--hide", &self.hide)] {
             for path in paths {
                 all.push(flag.into());
                 all.push(path.into());
@@ -204,7 +211,7 @@ impl Plan {
 }
 
 /// Returns those of some places that are there, by their real names.
-fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
     let real = |path: &PathBuf| path.canonicalize().ok();
     paths.iter().filter_map(real).collect()
 }
@@ -224,11 +231,14 @@ mod tests {
 
     #[test]
     fn a_plan_survives_its_arguments() {
+        let place = tempfile::tempdir().unwrap();
+        let spaced = place.path().canonicalize().unwrap().join("t mp");
+        std::fs::create_dir(&spaced).unwrap();
         for files in Files::ALL {
             for network in [Network::Off, Network::On] {
                 let plan = Plan {
                     profile: Profile { files, network },
-                    write: vec!["/w".into(), "/t mp".into()],
+                    write: vec!["/".into(), spaced.clone()],
                     hide: vec!["/home/mika/.ssh".into()],
                     landlock: 6,
                     outer: if network == Network::Off {
@@ -272,11 +282,8 @@ mod tests {
     #[test]
     fn bubblewrap_keeps_a_hidden_place_back_wherever_it_lies_and_landlock_the_others() {
         let place = tempfile::tempdir().unwrap();
-        let (work, inside, outside) = (
-            place.path().join("work"),
-            place.path().join("work/deploy/keys"),
-            place.path().join("keys"),
-        );
+        let top = place.path().canonicalize().unwrap();
+        let (work, inside, outside) = (top.join("work"), top.join("work/deploy/keys"), top.join("keys"));
         std::fs::create_dir_all(&inside).unwrap();
         std::fs::create_dir(&outside).unwrap();
         let plan = Plan {

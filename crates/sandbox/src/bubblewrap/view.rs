@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::kept::Kept;
+use crate::plan::real;
 use crate::{Files, Network, Plan, Profile};
 
 /// What a command sees of the machine's files. Everything that is not spoken of is seen and cannot be written.
@@ -42,10 +43,10 @@ impl View {
         if plan.profile.files != Files::Full {
             // What is said later counts for one place that is named twice.
             let write = match plan.profile.files {
-                Files::WorkspaceWrite => plan.write.as_slice(),
-                Files::ReadOnly | Files::Full => &[],
+                Files::WorkspaceWrite => plan.written(),
+                Files::ReadOnly | Files::Full => Vec::new(),
             };
-            for real in plan.keep.iter().filter_map(|path| path.canonicalize().ok()) {
+            for real in real(&plan.keep) {
                 match Kept::of(&real, &plan.blank) {
                     Some(mut kept) => {
                         let read = kept.places.into_iter().map(|place| (place, Mount::Read));
@@ -56,11 +57,11 @@ impl View {
                 }
             }
             for (places, mount) in [
-                (plan.blank.as_slice(), Mount::Blank),
+                (real(&plan.blank), Mount::Blank),
                 (write, Mount::Write),
-                (plan.hide.as_slice(), Mount::Blank),
+                (real(&plan.hide), Mount::Blank),
             ] {
-                for real in places.iter().filter_map(|path| path.canonicalize().ok()) {
+                for real in places {
                     let mount = match mount {
                         Mount::Blank if real.is_dir() => Mount::Empty,
                         other => other,

@@ -173,7 +173,7 @@ fn what_is_there_is_seen_by_its_real_name_and_what_is_not_is_left_out() {
         profile: STRICT,
         write: vec![top.join("to-work"), top.join("missing")],
         hide: vec![top.join("to-keys"), top.join("to-file"), top.join("missing/.ssh")],
-        keep: vec![top.join("missing")],
+        keep: vec![top.join("to-work/missing")],
         outer: Outer::Bubblewrap,
         ..Plan::default()
     };
@@ -231,4 +231,26 @@ fn a_kept_directory_with_private_files_is_made_anew_without_them() {
     assert_eq!(mounted(&written), format!("--bind {work} {work} {made}"));
     assert_eq!(mounted(&View::of(&plan(Files::ReadOnly))), made);
     assert_eq!(mounted(&View::of(&plan(Files::Full))), "");
+}
+
+#[test]
+fn a_place_that_a_command_replaces_by_a_link_is_not_written_through_it() {
+    let place = tempfile::tempdir().unwrap();
+    let top = place.path().canonicalize().unwrap();
+    let (work, home) = (top.join("work"), top.join("home"));
+    for directory in [&work.join("out"), &home] {
+        std::fs::create_dir_all(directory).unwrap();
+    }
+    let plan = Plan {
+        profile: STRICT,
+        write: vec![work.clone(), work.join("out")],
+        outer: Outer::Bubblewrap,
+        ..Plan::default()
+    };
+    let before = View::of(&plan);
+    std::fs::remove_dir(work.join("out")).unwrap();
+    std::os::unix::fs::symlink(&home, work.join("out")).unwrap();
+    assert_eq!(before.mounts, BTreeMap::from([(work.clone(), Mount::Write)]));
+    assert_eq!(View::of(&plan), before);
+    assert_eq!(plan.within().write, [work]);
 }
