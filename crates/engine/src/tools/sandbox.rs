@@ -144,8 +144,10 @@ impl Sandbox {
         let write = std::iter::once(root.to_owned());
         let write = write.chain(self.temporary.clone()).chain(self.write.clone());
         let mut plan = self.plan(write.collect());
-        // The server's own files in a workspace that is also the home are held as little as in others.
-        plan.hide.retain(|path| *path != root.join(".craft"));
+        // The server's own files in a workspace that is also the home are held as in others.
+        let own = |path: &PathBuf| self.keep.contains(path) && path.parent() == Some(root);
+        plan.hide.retain(|path| !own(path));
+        self.keep_those_of(root, &mut plan);
         if let Some(path) = plan.exposed() {
             let path = path.display();
             return Hold::Missing(format!("{path} is hidden and lies where commands may write"));
@@ -155,6 +157,23 @@ impl Sandbox {
             return Hold::Missing(format!("{path} is a link, which a command could replace"));
         }
         Hold::Held(plan)
+    }
+
+    /// Has kept in `root`, which may be the workspace of another server, what is kept in that of this one, and its private
+    /// files back.
+    fn keep_those_of(&self, root: &Path, plan: &mut Plan) {
+        for kept in &self.keep {
+            let theirs = kept.file_name().map(|name| root.join(name));
+            let Some(theirs) = theirs.filter(|theirs| !self.keep.contains(theirs)) else {
+                continue;
+            };
+            let within = self
+                .blank
+                .iter()
+                .filter_map(|place| place.strip_prefix(kept).ok());
+            plan.blank.extend(within.map(|name| theirs.join(name)));
+            plan.keep.push(theirs);
+        }
     }
 
     /// Returns what starts a process so that a plan holds it.
@@ -282,5 +301,36 @@ mod tests {
         };
         assert!(matches!(exposed.hold(place.path()), Hold::Missing(_)));
         assert!(matches!(exposed.hold(Path::new("/w")), Hold::Held(_)));
+    }
+
+    #[test]
+    fn the_servers_own_files_are_kept_in_every_workspace_and_hidden_in_a_home_that_is_not_its_own() {
+        let place = tempfile::tempdir().unwrap();
+        let [work, home, other] = ["w", "home", "other"].map(|name| place.path().join(name));
+        for root in [&work, &home, &other] {
+            std::fs::create_dir_all(root.join(".craft")).unwrap();
+        }
+        let sandbox = |own: &Path| Sandbox {
+            hide: vec![home.join(".craft")],
+            keep: vec![own.join(".craft")],
+            blank: vec![own.join(".craft/bobbin.db"), own.join("elsewhere")],
+            ..strict()
+        };
+        let held = |own: &Path, root: &Path| match sandbox(own).hold(root) {
+            Hold::Held(plan) => Some((plan.hide.len(), plan.keep, plan.blank)),
+            Hold::Open | Hold::Missing(_) => None,
+        };
+        let (keep, blank) = (vec![work.join(".craft")], sandbox(&work).blank);
+        assert_eq!(held(&work, &work), Some((1, keep.clone(), blank.clone())));
+        let theirs = (
+            1,
+            [keep, vec![other.join(".craft")]].concat(),
+            [blank, vec![other.join(".craft/bobbin.db")]].concat(),
+        );
+        assert_eq!(held(&work, &other), Some(theirs));
+        // Without bubblewrap a home is not held in which something is hidden; its own server hides nothing there.
+        assert_eq!(held(&work, &home), None);
+        assert_eq!(held(&home, &home).map(|(hidden, ..)| hidden), Some(0));
+        assert_eq!(held(&home, &other).map(|(hidden, ..)| hidden), Some(1));
     }
 }
