@@ -208,8 +208,10 @@ impl Checkpoints {
         let index = self.index(root);
         let tree = match self.tree_of(root, &index, &files).await {
             Err(GitError::Failed { command, complaint }) => {
-                // A file came between, or the index speaks of contents that are gone: it is made anew.
+                // A file came between, the index speaks of contents that are gone, or whoever wrote it was killed: it is
+                // made anew. Nobody else looks now.
                 tracing::debug!(command, complaint, "looking once more");
+                drop(std::fs::remove_file(index.with_extension("lock")));
                 drop(std::fs::remove_file(&index));
                 self.tree_of(root, &index, &files).await?
             }
@@ -348,14 +350,24 @@ impl Checkpoints {
             None => None,
         };
         if let Some((root, seen)) = seen {
-            commit(&mut stream, &format!("refs/roots/{}", short(root)));
+            commit(&mut stream, &last_tree(root));
             stream.extend_from_slice(format!("M 040000 {} seen\n", seen.tree).as_bytes());
             // Until it is written nobody knows which one is kept.
             self.known.lock().remove(root);
         }
         stream.extend_from_slice(b"done\n");
-        let job = Job::new(["fast-import", "--quiet", "--force", "--done"], LOOK_TIME);
-        self.git.run(job.input(stream)).await?;
+        let job = || Job::new(["fast-import", "--quiet", "--force", "--done"], LOOK_TIME);
+        let again = seen.map(|(root, _)| (root, stream.clone()));
+        match (self.git.run(job().input(stream)).await, again) {
+            (Err(GitError::Failed { command, complaint }), Some((root, stream))) => {
+                // Whoever wrote the ref before may have been killed; nobody else of ours writes it now.
+                tracing::debug!(command, complaint, "writing once more");
+                let name = self.git.directory().join(last_tree(root));
+                drop(std::fs::remove_file(name.with_extension("lock")));
+                self.git.run(job().input(stream)).await?;
+            }
+            (written, _) => drop(written?),
+        }
         if let Some((root, Seen { stamp, tree, .. })) = seen {
             self.known.lock().insert(root.to_owned(), (*stamp, tree.clone()));
         }
@@ -466,6 +478,11 @@ fn commit(stream: &mut Vec<u8>, name: &str) {
     stream.extend_from_slice(head.as_bytes());
 }
 
+/// Returns the ref to the last tree seen in a root.
+fn last_tree(root: &Path) -> String {
+    format!("refs/roots/{}", short(root))
+}
+
 /// Returns where a Turn's steps are.
 pub(super) fn place(thread: &ThreadId, turn: TurnId) -> String {
     format!("refs/steps/{}/{:08}/", part(thread.as_str()), turn.0)
@@ -544,3 +561,7 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "shadow_tests.rs"]
+mod tests;
