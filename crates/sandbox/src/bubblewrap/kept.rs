@@ -2,7 +2,7 @@
 //!
 //! Masking each private file would leave those readable that come into being while a command runs. So the command gets an
 //! empty directory instead, into which is put what is there now and may be read. What comes later it does not see,
-//! private or not. Bounds: [`MAX_ENTRIES`].
+//! private or not, and what is beyond [`MAX_ENTRIES`] neither.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -22,27 +22,26 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Looks what may be read in a directory, a real name, of which `private` are places in it. `None`: nothing private
-    /// can be there, it is no directory, or there is too much in it for this.
+    /// can be there. What cannot be looked at is not read.
     pub(super) fn of(directory: &Path, private: &[PathBuf]) -> Option<Self> {
         let private: Vec<&OsStr> = private
             .iter()
             .filter(|place| is_in(directory, place))
             .filter_map(|place| place.file_name())
             .collect();
-        if private.is_empty() {
+        if private.is_empty() || !directory.is_dir() {
             return None;
         }
         let mut kept = Self::default();
-        for (number, entry) in std::fs::read_dir(directory).ok()?.enumerate() {
-            if number == MAX_ENTRIES {
-                return None;
-            }
-            let Ok(entry) = entry else { continue };
-            let name = entry.file_name();
+        let found = std::fs::read_dir(directory).into_iter().flatten();
+        for name in found.filter_map(|entry| Some(entry.ok()?.file_name())) {
             // What belongs to a private file has its name with something behind it: a journal, what is to replace it.
             let begins = |private: &&OsStr| name.as_bytes().starts_with(private.as_bytes());
             if private.iter().any(begins) {
                 continue;
+            }
+            if kept.places.len() + kept.links.len() == MAX_ENTRIES {
+                break;
             }
             let place = directory.join(name);
             match std::fs::read_link(&place) {
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_anew_without_need_or_beyond_the_bound() {
+    fn nothing_is_made_anew_without_need_and_no_more_is_put_into_it_than_fits() {
         let place = tempfile::tempdir().unwrap();
         let top = place.path().canonicalize().unwrap();
         assert_eq!(Kept::of(&top, &[]), None);
@@ -98,6 +97,12 @@ mod tests {
         for number in 0..=MAX_ENTRIES {
             std::fs::write(top.join(number.to_string()), "").unwrap();
         }
-        assert_eq!(Kept::of(&top, &private), None);
+        std::fs::write(top.join("token"), "").unwrap();
+        let kept = Kept::of(&top, &private).unwrap();
+        assert_eq!((kept.places.len(), kept.links.len()), (MAX_ENTRIES, 0));
+        assert!(!kept.places.contains(&private[0]));
+        // A file has nothing in it.
+        let private = [top.join("token/key")];
+        assert_eq!(Kept::of(&top.join("token"), &private), None);
     }
 }
