@@ -101,7 +101,11 @@ impl PreparedCall for Prepared {
             let Wrapped { spec, begun } = match &held {
                 Some((plan, sandbox)) => {
                     // It may have failed another command since.
-                    sandbox.settle().await;
+                    tokio::select! {
+                        biased;
+                        () = context.cancel.cancelled() => return cancelled(),
+                        () = sandbox.settle() => {}
+                    }
                     match sandbox.wrap(plan, spec) {
                         Ok(wrapped) => wrapped,
                         Err(why) => return not_held(&why),
@@ -356,6 +360,15 @@ fn not_held(why: &str) -> ToolOutput {
     not_run(format!(
         "did not run: it cannot be held as was said: {why}. The next command is held by what works then."
     ))
+}
+
+/// The result of a command that was interrupted before it was started.
+fn cancelled() -> ToolOutput {
+    let mut output = not_run("did not run: cancelled".to_owned());
+    if let Some(command) = &mut output.command {
+        command.status = CommandStatus::Cancelled;
+    }
+    output
 }
 
 fn not_started(error: &ChildError) -> ToolOutput {
