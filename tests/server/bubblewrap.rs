@@ -352,6 +352,75 @@ async fn a_workspace_whose_craft_is_a_link_is_not_held() {
 }
 
 #[tokio::test]
+async fn what_one_command_replaces_by_a_link_is_not_written_through_it_by_the_next() {
+    let place = Place::new();
+    let (made, temporary) = (place.work.join("made"), place.work.join(".craft/bobbin.tmp"));
+    for wanted in [BubblewrapUse::Off, BubblewrapUse::Require] {
+        let mut sandbox = place.sandbox(STRICT, place.bubblewrap(wanted));
+        sandbox.write = vec![made.clone()];
+        sandbox.settle().await;
+        if let Some(why) = sandbox.missing() {
+            println!("not tested: {why}");
+            continue;
+        }
+        for directory in [&made, &temporary] {
+            drop(std::fs::remove_file(directory));
+            std::fs::create_dir_all(directory).unwrap();
+        }
+        let replace = "rm -rf made .craft/bobbin.tmp; ln -s ../out made; ln -s ../../out .craft/bobbin.tmp";
+        place.run(&sandbox, replace).await;
+        assert!(made.is_symlink());
+        assert_eq!(temporary.is_symlink(), wanted == BubblewrapUse::Off);
+        let output = place
+            .run(
+                &sandbox,
+                "for way in made .craft/bobbin.tmp ../out; do echo x > $way/file; echo x > $way/other; done; \
+                 cat made/file; echo in > inside && cat inside",
+            )
+            .await;
+        assert!(output.text.ends_with("minein\n"), "{}", output.text);
+        assert_eq!(std::fs::read_to_string(&place.file).unwrap(), "mine");
+        assert!(!place.file.with_file_name("other").exists());
+    }
+}
+
+#[tokio::test]
+async fn a_thread_in_another_workspace_is_kept_from_the_files_of_that_ones_server() {
+    let mut place = Place::new();
+    let Some(mut sandbox) = place.held(OPEN).await else {
+        return;
+    };
+    sandbox.hide = vec![place.top.join("home/.craft")];
+    sandbox.blank = vec![place.work.join(".craft/bobbin.json")];
+    for (name, settings) in [("home", ""), ("other", "{}")] {
+        place.work = place.top.join(name);
+        let craft = place.work.join(".craft");
+        std::fs::create_dir_all(&craft).unwrap();
+        std::fs::write(craft.join("config.json"), "{}").unwrap();
+        std::fs::write(craft.join("bobbin.json"), "token").unwrap();
+        let output = place
+            .run(
+                &sandbox,
+                "cd .craft; cat bobbin.json; rm -f *; echo x > config.json; echo x > new; mv ../.craft ../away; \
+                 cat config.json; echo in > ../inside && cat ../inside",
+            )
+            .await;
+        assert!(!output.text.contains("token"), "{}", output.text);
+        assert!(
+            output.text.ends_with(&format!("{settings}in\n")),
+            "{}",
+            output.text
+        );
+        assert_eq!(std::fs::read_to_string(craft.join("config.json")).unwrap(), "{}");
+        assert_eq!(
+            std::fs::read_to_string(craft.join("bobbin.json")).unwrap(),
+            "token"
+        );
+        assert!(!craft.join("new").exists());
+    }
+}
+
+#[tokio::test]
 async fn processes_shared_memory_and_the_network_are_the_commands_own() {
     let place = Place::new();
     for (profile, own) in [
