@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::alive::Worked;
+use super::clock::{Clock, Late};
 use super::shadow::{Checkpoints, LookError, chain, place};
 use super::step::{Ended, Held};
 use super::windows::Going;
@@ -162,12 +163,13 @@ impl TurnKeeper {
             checkpoints: checkpoints.clone(),
         };
         let (tell, told) = oneshot::channel();
-        let recorded = async {
+        let clock = Clock::new(MAX_WAIT);
+        let recorded = clock.pause(async {
             if told.await.is_err() {
                 // It never will be: whoever waits for this is told so, and drops it.
                 pending::<()>().await;
             }
-        };
+        });
         let recording = async {
             intent.await?;
             // Where nobody listens, the writing has ended without it.
@@ -187,8 +189,9 @@ impl TurnKeeper {
                 }
             }
         };
-        let writing = async { Ok(timeout(MAX_WAIT, writing).await) };
-        let ((), written) = tokio::try_join!(recording, writing)?;
+        let writing = async { Ok(clock.time(writing).await) };
+        let begun = tokio::try_join!(recording, writing);
+        let ((), written) = begun.inspect_err(|_| open.is_not_written())?;
         let why = match written {
             Ok(Ok(held)) => {
                 if let Some(work) = &mut open.work {
@@ -204,7 +207,7 @@ impl TurnKeeper {
                 tracing::warn!(thread = %self.thread, error = chain(&error), "no checkpoint");
                 "the checkpoint could not be written".to_owned()
             }
-            Err(_) => "writing the checkpoint took too long".to_owned(),
+            Err(Late) => "writing the checkpoint took too long".to_owned(),
         };
         let work = open.work.take();
         checkpoints
@@ -235,6 +238,13 @@ impl Begun {
 }
 
 impl Open {
+    /// Says that the call will not run, which was said to write files.
+    fn is_not_written(&mut self) {
+        if let Some(going) = self.work.as_mut().and_then(|work| work.going.take()) {
+            going.take_back();
+        }
+    }
+
     /// Has the step closed by a task of the repository's.
     fn close(&mut self) -> Option<JoinHandle<Ended>> {
         let work = self.work.take()?;

@@ -13,7 +13,7 @@
 //! * [`shadow`], [`contents`], [`prepare`]: the repository: looks and steps, contents, the directory; [`open_looks`]: looks
 //!   whose call still runs.
 //! * [`windows`]: which calls ran side by side, so that nobody is said to have done what another did; [`alive`]: which
-//!   steps somebody still works at.
+//!   steps somebody still works at; [`clock`]: how long that takes.
 //! * [`keeper`]: what the agent's loop calls around a call; [`step`]: what comes of it.
 //! * [`found`]: what lies at a path now; [`unseen`]: what a look had not seen.
 //! * [`revert`]: what the core calls when a Turn is to be undone.
@@ -23,6 +23,7 @@
 //! in `.git` and `.craft`; what a command changes outside of the workspace, or after its call has ended.
 
 mod alive;
+mod clock;
 mod contents;
 mod found;
 mod git;

@@ -269,6 +269,38 @@ async fn nothing_is_written_down_of_a_call_of_which_it_is_not_recorded_that_it_b
 }
 
 #[tokio::test]
+async fn what_a_call_that_is_not_recorded_was_to_write_may_be_another_calls() {
+    let bench = Bench::open().await;
+    let command = bench.command(1).await;
+    let touches = Touches::Files(vec![bench.path("file")]);
+    let keeper = bench.keeper(2);
+    let begun = keeper.begin("call", touches, std::future::ready(Err("gone")));
+    assert_eq!(begun.await.unwrap_err(), "gone");
+    bench.workspace.write("file", "2");
+    command.end().await;
+    assert_eq!(files(&bench.revert(1, Overwrite).await.unwrap()), ["file"]);
+}
+
+#[tokio::test]
+async fn the_time_until_a_call_is_recorded_is_not_that_of_its_checkpoint() {
+    let bench = Bench::open().await;
+    bench.workspace.write("file", "1");
+    let intent = async {
+        tokio::time::pause();
+        tokio::time::sleep(MAX_TIME * 100).await;
+        tokio::time::resume();
+        Ok::<_, std::convert::Infallible>(())
+    };
+    let touches = Touches::Files(vec![bench.path("file")]);
+    let begun = bench.keeper(1).begin("call", touches, intent).await;
+    let begun = begun.unwrap_or_else(|never| match never {});
+    assert_eq!(begun.notice, None);
+    bench.workspace.write("file", "2");
+    begun.end().await;
+    assert_eq!(files(&bench.revert(1, Refuse).await.unwrap()), ["file"]);
+}
+
+#[tokio::test]
 async fn an_open_look_that_cannot_be_read_is_unknown() {
     let mut bench = Bench::open().await;
     std::mem::forget(bench.command(1).await);

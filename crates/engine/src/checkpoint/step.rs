@@ -372,7 +372,7 @@ fn sorted(root: &Path, found: Vec<Difference>, beside: &Beside, unseen: &Unseen)
         let (path, before, after) = &difference;
         let whole = root.join(path);
         let (mut now, mut left) = (None, None);
-        if beside.others.contains(&whole) {
+        if beside.others.contains_key(&whole) {
             left = Some(Left::Theirs);
         } else if before.is_none() {
             // A file of another name whose content is kept is not lost with this one.

@@ -5,7 +5,7 @@
 //! windows were open may be either's. In memory only: after a crash nothing runs any more. Bounded by the calls there
 //! are, and by [`MAX_OTHERS`] a window, beyond which nobody can say what the window's call did.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ struct Writing {
 pub(super) struct Beside {
     /// Another such call ran.
     pub(super) shared: bool,
-    /// What others wrote.
-    pub(super) others: HashSet<PathBuf>,
+    /// What others wrote, and how often it was noted.
+    pub(super) others: HashMap<PathBuf, usize>,
     /// They wrote more than was noted.
     pub(super) lost: bool,
 }
@@ -48,11 +48,22 @@ pub(super) struct Beside {
 impl Beside {
     fn note(&mut self, root: &Path, paths: &[PathBuf]) {
         for path in paths.iter().filter(|path| path.starts_with(root)) {
-            if self.others.len() == MAX_OTHERS && !self.others.contains(path) {
+            if self.others.len() == MAX_OTHERS && !self.others.contains_key(path) {
                 self.lost = true;
                 return;
             }
-            self.others.insert(path.clone());
+            *self.others.entry(path.clone()).or_default() += 1;
+        }
+    }
+
+    fn take_back(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            if let Some(times) = self.others.get_mut(path) {
+                *times -= 1;
+                if *times == 0 {
+                    self.others.remove(path);
+                }
+            }
         }
     }
 }
@@ -133,6 +144,20 @@ impl Windows {
         }
     }
 
+    /// Ends files being written of which none was written.
+    fn take_back(&self, id: u64) {
+        let mut now = self.0.lock();
+        let Some(at) = now.writing.iter().position(|writing| writing.id == id) else {
+            return;
+        };
+        let Writing { whose, paths, .. } = now.writing.swap_remove(at);
+        for window in &mut now.open {
+            if Some(&window.whose) != whose.as_ref() {
+                window.beside.take_back(&paths);
+            }
+        }
+    }
+
     /// Whether nothing goes on.
     #[cfg(test)]
     pub(super) fn are_closed(&self) -> bool {
@@ -146,6 +171,11 @@ impl Going {
     pub(super) fn end(self) -> Beside {
         self.windows.end(self.id)
     }
+
+    /// Ends it since nothing goes on after all: what was noted for others is noted no more, where they still look.
+    pub(super) fn take_back(self) {
+        self.windows.take_back(self.id);
+    }
 }
 
 impl Drop for Going {
@@ -156,6 +186,8 @@ impl Drop for Going {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     fn whose(turn: u32) -> Whose {
@@ -178,8 +210,26 @@ mod tests {
         let beside = one.end();
         assert!(!beside.shared && !beside.lost);
         let theirs = paths(&["/w/begun", "/w/theirs"]);
-        assert_eq!(beside.others, theirs.into_iter().collect());
+        assert_eq!(
+            beside.others.into_keys().collect::<HashSet<_>>(),
+            theirs.into_iter().collect()
+        );
         drop((before, own));
+        assert!(windows.are_closed());
+    }
+
+    #[test]
+    fn what_is_not_written_after_all_is_noted_no_more_but_where_somebody_else_wrote_it() {
+        let windows = Windows::default();
+        let before = windows.writing(Some(whose(2)), paths(&["/w/a"]));
+        let one = windows.open(whose(1), Path::new("/w"));
+        let over = windows.writing(Some(whose(3)), paths(&["/w/b", "/elsewhere"]));
+        let after = windows.writing(Some(whose(2)), paths(&["/w/b", "/w/c", "/elsewhere"]));
+        for going in [before, after, windows.open(whose(1), Path::new("/w"))] {
+            going.take_back();
+        }
+        drop(over);
+        assert_eq!(one.end().others.into_keys().collect::<Vec<_>>(), paths(&["/w/b"]));
         assert!(windows.are_closed());
     }
 
