@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Exit, Limits, Outcome, output_channel};
+use bobbin_children::{ChildError, Exit, Limits, Outcome, ProcessSpec, output_channel};
 use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, UnixMillis};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -73,13 +73,18 @@ pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
         leave,
         kept: None,
     };
+    // What it is started with is open as long as that takes, and not as long as it runs.
+    let starter = command.order.spec.starter.take();
     let order = &command.order;
     let limits = Limits {
         wall_clock: order.time_limit.unwrap_or(FOREVER),
         grace: order.grace,
         captured_bytes: order.captured_bytes,
     };
-    let spec = order.spec.clone();
+    let spec = ProcessSpec {
+        starter,
+        ..order.spec.clone()
+    };
     let (sink, chunks) = output_channel();
     let run = async {
         match to_write {
