@@ -199,9 +199,7 @@ impl Working {
             input,
             ..
         } = inner;
-        for (name, value) in NO_UPKEEP {
-            env.set(*name, *value);
-        }
+        without_upkeep(&mut env);
         let directory = cwd
             .canonicalize()
             .map_err(|error| format!("{} cannot be entered: {error}", cwd.display()))?;
@@ -234,13 +232,21 @@ impl Working {
 
 /// Settings of git's: no upkeep of a repository behind a command's back. It would be killed with the command, and leave its
 /// locks behind.
-const NO_UPKEEP: &[(&str, &str)] = &[
-    ("GIT_CONFIG_COUNT", "2"),
-    ("GIT_CONFIG_KEY_0", "gc.auto"),
-    ("GIT_CONFIG_VALUE_0", "0"),
-    ("GIT_CONFIG_KEY_1", "maintenance.auto"),
-    ("GIT_CONFIG_VALUE_1", "false"),
-];
+const NO_UPKEEP: [(&str, &str); 2] = [("gc.auto", "0"), ("maintenance.auto", "false")];
+/// Where git looks for the number of settings among its variables.
+const GIT_SETTINGS: &str = "GIT_CONFIG_COUNT";
+
+/// Adds them behind those that are there.
+fn without_upkeep(environment: &mut Environment) {
+    let there = environment.get(GIT_SETTINGS).and_then(|count| count.to_str());
+    let mut count: u32 = there.and_then(|count| count.parse().ok()).unwrap_or(0);
+    for (name, value) in NO_UPKEEP {
+        environment.set(format!("GIT_CONFIG_KEY_{count}"), name);
+        environment.set(format!("GIT_CONFIG_VALUE_{count}"), value);
+        count = count.saturating_add(1);
+    }
+    environment.set(GIT_SETTINGS, count.to_string());
+}
 
 fn pair() -> std::io::Result<(UnixStream, Arc<OwnedFd>)> {
     let (ours, theirs) = UnixStream::pair()?;
