@@ -751,6 +751,44 @@ async fn a_command_that_was_promised_it_does_not_run_without_it() {
 }
 
 #[tokio::test]
+async fn one_that_fails_commands_alone_is_not_promised_for_ever() {
+    let place = Place::new();
+    let Some(works) = place.held(STRICT).await else {
+        return;
+    };
+    let real = works.bubblewrap.found().unwrap().unwrap();
+    // A try is made at the root.
+    let text = format!(
+        "[ \"$(pwd)\" = / ] || {{ echo 'bwrap: no room' >&2; exit 1; }}\nexec {} \"$@\"",
+        real.display()
+    );
+    let path = program(&place, &text);
+    if path.metadata().unwrap().uid() != 0 {
+        return;
+    }
+    for wanted in [BubblewrapUse::Auto, BubblewrapUse::Require] {
+        let sandbox = with_places(&place, wanted, vec![path.clone()]);
+        for known in [None, Some(Err("bwrap: no room".to_owned()))] {
+            let output = place.run(&sandbox, "echo x > ran").await;
+            let said = "did not run: it cannot be held as was said: bwrap: no room. The next command is held by what works";
+            assert!(output.text.starts_with(said), "{}", output.text);
+            assert_eq!(sandbox.bubblewrap.found(), known);
+        }
+        match (wanted, Support::probe().missing(STRICT)) {
+            (BubblewrapUse::Auto, None) => {
+                let output = place.run(&sandbox, "echo ran; echo x > ../out/new").await;
+                assert!(output.text.contains("ran"), "{}", output.text);
+                assert!(!place.file.with_file_name("new").exists());
+            }
+            _ => {
+                let refused = place.prepared(&sandbox, "echo ran").await.err().unwrap();
+                assert!(refused.contains("bwrap: no room"), "{refused}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn one_that_hangs_is_tried_again_before_the_next_command() {
     let place = Place::new();
     let Some(works) = place.held(STRICT).await else {

@@ -180,11 +180,15 @@ impl Git {
             .run(spec, &limits, None, &CancellationToken::new())
             .await
             .map_err(|error| SuggestError::Unusable(format!("git cannot be run: {error}")))?;
-        match outcome.exit {
-            Exit::Exited(_) if begun.is_some_and(|begun| !begun.has()) => {
-                self.sandbox.bubblewrap.forget();
-                Err(unheld(said(&outcome)))
+        if let (Exit::Exited(_), Some(begun)) = (outcome.exit, begun) {
+            if !begun.has() {
+                let why = said(&outcome);
+                self.sandbox.bubblewrap.has_failed(&begun, Some(&why));
+                return Err(unheld(why));
             }
+            self.sandbox.bubblewrap.has_held();
+        }
+        match outcome.exit {
             Exit::Exited(code) => Ok((code, outcome.output.text)),
             Exit::Signaled(_) | Exit::TimedOut | Exit::Cancelled => {
                 Err(SuggestError::Unusable("git did not answer in time.".to_owned()))

@@ -2,8 +2,9 @@
 //!
 //! A machine can have a bubblewrap that does not work, because the system lets nobody make namespaces or because we are
 //! in a container ourselves. So it is run once with all that a command's view is made of, around the helper, before
-//! anything is promised. The result stays for the life of the process; one failure later has it tried again. Bounds: one
-//! try at a time, of [`TRY_TIME`].
+//! anything is promised. The result stays for the life of the process; one failure later has it tried again, and where it
+//! fails a command once more although the try went well, it is not used for a while. Bounds: one try at a time, of
+//! [`TRY_TIME`].
 
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
@@ -11,8 +12,8 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bobbin_children::{Children, Environment, Exit, Limits, Outcome, ProcessSpec, Starter};
@@ -67,8 +68,15 @@ pub struct Bubblewrap {
     wanted: BubblewrapUse,
     places: Vec<PathBuf>,
     children: Option<Children>,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
     /// Replaced when what was found turns out to be so no more.
-    found: Arc<Mutex<Arc<OnceCell<Tried>>>>,
+    found: Arc<OnceCell<Tried>>,
+    /// It has failed a command, and held none since.
+    has_failed: bool,
 }
 
 /// What a try has shown: what is run, or why it does not work.
@@ -76,12 +84,12 @@ type Found = Result<Working, String>;
 /// When it was tried, and what came of it.
 type Tried = (Instant, Found);
 
-/// How long a try that failed counts: what was busy, broken or missing may be well again.
+/// How long a failure counts: what was busy, broken or missing may be well again.
 const FAILED_FOR: Duration = Duration::from_mins(1);
 
 /// A bubblewrap that works.
 #[derive(Debug, Clone)]
-pub(super) struct Working {
+struct Working {
     program: PathBuf,
     /// The helper, open: its name may lead nowhere in a command's view, or to something else after an upgrade.
     helper: Arc<OwnedFd>,
@@ -101,6 +109,8 @@ pub struct Wrapped {
 pub struct Begun {
     told: UnixStream,
     heard: AtomicBool,
+    /// The try that had it promised.
+    by: Weak<OnceCell<Tried>>,
 }
 
 impl Begun {
@@ -118,7 +128,7 @@ impl Bubblewrap {
             wanted,
             places: PLACES.map(PathBuf::from).to_vec(),
             children: Some(children),
-            found: Arc::default(),
+            known: Arc::default(),
         }
     }
 
@@ -141,7 +151,7 @@ impl Bubblewrap {
 
     /// Returns what was found, once it was tried: the program, or why it does not work.
     pub fn found(&self) -> Option<Result<PathBuf, String>> {
-        let cell = self.found.lock().clone();
+        let cell = self.known.lock().found.clone();
         let (_, found) = cell.get()?;
         Some(
             found
@@ -151,15 +161,36 @@ impl Bubblewrap {
         )
     }
 
-    /// Returns the one that works, once it was tried.
-    pub(super) fn working(&self) -> Option<Working> {
-        let cell = self.found.lock().clone();
-        cell.get()?.1.as_ref().ok().cloned()
+    /// Returns what starts a process within a plan's view, held by the helper there.
+    ///
+    /// # Errors
+    /// Why it cannot be started so, as half a sentence.
+    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped, String> {
+        let cell = self.known.lock().found.clone();
+        let Some((_, Ok(working))) = cell.get() else {
+            return Err("bubblewrap, which was to hold it, works no more".to_owned());
+        };
+        working.wrap(plan, inner, Arc::downgrade(&cell))
     }
 
-    /// Has it tried again before the next command.
-    pub(crate) fn forget(&self) {
-        *self.found.lock() = Arc::default();
+    /// Notes that it has held a command.
+    pub(crate) fn has_held(&self) {
+        self.known.lock().has_failed = false;
+    }
+
+    /// Notes that a command did not begin that it was to hold, and why, unless the command's time was over, which may have
+    /// been too short for anything. It is tried again before the next one. The second reason counts for as long as a
+    /// try that failed: a try does not show it.
+    pub(crate) fn has_failed(&self, begun: &Begun, why: Option<&str>) {
+        let mut known = self.known.lock();
+        if !Weak::ptr_eq(&Arc::downgrade(&known.found), &begun.by) {
+            // Another try has been asked for since.
+            return;
+        }
+        let again = why.filter(|_| known.has_failed);
+        let found = again.map(|why| (Instant::now(), Err(why.to_owned())));
+        known.found = Arc::new(OnceCell::new_with(found));
+        known.has_failed |= why.is_some();
     }
 
     /// Tries it, if it is wanted and was not tried yet, or failed a while ago.
@@ -168,11 +199,11 @@ impl Bubblewrap {
             return;
         };
         let cell = {
-            let mut found = self.found.lock();
-            if matches!(found.get(), Some((at, Err(_))) if at.elapsed() >= FAILED_FOR) {
-                *found = Arc::default();
+            let mut known = self.known.lock();
+            if matches!(known.found.get(), Some((at, Err(_))) if at.elapsed() >= FAILED_FOR) {
+                known.found = Arc::default();
             }
-            found.clone()
+            known.found.clone()
         };
         let tried = async || {
             let found = try_it(&self.places, children, helper, kernel, hide).await;
@@ -186,11 +217,11 @@ impl Bubblewrap {
 }
 
 impl Working {
-    /// Returns what starts a process within a plan's view, held by the helper there.
+    /// Returns what starts a process within a plan's view, promised by a try.
     ///
     /// # Errors
     /// Why it cannot be started so, as half a sentence.
-    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped, String> {
+    fn wrap(&self, plan: &Plan, inner: ProcessSpec, by: Weak<OnceCell<Tried>>) -> Result<Wrapped, String> {
         let ProcessSpec {
             program,
             args,
@@ -225,6 +256,7 @@ impl Working {
             begun: Some(Begun {
                 told: ours,
                 heard: AtomicBool::new(false),
+                by,
             }),
         })
     }
@@ -294,7 +326,7 @@ async fn try_it(
     let harmless = ProcessSpec::new("/bin/sh", "/", Environment::empty())
         .arg("-c")
         .arg(":");
-    let Wrapped { spec, begun } = working.wrap(&plan, harmless)?;
+    let Wrapped { spec, begun } = working.wrap(&plan, harmless, Weak::new())?;
     let limits = Limits {
         wall_clock: TRY_TIME,
         grace: Duration::from_secs(1),
@@ -337,4 +369,54 @@ pub(crate) fn said(outcome: &Outcome) -> String {
         };
     }
     text.chars().take(MAX_SAID).collect::<String>().replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(bubblewrap: &Bubblewrap) -> Begun {
+        Begun {
+            told: pair().unwrap().0,
+            heard: AtomicBool::new(false),
+            by: Arc::downgrade(&bubblewrap.known.lock().found),
+        }
+    }
+
+    #[test]
+    fn a_failure_has_it_tried_again_and_the_next_one_without_a_command_held_between_counts() {
+        let bubblewrap = Bubblewrap::default();
+        let (first, late) = (begun(&bubblewrap), begun(&bubblewrap));
+        bubblewrap.has_failed(&first, Some("first"));
+        bubblewrap.has_failed(&late, Some("held by what is tried no more"));
+        assert_eq!(bubblewrap.found(), None);
+        bubblewrap.has_failed(&begun(&bubblewrap), None);
+        assert_eq!(bubblewrap.found(), None);
+        bubblewrap.has_failed(&begun(&bubblewrap), Some("second"));
+        assert_eq!(bubblewrap.found(), Some(Err("second".to_owned())));
+        bubblewrap.has_held();
+        bubblewrap.has_failed(&begun(&bubblewrap), None);
+        bubblewrap.has_failed(&begun(&bubblewrap), Some("first again"));
+        assert_eq!(bubblewrap.found(), None);
+    }
+
+    #[test]
+    fn settings_of_gits_that_are_there_stay_before_ours() {
+        for (count, first) in [(None, 0), (Some("0"), 0), (Some("3"), 3), (Some("many"), 0)] {
+            let mut environment = Environment::empty();
+            if let Some(count) = count {
+                environment.set(GIT_SETTINGS, count);
+            }
+            environment.set("GIT_CONFIG_KEY_2", "core.pager");
+            without_upkeep(&mut environment);
+            let get = |name: String| environment.get(name).and_then(|value| value.to_str());
+            assert_eq!(
+                get(GIT_SETTINGS.to_owned()),
+                Some((first + 2).to_string().as_str())
+            );
+            assert_eq!(get(format!("GIT_CONFIG_KEY_{first}")), Some("gc.auto"));
+            assert_eq!(get(format!("GIT_CONFIG_VALUE_{}", first + 1)), Some("false"));
+            assert_eq!(get("GIT_CONFIG_KEY_2".to_owned()), Some("core.pager"));
+        }
+    }
 }

@@ -83,9 +83,9 @@ impl Sandbox {
 
     /// Returns what can be held here, as far as is known.
     pub fn support_now(&self) -> Support {
-        let outer = match self.bubblewrap.working() {
-            Some(_) => Outer::Bubblewrap,
-            None => Outer::Nothing,
+        let outer = match self.bubblewrap.found() {
+            Some(Ok(_)) => Outer::Bubblewrap,
+            Some(Err(_)) | None => Outer::Nothing,
         };
         Support {
             outer,
@@ -189,9 +189,7 @@ impl Sandbox {
             inner.env.set("TMPDIR", temporary);
         }
         if plan.outer == Outer::Bubblewrap {
-            let working = self.bubblewrap.working();
-            let working = working.ok_or("bubblewrap, which was to hold it, works no more")?;
-            return working.wrap(plan, inner);
+            return self.bubblewrap.wrap(plan, inner);
         }
         let ProcessSpec {
             program,
@@ -262,26 +260,27 @@ mod tests {
     fn a_command_is_started_through_the_helper_with_all_its_own() {
         let place = tempfile::tempdir().unwrap();
         let work = place.path().canonicalize().unwrap();
-        let Hold::Held(plan) = strict().hold(&work) else {
+        let temporary = work.join("temporary");
+        std::fs::create_dir(&temporary).unwrap();
+        let sandbox = Sandbox {
+            temporary: Some(temporary.clone()),
+            ..strict()
+        };
+        let Hold::Held(plan) = sandbox.hold(&work) else {
             panic!("not held")
         };
         let inner = ProcessSpec::new("/bin/sh", &work, Environment::empty())
             .arg("-c")
             .arg("ls");
-        let spec = strict().wrap(&plan, inner).unwrap().spec;
+        let spec = sandbox.wrap(&plan, inner).unwrap().spec;
         assert_eq!(
             (spec.program.to_str(), spec.cwd.as_path()),
             (Some("/bobbin"), work.as_path())
         );
-        assert_eq!(spec.env.get("TMPDIR"), Some("/w/.craft/tmp".as_ref()));
+        assert_eq!(spec.env.get("TMPDIR"), Some(temporary.as_os_str()));
         assert_eq!(spec.args[0], HELPER_ARGUMENT);
         let (read, program, arguments) = Plan::read(spec.args[1..].to_vec()).unwrap();
-        // What is not there is not among what may be written.
-        let there = Plan {
-            write: vec![work],
-            ..plan
-        };
-        assert_eq!((read, program), (there, "/bin/sh".into()));
+        assert_eq!((read, program), (plan, "/bin/sh".into()));
         assert_eq!(arguments, ["-c", "ls"]);
     }
 

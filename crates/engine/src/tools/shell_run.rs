@@ -125,6 +125,9 @@ impl PreparedCall for Prepared {
                 typed: requested,
             });
             let end = follow(running, patience, &context, begun.as_ref()).await;
+            if let Some((_, sandbox)) = held.as_ref().filter(|_| begun.as_ref().is_some_and(Begun::has)) {
+                sandbox.bubblewrap.has_held();
+            }
             let (ended, not_left, hung) = match end {
                 End::Left(terminal) => return left(&terminal),
                 End::Ended(ended, not_left) => (ended, not_left, false),
@@ -133,17 +136,19 @@ impl PreparedCall for Prepared {
             let mut output = match ended.outcome {
                 Ok(outcome) => {
                     let through_bubblewrap = begun.is_some();
+                    let by_itself = matches!(outcome.exit, Exit::Exited(_) | Exit::Signaled(_));
                     let why = match outcome.exit {
                         Exit::Exited(_) | Exit::Signaled(_) => Some(said(&outcome)),
                         Exit::TimedOut => Some(not_begun(&outcome)),
                         Exit::Cancelled => hung.then(|| not_begun(&outcome)),
                     };
                     // The next command has it tried again, and one that hangs is not used for a while then.
-                    if let Some(why) = why.filter(|_| begun.is_some_and(|begun| !begun.has())) {
+                    if let (Some(why), Some(begun)) = (why, begun.filter(|begun| !begun.has())) {
                         if let Some((_, sandbox)) = &held {
-                            sandbox.bubblewrap.forget();
+                            let why = by_itself.then_some(why.as_str());
+                            sandbox.bubblewrap.has_failed(&begun, why);
                         }
-                        return not_held(&why);
+                        return not_held(&format!("{why}. The next command is held by what works then"));
                     }
                     let path = ended.output_path;
                     let mut output = told(outcome, path, &root, patience, not_left);
@@ -357,9 +362,7 @@ fn not_begun(outcome: &Outcome) -> String {
 
 /// The result of a command that was to be held and could not be. Nothing of it has run.
 fn not_held(why: &str) -> ToolOutput {
-    not_run(format!(
-        "did not run: it cannot be held as was said: {why}. The next command is held by what works then."
-    ))
+    not_run(format!("did not run: it cannot be held as was said: {why}."))
 }
 
 /// The result of a command that was interrupted before it was started.
