@@ -1,6 +1,6 @@
 //! What the core is told once, at the start.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,15 +69,40 @@ impl Settings {
         }
     }
 
-    /// Returns where and under which rules the calls of a Thread run.
+    /// Returns where a Thread's own folder really lies. One that is named inside the workspace counts only there: what commands
+    /// may write they can replace by a link to anywhere.
+    fn folder(&self, path: &str) -> Option<PathBuf> {
+        let inside = |place: &Path| place.starts_with(&self.workspace);
+        let mut above = Path::new(path).ancestors().skip(1);
+        match std::fs::canonicalize(path) {
+            Ok(real)
+                if !inside(&real)
+                    && above.any(|place| std::fs::canonicalize(place).is_ok_and(|real| inside(&real))) =>
+            {
+                tracing::warn!(
+                    path,
+                    "a thread's folder is a link out of the workspace, and not followed"
+                );
+                None
+            }
+            Ok(real) => Some(real),
+            Err(error) => {
+                tracing::warn!(path, %error, "a thread's folder cannot be found");
+                None
+            }
+        }
+    }
+
+    /// Returns where and under which rules the calls of a Thread run: in the workspace where it has no folder of its own that
+    /// counts.
     pub fn environment_of(&self, config: Option<&ThreadConfig>) -> ToolEnvironment {
         let approvals = self.approval_policy_of(config);
         let config = config.cloned().unwrap_or_default();
         let root = config
             .workspace_override
-            .as_ref()
-            .and_then(|path| std::fs::canonicalize(path).ok())
-            .unwrap_or_else(|| self.workspace.clone());
+            .as_deref()
+            .and_then(|path| self.folder(path));
+        let root = root.unwrap_or_else(|| self.workspace.clone());
         let ask = config
             .require_approval_outside_workspace
             .unwrap_or(self.ask_outside_workspace);
@@ -94,5 +119,40 @@ impl Settings {
             approvals,
             clients: ThreadClients::default(),
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_threads_folder_inside_the_workspace_is_not_followed_out_of_it() {
+        let place = tempfile::tempdir().unwrap();
+        let place = std::fs::canonicalize(place.path()).unwrap();
+        let (work, outside) = (place.join("work"), place.join("outside"));
+        for made in [work.join("sub"), outside.clone()] {
+            std::fs::create_dir_all(made).unwrap();
+        }
+        symlink(&outside, work.join("left")).unwrap();
+        symlink("sub", work.join("stays")).unwrap();
+        symlink(&work, place.join("alias")).unwrap();
+        let settings = Settings::new(work.clone());
+        let root = |folder: &Path| {
+            let config = ThreadConfig {
+                workspace_override: Some(folder.to_string_lossy().into_owned()),
+                ..ThreadConfig::default()
+            };
+            settings.environment_of(Some(&config)).root
+        };
+        assert_eq!(root(&work.join("sub")), work.join("sub"));
+        assert_eq!(root(&work.join("stays")), work.join("sub"));
+        assert_eq!(root(&outside), outside);
+        assert_eq!(root(&work.join("left")), work);
+        assert_eq!(root(&place.join("alias/left")), work);
+        assert_eq!(root(&place.join("alias/sub")), work.join("sub"));
+        assert_eq!(root(&work.join("nowhere")), work);
     }
 }

@@ -65,8 +65,10 @@ impl<S: Borrow<Arc<Shared>>> Drop for Call<S> {
         }
         let shared: &Arc<Shared> = self.shared.borrow();
         let _caller = shared.with(|state, after| {
-            let caller = state.calls.give_up(self.id, Instant::now())?;
-            shared.cancel_remote(state, self.id, after);
+            let (open, caller) = state.calls.give_up(self.id, Instant::now());
+            if open {
+                shared.cancel_remote(state, self.id, after);
+            }
             caller
         });
     }

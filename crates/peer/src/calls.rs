@@ -155,12 +155,14 @@ impl Calls {
         (Poll::Pending, former)
     }
 
-    /// Forgets a call that its caller gives up; returns it if it had not ended.
-    pub(crate) fn give_up(&mut self, id: u64, now: Instant) -> Option<Option<Waker>> {
+    /// Forgets a call that its caller gives up. Returns whether it had not ended, and who waited for it.
+    pub(crate) fn give_up(&mut self, id: u64, now: Instant) -> (bool, Option<Waker>) {
         self.ended.remove(&id);
-        let pending = self.remove(id)?;
+        let Some(pending) = self.remove(id) else {
+            return (false, None);
+        };
         self.forgive(id, pending.method, now);
-        Some(pending.caller)
+        (true, pending.caller)
     }
 
     /// Gives the call with this progress token more time, where it asked for that.

@@ -80,12 +80,6 @@ impl From<Bytes> for Text {
     }
 }
 
-impl Default for Text {
-    fn default() -> Self {
-        Self::Short(Vec::new())
-    }
-}
-
 thread_local! {
     /// Room to write a message in, between two messages.
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };

@@ -13,7 +13,6 @@ use bobbin_model::{Seq, ThreadId};
 use sqlx::pool::PoolConnection;
 use sqlx::{Connection, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::index;
@@ -98,14 +97,6 @@ impl Writer {
                 return;
             }
             quiet = false;
-            // An engine that was let go on a moment ago may have the rest ready at once: everybody's turn costs less than a
-            // commit.
-            yield_now().await;
-            while batch.len() < BATCH
-                && let Ok(order) = self.orders.try_recv()
-            {
-                batch.push(order);
-            }
             reached(Step::BatchTaken);
             leftovers |= batch.iter().any(|(write, _)| {
                 write

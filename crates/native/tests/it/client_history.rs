@@ -50,7 +50,7 @@ fn words(message: &Message) -> String {
         Message::User { parts } => {
             let parts = parts.iter().map(|part| match part {
                 InputPart::Context { label, text } => format!("({label}) {text}"),
-                other => other.display(),
+                other => other.display().into_owned(),
             });
             format!("user: {}", parts.collect::<String>())
         }

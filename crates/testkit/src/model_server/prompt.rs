@@ -158,7 +158,7 @@ mod tests {
             json!({ "input": [{ "role": "user", "content": "x" }, { "type": "function_call_output", "output": "r" }] }),
         ];
         for body in bodies {
-            assert_eq!(reply(&body, 1).parts, [Part::Text("The results: r".into())]);
+            assert_eq!(reply(&body, 0, 1).parts, [Part::Text("The results: r".into())]);
         }
     }
 }
