@@ -10,6 +10,11 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+/// Bytes of a plain message beside its text.
+const PLAIN: usize = 36;
+/// Bytes of the other members, as they are with our own tools (a guess).
+const OTHERS: usize = 32 << 10;
+
 /// A request's body.
 #[derive(Debug)]
 pub(crate) struct Body<'a> {
@@ -57,7 +62,11 @@ impl<'a> Body<'a> {
     /// # Errors
     /// None that is known: all of it can be written.
     pub(crate) fn write(&self) -> serde_json::Result<Bytes> {
-        serde_json::to_vec(self).map(Bytes::from)
+        let texts = self.conversation.iter().flat_map(|(_, messages)| messages);
+        let room: usize = texts.map(Message::room).sum();
+        let mut written = Vec::with_capacity(room + OTHERS);
+        serde_json::to_writer(&mut written, self)?;
+        Ok(Bytes::from(written))
     }
 }
 
@@ -75,6 +84,14 @@ impl Serialize for Body<'_> {
 }
 
 impl Message<'_> {
+    /// Returns about how many bytes it will be; what is no plain text is not looked at.
+    fn room(&self) -> usize {
+        match self {
+            Self::Plain { content, .. } => content.len() + PLAIN,
+            Self::Other(_) => 0,
+        }
+    }
+
     /// Returns it as something that more can be put into.
     pub(super) fn into_value(self) -> Value {
         match self {
