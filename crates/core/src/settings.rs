@@ -1,5 +1,6 @@
 //! What the core is told once, at the start.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,9 @@ use crate::policy::{NoRules, Policy};
 use crate::sub_agent::SubAgentLimits;
 use crate::tool::{OutsideWorkspace, ToolEnvironment};
 use crate::undo::Undo;
+
+/// Most links on the way to a folder, as with the system's own.
+const MAX_LINKS: usize = 40;
 
 /// Settings of a [`crate::Hub`].
 #[derive(Debug, Clone)]
@@ -69,28 +73,52 @@ impl Settings {
         }
     }
 
-    /// Returns where a Thread's own folder really lies. One that is named inside the workspace counts only there: what commands
-    /// may write they can replace by a link to anywhere.
+    /// Returns where a Thread's own folder really lies, unless a link in the workspace leads out of it on the way there: what
+    /// commands may write they can replace by a link to anywhere.
     fn folder(&self, path: &str) -> Option<PathBuf> {
-        let inside = |place: &Path| place.starts_with(&self.workspace);
-        let mut above = Path::new(path).ancestors().skip(1);
-        match std::fs::canonicalize(path) {
-            Ok(real)
-                if !inside(&real)
-                    && above.any(|place| std::fs::canonicalize(place).is_ok_and(|real| inside(&real))) =>
-            {
+        match self.follow(Path::new(path)) {
+            Ok(Some(real)) => Some(real),
+            Ok(None) => {
                 tracing::warn!(
                     path,
                     "a thread's folder is a link out of the workspace, and not followed"
                 );
                 None
             }
-            Ok(real) => Some(real),
             Err(error) => {
                 tracing::warn!(path, %error, "a thread's folder cannot be found");
                 None
             }
         }
+    }
+
+    fn follow(&self, path: &Path) -> std::io::Result<Option<PathBuf>> {
+        let parts = |path: &Path| -> Vec<OsString> {
+            let parts = path.components().rev();
+            parts.map(|part| part.as_os_str().to_owned()).collect()
+        };
+        let mut left = parts(&std::path::absolute(path)?);
+        let (mut real, mut links, mut is_led) = (PathBuf::new(), 0, false);
+        while let Some(part) = left.pop() {
+            if part == ".." {
+                real.pop();
+                continue;
+            }
+            // The root replaces what was gone to before.
+            let next = real.join(&part);
+            let Ok(target) = std::fs::read_link(&next) else {
+                real = next;
+                continue;
+            };
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(std::io::ErrorKind::TooManyLinks.into());
+            }
+            is_led |= real.starts_with(&self.workspace);
+            left.extend(parts(&target));
+        }
+        std::fs::metadata(&real)?;
+        Ok((!is_led || real.starts_with(&self.workspace)).then_some(real))
     }
 
     /// Returns where and under which rules the calls of a Thread run: in the workspace where it has no folder of its own that
@@ -153,6 +181,12 @@ mod tests {
         assert_eq!(root(&work.join("left")), work);
         assert_eq!(root(&place.join("alias/left")), work);
         assert_eq!(root(&place.join("alias/sub")), work.join("sub"));
+        symlink(work.join("left"), place.join("to-the-link")).unwrap();
+        assert_eq!(root(&place.join("to-the-link")), work);
+        assert_eq!(root(&work.join("../outside")), outside);
+        assert_eq!(root(&work.join("left/../outside")), work);
+        symlink("round", work.join("round")).unwrap();
+        assert_eq!(root(&work.join("round")), work);
         assert_eq!(root(&work.join("nowhere")), work);
     }
 }
