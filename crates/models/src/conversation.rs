@@ -56,13 +56,7 @@ pub(crate) fn value(text: &str) -> Value {
 
 /// Returns a member's text, or nothing.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    // Without the escapes of pointers, which cost more than the looking up.
-    let mut names = pointer.split('/').skip(1);
-    let found = names.try_fold(value, |value, name| match value {
-        Value::Array(values) => values.get(name.parse::<usize>().ok()?),
-        other => other.get(name),
-    });
-    found.and_then(Value::as_str).unwrap_or_default()
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns an event's data as a value, always an object.

@@ -10,6 +10,8 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use crate::conversation::Said;
+
 /// Bytes of a plain message beside its text.
 const PLAIN: usize = 36;
 /// Bytes of the other members, as they are with our own tools (a guess).
@@ -83,7 +85,19 @@ impl Serialize for Body<'_> {
     }
 }
 
-impl Message<'_> {
+impl<'a> Message<'a> {
+    /// Returns what a user said: text as it is, which every server takes, and parts where there are pictures.
+    pub(super) fn users(mut said: Vec<Said<'a>>, part: impl Fn(Said<'a>) -> Value) -> Self {
+        if let [Said::Text(text)] = said.as_mut_slice() {
+            return Self::Plain {
+                role: "user",
+                content: std::mem::take(text),
+            };
+        }
+        let content: Value = said.into_iter().map(part).collect();
+        Self::Other(json!({ "role": "user", "content": content }))
+    }
+
     /// Returns about how many bytes it will be; what is no plain text is not looked at.
     fn room(&self) -> usize {
         match self {

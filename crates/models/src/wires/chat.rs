@@ -107,21 +107,11 @@ fn message<'a>(message: &'a Message, pictures: &'a Pictures, ids: &mut CallIds<'
     }))
 }
 
-/// Returns text as it is, which every server takes, and parts where there are pictures.
 fn users<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Written<'a> {
-    let mut said = said(parts, pictures);
-    if let [Said::Text(text)] = said.as_mut_slice() {
-        return Written::Plain {
-            role: "user",
-            content: std::mem::take(text),
-        };
-    }
-    let part = |said: Said<'_>| match said {
+    Written::users(said(parts, pictures), |said| match said {
         Said::Text(text) => json!({ "type": "text", "text": text }),
         Said::Picture(picture) => json!({ "type": "image_url", "image_url": { "url": data_url(picture) } }),
-    };
-    let content: Value = said.into_iter().map(part).collect();
-    Written::Other(json!({ "role": "user", "content": content }))
+    })
 }
 
 /// Reads a reply.

@@ -116,19 +116,10 @@ fn items<'a>(
 }
 
 fn users<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Written<'a> {
-    let mut said = said(parts, pictures);
-    if let [Said::Text(text)] = said.as_mut_slice() {
-        return Written::Plain {
-            role: "user",
-            content: std::mem::take(text),
-        };
-    }
-    let part = |said: Said<'_>| match said {
+    Written::users(said(parts, pictures), |said| match said {
         Said::Text(text) => json!({ "type": "input_text", "text": text }),
         Said::Picture(picture) => json!({ "type": "input_image", "image_url": data_url(picture) }),
-    };
-    let content: Value = said.into_iter().map(part).collect();
-    Written::Other(json!({ "role": "user", "content": content }))
+    })
 }
 
 /// Reads a reply. A call's slot is its place in the output.
