@@ -60,14 +60,14 @@ impl Transcript {
     }
 
     /// Takes what the server says until each of the wanted messages has come. Requests of the server, which other
-    /// things do not wait for, are written behind everything else.
+    /// things do not wait for and which come between any two of them, are written behind everything else.
     pub(crate) async fn until_all(
         &mut self,
         client: &mut Client,
         wanted: &[&dyn Fn(&Value) -> bool],
     ) -> Vec<Value> {
         let mut found = vec![None; wanted.len()];
-        let mut said: Vec<Value> = Vec::new();
+        let (mut said, mut asked): (Vec<Value>, Vec<Value>) = Default::default();
         while found.contains(&None) {
             let Some(message) = client.next().await else {
                 // Whoever looks into the answer finds nothing, and the transcript shows where it ends.
@@ -80,12 +80,12 @@ impl Transcript {
                 }
             }
             match said.last_mut() {
+                _ if message.get("method").is_some() && message.get("id").is_some() => asked.push(message),
                 Some(last) if goes_on(last, &message) => join(last, &message),
                 _ => said.push(message),
             }
         }
-        said.sort_by_key(|message| message.get("method").is_some() && message.get("id").is_some());
-        for message in &said {
+        for message in said.iter().chain(&asked) {
             self.line("←", message);
         }
         found.into_iter().map(Option::unwrap_or_default).collect()
