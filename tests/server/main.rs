@@ -9,6 +9,8 @@ mod awkward;
 #[cfg(test)]
 mod bubblewrap;
 #[cfg(test)]
+mod bubblewrap_fails;
+#[cfg(test)]
 mod chaos;
 #[cfg(test)]
 mod chaos_child;
@@ -39,6 +41,8 @@ mod editor_proxy;
 #[cfg(test)]
 mod exec;
 #[cfg(test)]
+mod held_place;
+#[cfg(test)]
 mod many_clients;
 #[cfg(test)]
 mod mcp;
@@ -60,6 +64,8 @@ mod rules;
 mod sandbox;
 #[cfg(test)]
 mod sandbox_attempts;
+#[cfg(test)]
+mod started_ahead;
 #[cfg(test)]
 mod stdio;
 #[cfg(test)]

@@ -138,16 +138,30 @@ impl Plan {
 
     /// Starts the server in a workspace; it listens on a free port.
     pub(crate) async fn serve(&self, workspace: &Path) -> anyhow::Result<(Process, String)> {
-        self.listening(&self.server, workspace).await
+        self.listening(&self.server, workspace, workspace).await
+    }
+
+    /// Starts the server in a workspace that is not its user's home.
+    pub(crate) async fn serve_beside(
+        &self,
+        home: &Path,
+        workspace: &Path,
+    ) -> anyhow::Result<(Process, String)> {
+        self.listening(&self.server, home, workspace).await
     }
 
     /// Starts the server whose model streams by the clock.
     pub(crate) async fn serve_scripted(&self, workspace: &Path) -> anyhow::Result<(Process, String)> {
-        self.listening(&self.driver, workspace).await
+        self.listening(&self.driver, workspace, workspace).await
     }
 
-    async fn listening(&self, program: &Path, workspace: &Path) -> anyhow::Result<(Process, String)> {
-        let mut command = command(program, workspace);
+    async fn listening(
+        &self,
+        program: &Path,
+        home: &Path,
+        workspace: &Path,
+    ) -> anyhow::Result<(Process, String)> {
+        let mut command = command(program, home);
         command
             .args(["app-server", "--listen", "ws://127.0.0.1:0", "--workspace"])
             .arg(workspace);

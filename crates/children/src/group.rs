@@ -56,6 +56,16 @@ impl Group {
         self.id
     }
 
+    /// Whether the leader has exited, which stays to be reaped.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn has_exited(&self) -> bool {
+        use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+
+        let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        // An error means that it is gone already: then `reap` has something to say.
+        !matches!(waitid(Id::Pid(self.id), look), Ok(WaitStatus::StillAlive))
+    }
+
     /// Waits until the leader has exited, without reaping it.
     ///
     /// # Cancel safety
@@ -63,11 +73,7 @@ impl Group {
     /// Safe: the exit is seen again by the next call.
     #[cfg(target_os = "linux")]
     pub(crate) async fn exited(&mut self) {
-        use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-
-        let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-        // An error means that it is gone already: then `reap` has something to say.
-        while let Ok(WaitStatus::StillAlive) = waitid(Id::Pid(self.id), look) {
+        while !self.has_exited() {
             if self.child_signals.recv().await.is_none() {
                 return;
             }

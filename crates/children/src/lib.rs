@@ -32,11 +32,12 @@ mod spec;
 mod utf8;
 
 pub use capture::Captured;
-pub use children::Children;
+pub use children::{Children, Started};
 pub use companion::{Companion, Pipes};
 pub use environment::Environment;
 pub use error::ChildError;
 pub use guard::{GuardProgram, guard_main};
 pub use outcome::{Exit, Limits, Outcome};
 pub use output::{CHUNK_BYTES, OutputSink, output_channel};
+pub use run::Process;
 pub use spec::{Input, ProcessSpec, Shell, Starter};

@@ -7,7 +7,7 @@ use crate::Captured;
 /// What bounds one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Time from the start until the command is told to end.
+    /// Time until the command is told to end, from when it is run: what was started before has it whole.
     pub wall_clock: Duration,
     /// Time between the polite signal (TERM) and the last one (KILL), after a time-out or a cancellation.
     pub grace: Duration,
@@ -44,7 +44,7 @@ pub enum Exit {
 pub struct Outcome {
     /// How it ended.
     pub exit: Exit,
-    /// From the request to start it until its group was gone.
+    /// From when it was to be run until its group was gone.
     pub duration: Duration,
     /// What it wrote on standard output and standard error, merged in order of arrival.
     pub output: Captured,

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::children::{Started, Streams};
+use crate::children::Started;
 use crate::group::Group;
 use crate::output::Output;
 use crate::{Captured, ChildError, Children, Exit, Input, Limits, Outcome, OutputSink, ProcessSpec};
@@ -25,6 +25,27 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 /// The longest wait for a killed leader: only one stuck in the kernel takes longer.
 pub(crate) const REAP: Duration = Duration::from_secs(2);
+
+/// A command to run.
+#[derive(Debug)]
+pub enum Process {
+    /// One that is started for that.
+    New(ProcessSpec),
+    /// One that waits for its word already.
+    Started(Box<Started>),
+}
+
+impl From<ProcessSpec> for Process {
+    fn from(spec: ProcessSpec) -> Self {
+        Self::New(spec)
+    }
+}
+
+impl From<Started> for Process {
+    fn from(started: Started) -> Self {
+        Self::Started(Box::new(started))
+    }
+}
 
 impl Children {
     /// Runs a command until it ends, or until it is ended by `limits` or `cancel`.
@@ -42,17 +63,18 @@ impl Children {
     /// Dropping the future kills the group at once and loses the outcome.
     pub async fn run(
         &self,
-        spec: ProcessSpec,
+        process: impl Into<Process>,
         limits: &Limits,
         sink: Option<OutputSink>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, ChildError> {
-        self.run_with(spec, limits, sink, None, cancel).await
+        self.run_with(process.into(), limits, sink, None, cancel).await
     }
 
     /// Runs a command as [`Children::run`] does, with a standard input that stays open: what comes through `typed`
-    /// is written to it, in order, until its sender is dropped. The spec's own input is not used. A command that
-    /// does not read fills the channel, and nothing else.
+    /// is written to it, in order, until its sender is dropped. The spec's own input is not used, except that one
+    /// that was started before has to have been started with [`Input::Bytes`]. A command that does not read fills the
+    /// channel, and nothing else.
     ///
     /// # Errors
     ///
@@ -63,20 +85,23 @@ impl Children {
     /// As [`Children::run`].
     pub async fn run_typed(
         &self,
-        spec: ProcessSpec,
+        process: impl Into<Process>,
         limits: &Limits,
         sink: Option<OutputSink>,
         typed: mpsc::Receiver<Vec<u8>>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, ChildError> {
-        // Bytes, so that there is a pipe at all.
-        let spec = spec.input(Input::Bytes(Vec::new()));
-        self.run_with(spec, limits, sink, Some(typed), cancel).await
+        let process = match process.into() {
+            // Bytes, so that there is a pipe at all.
+            Process::New(spec) => Process::New(spec.input(Input::Bytes(Vec::new()))),
+            Process::Started(started) => Process::Started(started),
+        };
+        self.run_with(process, limits, sink, Some(typed), cancel).await
     }
 
     async fn run_with(
         &self,
-        spec: ProcessSpec,
+        process: Process,
         limits: &Limits,
         sink: Option<OutputSink>,
         typed: Option<mpsc::Receiver<Vec<u8>>>,
@@ -96,7 +121,10 @@ impl Children {
             output,
             input,
             ..
-        } = self.start(spec, Streams::Together).await?;
+        } = match process {
+            Process::New(spec) => self.start_ahead(spec).await?,
+            Process::Started(started) => *started,
+        };
         let mut output = Output::new(output, sink, limits.captured_bytes);
         let mut time_out = pin!(sleep(limits.wall_clock));
 

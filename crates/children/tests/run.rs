@@ -264,6 +264,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_was_started_ahead_is_run_later_or_is_gone_with_its_group() {
+        let children = children();
+        let line = spec("read -r word; echo got $word").input(Input::Bytes(b"tea\n".to_vec()));
+        let started = children.start_ahead(line).await.unwrap();
+        let never = CancellationToken::new();
+        let outcome = children.run(started, &Limits::default(), None, &never).await;
+        assert_eq!(outcome.unwrap().output.text, "got tea\n");
+
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("pids");
+        let line = format!("sleep 1000 & echo $$ $! > {}; sleep 1000", file.display());
+        let started = children.start_ahead(spec(&line)).await.unwrap();
+        let text = loop {
+            match std::fs::read_to_string(&file) {
+                Ok(text) if text.ends_with('\n') => break text,
+                _ => tokio::time::sleep(Duration::from_millis(2)).await,
+            }
+        };
+        drop(started);
+        assert_gone(&pids(&text)).await;
+
+        let started = children.start_ahead(spec("exit 0")).await.unwrap();
+        never.cancel();
+        let outcome = children.run(started, &Limits::default(), None, &never).await;
+        assert_eq!(outcome.unwrap().exit, Exit::Cancelled);
+    }
+
+    #[tokio::test]
     async fn a_grandchild_that_holds_the_pipe_neither_delays_the_outcome_nor_survives_it() {
         let outcome = run("sleep 1000 & echo $!").await;
         assert_eq!(outcome.exit, Exit::Exited(0));

@@ -341,6 +341,12 @@ pub trait PreparedCall: Send {
     /// Tells it the call's id, which its effect may carry. Called before [`PreparedCall::run`].
     fn named(&mut self, _call_id: &str) {}
 
+    /// Gets ready what it takes to run, and has no effect: begun while people are asked, and called once more when the call
+    /// has been allowed, for what is ready by then may not be right any more. Dropping the call takes it back.
+    fn get_ready(&mut self) -> BoxFuture<'_, ()> {
+        ready(()).boxed()
+    }
+
     /// Runs it. Failures are outputs with `success: false`: the model decides what to do about them.
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput>;
 }

@@ -28,5 +28,5 @@ pub use checkpoint::{CheckpointError, Checkpoints};
 pub use helper::Helpers;
 pub use offline::Offline;
 pub use policy::RulesPolicy;
-pub use tools::{Begun, Bubblewrap, BubblewrapUse, Sandbox, ToolSet, WhenMissing, Wrapped};
+pub use tools::{Begun, Bubblewrap, BubblewrapUse, Sandbox, ToolSet, WhenMissing, Word, Wrapped};
 pub use web::read_page;

@@ -26,7 +26,7 @@ mod signals;
 mod support;
 mod written;
 
-pub use bubblewrap::{PLACES, Unfit, View, find};
+pub use bubblewrap::{PLACES, Seen, Unfit, View, find};
 pub use error::SandboxError;
 pub use helper::{HANDED_ARGUMENT, HELPER_ARGUMENT, REPORT_ARGUMENT, helper_main};
 pub use plan::{Outer, Plan};

@@ -3,17 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Outcome, ProcessSpec};
+use bobbin_children::{ChildError, Outcome};
 use bobbin_core::tool::CallOrigin;
 use bobbin_model::{BackgroundReason, Terminal};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A command to run. Whoever makes one has had it allowed, and wrapped in what holds it.
+/// How a command is run. Whoever makes one has had it allowed, and wrapped in what holds it.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// What is started.
-    pub spec: ProcessSpec,
     /// Whose call it is.
     pub origin: CallOrigin,
     /// The command line, for people.

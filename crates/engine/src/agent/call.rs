@@ -7,6 +7,8 @@ use bobbin_core::engine::{Ask, TurnGone};
 use bobbin_core::policy::{Judgement, Ruling};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_model::{ApprovalKind, ItemBody, Scope};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
@@ -22,6 +24,9 @@ const MAX_NAMES: usize = 4 << 10;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// How long a call that only reads may take to end by itself once it is told to; it has nothing to undo.
 pub(super) const GRACE: Duration = Duration::from_millis(50);
+/// How long nothing is got ready for a call about which somebody is asked: it would take the processor from the question
+/// itself, and be for nothing where the answer is no and comes at once.
+const A_MOMENT: Duration = Duration::from_millis(20);
 /// What the model is told of a call that nobody allowed.
 pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
 
@@ -153,31 +158,15 @@ impl TurnRun {
         }
         let said = self.turn.environment().policy.tool(&call.tool);
         let permission = with_rule(prepared.permission(), said, &call.tool);
-        if let Permission::Ask { scope, reason } = permission {
-            let ask = Ask {
-                call_id: call.id.clone(),
-                scope,
-                reason,
-            };
-            let _held = self.watch.pause();
-            let decision = tokio::select! {
-                biased;
-                () = self.stop.cancelled() => return Err(TurnGone),
-                decision = self.turn.ask(ask) => decision?,
-            };
-            if !decision.approves() {
+        if let Some(inquiry) = prepared.inquiry() {
+            if !self.is_allowed(call, permission).await? {
                 return Ok((refused(DECLINED), Begun::default()));
             }
-        }
-        if let Some(inquiry) = prepared.inquiry() {
             return Ok((self.inquire(&call.id, inquiry).await?, Begun::default()));
         }
-        let touches = self.touches(call, &*prepared);
-        let intent = self.turn.start_call(&call.id);
-        let begun = tokio::select! {
-            biased;
-            () = self.stop.cancelled() => return Err(TurnGone),
-            begun = self.keeper.begin(&call.id, touches, intent) => begun?,
+        // Boxed: it is large, and a Turn holds it while everything else goes on.
+        let Some(begun) = Box::pin(self.begin(call, permission, &mut *prepared)).await? else {
+            return Ok((refused(DECLINED), Begun::default()));
         };
         if let Some(message) = begun.notice.clone() {
             let code = "checkpoint_skipped".to_owned();
@@ -198,6 +187,64 @@ impl TurnRun {
             output = running => Ok((output?, begun)),
             () = stopped_for(&self.stop, GRACE) => Err(TurnGone),
         }
+    }
+
+    /// Has a call allowed and its intent written down, and gets ready meanwhile what it takes to run. `None` where nobody
+    /// allows it.
+    async fn begin(
+        &self,
+        call: &Call,
+        permission: Permission,
+        prepared: &mut dyn PreparedCall,
+    ) -> Result<Option<Begun>, TurnGone> {
+        let touches = self.touches(call, prepared);
+        let (allow, mut allowed) = oneshot::channel();
+        let recorded = async {
+            if !self.is_allowed(call, permission).await? {
+                drop(allow);
+                return Ok(None);
+            }
+            // Heard below, at any time.
+            let _ = allow.send(());
+            let intent = self.turn.start_call(&call.id);
+            Ok(Some(self.keeper.begin(&call.id, touches, intent).await?))
+        };
+        let got_ready = async {
+            let mut is_allowed = timeout(A_MOMENT, &mut allowed).await;
+            if is_allowed.is_err() {
+                prepared.get_ready().await;
+                is_allowed = Ok(allowed.await);
+            }
+            if let Ok(Ok(())) = is_allowed {
+                // Of what was ready before, things may have changed since.
+                prepared.get_ready().await;
+            }
+            Ok(())
+        };
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => Err(TurnGone),
+            both = async { tokio::try_join!(recorded, got_ready) } => Ok(both?.0),
+        }
+    }
+
+    /// Has a call allowed that needs it, and returns whether it is.
+    async fn is_allowed(&self, call: &Call, permission: Permission) -> Result<bool, TurnGone> {
+        let Permission::Ask { scope, reason } = permission else {
+            return Ok(true);
+        };
+        let ask = Ask {
+            call_id: call.id.clone(),
+            scope,
+            reason,
+        };
+        let _held = self.watch.pause();
+        let decision = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            decision = self.turn.ask(ask) => decision?,
+        };
+        Ok(decision.approves())
     }
 
     /// Returns which files a call may change.

@@ -11,8 +11,8 @@ use bobbin_core::suggest::SuggestError;
 use bobbin_sandbox::{Files, Network, Profile};
 use tokio_util::sync::CancellationToken;
 
+use crate::Sandbox;
 use crate::tools::{Hold, said};
-use crate::{Sandbox, Wrapped};
 
 /// Time for one run of git.
 const TIME: Duration = Duration::from_secs(20);
@@ -165,9 +165,12 @@ impl Git {
             SuggestError::Unusable(text)
         };
         self.sandbox.settle().await;
-        let Wrapped { spec, begun } = match self.sandbox.hold(root) {
-            Hold::Open => Wrapped { spec, begun: None },
-            Hold::Held(plan) => self.sandbox.wrap(&plan, spec).map_err(unheld)?,
+        let (spec, begun) = match self.sandbox.hold(root) {
+            Hold::Open => (spec, None),
+            Hold::Held(plan) => {
+                let wrapped = self.sandbox.wrap(&plan, spec).map_err(unheld)?;
+                wrapped.at_once().map_err(unheld)?
+            }
             Hold::Missing(why) => return Err(unheld(why)),
         };
         let limits = Limits {

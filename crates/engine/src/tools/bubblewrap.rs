@@ -6,10 +6,8 @@
 //! fails a command once more although the try went well, it is not used for a while. Bounds: one try at a time, of
 //! [`TRY_TIME`].
 
-use std::ffi::OsString;
-use std::io::{Read as _, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStringExt as _;
+use std::io::Read as _;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +16,14 @@ use std::time::Duration;
 
 use bobbin_children::{Children, Environment, Exit, Limits, Outcome, ProcessSpec, Starter};
 use bobbin_sandbox::{
-    HANDED_ARGUMENT, HELPER_ARGUMENT, Outer, PLACES, Plan, Profile, REPORT_ARGUMENT, Support, View, find,
+    HANDED_ARGUMENT, HELPER_ARGUMENT, Outer, PLACES, Plan, Profile, REPORT_ARGUMENT, Seen, Support, find,
 };
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+use super::wrapped::{Word, Wrapped, number, pair};
 
 /// Time for a try. Many times what a busy machine needs.
 const TRY_TIME: Duration = Duration::from_secs(20);
@@ -95,15 +95,6 @@ struct Working {
     helper: Arc<OwnedFd>,
 }
 
-/// A process that is held when it is started.
-#[derive(Debug)]
-pub struct Wrapped {
-    /// What is started.
-    pub spec: ProcessSpec,
-    /// Where it is seen whether the command has begun, if that can be seen.
-    pub begun: Option<Begun>,
-}
-
 /// Whether a command has begun, or what was to hold it has failed before.
 #[derive(Debug)]
 pub struct Begun {
@@ -165,12 +156,12 @@ impl Bubblewrap {
     ///
     /// # Errors
     /// Why it cannot be started so, as half a sentence.
-    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped, String> {
+    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec, seen: Seen) -> Result<Wrapped, String> {
         let cell = self.known.lock().found.clone();
         let Some((_, Ok(working))) = cell.get() else {
             return Err("bubblewrap, which was to hold it, works no more".to_owned());
         };
-        working.wrap(plan, inner, Arc::downgrade(&cell))
+        working.wrap(plan, inner, seen, Arc::downgrade(&cell))
     }
 
     /// Notes that it has held a command.
@@ -221,7 +212,13 @@ impl Working {
     ///
     /// # Errors
     /// Why it cannot be started so, as half a sentence.
-    fn wrap(&self, plan: &Plan, inner: ProcessSpec, by: Weak<OnceCell<Tried>>) -> Result<Wrapped, String> {
+    fn wrap(
+        &self,
+        plan: &Plan,
+        inner: ProcessSpec,
+        seen: Seen,
+        by: Weak<OnceCell<Tried>>,
+    ) -> Result<Wrapped, String> {
         let ProcessSpec {
             program,
             args,
@@ -236,20 +233,18 @@ impl Working {
             .map_err(|error| format!("{} cannot be entered: {error}", cwd.display()))?;
         let (ours, theirs) = pair().map_err(|error| format!("its begin cannot be watched: {error}"))?;
         // Its first process is seen by the command, and by everybody outside: what it is called with names hidden places.
-        let handing =
-            |arguments| hand_over(arguments).map_err(|error| format!("it cannot be told how: {error}"));
-        let view = handing(View::of(plan).arguments(&directory))?;
-        let within = handing(plan.within().arguments(program, args))?;
-        let number = |descriptor: &Arc<OwnedFd>| descriptor.as_raw_fd().to_string();
+        let (view, for_bubblewrap) = Word::of(seen.view().arguments(&directory))?;
+        view.give()?;
+        let (word, for_helper) = Word::of(plan.within().arguments(program, args))?;
         let spec = ProcessSpec::new(&self.program, cwd, env)
-            .args(["--args".to_owned(), number(&view)])
+            .args(["--args".to_owned(), number(&for_bubblewrap)])
             .arg(format!("/proc/self/fd/{}", number(&self.helper)))
             .arg(HELPER_ARGUMENT)
             .args([REPORT_ARGUMENT.to_owned(), number(&theirs)])
-            .args([HANDED_ARGUMENT.to_owned(), number(&within)])
+            .args([HANDED_ARGUMENT.to_owned(), number(&for_helper)])
             .input(input)
             .starter(Starter {
-                open: vec![self.helper.clone(), theirs, view, within],
+                open: vec![self.helper.clone(), theirs, for_bubblewrap, for_helper],
             });
         Ok(Wrapped {
             spec,
@@ -258,6 +253,8 @@ impl Working {
                 heard: AtomicBool::new(false),
                 by,
             }),
+            word,
+            seen,
         })
     }
 }
@@ -278,27 +275,6 @@ fn without_upkeep(environment: &mut Environment) {
         count = count.saturating_add(1);
     }
     environment.set(GIT_SETTINGS, count.to_string());
-}
-
-fn pair() -> std::io::Result<(UnixStream, Arc<OwnedFd>)> {
-    let (ours, theirs) = UnixStream::pair()?;
-    ours.set_nonblocking(true)?;
-    Ok((ours, Arc::new(theirs.into())))
-}
-
-/// Returns where a process reads arguments, once: each with a zero byte behind it.
-///
-/// # Errors
-/// There is no room for them, which are more than a kernel keeps for a socket, a hundred kilobytes at least.
-fn hand_over(arguments: Vec<OsString>) -> std::io::Result<Arc<OwnedFd>> {
-    let (mut ours, theirs) = pair()?;
-    let mut text = Vec::new();
-    for argument in arguments {
-        text.extend(argument.into_vec());
-        text.push(0);
-    }
-    ours.write_all(&text)?;
-    Ok(theirs)
 }
 
 /// Runs a harmless command as strictly as any can be held.
@@ -323,10 +299,11 @@ async fn try_it(
         outer: Outer::Bubblewrap,
         ..Plan::default()
     };
+    let seen = Seen::of(&plan, Path::new("/"));
     let harmless = ProcessSpec::new("/bin/sh", "/", Environment::empty())
         .arg("-c")
         .arg(":");
-    let Wrapped { spec, begun } = working.wrap(&plan, harmless, Weak::new())?;
+    let (spec, begun) = working.wrap(&plan, harmless, seen, Weak::new())?.at_once()?;
     let limits = Limits {
         wall_clock: TRY_TIME,
         grace: Duration::from_secs(1),

@@ -24,6 +24,7 @@ mod leftovers;
 mod list_files;
 mod paths;
 mod read_file;
+mod ready;
 mod replace_file;
 mod reserved;
 mod sandbox;
@@ -36,13 +37,14 @@ mod todos;
 mod tool_set;
 mod view_skill;
 mod walk;
+mod wrapped;
 mod write_file;
 
 pub(crate) use agents::agent_tools;
 pub(crate) use ask_user::ASK_USER;
 pub(crate) use blocking::Patience;
 pub(crate) use bubblewrap::said;
-pub use bubblewrap::{Begun, Bubblewrap, BubblewrapUse, Wrapped};
+pub use bubblewrap::{Begun, Bubblewrap, BubblewrapUse};
 pub(crate) use client_tool::client_tools;
 pub(crate) use cut::{head, head_and_tail};
 pub(crate) use directory::{Found, find};
@@ -57,6 +59,7 @@ pub(crate) use shell_run::split_status;
 pub use tool_set::ToolSet;
 pub(crate) use tool_set::is_allowed;
 pub(crate) use view_skill::ViewSkill;
+pub use wrapped::{Word, Wrapped};
 
 #[cfg(test)]
 pub(crate) mod testing;

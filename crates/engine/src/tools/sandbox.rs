@@ -1,12 +1,12 @@
 //! How the commands of a server are held, and what is done about those that cannot be.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use bobbin_children::ProcessSpec;
-use bobbin_sandbox::{Files, HELPER_ARGUMENT, Network, Outer, Plan, Profile, Support};
+use bobbin_children::{ProcessSpec, Starter};
+use bobbin_sandbox::{Files, HANDED_ARGUMENT, HELPER_ARGUMENT, Network, Outer, Plan, Profile, Seen, Support};
 
-use super::bubblewrap::{Bubblewrap, BubblewrapUse, Wrapped};
+use super::bubblewrap::{Bubblewrap, BubblewrapUse};
+use super::wrapped::{Word, Wrapped, number};
 
 /// How commands are held. A value; the default holds nothing.
 #[derive(Debug, Clone)]
@@ -176,7 +176,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns what starts a process so that a plan holds it.
+    /// Returns what starts a process so that a plan holds it, once it is given its word.
     ///
     /// # Errors
     /// Why it cannot be held as planned, as half a sentence. It must not be started otherwise then.
@@ -188,8 +188,9 @@ impl Sandbox {
         {
             inner.env.set("TMPDIR", temporary);
         }
+        let seen = Seen::of(plan, &inner.cwd);
         if plan.outer == Outer::Bubblewrap {
-            return self.bubblewrap.wrap(plan, inner);
+            return self.bubblewrap.wrap(plan, inner, seen);
         }
         let ProcessSpec {
             program,
@@ -199,12 +200,18 @@ impl Sandbox {
             input,
             starter: _,
         } = inner;
-        let arguments: Vec<OsString> = plan.arguments(program, args);
+        let (word, theirs) = Word::of(plan.arguments(program, args))?;
         let spec = ProcessSpec::new(&self.helper, cwd, env)
             .arg(HELPER_ARGUMENT)
-            .args(arguments)
-            .input(input);
-        Ok(Wrapped { spec, begun: None })
+            .args([HANDED_ARGUMENT.to_owned(), number(&theirs)])
+            .input(input)
+            .starter(Starter { open: vec![theirs] });
+        Ok(Wrapped {
+            spec,
+            begun: None,
+            word,
+            seen,
+        })
     }
 
     /// Returns what the model is told of it.
@@ -235,6 +242,10 @@ impl Sandbox {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+    use std::io::Read as _;
+    use std::os::fd::AsRawFd as _;
+
     use bobbin_children::Environment;
 
     use super::*;
@@ -272,14 +283,29 @@ mod tests {
         let inner = ProcessSpec::new("/bin/sh", &work, Environment::empty())
             .arg("-c")
             .arg("ls");
-        let spec = sandbox.wrap(&plan, inner).unwrap().spec;
+        let (spec, begun) = sandbox.wrap(&plan, inner).unwrap().at_once().unwrap();
+        assert!(begun.is_none());
         assert_eq!(
             (spec.program.to_str(), spec.cwd.as_path()),
             (Some("/bobbin"), work.as_path())
         );
         assert_eq!(spec.env.get("TMPDIR"), Some(temporary.as_os_str()));
-        assert_eq!(spec.args[0], HELPER_ARGUMENT);
-        let (read, program, arguments) = Plan::read(spec.args[1..].to_vec()).unwrap();
+        let [first, flag, number] = spec.args.as_slice() else {
+            panic!("{:?}", spec.args)
+        };
+        assert_eq!(
+            (first.to_str(), flag.to_str()),
+            (Some(HELPER_ARGUMENT), Some(HANDED_ARGUMENT))
+        );
+        // What it is to become is told to nobody but the helper.
+        let open = spec.starter.unwrap().open.remove(0);
+        assert_eq!(number.to_str(), Some(open.as_raw_fd().to_string().as_str()));
+        let mut text = String::new();
+        std::fs::File::from(open.try_clone().unwrap())
+            .read_to_string(&mut text)
+            .unwrap();
+        let told = text.strip_suffix('\0').unwrap().split('\0').map(OsString::from);
+        let (read, program, arguments) = Plan::read(told).unwrap();
         assert_eq!((read, program), (plan, "/bin/sh".into()));
         assert_eq!(arguments, ["-c", "ls"]);
     }

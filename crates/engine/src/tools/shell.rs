@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use super::arguments::{decode, spec};
 use super::editor::EditorOf;
+use super::ready::Room;
 use super::sandbox::{Hold, Sandbox, WhenMissing};
 use super::shell_run::{Patience, Prepared};
 
@@ -38,6 +39,7 @@ pub(super) struct ShellTool {
     environment: Environment,
     shell: Shell,
     sandbox: Sandbox,
+    room: Room,
 }
 
 #[derive(Debug, Deserialize)]
@@ -102,6 +104,7 @@ impl ShellTool {
             environment,
             shell,
             sandbox,
+            room: Room::default(),
         }
     }
 }
@@ -159,6 +162,8 @@ impl Tool for ShellTool {
             spec,
             terminals: self.terminals.clone(),
             editor: terminal,
+            room: self.room.clone(),
+            ready: None,
         }))
     }
 }

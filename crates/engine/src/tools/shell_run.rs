@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
+use bobbin_children::{ChildError, Exit, Input, Outcome, Process, ProcessSpec};
 use bobbin_core::tool::{CallContext, CommandEnd, CommandLine, Permission, PreparedCall, ToolOutput};
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
 use bobbin_sandbox::Plan;
@@ -14,12 +14,15 @@ use bobbin_terminals::{Ended, NotLeft, Order, Running, Terminals};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
-use super::bubblewrap::{Begun, Wrapped, said};
+use super::bubblewrap::{Begun, said};
 use super::cut::head_and_tail;
 use super::editor::{EditorOf, TerminalLimits};
 use super::paths::shown;
+use super::ready::{Ready, Room};
 use super::sandbox::Sandbox;
+use super::wrapped::Wrapped;
 
 /// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -52,6 +55,10 @@ pub(super) struct Prepared {
     pub(super) terminals: Terminals,
     /// Who runs it in a terminal of its own instead.
     pub(super) editor: Option<EditorOf>,
+    /// Room for what waits.
+    pub(super) room: Room,
+    /// What will hold it, and waits.
+    pub(super) ready: Option<Ready>,
 }
 
 impl PreparedCall for Prepared {
@@ -69,7 +76,26 @@ impl PreparedCall for Prepared {
         })
     }
 
+    fn get_ready(&mut self) -> BoxFuture<'_, ()> {
+        async {
+            let Some((plan, sandbox)) = self.held.as_ref().filter(|_| self.editor.is_none()) else {
+                return;
+            };
+            self.ready = self.ready.take().and_then(|ready| ready.still(plan, &self.root));
+            if self.ready.is_none() {
+                let mut spec = self.spec.clone();
+                if self.is_requested() {
+                    // It is typed into.
+                    spec = spec.input(Input::Bytes(Vec::new()));
+                }
+                self.ready = Ready::start(&self.room, sandbox, plan, spec, &self.terminals).await;
+            }
+        }
+        .boxed()
+    }
+
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let requested = self.is_requested();
         let Self {
             command,
             root,
@@ -78,6 +104,7 @@ impl PreparedCall for Prepared {
             spec,
             terminals,
             editor,
+            ready,
             ..
         } = *self;
         async move {
@@ -92,29 +119,16 @@ impl PreparedCall for Prepared {
                     return output;
                 }
             }
-            let requested = matches!(patience.leave, Some((_, BackgroundReason::Requested)));
             if requested && let Err(why) = terminals.has_room(&context.origin.thread) {
                 return not_run(format!("did not run: {why}"));
             }
             let sandboxed = held.is_some();
-            // Now and not before the question: what is hidden may have come or gone since.
-            let Wrapped { spec, begun } = match &held {
-                Some((plan, sandbox)) => {
-                    // It may have failed another command since.
-                    tokio::select! {
-                        biased;
-                        () = context.cancel.cancelled() => return cancelled(),
-                        () = sandbox.settle() => {}
-                    }
-                    match sandbox.wrap(plan, spec) {
-                        Ok(wrapped) => wrapped,
-                        Err(why) => return not_held(&why),
-                    }
-                }
-                None => Wrapped { spec, begun: None },
+            let begins = begin(held.as_ref(), ready, spec, &context.cancel).await;
+            let (process, begun) = match begins {
+                Ok(begins) => begins,
+                Err(output) => return output,
             };
-            let running = terminals.run(Order {
-                spec,
+            let order = Order {
                 origin: context.origin.clone(),
                 command,
                 working_directory: root.clone(),
@@ -123,7 +137,8 @@ impl PreparedCall for Prepared {
                 grace: GRACE,
                 captured_bytes: if requested { MODEL_BYTES } else { CAPTURED_BYTES },
                 typed: requested,
-            });
+            };
+            let running = terminals.run(process, order);
             let end = follow(running, patience, &context, begun.as_ref()).await;
             if let Some((_, sandbox)) = held.as_ref().filter(|_| begun.as_ref().is_some_and(Begun::has)) {
                 sandbox.bubblewrap.has_held();
@@ -166,6 +181,41 @@ impl PreparedCall for Prepared {
         }
         .boxed()
     }
+}
+
+impl Prepared {
+    /// Whether it is to go on in the background from the start.
+    fn is_requested(&self) -> bool {
+        matches!(self.patience.leave, Some((_, BackgroundReason::Requested)))
+    }
+}
+
+/// Returns what runs, held as planned, and where it is seen whether the command has begun; or why it is not run.
+async fn begin(
+    held: Option<&(Plan, Sandbox)>,
+    ready: Option<Ready>,
+    spec: ProcessSpec,
+    cancel: &CancellationToken,
+) -> Result<(Process, Option<Begun>), ToolOutput> {
+    let Some((plan, sandbox)) = held else {
+        return Ok((spec.into(), None));
+    };
+    if cancel.is_cancelled() {
+        return Err(cancelled());
+    }
+    if let Some(ready) = ready.and_then(|ready| ready.still(plan, &spec.cwd)) {
+        return ready.begin().map_err(|why| not_held(&why));
+    }
+    // It may have failed another command since.
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(cancelled()),
+        () = sandbox.settle() => {}
+    }
+    // Now and not before the question: what is hidden may have come or gone since.
+    let wrapped = sandbox.wrap(plan, spec).and_then(Wrapped::at_once);
+    let (spec, begun) = wrapped.map_err(|why| not_held(&why))?;
+    Ok((spec.into(), begun))
 }
 
 enum End {

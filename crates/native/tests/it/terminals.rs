@@ -48,8 +48,8 @@ impl Bench {
         let root = self.server.hub.settings().workspace.clone();
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/bin:/bin");
+        let spec = ProcessSpec::shell(&Shell::Posix, line, &root, environment);
         let order = Order {
-            spec: ProcessSpec::shell(&Shell::Posix, line, &root, environment),
             origin: CallOrigin {
                 thread: ThreadId::new(thread),
                 turn: TurnId(1),
@@ -63,7 +63,7 @@ impl Bench {
             captured_bytes: 1 << 16,
             typed: true,
         };
-        let mut running = self.terminals.run(order);
+        let mut running = self.terminals.run(spec, order);
         running.output().await.unwrap();
         let left = running.leave(BackgroundReason::Requested).await.unwrap();
         left.facts.id.clone()

@@ -9,7 +9,9 @@ mod find;
 #[cfg(target_os = "linux")]
 pub(crate) mod inside;
 mod kept;
+mod seen;
 mod view;
 
 pub use find::{PLACES, Unfit, find};
+pub use seen::Seen;
 pub use view::View;

@@ -79,6 +79,11 @@ impl View {
         }
     }
 
+    /// Returns the places of which it speaks, real names.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+        self.mounts.keys().map(PathBuf::as_path)
+    }
+
     /// Returns bubblewrap's arguments for a command that runs in `directory`, a real name; the program and its own
     /// arguments come behind them.
     ///

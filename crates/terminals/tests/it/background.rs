@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::Starter;
+use bobbin_children::{Input, Starter};
 use bobbin_core::Once;
 use bobbin_core::terminal::{TerminalError, Terminals as _, Wait};
 use bobbin_model::{BackgroundReason, TerminalStatus, TurnId};
@@ -48,13 +48,39 @@ async fn a_command_that_is_not_left_leaves_nothing_but_output_that_was_too_long(
         tail_bytes: 16,
         ..Bounds::default()
     });
-    let short = terminals.run(place.order("echo short")).ended().await;
+    let short = place.run(&terminals, "echo short").ended().await;
     assert_eq!(short.outcome.unwrap().output.text, "short\n");
     assert_eq!(short.output_path, None);
-    let long = terminals.run(place.order("seq 100")).ended().await;
+    let long = place.run(&terminals, "seq 100").ended().await;
     let path = long.output_path.unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 100);
     assert_eq!(terminals.list(None).await, []);
+    terminals.end().await;
+}
+
+#[tokio::test]
+async fn what_was_started_ahead_is_run_with_its_whole_time_and_typed_into() {
+    let place = Place::new();
+    let terminals = place.open(Bounds::default());
+    let line = "read -r first; echo $first; read -r second; echo $second";
+    let spec = place.spec(line).input(Input::Bytes(Vec::new()));
+    let started = terminals.start_ahead(spec).await.unwrap();
+    // Its time has not begun.
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    tokio::time::resume();
+    let mut order = place.order(line);
+    order.time_limit = Some(Duration::from_mins(1));
+    let mut running = terminals.run(started, order);
+    let terminal = left(&mut running).await;
+    for word in ["tea\n", "milk\n"] {
+        typed(&terminals, &terminal.facts.id, word).await.unwrap();
+    }
+    let over = ended(&terminals, &terminal.facts.id).await;
+    assert_eq!(
+        (over.status, over.output.as_str()),
+        (TerminalStatus::Completed, "tea\nmilk\n")
+    );
     terminals.end().await;
 }
 
@@ -65,9 +91,9 @@ async fn what_a_command_is_started_with_is_open_no_longer_than_its_start_takes()
     let (_ours, theirs) = UnixStream::pair().unwrap();
     let open: Arc<OwnedFd> = Arc::new(theirs.into());
     let handed = Arc::downgrade(&open);
-    let mut order = place.order("echo begun; read -r word");
-    order.spec = order.spec.starter(Starter { open: vec![open] });
-    let mut running = terminals.run(order);
+    let line = "echo begun; read -r word";
+    let spec = place.spec(line).starter(Starter { open: vec![open] });
+    let mut running = terminals.run(spec, place.order(line));
     assert!(running.output().await.is_some(), "it says that it has begun");
     assert!(handed.upgrade().is_none());
     running.stop();
@@ -125,7 +151,7 @@ async fn input_is_refused_with_words_where_it_cannot_arrive() {
     );
     let mut order = place.order("echo begun; sleep 600");
     order.typed = false;
-    let mut running = terminals.run(order);
+    let mut running = terminals.run(place.spec(&order.command), order);
     running.output().await.unwrap();
     let deaf = left(&mut running).await.facts.id.clone();
     assert!(refused(typed(&terminals, &deaf, "x").await).contains("has no standard input"));
@@ -157,7 +183,7 @@ async fn there_are_no_more_than_there_may_be_and_the_next_one_goes_on_in_the_for
     let terminals = place.open(bounds);
     place.leave(&terminals, "echo begun; sleep 600").await;
     assert_eq!(terminals.has_room(&thread("a")), Err(NotLeft::ThreadFull(1)));
-    let mut second = terminals.run(place.order("echo begun; read -r word; echo $word; sleep 600"));
+    let mut second = place.run(&terminals, "echo begun; read -r word; echo $word; sleep 600");
     second.output().await.unwrap();
     let refused = second.leave(BackgroundReason::TimeLimit).await;
     assert_eq!(refused, Err(NotLeft::ThreadFull(1)));
@@ -167,7 +193,7 @@ async fn there_are_no_more_than_there_may_be_and_the_next_one_goes_on_in_the_for
     assert_eq!(said.trim_end(), "begun");
     let mut other = place.order("echo begun; sleep 600");
     other.origin.thread = thread("b");
-    let mut running = terminals.run(other);
+    let mut running = terminals.run(place.spec(&other.command), other);
     running.output().await.unwrap();
     left(&mut running).await;
     assert_eq!(terminals.has_room(&thread("c")), Err(NotLeft::Full(2)));
@@ -200,7 +226,7 @@ async fn a_time_limit_holds_in_the_background_too() {
     let terminals = place.open(Bounds::default());
     let mut order = place.order("echo begun; sleep 100000");
     order.time_limit = Some(Duration::from_mins(10));
-    let mut running = terminals.run(order);
+    let mut running = terminals.run(place.spec(&order.command), order);
     running.output().await.unwrap();
     left(&mut running).await;
     tokio::time::pause();

@@ -94,7 +94,7 @@ async fn the_disk_takes_no_more_than_its_bound() {
     };
     let terminals = place.open(bounds.clone());
     for _ in 0..6 {
-        let long = terminals.run(place.order("seq 100000")).ended().await;
+        let long = place.run(&terminals, "seq 100000").ended().await;
         assert!(long.output_path.is_some());
     }
     terminals.end().await;

@@ -35,11 +35,18 @@ impl Place {
         Terminals::open(children, self.path(), self.clock.clone(), bounds).unwrap()
     }
 
-    pub(crate) fn order(&self, line: &str) -> Order {
+    pub(crate) fn spec(&self, line: &str) -> ProcessSpec {
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/bin:/bin");
+        ProcessSpec::shell(&Shell::Posix, line, self.path(), environment)
+    }
+
+    pub(crate) fn run(&self, terminals: &Terminals, line: &str) -> Running {
+        terminals.run(self.spec(line), self.order(line))
+    }
+
+    pub(crate) fn order(&self, line: &str) -> Order {
         Order {
-            spec: ProcessSpec::shell(&Shell::Posix, line, self.path(), environment),
             origin: CallOrigin {
                 thread: thread("a"),
                 turn: TurnId(1),
@@ -57,7 +64,7 @@ impl Place {
 
     /// Starts a command, waits for its first output, and leaves it.
     pub(crate) async fn leave(&self, terminals: &Terminals, line: &str) -> Terminal {
-        let mut running = terminals.run(self.order(line));
+        let mut running = self.run(terminals, line);
         assert!(running.output().await.is_some(), "it says that it has begun");
         left(&mut running).await
     }

@@ -1,0 +1,96 @@
+//! What holds a command, started before the command may begin: it waits for its word while people are asked and while
+//! the command's intent is being written down.
+//!
+//! People take their time. So what was looked up for it is looked up again before it is used, and one that is not right any
+//! more is not. At most [`WAITING`] wait at a time; the others are started when their commands begin.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_children::{Process, ProcessSpec, Started};
+use bobbin_sandbox::{Plan, Seen};
+use bobbin_terminals::Terminals;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::bubblewrap::Begun;
+use super::sandbox::Sandbox;
+use super::wrapped::{Word, Wrapped};
+
+/// Most that wait at a time: each is up to three processes of a few megabytes.
+const WAITING: usize = 4;
+/// How long what was looked up counts. Things can change as well while a command is begun, which takes as long.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// The room for those that wait.
+#[derive(Debug, Clone)]
+pub(super) struct Room(Arc<Semaphore>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(WAITING)))
+    }
+}
+
+/// A process that waits for its word to become a command.
+#[derive(Debug)]
+pub(super) struct Ready {
+    process: Started,
+    begun: Option<Begun>,
+    word: Word,
+    seen: Seen,
+    looked: Instant,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Ready {
+    /// Starts what holds a command. `None` where there is no room, or it does not work: that is told when the command is to
+    /// begin.
+    pub(super) async fn start(
+        room: &Room,
+        sandbox: &Sandbox,
+        plan: &Plan,
+        spec: ProcessSpec,
+        terminals: &Terminals,
+    ) -> Option<Self> {
+        let place = room.0.clone().try_acquire_owned().ok()?;
+        sandbox.settle().await;
+        let looked = Instant::now();
+        let Wrapped {
+            spec,
+            begun,
+            word,
+            seen,
+        } = sandbox.wrap(plan, spec).ok()?;
+        Some(Self {
+            process: terminals.start_ahead(spec).await.ok()?,
+            begun,
+            word,
+            seen,
+            looked,
+            _place: place,
+        })
+    }
+
+    /// Returns it if it still holds a command that runs in `directory` as planned; else it is gone.
+    pub(super) fn still(mut self, plan: &Plan, directory: &Path) -> Option<Self> {
+        let now = Instant::now();
+        if now.duration_since(self.looked) > FRESH {
+            if self.process.has_ended() || Seen::of(plan, directory) != self.seen {
+                return None;
+            }
+            self.looked = now;
+        }
+        Some(self)
+    }
+
+    /// Lets the command begin. Returns what runs, and where it is seen whether the command has begun.
+    ///
+    /// # Errors
+    /// Why it cannot, as half a sentence.
+    pub(super) fn begin(self) -> Result<(Process, Option<Begun>), String> {
+        self.word.give()?;
+        Ok((self.process.into(), self.begun))
+    }
+}

@@ -1,0 +1,191 @@
+//! What holds a command is started while people are asked about it: nothing of the command happens before its word,
+//! whatever holds it, and what was looked up for it is looked up again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_children::{Environment, Exit, Limits, ProcessSpec, Shell};
+use bobbin_core::tool::{CallContext, PreparedCall, ToolOutput};
+use bobbin_engine::{BubblewrapUse, Sandbox};
+use bobbin_model::Json;
+use rstest::rstest;
+use serde_json::json;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::held_place::{Ears, Place, STRICT};
+
+/// Returns what holds commands, or says why there is nothing to test.
+async fn holding(place: &Place, bubblewrap: BubblewrapUse) -> Option<Sandbox> {
+    let sandbox = place.sandbox(STRICT, place.bubblewrap(bubblewrap));
+    sandbox.settle().await;
+    let missing = sandbox.missing();
+    if let Some(why) = &missing {
+        println!("not tested: {why}");
+    }
+    missing.is_none().then_some(sandbox)
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_command_begins_with_its_word_and_never_without(
+    #[values(BubblewrapUse::Off, BubblewrapUse::Require)] bubblewrap: BubblewrapUse,
+) {
+    let place = Place::new();
+    let Some(sandbox) = holding(&place, bubblewrap).await else {
+        return;
+    };
+    let plan = sandbox.plan(vec![place.work.clone()]);
+    for given in [false, true] {
+        let spec = ProcessSpec::shell(&Shell::Posix, "echo x > begun", &place.work, Environment::empty());
+        let wrapped = sandbox.wrap(&plan, spec).unwrap();
+        let started = place.children.start_ahead(wrapped.spec).await.unwrap();
+        if given {
+            wrapped.word.give().unwrap();
+        } else {
+            drop(wrapped.word);
+        }
+        let never = CancellationToken::new();
+        let outcome = place
+            .children
+            .run(started, &Limits::default(), None, &never)
+            .await;
+        let outcome = outcome.unwrap();
+        assert_eq!(outcome.exit == Exit::Exited(0), given, "{outcome:?}");
+        assert_eq!(place.work.join("begun").exists(), given);
+        assert!(wrapped.begun.is_none_or(|begun| begun.has() == given));
+        assert_eq!(outcome.output.text.contains("has no end"), !given, "{outcome:?}");
+    }
+}
+
+/// Returns the processes that this one has started.
+fn ours() -> Vec<String> {
+    let this = std::process::id().to_string();
+    let is_ours = |name: &String| {
+        let stat = std::fs::read_to_string(format!("/proc/{name}/stat")).unwrap_or_default();
+        let behind_name = stat.rsplit(") ").next().unwrap_or_default();
+        behind_name.split(' ').nth(1) == Some(this.as_str())
+    };
+    let all = std::fs::read_dir("/proc").unwrap();
+    let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(is_ours).collect()
+}
+
+/// Lets the time pass for which nothing is looked up again.
+async fn wait() {
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    tokio::time::resume();
+}
+
+async fn run(prepared: Box<dyn PreparedCall>) -> ToolOutput {
+    let context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
+    prepared.run(context).await
+}
+
+#[tokio::test]
+async fn what_waits_becomes_the_command_when_nothing_has_changed_and_else_another_does() {
+    let place = Place::new();
+    let Some(sandbox) = holding(&place, BubblewrapUse::Off).await else {
+        return;
+    };
+    for changed in [false, true] {
+        let mut prepared = place.prepared(&sandbox, "echo pid $$").await.unwrap();
+        prepared.get_ready().await;
+        let waiting = ours();
+        wait().await;
+        if changed {
+            std::fs::rename(&place.work, place.top.join("old")).unwrap();
+            std::fs::create_dir(&place.work).unwrap();
+        }
+        // As when people have allowed it.
+        prepared.get_ready().await;
+        let text = run(prepared).await.text;
+        let pid = text.trim_end().rsplit(' ').next().unwrap().to_owned();
+        assert_eq!(waiting.contains(&pid), !changed, "{text}: {waiting:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_hidden_since_is_seen_when_the_command_begins() {
+    let place = Place::new();
+    let Some(mut sandbox) = holding(&place, BubblewrapUse::Require).await else {
+        return;
+    };
+    let keys = place.work.join("keys");
+    sandbox.hide = vec![keys.clone()];
+    let mut prepared = place.prepared(&sandbox, "cat keys").await.unwrap();
+    prepared.get_ready().await;
+    std::fs::write(&keys, "secret").unwrap();
+    wait().await;
+    let output = run(prepared).await;
+    assert!(
+        !output.success && !output.text.contains("secret"),
+        "{}",
+        output.text
+    );
+}
+
+#[tokio::test]
+async fn one_that_has_died_while_it_waited_is_not_used() {
+    let place = Place::new();
+    let Some(sandbox) = holding(&place, BubblewrapUse::Off).await else {
+        return;
+    };
+    let before = ours();
+    let mut prepared = place.prepared(&sandbox, "echo ran").await.unwrap();
+    prepared.get_ready().await;
+    let here = place.work.canonicalize().unwrap();
+    let is_here = |pid: &&String| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == here);
+    let waiting = ours();
+    let waiting: Vec<_> = waiting
+        .iter()
+        .filter(|pid| !before.contains(pid))
+        .filter(is_here)
+        .collect();
+    let [pid] = waiting.as_slice() else {
+        panic!("{waiting:?}")
+    };
+    let pid = nix::unistd::Pid::from_raw(pid.parse().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    let look = nix::sys::wait::WaitPidFlag::WEXITED | nix::sys::wait::WaitPidFlag::WNOWAIT;
+    nix::sys::wait::waitid(nix::sys::wait::Id::Pid(pid), look).unwrap();
+    wait().await;
+    assert_eq!(run(prepared).await.text, "exit code 0\nran\n");
+}
+
+#[tokio::test]
+async fn where_there_is_no_room_to_wait_the_command_begins_all_the_same() {
+    let place = Place::new();
+    let Some(sandbox) = holding(&place, BubblewrapUse::Off).await else {
+        return;
+    };
+    let shell = place.shell(&sandbox).await;
+    let arguments = Json::of(&json!({ "command": "echo ran" })).unwrap();
+    let mut all = Vec::new();
+    for _ in 0..6 {
+        let mut prepared = shell.prepare(&arguments, &place.environment()).unwrap();
+        prepared.get_ready().await;
+        all.push(prepared);
+    }
+    for prepared in all {
+        assert_eq!(run(prepared).await.text, "exit code 0\nran\n");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_interrupted_when_it_is_ready_does_not_begin() {
+    let place = Place::new();
+    let Some(sandbox) = holding(&place, BubblewrapUse::Off).await else {
+        return;
+    };
+    let mut prepared = place.prepared(&sandbox, "echo x > begun").await.unwrap();
+    prepared.get_ready().await;
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let output = prepared
+        .run(CallContext::alone(cancel, Arc::new(Ears::default())))
+        .await;
+    assert_eq!(output.text, "did not run: cancelled");
+    assert!(!place.work.join("begun").exists());
+}
