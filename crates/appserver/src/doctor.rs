@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use bobbin_children::{
     ChildError, Children, Environment, Exit, GuardProgram, Limits, Outcome, ProcessSpec, Shell,
 };
-use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing};
+use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing, Wrapped};
 use bobbin_models::{Chosen, ProviderError};
 use bobbin_sandbox::Files;
 use bobbin_store::{Options, SqliteStore, Store};
@@ -276,7 +276,7 @@ async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &std::path::
     let script = "true > file; true > ../outside/file; exit 0";
     let environment = Environment::from_base(std::env::vars_os(), &[]);
     let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment);
-    let (spec, begun) = sandbox.wrap(&plan, spec)?.at_once()?;
+    let Wrapped { spec, begun, .. } = sandbox.wrap(&plan, spec)?;
     let outcome = run_child(children, spec)
         .await
         .map_err(|error| error.to_string())?;

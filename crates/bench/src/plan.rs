@@ -141,7 +141,7 @@ impl Plan {
         self.listening(&self.server, workspace, workspace).await
     }
 
-    /// Starts the server in a workspace that is not its user's home.
+    /// Starts the server in a workspace that is not its user's home: what is hidden in that is not in the workspace.
     pub(crate) async fn serve_beside(
         &self,
         home: &Path,

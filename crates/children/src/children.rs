@@ -43,7 +43,7 @@ struct Thread {
     handle: Option<JoinHandle<()>>,
 }
 
-/// A process that has started and whom nobody attends yet: what it writes waits in a pipe. Dropped, it is killed with its
+/// A process that has started and that nobody attends yet: what it writes waits in a pipe. Dropped, it is killed with its
 /// whole group.
 #[derive(Debug)]
 pub struct Started {
@@ -77,11 +77,7 @@ struct Request {
 impl Started {
     /// Whether it has ended meanwhile. Systems other than Linux do not say so before it is run.
     pub fn has_ended(&self) -> bool {
-        #[cfg(target_os = "linux")]
-        let ended = self.group.has_exited();
-        #[cfg(not(target_os = "linux"))]
-        let ended = false;
-        ended
+        self.group.has_exited()
     }
 }
 

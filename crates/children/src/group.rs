@@ -66,6 +66,12 @@ impl Group {
         !matches!(waitid(Id::Pid(self.id), look), Ok(WaitStatus::StillAlive))
     }
 
+    /// Not said before it is reaped.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn has_exited(&self) -> bool {
+        false
+    }
+
     /// Waits until the leader has exited, without reaping it.
     ///
     /// # Cancel safety

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::children::Started;
+use crate::children::{Started, Streams};
 use crate::group::Group;
 use crate::output::Output;
 use crate::{Captured, ChildError, Children, Exit, Input, Limits, Outcome, OutputSink, ProcessSpec};
@@ -108,7 +108,8 @@ impl Children {
         cancel: &CancellationToken,
     ) -> Result<Outcome, ChildError> {
         let begin = Instant::now();
-        if cancel.is_cancelled() {
+        // One that was started may have had its word: it is asked to end as any other is.
+        if cancel.is_cancelled() && matches!(process, Process::New(_)) {
             let output = Captured::default();
             return Ok(Outcome {
                 exit: Exit::Cancelled,
@@ -122,7 +123,7 @@ impl Children {
             input,
             ..
         } = match process {
-            Process::New(spec) => self.start_ahead(spec).await?,
+            Process::New(spec) => self.start(spec, Streams::Together).await?,
             Process::Started(started) => *started,
         };
         let mut output = Output::new(output, sink, limits.captured_bytes);

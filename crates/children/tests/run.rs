@@ -276,19 +276,36 @@ mod tests {
         let file = place.path().join("pids");
         let line = format!("sleep 1000 & echo $$ $! > {}; sleep 1000", file.display());
         let started = children.start_ahead(spec(&line)).await.unwrap();
-        let text = loop {
-            match std::fs::read_to_string(&file) {
-                Ok(text) if text.ends_with('\n') => break text,
-                _ => tokio::time::sleep(Duration::from_millis(2)).await,
-            }
+        let begun = async || {
+            let said = async {
+                loop {
+                    match std::fs::read_to_string(&file) {
+                        Ok(text) if text.ends_with('\n') => return text,
+                        _ => tokio::time::sleep(Duration::from_millis(2)).await,
+                    }
+                }
+            };
+            let text = tokio::time::timeout(Duration::from_secs(20), said).await.unwrap();
+            std::fs::remove_file(&file).unwrap();
+            text
         };
+        let text = begun().await;
         drop(started);
         assert_gone(&pids(&text)).await;
 
-        let started = children.start_ahead(spec("exit 0")).await.unwrap();
-        never.cancel();
-        let outcome = children.run(started, &Limits::default(), None, &never).await;
-        assert_eq!(outcome.unwrap().exit, Exit::Cancelled);
+        // One that has had its word is asked to end, as any other.
+        let line = format!(
+            "trap 'echo bye; exit' TERM; echo $$ > {}; while :; do sleep 0.01; done",
+            file.display()
+        );
+        let started = children.start_ahead(spec(&line)).await.unwrap();
+        begun().await;
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let outcome = children.run(started, &Limits::default(), None, &cancel).await;
+        let outcome = outcome.unwrap();
+        assert_eq!(outcome.exit, Exit::Cancelled);
+        assert!(outcome.output.text.ends_with("bye\n"), "{outcome:?}");
     }
 
     #[tokio::test]

@@ -341,11 +341,18 @@ pub trait PreparedCall: Send {
     /// Tells it the call's id, which its effect may carry. Called before [`PreparedCall::run`].
     fn named(&mut self, _call_id: &str) {}
 
-    /// Gets ready what it takes to run, and has no effect: begun while people are asked, and called once more when the call
-    /// has been allowed, for what is ready by then may not be right any more. Dropping the call takes it back.
+    /// Gets ready what it takes to run, and has no effect. Called once the call is allowed, while its intent is written down;
+    /// before that too where people take their time, for what was ready then may not be right any more. Dropping the call
+    /// takes back what is ready.
+    ///
+    /// # Cancel safety
+    /// Safe: dropping the future takes back what it was at.
     fn get_ready(&mut self) -> BoxFuture<'_, ()> {
         ready(()).boxed()
     }
+
+    /// Takes back what is ready, since nobody answers.
+    fn let_go(&mut self) {}
 
     /// Runs it. Failures are outputs with `success: false`: the model decides what to do about them.
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput>;

@@ -16,9 +16,8 @@ pub const REPORT_ARGUMENT: &str = "--report";
 /// Argument of the helper behind that, with the number of a descriptor from which its other arguments are read, each with a
 /// zero byte behind it: those of a process can be seen by others.
 pub const HANDED_ARGUMENT: &str = "--handed";
-/// Most bytes of arguments that are handed over.
-#[cfg(target_os = "linux")]
-const MAX_HANDED: u64 = 4 << 20;
+/// Most bytes of arguments that are handed over: more is not read, and the command does not run.
+pub const MAX_HANDED: usize = 4 << 20;
 
 /// Runs as the helper: restricts this process as its arguments say and becomes the program they name.
 ///
@@ -65,7 +64,7 @@ pub fn helper_main(
 #[cfg(target_os = "linux")]
 fn handed(number: i32) -> Result<Vec<OsString>, SandboxError> {
     let wrong = |what: &str| SandboxError::Arguments(format!("what was handed over {what}"));
-    let text = crate::bubblewrap::inside::read(number, MAX_HANDED)
+    let text = crate::bubblewrap::inside::read(number, MAX_HANDED as u64)
         .map_err(|error| wrong(&format!("cannot be read: {error}")))?;
     match text.strip_suffix(&[0]) {
         Some(text) => Ok(text

@@ -3,7 +3,7 @@
 //! The server never restricts itself. It starts a helper mode of its own binary ([`helper_main`]) that restricts
 //! itself with Landlock and seccomp and then becomes the command; both stay with every process the command
 //! starts. Where the machine has bubblewrap and it works, the helper runs in a view of the machine that bubblewrap makes
-//! ([`View`]). What can be held is found out beforehand ([`Support`]), so that it can be said before anybody is
+//! ([`Seen`]). What can be held is found out beforehand ([`Support`]), so that it can be said before anybody is
 //! asked, and the helper holds exactly what was promised or does not run the command.
 //!
 //! Knows nothing of Threads, tools or rules, starts no process (it makes the arguments, others start bubblewrap) and
@@ -26,9 +26,9 @@ mod signals;
 mod support;
 mod written;
 
-pub use bubblewrap::{PLACES, Seen, Unfit, View, find};
+pub use bubblewrap::{PLACES, Seen, Unfit, find};
 pub use error::SandboxError;
-pub use helper::{HANDED_ARGUMENT, HELPER_ARGUMENT, REPORT_ARGUMENT, helper_main};
+pub use helper::{HANDED_ARGUMENT, HELPER_ARGUMENT, MAX_HANDED, REPORT_ARGUMENT, helper_main};
 pub use plan::{Outer, Plan};
 pub use profile::{Files, Network, Profile};
 pub use support::Support;

@@ -9,7 +9,7 @@ use bobbin_model::{BackgroundReason, Terminal};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// How a command is run. Whoever makes one has had it allowed, and wrapped in what holds it.
+/// How a command is run. Whoever makes one has had it allowed, and its process wrapped in what holds it.
 #[derive(Debug, Clone)]
 pub struct Order {
     /// Whose call it is.

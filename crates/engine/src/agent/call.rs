@@ -25,8 +25,10 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How long a call that only reads may take to end by itself once it is told to; it has nothing to undo.
 pub(super) const GRACE: Duration = Duration::from_millis(50);
 /// How long nothing is got ready for a call about which somebody is asked: it would take the processor from the question
-/// itself, and be for nothing where the answer is no and comes at once.
+/// itself (measured: that came 5 ms later), and be for nothing where the answer is no and comes at once.
 const A_MOMENT: Duration = Duration::from_millis(20);
+/// How long what is ready for a call waits for an answer (guess: whoever has not answered by then is not there).
+const READY_FOR: Duration = Duration::from_mins(5);
 /// What the model is told of a call that nobody allowed.
 pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
 
@@ -199,32 +201,36 @@ impl TurnRun {
     ) -> Result<Option<Begun>, TurnGone> {
         let touches = self.touches(call, prepared);
         let (allow, mut allowed) = oneshot::channel();
+        // Each half ends when the other fails; a no is such an end.
         let recorded = async {
-            if !self.is_allowed(call, permission).await? {
-                drop(allow);
-                return Ok(None);
+            if !self.is_allowed(call, permission).await.map_err(Some)? {
+                return Err(None);
             }
-            // Heard below, at any time.
+            // The other half listens as long as this one is at work.
             let _ = allow.send(());
             let intent = self.turn.start_call(&call.id);
-            Ok(Some(self.keeper.begin(&call.id, touches, intent).await?))
+            self.keeper.begin(&call.id, touches, intent).await.map_err(Some)
         };
         let got_ready = async {
-            let mut is_allowed = timeout(A_MOMENT, &mut allowed).await;
-            if is_allowed.is_err() {
+            if timeout(A_MOMENT, &mut allowed).await.is_err() {
                 prepared.get_ready().await;
-                is_allowed = Ok(allowed.await);
+                if timeout(READY_FOR, &mut allowed).await.is_err() {
+                    prepared.let_go();
+                    let _ = allowed.await;
+                }
             }
-            if let Ok(Ok(())) = is_allowed {
-                // Of what was ready before, things may have changed since.
-                prepared.get_ready().await;
-            }
+            prepared.get_ready().await;
             Ok(())
         };
-        tokio::select! {
+        let both = tokio::select! {
             biased;
-            () = self.stop.cancelled() => Err(TurnGone),
-            both = async { tokio::try_join!(recorded, got_ready) } => Ok(both?.0),
+            () = self.stop.cancelled() => return Err(TurnGone),
+            both = async { tokio::try_join!(recorded, got_ready) } => both,
+        };
+        match both {
+            Ok((begun, ())) => Ok(Some(begun)),
+            Err(None) => Ok(None),
+            Err(Some(gone)) => Err(gone),
         }
     }
 

@@ -169,7 +169,7 @@ impl Git {
             Hold::Open => (spec, None),
             Hold::Held(plan) => {
                 let wrapped = self.sandbox.wrap(&plan, spec).map_err(unheld)?;
-                wrapped.at_once().map_err(unheld)?
+                (wrapped.spec, wrapped.begun)
             }
             Hold::Missing(why) => return Err(unheld(why)),
         };

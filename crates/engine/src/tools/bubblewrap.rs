@@ -23,7 +23,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::wrapped::{Word, Wrapped, number, pair};
+use super::wrapped::{Wrapped, at_once, file, not_told, number, pair, text};
 
 /// Time for a try. Many times what a busy machine needs.
 const TRY_TIME: Duration = Duration::from_secs(20);
@@ -156,12 +156,18 @@ impl Bubblewrap {
     ///
     /// # Errors
     /// Why it cannot be started so, as half a sentence.
-    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec, seen: Seen) -> Result<Wrapped, String> {
+    pub(super) fn wrap<W>(
+        &self,
+        plan: &Plan,
+        inner: ProcessSpec,
+        seen: Seen,
+        hand: impl FnOnce(&[u8]) -> std::io::Result<(Arc<OwnedFd>, W)>,
+    ) -> Result<Wrapped<W>, String> {
         let cell = self.known.lock().found.clone();
         let Some((_, Ok(working))) = cell.get() else {
             return Err("bubblewrap, which was to hold it, works no more".to_owned());
         };
-        working.wrap(plan, inner, seen, Arc::downgrade(&cell))
+        working.wrap(plan, inner, seen, hand, Arc::downgrade(&cell))
     }
 
     /// Notes that it has held a command.
@@ -212,13 +218,14 @@ impl Working {
     ///
     /// # Errors
     /// Why it cannot be started so, as half a sentence.
-    fn wrap(
+    fn wrap<W>(
         &self,
         plan: &Plan,
         inner: ProcessSpec,
         seen: Seen,
+        hand: impl FnOnce(&[u8]) -> std::io::Result<(Arc<OwnedFd>, W)>,
         by: Weak<OnceCell<Tried>>,
-    ) -> Result<Wrapped, String> {
+    ) -> Result<Wrapped<W>, String> {
         let ProcessSpec {
             program,
             args,
@@ -233,9 +240,9 @@ impl Working {
             .map_err(|error| format!("{} cannot be entered: {error}", cwd.display()))?;
         let (ours, theirs) = pair().map_err(|error| format!("its begin cannot be watched: {error}"))?;
         // Its first process is seen by the command, and by everybody outside: what it is called with names hidden places.
-        let (view, for_bubblewrap) = Word::of(seen.view().arguments(&directory))?;
-        view.give()?;
-        let (word, for_helper) = Word::of(plan.within().arguments(program, args))?;
+        let for_bubblewrap = file(&text(seen.arguments(&directory))?).map_err(|error| not_told(&error))?;
+        let within = text(plan.within().arguments(program, args))?;
+        let (for_helper, word) = hand(&within).map_err(|error| not_told(&error))?;
         let spec = ProcessSpec::new(&self.program, cwd, env)
             .args(["--args".to_owned(), number(&for_bubblewrap)])
             .arg(format!("/proc/self/fd/{}", number(&self.helper)))
@@ -303,7 +310,8 @@ async fn try_it(
     let harmless = ProcessSpec::new("/bin/sh", "/", Environment::empty())
         .arg("-c")
         .arg(":");
-    let (spec, begun) = working.wrap(&plan, harmless, seen, Weak::new())?.at_once()?;
+    let wrapped = working.wrap(&plan, harmless, seen, at_once, Weak::new())?;
+    let Wrapped { spec, begun, .. } = wrapped;
     let limits = Limits {
         wall_clock: TRY_TIME,
         grace: Duration::from_secs(1),

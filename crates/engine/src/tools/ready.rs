@@ -18,9 +18,9 @@ use super::bubblewrap::Begun;
 use super::sandbox::Sandbox;
 use super::wrapped::{Word, Wrapped};
 
-/// Most that wait at a time: each is up to three processes of a few megabytes.
+/// Most that wait at a time (guess: people look at one or two questions; each is up to three processes of a few megabytes).
 const WAITING: usize = 4;
-/// How long what was looked up counts. Things can change as well while a command is begun, which takes as long.
+/// How long what was looked up counts (guess: what can change in that time can change as well while a command is begun).
 const FRESH: Duration = Duration::from_millis(100);
 
 /// The room for those that wait.
@@ -33,7 +33,7 @@ impl Default for Room {
     }
 }
 
-/// A process that waits for its word to become a command.
+/// A process that waits for its word to become a command. Dropped, it is killed before its word can end.
 #[derive(Debug)]
 pub(super) struct Ready {
     process: Started,
@@ -62,7 +62,7 @@ impl Ready {
             begun,
             word,
             seen,
-        } = sandbox.wrap(plan, spec).ok()?;
+        } = sandbox.wrap_ahead(plan, spec).ok()?;
         Some(Self {
             process: terminals.start_ahead(spec).await.ok()?,
             begun,
@@ -89,7 +89,7 @@ impl Ready {
     ///
     /// # Errors
     /// Why it cannot, as half a sentence.
-    pub(super) fn begin(self) -> Result<(Process, Option<Begun>), String> {
+    pub(super) fn begin(mut self) -> Result<(Process, Option<Begun>), String> {
         self.word.give()?;
         Ok((self.process.into(), self.begun))
     }

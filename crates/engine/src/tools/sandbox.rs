@@ -1,12 +1,14 @@
 //! How the commands of a server are held, and what is done about those that cannot be.
 
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bobbin_children::{ProcessSpec, Starter};
 use bobbin_sandbox::{Files, HANDED_ARGUMENT, HELPER_ARGUMENT, Network, Outer, Plan, Profile, Seen, Support};
 
 use super::bubblewrap::{Bubblewrap, BubblewrapUse};
-use super::wrapped::{Word, Wrapped, number};
+use super::wrapped::{Word, Wrapped, at_once, not_told, number, text};
 
 /// How commands are held. A value; the default holds nothing.
 #[derive(Debug, Clone)]
@@ -176,11 +178,28 @@ impl Sandbox {
         }
     }
 
-    /// Returns what starts a process so that a plan holds it, once it is given its word.
+    /// Returns what starts a process so that a plan holds it.
     ///
     /// # Errors
     /// Why it cannot be held as planned, as half a sentence. It must not be started otherwise then.
-    pub fn wrap(&self, plan: &Plan, mut inner: ProcessSpec) -> Result<Wrapped, String> {
+    pub fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped, String> {
+        self.wrap_in(plan, inner, at_once)
+    }
+
+    /// Returns what starts a process that waits for its word to become the one that a plan holds.
+    ///
+    /// # Errors
+    /// As [`Sandbox::wrap`], and where the word would be too long to be given without waiting.
+    pub fn wrap_ahead(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped<Word>, String> {
+        self.wrap_in(plan, inner, Word::of)
+    }
+
+    fn wrap_in<W>(
+        &self,
+        plan: &Plan,
+        mut inner: ProcessSpec,
+        hand: impl FnOnce(&[u8]) -> std::io::Result<(Arc<OwnedFd>, W)>,
+    ) -> Result<Wrapped<W>, String> {
         if let Some(temporary) = self
             .temporary
             .as_ref()
@@ -190,7 +209,7 @@ impl Sandbox {
         }
         let seen = Seen::of(plan, &inner.cwd);
         if plan.outer == Outer::Bubblewrap {
-            return self.bubblewrap.wrap(plan, inner, seen);
+            return self.bubblewrap.wrap(plan, inner, seen, hand);
         }
         let ProcessSpec {
             program,
@@ -200,7 +219,8 @@ impl Sandbox {
             input,
             starter: _,
         } = inner;
-        let (word, theirs) = Word::of(plan.arguments(program, args))?;
+        let told = text(plan.arguments(program, args))?;
+        let (theirs, word) = hand(&told).map_err(|error| not_told(&error))?;
         let spec = ProcessSpec::new(&self.helper, cwd, env)
             .arg(HELPER_ARGUMENT)
             .args([HANDED_ARGUMENT.to_owned(), number(&theirs)])
@@ -283,7 +303,7 @@ mod tests {
         let inner = ProcessSpec::new("/bin/sh", &work, Environment::empty())
             .arg("-c")
             .arg("ls");
-        let (spec, begun) = sandbox.wrap(&plan, inner).unwrap().at_once().unwrap();
+        let Wrapped { spec, begun, .. } = sandbox.wrap(&plan, inner).unwrap();
         assert!(begun.is_none());
         assert_eq!(
             (spec.program.to_str(), spec.cwd.as_path()),

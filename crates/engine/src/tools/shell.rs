@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use bobbin_children::{Environment, ProcessSpec, Shell};
+use bobbin_children::{Environment, Input, ProcessSpec, Shell};
 use bobbin_core::policy::{Judgement, Ruling, command_scope};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec};
 use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Json, Scope};
@@ -149,6 +149,13 @@ impl Tool for ShellTool {
             (_, hold) => permission(command, &ruling, hold.as_ref(), &self.sandbox, environment)?,
         };
         let spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
+        let patience = self.patience(&arguments);
+        let spec = if patience.is_short() {
+            // It is typed into.
+            spec.input(Input::Bytes(Vec::new()))
+        } else {
+            spec
+        };
         let held = match hold {
             Some(Hold::Held(plan)) => Some((plan, self.sandbox.clone())),
             _ => None,
@@ -157,7 +164,7 @@ impl Tool for ShellTool {
             command: command.to_owned(),
             root: environment.root.clone(),
             permission,
-            patience: self.patience(&arguments),
+            patience,
             held,
             spec,
             terminals: self.terminals.clone(),

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Exit, Input, Outcome, Process, ProcessSpec};
+use bobbin_children::{ChildError, Exit, Outcome, Process, ProcessSpec};
 use bobbin_core::tool::{CallContext, CommandEnd, CommandLine, Permission, PreparedCall, ToolOutput};
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
 use bobbin_sandbox::Plan;
@@ -22,7 +22,6 @@ use super::editor::{EditorOf, TerminalLimits};
 use super::paths::shown;
 use super::ready::{Ready, Room};
 use super::sandbox::Sandbox;
-use super::wrapped::Wrapped;
 
 /// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -42,6 +41,13 @@ pub(super) struct Patience {
     pub(super) limit: Option<Duration>,
     /// When it is left in the background, and why.
     pub(super) leave: Option<(Duration, BackgroundReason)>,
+}
+
+impl Patience {
+    /// Whether the command is to go on in the background from the start.
+    pub(super) fn is_short(self) -> bool {
+        matches!(self.leave, Some((_, BackgroundReason::Requested)))
+    }
 }
 
 pub(super) struct Prepared {
@@ -83,19 +89,18 @@ impl PreparedCall for Prepared {
             };
             self.ready = self.ready.take().and_then(|ready| ready.still(plan, &self.root));
             if self.ready.is_none() {
-                let mut spec = self.spec.clone();
-                if self.is_requested() {
-                    // It is typed into.
-                    spec = spec.input(Input::Bytes(Vec::new()));
-                }
+                let spec = self.spec.clone();
                 self.ready = Ready::start(&self.room, sandbox, plan, spec, &self.terminals).await;
             }
         }
         .boxed()
     }
 
+    fn let_go(&mut self) {
+        self.ready = None;
+    }
+
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
-        let requested = self.is_requested();
         let Self {
             command,
             root,
@@ -119,6 +124,7 @@ impl PreparedCall for Prepared {
                     return output;
                 }
             }
+            let requested = patience.is_short();
             if requested && let Err(why) = terminals.has_room(&context.origin.thread) {
                 return not_run(format!("did not run: {why}"));
             }
@@ -183,13 +189,6 @@ impl PreparedCall for Prepared {
     }
 }
 
-impl Prepared {
-    /// Whether it is to go on in the background from the start.
-    fn is_requested(&self) -> bool {
-        matches!(self.patience.leave, Some((_, BackgroundReason::Requested)))
-    }
-}
-
 /// Returns what runs, held as planned, and where it is seen whether the command has begun; or why it is not run.
 async fn begin(
     held: Option<&(Plan, Sandbox)>,
@@ -213,9 +212,8 @@ async fn begin(
         () = sandbox.settle() => {}
     }
     // Now and not before the question: what is hidden may have come or gone since.
-    let wrapped = sandbox.wrap(plan, spec).and_then(Wrapped::at_once);
-    let (spec, begun) = wrapped.map_err(|why| not_held(&why))?;
-    Ok((spec.into(), begun))
+    let wrapped = sandbox.wrap(plan, spec).map_err(|why| not_held(&why))?;
+    Ok((wrapped.spec.into(), wrapped.begun))
 }
 
 enum End {

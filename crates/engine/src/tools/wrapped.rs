@@ -1,45 +1,38 @@
-//! A process that is held when it is started, and waits for its word: what it is to become.
+//! A process that is held when it is started: what it is, and how it is told what to become.
 //!
-//! The word goes through a socket that only the helper reads, so that the helper, and what is around it, can be started
-//! before the command may begin. Nothing of the command is known to it before.
+//! The helper reads that from a descriptor, since others can see what a process is called with: a file in memory where the
+//! command begins at once, and a socket where it is to wait for its word. Nothing of the command is known to one that waits.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write as _};
+use std::net::Shutdown;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use bobbin_children::ProcessSpec;
-use bobbin_sandbox::Seen;
+use bobbin_sandbox::{MAX_HANDED, Seen};
 
 use super::bubblewrap::Begun;
 
-/// A process that is held.
+/// Longest word, bytes: any kernel keeps as much for a socket, so that giving it never waits.
+const MAX_WORD: usize = 64 << 10;
+
+/// A process that is held. `W` is what it waits for: nothing, or a [`Word`].
 #[derive(Debug)]
-pub struct Wrapped {
+pub struct Wrapped<W = ()> {
     /// What is started.
     pub spec: ProcessSpec,
     /// Where it is seen whether the command has begun, if that can be seen.
     pub begun: Option<Begun>,
     /// What it waits for.
-    pub word: Word,
+    pub word: W,
     /// What was looked up to hold it.
     pub seen: Seen,
 }
 
-impl Wrapped {
-    /// Returns what is started, to begin at once.
-    ///
-    /// # Errors
-    /// As [`Word::give`].
-    pub fn at_once(self) -> Result<(ProcessSpec, Option<Begun>), String> {
-        self.word.give()?;
-        Ok((self.spec, self.begun))
-    }
-}
-
-/// What the helper waits for. Dropped, it ends, and nothing has begun.
+/// What the helper waits for. Dropped, the helper ends, and nothing has begun.
 #[derive(Debug)]
 pub struct Word {
     to: UnixStream,
@@ -47,33 +40,77 @@ pub struct Word {
 }
 
 impl Word {
-    /// Returns the word that is these arguments, and where a process reads it: each with a zero byte behind it.
+    /// Returns a word, and where a process reads it.
     ///
     /// # Errors
-    /// There can be no socket, as half a sentence.
-    pub(super) fn of(arguments: Vec<OsString>) -> Result<(Self, Arc<OwnedFd>), String> {
-        let (to, theirs) = pair().map_err(|error| not_told(&error))?;
-        let mut text = Vec::new();
-        for argument in arguments {
-            text.extend(argument.into_vec());
-            text.push(0);
+    /// It is too long, or there can be no socket.
+    pub(super) fn of(text: &[u8]) -> std::io::Result<(Arc<OwnedFd>, Self)> {
+        if text.len() > MAX_WORD {
+            return Err(std::io::Error::new(ErrorKind::InvalidInput, "it is too long"));
         }
-        Ok((Self { to, text }, theirs))
+        let (to, theirs) = pair()?;
+        let text = text.to_vec();
+        Ok((theirs, Self { to, text }))
     }
 
-    /// Lets the command begin, or ends what waited. A process that has ended meanwhile says itself why.
+    /// Lets the command begin. A process that has ended meanwhile says itself why.
     ///
     /// # Errors
-    /// There is no room for the word, which is more than a kernel keeps for a socket, a hundred kilobytes at least: as half a
-    /// sentence.
-    pub fn give(mut self) -> Result<(), String> {
-        match self.to.write_all(&self.text) {
-            Err(error) if !matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+    /// It cannot be told, as half a sentence. The process must be ended before this is dropped.
+    pub fn give(&mut self) -> Result<(), String> {
+        let told = self.to.write_all(&self.text);
+        // Others that were just being started may have the socket open too: its end would wait for them.
+        match told.and_then(|()| self.to.shutdown(Shutdown::Write)) {
+            Err(error)
+                if !matches!(
+                    error.kind(),
+                    ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected
+                ) =>
+            {
                 Err(not_told(&error))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// Returns arguments as they are handed over: each with a zero byte behind it.
+///
+/// # Errors
+/// They are more than is read, as half a sentence.
+pub(super) fn text(arguments: Vec<OsString>) -> Result<Vec<u8>, String> {
+    let mut text = Vec::new();
+    for argument in arguments {
+        text.extend(argument.into_vec());
+        text.push(0);
+    }
+    if text.len() >= MAX_HANDED {
+        return Err(format!("it would have to be told more than {MAX_HANDED} bytes"));
+    }
+    Ok(text)
+}
+
+/// Returns a file in memory with a text, which is read from its beginning.
+#[cfg(target_os = "linux")]
+pub(super) fn file(text: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
+    use std::os::unix::fs::FileExt as _;
+
+    use nix::sys::memfd::{MFdFlags, memfd_create};
+
+    let file = std::fs::File::from(memfd_create(c"arguments", MFdFlags::MFD_CLOEXEC)?);
+    file.write_all_at(text, 0)?;
+    Ok(Arc::new(file.into()))
+}
+
+/// Hands over a text to a process that reads it as soon as it is started.
+pub(super) fn at_once(text: &[u8]) -> std::io::Result<(Arc<OwnedFd>, ())> {
+    Ok((file(text)?, ()))
+}
+
+/// Nothing is held on other systems.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn file(_: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 /// Returns two ends of a socket: ours, which never waits, and theirs.
@@ -88,6 +125,7 @@ pub(super) fn number(descriptor: &OwnedFd) -> String {
     descriptor.as_raw_fd().to_string()
 }
 
-fn not_told(error: &std::io::Error) -> String {
+/// Says that a process cannot be told something, as half a sentence.
+pub(super) fn not_told(error: &std::io::Error) -> String {
     format!("it cannot be told how: {error}")
 }

@@ -15,6 +15,8 @@ mod limits;
 #[cfg(test)]
 mod long_threads;
 #[cfg(test)]
+mod readiness;
+#[cfg(test)]
 mod restart;
 #[cfg(test)]
 mod revert;

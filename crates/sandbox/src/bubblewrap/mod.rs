@@ -2,7 +2,7 @@
 //!
 //! It adds what Landlock and seccomp cannot hold: places hidden within those that may be written, owners and modes of
 //! files, processes, shared memory and the network as nobody else's. The helper runs within it and restricts itself as
-//! ever, so both hold. Here is which program may be used ([`find`]), what a command sees ([`View`]) and with which
+//! ever, so both hold. Here is which program may be used ([`find`]), what a command sees ([`Seen`]) and with which
 //! arguments that is made; whoever may start processes starts it. What it makes is looked at by the helper.
 
 mod find;
@@ -14,4 +14,3 @@ mod view;
 
 pub use find::{PLACES, Unfit, find};
 pub use seen::Seen;
-pub use view::View;

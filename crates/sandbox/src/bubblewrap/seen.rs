@@ -1,10 +1,13 @@
 //! What was looked up to hold a command, so that what waits for its command is not used when that has changed since.
 //!
 //! A name tells too little: another file can be there under it, as when an editor saves one, and what was mounted over the
-//! first does not hide the second.
+//! first does not hide the second. Its number tells too little as well: that of a file that is gone is soon another one's.
 
+use std::ffi::OsString;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use super::view::View;
 use crate::Plan;
@@ -13,19 +16,45 @@ use crate::Plan;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     view: View,
-    /// Which files those are of which the view speaks, and the directory of the command: device and number.
-    files: Vec<Option<(u64, u64)>>,
+    /// Which files those are of which the view speaks, and the directory of the command.
+    files: Vec<Option<File>>,
     /// What is mounted, as the kernel says it: what comes later could be in the view with other rights.
     mounted: Vec<u8>,
 }
 
+/// Which file it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct File {
+    device: u64,
+    number: u64,
+    /// Nanoseconds of when it last changed in any way, its names included, or, of a directory, of when it was made: what is
+    /// in one may change.
+    since: i128,
+}
+
+impl File {
+    fn of(found: &Metadata) -> Self {
+        let changed = || i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec());
+        let made = || {
+            let made = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+            i128::try_from(made.as_nanos()).ok()
+        };
+        Self {
+            device: found.dev(),
+            number: found.ino(),
+            since: found.is_dir().then(made).flatten().unwrap_or_else(changed),
+        }
+    }
+}
+
 impl Seen {
-    /// Looks what of a plan is there, for a command that runs in `directory`.
+    /// Looks which places of a plan are there, for a command that runs in `directory`. What is mounted is left out where
+    /// that cannot be read, as on systems where nothing is held.
     pub fn of(plan: &Plan, directory: &Path) -> Self {
         let view = View::of(plan);
         let places = view.places().map(Path::symlink_metadata);
         let files = std::iter::once(directory.metadata()).chain(places);
-        let files = files.map(|found| found.ok().map(|found| (found.dev(), found.ino())));
+        let files = files.map(|found| found.ok().as_ref().map(File::of));
         Self {
             files: files.collect(),
             mounted: std::fs::read("/proc/self/mountinfo").unwrap_or_default(),
@@ -33,16 +62,18 @@ impl Seen {
         }
     }
 
-    /// Returns how a command sees the machine's files then.
-    pub fn view(&self) -> &View {
-        &self.view
+    /// Returns bubblewrap's arguments that make it so for a command that runs in `directory`, a real name; the program and
+    /// its own arguments come behind them.
+    ///
+    /// There is no `--new-session`: the caller has made a session, and another one would leave the group that the caller
+    /// ends.
+    pub fn arguments(&self, directory: &Path) -> Vec<OsString> {
+        self.view.arguments(directory)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::{Files, Network, Outer, Profile};
 
@@ -64,20 +95,40 @@ mod tests {
             outer: Outer::Bubblewrap,
             ..Plan::default()
         };
-        let mut before = Seen::of(&plan, &work);
+        let seen = |plan: &Plan| {
+            let Seen { view, files, .. } = Seen::of(plan, &work);
+            (view, files)
+        };
+        let mut before = seen(&plan);
         let mut changes = |what: &str, same: bool| {
-            let now = Seen::of(&plan, &work);
+            let now = seen(&plan);
             assert_eq!(now == before, same, "{what}");
             before = now;
         };
         changes("nothing", true);
+        std::fs::write(work.join("beside"), "").unwrap();
+        changes("what is in a directory", true);
         std::fs::write(&keys, "secret").unwrap();
         changes("it is there now", false);
-        std::fs::write(&keys, "other").unwrap();
-        changes("it says something else", true);
-        std::fs::write(top.join("new"), "third").unwrap();
-        std::fs::rename(top.join("new"), &keys).unwrap();
-        changes("another one is there", false);
+        let number = || keys.metadata().unwrap().ino();
+        let first = number();
+        for text in ["second", "third", "fourth"] {
+            // The number of the one before last is free by now.
+            std::fs::write(work.join("new"), text).unwrap();
+            std::fs::rename(work.join("new"), &keys).unwrap();
+            changes("another one is there", false);
+        }
+        println!("the number is the first one's again: {}", number() == first);
+        std::fs::hard_link(&keys, work.join("link")).unwrap();
+        std::fs::remove_file(&keys).unwrap();
+        std::fs::rename(work.join("link"), &keys).unwrap();
+        changes("another name of it is there", false);
+        std::fs::remove_file(&keys).unwrap();
+        std::fs::create_dir(&keys).unwrap();
+        changes("a directory is there", false);
+        std::fs::remove_dir(&keys).unwrap();
+        std::fs::create_dir(&keys).unwrap();
+        changes("another directory is there", false);
         std::fs::rename(&work, top.join("old")).unwrap();
         std::fs::create_dir(&work).unwrap();
         changes("another workspace is there", false);
@@ -86,7 +137,7 @@ mod tests {
                 files: Files::ReadOnly,
                 network: Network::Off,
             },
-            hide: Vec::<PathBuf>::new(),
+            hide: Vec::new(),
             ..plan.clone()
         };
         let before = Seen::of(&read_only, &work);

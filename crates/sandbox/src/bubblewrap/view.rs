@@ -13,7 +13,7 @@ use crate::{Files, Network, Plan, Profile};
 
 /// What a command sees of the machine's files. Everything that is not spoken of is seen and cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct View {
+pub(super) struct View {
     profile: Profile,
     /// Those within others come later.
     mounts: BTreeMap<PathBuf, Mount>,
@@ -38,7 +38,7 @@ enum Mount {
 
 impl View {
     /// Looks what of a plan is there. What is missing is left out.
-    pub fn of(plan: &Plan) -> Self {
+    pub(super) fn of(plan: &Plan) -> Self {
         let (mut wanted, mut links) = (BTreeMap::new(), Vec::new());
         if plan.profile.files != Files::Full {
             // What is said later counts for one place that is named twice.
@@ -84,12 +84,8 @@ impl View {
         self.mounts.keys().map(PathBuf::as_path)
     }
 
-    /// Returns bubblewrap's arguments for a command that runs in `directory`, a real name; the program and its own
-    /// arguments come behind them.
-    ///
-    /// There is no `--new-session`: the caller has made a session, and another one would leave the group that the
-    /// caller ends.
-    pub fn arguments(&self, directory: &Path) -> Vec<OsString> {
+    /// Returns the arguments of [`super::Seen::arguments`].
+    pub(super) fn arguments(&self, directory: &Path) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         let mut add = |flag: &str, paths: &[&Path]| {
             all.push(flag.into());
