@@ -1,5 +1,5 @@
 //! One call, from the model's wish to its result (AppServer protocol 03 §7 and §15): permission, intent on
-//! disk, effect, result.
+//! disk, effect, result. What has no effect, such as making a sandbox, is got ready beside the first two.
 
 use std::time::Duration;
 
