@@ -201,6 +201,7 @@ impl TurnRun {
     ) -> Result<Option<Begun>, TurnGone> {
         let touches = self.touches(call, prepared);
         let (allow, mut allowed) = oneshot::channel();
+        let stopped = || self.stop.cancelled();
         // Each half ends when the other fails; a no is such an end.
         let recorded = async {
             if !self.is_allowed(call, permission).await.map_err(Some)? {
@@ -222,12 +223,22 @@ impl TurnRun {
             prepared.get_ready().await;
             Ok(())
         };
-        let both = tokio::select! {
-            biased;
-            () = self.stop.cancelled() => return Err(TurnGone),
-            both = async { tokio::try_join!(recorded, got_ready) } => both,
+        let recorded = async {
+            tokio::select! {
+                biased;
+                () = stopped() => Err(Some(TurnGone)),
+                recorded = recorded => recorded,
+            }
         };
-        match both {
+        let got_ready = async {
+            tokio::select! {
+                biased;
+                // What is recorded as begun gets its result from its run.
+                () = stopped() => Ok(()),
+                got_ready = got_ready => got_ready,
+            }
+        };
+        match tokio::try_join!(recorded, got_ready) {
             Ok((begun, ())) => Ok(Some(begun)),
             Err(None) => Ok(None),
             Err(Some(gone)) => Err(gone),

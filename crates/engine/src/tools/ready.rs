@@ -36,6 +36,7 @@ impl Default for Room {
 /// A process that waits for its word to become a command. Dropped, it is killed before its word can end.
 #[derive(Debug)]
 pub(super) struct Ready {
+    /// Before the word: it is gone when the word's end could be read.
     process: Started,
     begun: Option<Begun>,
     word: Word,
@@ -75,9 +76,12 @@ impl Ready {
 
     /// Returns it if it still holds a command that runs in `directory` as planned; else it is gone.
     pub(super) fn still(mut self, plan: &Plan, directory: &Path) -> Option<Self> {
+        if self.process.has_ended() {
+            return None;
+        }
         let now = Instant::now();
         if now.duration_since(self.looked) > FRESH {
-            if self.process.has_ended() || Seen::of(plan, directory) != self.seen {
+            if Seen::of(plan, directory) != self.seen {
                 return None;
             }
             self.looked = now;

@@ -287,6 +287,7 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_command_is_started_through_the_helper_with_all_its_own() {
         let place = tempfile::tempdir().unwrap();

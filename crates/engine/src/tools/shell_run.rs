@@ -203,7 +203,10 @@ async fn begin(
         return Err(cancelled());
     }
     if let Some(ready) = ready.and_then(|ready| ready.still(plan, &spec.cwd)) {
-        return ready.begin().map_err(|why| not_held(&why));
+        match ready.begin() {
+            Ok(begun) => return Ok(begun),
+            Err(why) => tracing::debug!(%why, "what waited for a command is not used"),
+        }
     }
     // It may have failed another command since.
     tokio::select! {

@@ -16,7 +16,7 @@ use bobbin_sandbox::{MAX_HANDED, Seen};
 
 use super::bubblewrap::Begun;
 
-/// Longest word, bytes: any kernel keeps as much for a socket, so that giving it never waits.
+/// Longest word, bytes (guess: kernels keep 200 KiB and more for a socket, so that giving it does not wait).
 const MAX_WORD: usize = 64 << 10;
 
 /// A process that is held. `W` is what it waits for: nothing, or a [`Word`].
@@ -95,9 +95,17 @@ pub(super) fn text(arguments: Vec<OsString>) -> Result<Vec<u8>, String> {
 pub(super) fn file(text: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
     use std::os::unix::fs::FileExt as _;
 
+    use nix::errno::Errno;
+    use nix::libc;
     use nix::sys::memfd::{MFdFlags, memfd_create};
 
-    let file = std::fs::File::from(memfd_create(c"arguments", MFdFlags::MFD_CLOEXEC)?);
+    let create = |flags| memfd_create(c"arguments", MFdFlags::MFD_CLOEXEC | flags);
+    // Some systems want it said that nobody executes it; those before 6.3 do not know how that is said.
+    let made = match create(MFdFlags::from_bits_retain(libc::MFD_NOEXEC_SEAL)) {
+        Err(Errno::EINVAL) => create(MFdFlags::empty()),
+        made => made,
+    };
+    let file = std::fs::File::from(made?);
     file.write_all_at(text, 0)?;
     Ok(Arc::new(file.into()))
 }
