@@ -149,3 +149,18 @@ async fn kill_at_any_time_loses_nothing_acknowledged_and_leaves_no_turn_running(
         server.kill().await;
     }
 }
+
+/// As by a child that was being started when the server ended: it has the server's files until its program runs.
+#[tokio::test]
+async fn a_workspace_that_nobody_says_to_hold_is_served_once_its_lock_is_free() {
+    let workspace = Workspace::new();
+    let craft = workspace.path().join(".craft");
+    std::fs::create_dir_all(&craft).unwrap();
+    let lock = std::fs::File::create(craft.join("bobbin.lock")).unwrap();
+    lock.lock().unwrap();
+    let server = workspace.web_socket();
+    // Long after it is there, and long before it gives up.
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    drop(lock);
+    server.client("after").await;
+}

@@ -132,11 +132,12 @@ impl Workspace {
         }
     }
 
-    /// Whether the process that said it holds the workspace is gone. The lock may stay a moment longer: a child
-    /// that it was just starting has it until the child's program runs.
+    /// Whether no process says that it holds the workspace: the one that did is gone, killed or in peace. The lock may stay
+    /// a moment longer: a child that it was just starting has it until the child's program runs. Or another one is just
+    /// starting, and will say so in a moment.
     fn is_left_behind(&self) -> bool {
         self.state()
-            .is_some_and(|state| !Path::new("/proc").join(state.pid.to_string()).exists())
+            .is_none_or(|state| !Path::new("/proc").join(state.pid.to_string()).exists())
     }
 
     /// Returns who serves the workspace now, if somebody does.

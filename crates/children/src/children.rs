@@ -1,29 +1,23 @@
 //! The thread that starts every process.
 //!
-//! A thread of our own for two reasons: a fork of a large process takes longer than an async thread may be
-//! held, and Linux kills a child "with its parent" when the *thread* that forked it ends, which for a
+//! A thread of our own for two reasons: it waits until a new process runs its program, longer than an async thread
+//! may be held, and Linux kills a child "with its parent" when the *thread* that started it ends, which for a
 //! thread of a runtime's pool is any time.
 //!
 //! [`Children`] owns the thread and joins it. At most [`WAITING`] requests queue; more wait to be queued.
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use nix::unistd::Pid;
 use tokio::net::unix::pipe;
-use tokio::process::ChildStdin;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::fork::{Announce, lead_a_group};
 use crate::group::Group;
 use crate::guard::Guard;
-use crate::{ChildError, GuardProgram, Input, ProcessSpec};
+use crate::start::Starts;
+use crate::{ChildError, GuardProgram, ProcessSpec};
 
 /// Requests that may queue for the thread (guess: it starts several hundred processes a second).
 const WAITING: usize = 64;
@@ -53,7 +47,7 @@ pub struct Started {
     /// Standard error, where the streams are apart.
     pub(crate) errors: Option<pipe::Receiver>,
     /// Standard input and what is to be written there, unless the child has none.
-    pub(crate) input: Option<(ChildStdin, Vec<u8>)>,
+    pub(crate) input: Option<(pipe::Sender, Vec<u8>)>,
 }
 
 /// How a child's streams are laid.
@@ -94,7 +88,7 @@ impl Children {
         let (requests, receiver) = mpsc::channel(WAITING);
         let handle = std::thread::Builder::new()
             .name("children".to_owned())
-            .spawn(move || serve(receiver, &Arc::new(Guard::new(guard))))
+            .spawn(move || serve(receiver, Starts::new(Guard::new(guard))))
             .map_err(ChildError::Thread)?;
         Ok(Self {
             thread: Arc::new(Thread {
@@ -146,7 +140,7 @@ impl Drop for Thread {
 }
 
 /// The thread: starts what is asked for until nobody can ask any more.
-fn serve(mut requests: mpsc::Receiver<Request>, guard: &Arc<Guard>) {
+fn serve(mut requests: mpsc::Receiver<Request>, mut starts: Starts) {
     while let Some(Request {
         spec,
         streams,
@@ -156,140 +150,9 @@ fn serve(mut requests: mpsc::Receiver<Request>, guard: &Arc<Guard>) {
     }) = requests.blocking_recv()
     {
         let entered = runtime.enter();
-        let started = spawn(spec, streams, guard, child_signals);
+        let started = starts.start(spec, streams, child_signals);
         // An answer nobody waits for is dropped, and the group with it is killed.
         drop(answer.send(started));
         drop(entered);
     }
-}
-
-/// Starts `spec`, with a second try when the guard turns out to be dead.
-fn spawn(
-    spec: ProcessSpec,
-    streams: Streams,
-    guard: &Arc<Guard>,
-    child_signals: Signal,
-) -> Result<Started, ChildError> {
-    check_directory(&spec.cwd).map_err(|source| ChildError::WorkingDirectory {
-        path: spec.cwd.clone(),
-        source,
-    })?;
-    let serial = guard.next_serial();
-    let announce = |socket| Announce { socket, serial };
-    let mut forked = fork(&spec, streams, guard.socket()?.map(announce));
-    if let Err(ForkError::Spawn(error)) = &forked
-        && matches!(
-            error.kind(),
-            io::ErrorKind::BrokenPipe | io::ErrorKind::WouldBlock
-        )
-    {
-        guard.replace();
-        forked = fork(&spec, streams, guard.socket()?.map(announce));
-    }
-    match forked {
-        Ok(Forked {
-            mut leader,
-            id,
-            output,
-            errors,
-        }) => {
-            let bytes = match spec.input {
-                Input::Null => Vec::new(),
-                Input::Bytes(bytes) => bytes,
-            };
-            let input = leader.stdin.take().map(|stdin| (stdin, bytes));
-            tracing::debug!(group = %id, program = %spec.program.display(), "child started");
-            let group = Group::new(leader, id, serial, Arc::clone(guard), child_signals);
-            Ok(Started {
-                group,
-                output,
-                errors,
-                input,
-            })
-        }
-        Err(error) => {
-            // It may have announced itself before it failed.
-            guard.forget(serial);
-            Err(match error {
-                ForkError::Pipe(source) => ChildError::Watch(source),
-                ForkError::Spawn(source) => ChildError::Spawn {
-                    program: PathBuf::from(&spec.program),
-                    source,
-                },
-            })
-        }
-    }
-}
-
-/// A directory that is missing and a program that is missing are one error to `exec`; this tells them apart.
-fn check_directory(path: &std::path::Path) -> io::Result<()> {
-    if std::fs::metadata(path)?.is_dir() {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::NotADirectory.into())
-    }
-}
-
-struct Forked {
-    leader: tokio::process::Child,
-    id: Pid,
-    output: pipe::Receiver,
-    errors: Option<pipe::Receiver>,
-}
-
-enum ForkError {
-    Pipe(io::Error),
-    Spawn(io::Error),
-}
-
-/// Forks and executes once.
-fn fork(spec: &ProcessSpec, streams: Streams, announce: Option<Announce>) -> Result<Forked, ForkError> {
-    let (output, writer) = pipe_to_read()?;
-    // One pipe for both streams: the order of arrival is the order in which it was written.
-    let (errors, error_writer) = match streams {
-        Streams::Together => (None, writer.try_clone().map_err(ForkError::Pipe)?),
-        Streams::Apart => {
-            let (errors, error_writer) = pipe_to_read()?;
-            (Some(errors), error_writer)
-        }
-    };
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this crate is the one that starts processes"
-    )]
-    let mut command = Command::new(&spec.program);
-    command
-        .args(&spec.args)
-        .current_dir(&spec.cwd)
-        .env_clear()
-        .envs(spec.env.iter())
-        .stdin(match (streams, &spec.input) {
-            (Streams::Together, Input::Null) => Stdio::null(),
-            (Streams::Together, Input::Bytes(_)) | (Streams::Apart, _) => Stdio::piped(),
-        })
-        .stdout(writer)
-        .stderr(error_writer);
-    lead_a_group(&mut command, announce, spec.starter.as_ref());
-    // The command holds our copies of the writing ends: dropped here, or the output would never end.
-    let leader = tokio::process::Command::from(command)
-        .spawn()
-        .map_err(ForkError::Spawn)?;
-    let id = leader
-        .id()
-        .and_then(|id| i32::try_from(id).ok())
-        .filter(|&id| id > 1);
-    let id = id.ok_or_else(|| ForkError::Spawn(io::ErrorKind::InvalidData.into()))?;
-    Ok(Forked {
-        leader,
-        id: Pid::from_raw(id),
-        output,
-        errors,
-    })
-}
-
-/// Returns a pipe that we read and a child writes.
-fn pipe_to_read() -> Result<(pipe::Receiver, io::PipeWriter), ForkError> {
-    let (reader, writer) = io::pipe().map_err(ForkError::Pipe)?;
-    let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(ForkError::Pipe)?;
-    Ok((reader, writer))
 }

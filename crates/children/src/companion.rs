@@ -7,7 +7,6 @@
 use std::time::Duration;
 
 use tokio::net::unix::pipe;
-use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
 use crate::children::{Started, Streams};
@@ -25,7 +24,7 @@ pub struct Companion {
 #[derive(Debug)]
 pub struct Pipes {
     /// What it is told; dropping it is the polite way to say that this is all.
-    pub input: ChildStdin,
+    pub input: pipe::Sender,
     /// What it says.
     pub output: pipe::Receiver,
     /// What it says beside that, for people.

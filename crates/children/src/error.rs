@@ -35,7 +35,7 @@ pub enum ChildError {
     /// The guard process could not be started; without it nothing is started.
     #[error("cannot start the guard process")]
     Guard(#[source] io::Error),
-    /// The system's notices about ended children, or the pipe for output, could not be set up.
+    /// The system's notices about ended children, or the child's streams, could not be set up.
     #[error("cannot watch a child process")]
     Watch(#[source] io::Error),
     /// The exit status was lost; the process itself is gone.

@@ -1,8 +1,8 @@
-//! What happens in a new process between `fork` and `exec`. The only unsafe code of this crate.
+//! What happens in a new process before its program runs.
 //!
-//! The closures below run in a copy of a process with many threads of which one survived, so they do
-//! nothing but plain system calls: no allocation, no lock, no logging. They get raw values, all of them
-//! made before the fork.
+//! Such a process is a copy of one with many threads of which one survived, or even has that one's memory. So it does
+//! nothing but plain system calls: no allocation, no lock, no logging, no panic. It gets raw values, all of them made
+//! before.
 
 #![expect(
     unsafe_code,
@@ -15,7 +15,7 @@ use std::process::Command;
 
 use nix::libc;
 use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
-use nix::unistd::{getpid, setsid};
+use nix::unistd::{Pid, getpid, setsid};
 
 use crate::Starter;
 use crate::guard::record::{Record, send};
@@ -29,51 +29,63 @@ pub(crate) struct Announce {
     pub(crate) serial: u64,
 }
 
-/// Makes `command` lead a session and group of its own, known to the guard before its program starts.
+/// What makes a new process lead a session and group of its own, known to the guard before its program starts.
 ///
 /// A session rather than a mere group: without a terminal to ask on, `ssh` or `sudo` fails at once
 /// instead of being stopped until the time-out.
-///
-/// `starter` must live until the command was spawned.
-pub(crate) fn lead_a_group(command: &mut Command, announce: Option<Announce>, starter: Option<&Starter>) {
-    let parent = getpid();
-    let blocked = starter.map(|_| SigSet::from(Signal::SIGTERM));
-    let open: Vec<RawFd> = starter
-        .iter()
-        .flat_map(|starter| &starter.open)
-        .map(std::os::fd::AsRawFd::as_raw_fd)
-        .collect();
-    let prepare = move || {
+#[derive(Debug, Clone)]
+pub(crate) struct Lead {
+    parent: Pid,
+    /// What stays open, beside the streams.
+    open: Vec<RawFd>,
+    /// The signals that are blocked when the program starts.
+    pub(crate) blocked: SigSet,
+    announce: Option<Announce>,
+}
+
+impl Lead {
+    /// Returns what is to be done. `starter` must live until the command was spawned.
+    pub(crate) fn of(announce: Option<Announce>, starter: Option<&Starter>) -> Self {
+        let open = starter.iter().flat_map(|starter| &starter.open);
+        Self {
+            parent: getpid(),
+            open: open.map(std::os::fd::AsRawFd::as_raw_fd).collect(),
+            blocked: starter.map_or_else(SigSet::empty, |_| SigSet::from(Signal::SIGTERM)),
+            announce,
+        }
+    }
+
+    /// Does it, all but the signals; the streams are in place already.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be; the process must not run its program then.
+    pub(crate) fn take(&self) -> std::io::Result<()> {
         #[cfg(target_os = "linux")]
         {
-            // Fires when the *thread* that forked ends; `Children` keeps that thread for its whole life.
+            // Fires when the *thread* that starts it ends; `Children` keeps that thread for its whole life.
             nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            if nix::unistd::getppid() != parent {
+            if nix::unistd::getppid() != self.parent {
                 return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
             }
         }
         #[cfg(not(target_os = "linux"))]
-        let _ = parent;
+        let _ = self.parent;
         let group = setsid()?;
         close_on_exec_from(3);
-        for &descriptor in &open {
+        for &descriptor in &self.open {
             // SAFETY: takes integers; the descriptor is open until the command was spawned.
             if unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } < 0 {
                 return Err(std::io::Error::last_os_error());
             }
         }
-        if let Some(blocked) = &blocked {
-            blocked.thread_block()?;
-        }
-        if let Some(Announce { socket, serial }) = announce {
+        if let Some(Announce { socket, serial }) = self.announce {
             // From here on the guard kills this group when we die: while this process has not reached
             // its program it holds the socket too, so the guard cannot see the end before the announcement.
             send(socket, Record::Watch { serial, group })?;
         }
         Ok(())
-    };
-    // SAFETY: only async-signal-safe calls, as the file's head demands; `socket` outlives the spawn.
-    unsafe { command.pre_exec(prepare) };
+    }
 }
 
 /// Makes `command` a guard: out of reach of signals to our group and deaf to polite ones.
@@ -96,7 +108,7 @@ pub(crate) fn stand_apart(command: &mut Command) {
 /// Marks every descriptor from `first` on to be closed by `exec`.
 ///
 /// Ours are already; these are for descriptors that whoever started us left open. They are only marked, since
-/// the standard library still needs one of them to report a failed `exec`.
+/// some are still needed to announce the group or to report a failed `exec`.
 fn close_on_exec_from(first: RawFd) {
     #[cfg(target_os = "linux")]
     {
@@ -123,4 +135,37 @@ fn close_on_exec_from(first: RawFd) {
             }
         }
     }
+}
+
+/// Starts what `spec` says with these streams (systems where a process always begins as a copy).
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn start(
+    spec: &crate::ProcessSpec,
+    streams: [std::os::fd::BorrowedFd<'_>; 3],
+    lead: &Lead,
+) -> std::io::Result<Pid> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this crate is the one that starts processes"
+    )]
+    let mut command = Command::new(&spec.program);
+    let [stdin, stdout, stderr] = streams.map(|stream| stream.try_clone_to_owned());
+    command
+        .args(&spec.args)
+        .current_dir(&spec.cwd)
+        .env_clear()
+        .envs(spec.env.iter())
+        .stdin(stdin?)
+        .stdout(stdout?)
+        .stderr(stderr?);
+    let lead = lead.clone();
+    let prepare = move || {
+        lead.take()?;
+        lead.blocked.thread_block()?;
+        Ok(())
+    };
+    // SAFETY: only async-signal-safe calls, as the file's head demands; what they need outlives the spawn.
+    unsafe { command.pre_exec(prepare) };
+    let id = i32::try_from(command.spawn()?.id()).map_err(|_| std::io::ErrorKind::InvalidData)?;
+    Ok(Pid::from_raw(id))
 }

@@ -11,49 +11,34 @@ use std::sync::Arc;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use tokio::process::Child;
 
 use crate::guard::Guard;
+use crate::leader::Leader;
 
-/// A running group. Killed when dropped; the runtime reaps its leader then.
+/// A running group. Killed when dropped; its leader is reaped by itself then.
 #[derive(Debug)]
 pub(crate) struct Group {
-    leader: Child,
-    id: Pid,
+    leader: Leader,
     serial: u64,
     guard: Arc<Guard>,
-    /// Tells that some child of ours has changed its state; made before this one was started.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "used for waiting on Linux")
-    )]
-    child_signals: tokio::signal::unix::Signal,
     killed: bool,
 }
 
 impl Group {
     /// Takes charge of the group that `leader` leads and enters it in the guard's books.
-    pub(crate) fn new(
-        leader: Child,
-        id: Pid,
-        serial: u64,
-        guard: Arc<Guard>,
-        child_signals: tokio::signal::unix::Signal,
-    ) -> Self {
-        guard.enter(serial, id);
+    pub(crate) fn new(leader: Leader, serial: u64, guard: Arc<Guard>) -> Self {
+        guard.enter(serial, leader.id);
         Self {
             leader,
-            id,
             serial,
             guard,
-            child_signals,
             killed: false,
         }
     }
 
     /// Returns the group's id, which is the process id of its leader.
     pub(crate) fn id(&self) -> Pid {
-        self.id
+        self.leader.id
     }
 
     /// Whether the leader has exited, which stays to be reaped.
@@ -63,7 +48,7 @@ impl Group {
 
         let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         // An error means that it is gone already: then `reap` has something to say.
-        !matches!(waitid(Id::Pid(self.id), look), Ok(WaitStatus::StillAlive))
+        !matches!(waitid(Id::Pid(self.leader.id), look), Ok(WaitStatus::StillAlive))
     }
 
     /// Not said before it is reaped.
@@ -80,7 +65,7 @@ impl Group {
     #[cfg(target_os = "linux")]
     pub(crate) async fn exited(&mut self) {
         while !self.has_exited() {
-            if self.child_signals.recv().await.is_none() {
+            if self.leader.changed().await.is_none() {
                 return;
             }
         }
@@ -93,7 +78,8 @@ impl Group {
     /// Safe: the exit is seen again by the next call.
     #[cfg(not(target_os = "linux"))]
     pub(crate) async fn exited(&mut self) {
-        drop(self.leader.wait().await);
+        // What could not be learnt is told when it is reaped.
+        let _ = self.reap().await;
     }
 
     /// Asks the whole group to end.
@@ -116,13 +102,20 @@ impl Group {
     ///
     /// When the system lost its exit status.
     pub(crate) async fn reap(&mut self) -> io::Result<ExitStatus> {
-        self.leader.wait().await
+        loop {
+            if let Some(status) = self.leader.reap()? {
+                return Ok(status);
+            }
+            if self.leader.changed().await.is_none() {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+        }
     }
 
     fn signal(&self, signal: Signal) {
         // The usual error is that nobody is left.
-        if let Err(error) = killpg(self.id, signal) {
-            tracing::debug!(group = %self.id, %signal, %error, "a child's group was not signalled");
+        if let Err(error) = killpg(self.leader.id, signal) {
+            tracing::debug!(group = %self.leader.id, %signal, %error, "a child's group was not signalled");
         }
     }
 }

@@ -13,7 +13,7 @@
 //! 3. **Nothing waits or grows without a bound**: output is captured up to a limit, chunks go through the
 //!    caller's bounded channel, and a grandchild that holds the pipe cannot hold us.
 //!
-//! Owners: [`Children`] owns the thread that forks; a `Group` owns one running tree and kills it when dropped.
+//! Owners: [`Children`] owns the thread that starts them; a `Group` owns one running tree and kills it when dropped.
 //! Unix only.
 #![cfg(unix)]
 
@@ -25,11 +25,17 @@ mod error;
 mod fork;
 mod group;
 mod guard;
+#[cfg(target_os = "linux")]
+mod image;
+mod leader;
 mod outcome;
 mod output;
 mod run;
 mod spec;
+mod start;
 mod utf8;
+#[cfg(target_os = "linux")]
+mod vfork;
 
 pub use capture::Captured;
 pub use children::{Children, Started};

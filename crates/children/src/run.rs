@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
-use tokio::process::ChildStdin;
+use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -234,7 +234,7 @@ async fn flush(output: &mut Output, time_out: Pin<&mut Sleep>, cancel: &Cancella
 }
 
 /// Writes a child's input, then what is typed, and closes it.
-async fn feed(input: Option<(ChildStdin, Vec<u8>)>, typed: Option<mpsc::Receiver<Vec<u8>>>) {
+async fn feed(input: Option<(pipe::Sender, Vec<u8>)>, typed: Option<mpsc::Receiver<Vec<u8>>>) {
     let Some((mut stdin, mut bytes)) = input else {
         return;
     };

@@ -18,6 +18,7 @@ use landlock::{
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::Mode;
 
+use crate::plan::around;
 use crate::{Files, Network, Plan, SandboxError};
 
 /// Most entries beside hidden places.
@@ -193,7 +194,7 @@ fn grant_open(
 /// Returns places that together are everything but what is hidden: directories, and names in each.
 fn readable(hide: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<OsString>)>, SandboxError> {
     // By their real names: a link would be granted as the place it leads to.
-    let hidden: BTreeSet<PathBuf> = hide.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let hidden: BTreeSet<PathBuf> = around(hide).into_iter().collect();
     let root = PathBuf::from("/");
     if hidden.is_empty() {
         return Ok(vec![(root, vec![".".into()])]);

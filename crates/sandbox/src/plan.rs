@@ -1,7 +1,8 @@
 //! What the helper is told: a plan, in its arguments.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use crate::{Files, Network, Profile, SandboxError};
 
@@ -59,7 +60,8 @@ impl Plan {
     }
 
     /// Returns a hidden place that cannot be kept back, since it lies in a place that may be written; such a plan is not
-    /// carried out. In bubblewrap only one that is such a place itself.
+    /// carried out. In bubblewrap only one that is such a place itself. A place that cannot be looked at counts as the directory
+    /// that keeps it from that.
     pub fn exposed(&self) -> Option<PathBuf> {
         if self.profile.files != Files::WorkspaceWrite {
             return None;
@@ -69,7 +71,12 @@ impl Plan {
             Outer::Nothing => write.iter().any(|place| hidden.starts_with(place)),
             Outer::Bubblewrap => write.contains(hidden),
         };
-        real(&self.hide).into_iter().find(exposed)
+        let beyond = [&self.keep, &self.blank].map(|places| unseen(places));
+        let beyond = beyond
+            .into_iter()
+            .flatten()
+            .filter(|_| self.outer == Outer::Bubblewrap);
+        around(&self.hide).into_iter().chain(beyond).find(exposed)
     }
 
     /// Returns a kept place that is a link where the command may write: what it leads to can be kept, the link cannot, and
@@ -92,8 +99,10 @@ impl Plan {
     pub fn within(&self) -> Self {
         let write = self.written();
         let among = |path: &&PathBuf| {
-            let real = path.canonicalize().ok();
-            !real.is_some_and(|real| write.iter().any(|place| real.starts_with(place)))
+            let around = around(std::slice::from_ref(path));
+            !around
+                .iter()
+                .any(|real| write.iter().any(|place| real.starts_with(place)))
         };
         let hide = match self.profile.files {
             Files::WorkspaceWrite => self.hide.iter().filter(among).cloned().collect(),
@@ -210,10 +219,69 @@ impl Plan {
     }
 }
 
+/// What becomes of a place that is looked at.
+enum Look {
+    /// It is there, by its real name.
+    There(PathBuf),
+    /// It may be there: nobody who is not root sees more than this directory, by its real name. A command can do that to a
+    /// directory, and the next one can undo it.
+    Unseen(PathBuf),
+    Missing,
+}
+
+impl Look {
+    /// Most places that are to be hidden are not there, and one look at the whole path says so, where a real name takes a
+    /// look at each of its directories.
+    fn at(path: &Path) -> Self {
+        let missing = [ErrorKind::NotFound, ErrorKind::NotADirectory];
+        if path
+            .metadata()
+            .is_err_and(|error| missing.contains(&error.kind()))
+        {
+            return Self::Missing;
+        }
+        match path.canonicalize() {
+            Ok(real) => Self::There(real),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                let mut above = path.ancestors().skip(1);
+                above
+                    .find_map(|above| above.canonicalize().ok())
+                    .map_or(Self::Missing, Self::Unseen)
+            }
+            Err(_) => Self::Missing,
+        }
+    }
+}
+
 /// Returns those of some places that are there, by their real names.
 pub(crate) fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let real = |path: &PathBuf| path.canonicalize().ok();
-    paths.iter().filter_map(real).collect()
+    let looks = paths.iter().map(|path| Look::at(path));
+    let there = looks.filter_map(|look| match look {
+        Look::There(real) => Some(real),
+        Look::Unseen(_) | Look::Missing => None,
+    });
+    there.collect()
+}
+
+/// Returns what has to be kept back so that nothing of some places is seen: those that are there, and the directories
+/// beyond which it cannot be seen whether one is. By their real names.
+pub(crate) fn around(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let looks = paths.iter().map(|path| Look::at(path));
+    let around = looks.filter_map(|look| match look {
+        Look::There(real) | Look::Unseen(real) => Some(real),
+        Look::Missing => None,
+    });
+    around.collect()
+}
+
+/// Returns the directories beyond which it cannot be seen whether some places are there, by their real names.
+pub(crate) fn unseen(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let looks = paths.iter().map(|path| Look::at(path));
+    let unseen = looks.filter_map(|look| match look {
+        Look::Unseen(above) => Some(above),
+        Look::There(_) | Look::Missing => None,
+    });
+    unseen.collect()
 }
 
 fn absolute(path: &OsStr) -> Result<PathBuf, SandboxError> {
@@ -277,6 +345,71 @@ mod tests {
                 .exposed()
                 .is_none()
         );
+    }
+
+    /// Returns what a thread sees that may not do more than other users.
+    #[cfg(target_os = "linux")]
+    fn unprivileged<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> T {
+        let looked = std::thread::spawn(move || {
+            if nix::unistd::geteuid().is_root() {
+                // Of this thread alone. Takes what root may do with files beside what everybody may.
+                nix::unistd::setfsuid(nix::unistd::Uid::from_raw(65_534));
+            }
+            look()
+        });
+        looked.join().unwrap()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_cannot_be_looked_at_is_kept_back_with_the_directory_that_keeps_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let (work, closed) = (top.join("work"), top.join("work/deploy"));
+        std::fs::create_dir_all(&closed).unwrap();
+        std::fs::write(closed.join("keys"), "secret").unwrap();
+        let mode = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(&top, 0o755);
+        mode(&closed, 0o000);
+        let hide = ["keys", "missing/keys"].map(|name| closed.join(name));
+        let plan = Plan {
+            profile: Profile {
+                files: Files::WorkspaceWrite,
+                network: Network::Off,
+            },
+            write: vec![work.clone()],
+            hide: hide.into_iter().chain([top.join("missing")]).collect(),
+            landlock: 6,
+            outer: Outer::Bubblewrap,
+            ..Plan::default()
+        };
+        let looked = plan.clone();
+        let (seen, beyond, exposed, alone) = unprivileged(move || {
+            let alone = Plan {
+                outer: Outer::Nothing,
+                ..looked.clone()
+            };
+            let beyond = around(&looked.hide);
+            (real(&looked.hide), beyond, looked.exposed(), alone.exposed())
+        });
+        assert_eq!((seen, beyond), (Vec::new(), vec![closed.clone(), closed.clone()]));
+        assert_eq!((exposed, alone), (None, Some(closed.clone())));
+        // The workspace itself.
+        mode(&work, 0o000);
+        let kept = Plan {
+            hide: Vec::new(),
+            keep: vec![work.join(".craft")],
+            ..plan.clone()
+        };
+        for plan in [plan, kept] {
+            assert_eq!(unprivileged(move || plan.exposed()), Some(work.clone()));
+        }
+        mode(&work, 0o755);
+        mode(&closed, 0o755);
     }
 
     #[test]

@@ -339,11 +339,14 @@ impl ScriptEngine {
             };
             let reason = "The agent wants to run a command.".to_owned();
             let decision = turn
-                .ask(Ask {
-                    call_id: call_id.clone(),
-                    scope,
-                    reason,
-                })
+                .ask(
+                    Ask {
+                        call_id: call_id.clone(),
+                        scope,
+                        reason,
+                    },
+                    None,
+                )
                 .await?;
             if !decision.approves() {
                 let result = "not allowed".to_owned();

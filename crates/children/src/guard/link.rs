@@ -65,7 +65,7 @@ impl Guard {
 
     /// Returns where new groups announce themselves, with a guard at the other end; `None` if there is to be none.
     ///
-    /// Only the thread that forks calls this and [`Guard::replace`], so the descriptor stays open while it forks.
+    /// Only the thread that starts processes calls this and [`Guard::replace`], so the descriptor stays open while it does.
     ///
     /// # Errors
     ///

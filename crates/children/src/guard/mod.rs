@@ -2,7 +2,7 @@
 //!
 //! `kill -9` gives us no last word, so somebody else has to have it. The guard runs a hidden helper mode of our own
 //! binary ([`guard_main`]) and reads a socket whose other end only we hold. New groups announce themselves on
-//! it between `fork` and `exec`; we take them off the books once they are killed. At the end of the
+//! it before their programs start; we take them off the books once they are killed. At the end of the
 //! socket, that is when we are gone for whatever reason, it kills every group still on the books and exits.
 //! Not taken: a supervisor process around each command, which costs a second process a command.
 //!

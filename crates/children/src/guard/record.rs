@@ -54,7 +54,7 @@ impl Record {
     }
 }
 
-/// Sends a record without waiting; safe between `fork` and `exec`.
+/// Sends a record without waiting; safe in a new process before its program starts.
 ///
 /// # Errors
 ///

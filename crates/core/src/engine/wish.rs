@@ -6,7 +6,7 @@ use bobbin_model::{
     CallPreview, Compaction, ContextNote, ContextWindow, Decision, Item, ItemBody, ItemId, Plan, PlanChange,
     Scope, SubAgentProgress, ThreadId, TokenUsage, TurnDiff,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 /// Something an engine wants to happen, on its way to the owner.
 pub(crate) enum EngineWish {
@@ -43,7 +43,7 @@ pub(crate) enum EngineWish {
     },
     Ask {
         ask: Ask,
-        reply: oneshot::Sender<Decision>,
+        asker: Asker,
     },
     Plan {
         plan: Plan,
@@ -112,6 +112,24 @@ pub struct WindowNote {
     pub window: ContextWindow,
     /// In words, for the user.
     pub message: String,
+}
+
+/// Who waits for the answer to a question.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    /// Told when a person lets the call, before that is on disk.
+    pub(crate) soon: Option<Arc<Notify>>,
+    /// Told once the answer is on disk; dropped when there will be none.
+    pub(crate) reply: oneshot::Sender<Decision>,
+}
+
+impl Asker {
+    /// Tells that the answer is a yes, which is being written down.
+    pub(crate) fn is_let_soon(&self) {
+        if let Some(soon) = &self.soon {
+            soon.notify_one();
+        }
+    }
 }
 
 /// A question to a person.

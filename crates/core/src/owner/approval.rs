@@ -6,7 +6,6 @@ use bobbin_model::{
     Approval, ApprovalId, ApprovalPolicy, DecidedBy, Decision, Event, ItemBody, ItemId, Scope, TurnId,
     UnixMillis,
 };
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Owner;
@@ -15,11 +14,11 @@ use super::run::BY_CALLER;
 use super::run::BY_REQUEST;
 use crate::CoreError;
 use crate::command::Reply;
-use crate::engine::{Answer, Ask};
+use crate::engine::{Answer, Ask, Asker};
 
 impl Owner {
     /// Finds the standing answer to a call's question or asks it.
-    pub(super) async fn ask(&mut self, ask: Ask, reply: oneshot::Sender<Decision>) -> Result<(), CoreError> {
+    pub(super) async fn ask(&mut self, ask: Ask, asker: Asker) -> Result<(), CoreError> {
         let Some(live) = &self.state.live else {
             return Ok(());
         };
@@ -29,7 +28,7 @@ impl Owner {
             .find(|open| open.call_id == ask.call_id && open.scope == ask.scope)
         {
             let id = open.id.clone();
-            self.askers.entry(id).or_default().push(reply);
+            self.askers.entry(id).or_default().push(asker);
             return Ok(());
         }
         let policy = self.hub.policy_in_tree(&self.state).await;
@@ -45,13 +44,13 @@ impl Owner {
             return self.cancel_turn(BY_REQUEST, Effect::default()).await;
         }
         if let Some(decision) = known {
-            let effect = Effect::after(After::Standing(reply, decision));
+            let effect = Effect::after(After::Standing(asker.reply, decision));
             return self.commit(Staged::default(), effect).await;
         }
         if policy == ApprovalPolicy::Interrupt {
             return self.cancel_turn(BY_CALLER, Effect::default()).await;
         }
-        self.open_approval(ask, reply).await
+        self.open_approval(ask, asker).await
     }
 
     async fn standing_answer(&mut self, scope: &Scope, policy: ApprovalPolicy) -> Option<Decision> {
@@ -68,7 +67,7 @@ impl Owner {
         }
     }
 
-    async fn open_approval(&mut self, ask: Ask, reply: oneshot::Sender<Decision>) -> Result<(), CoreError> {
+    async fn open_approval(&mut self, ask: Ask, asker: Asker) -> Result<(), CoreError> {
         let now = self.now();
         let wait = i64::try_from(self.hub.settings.approval_max_wait.as_millis()).unwrap_or(i64::MAX);
         let id = self.hub.ids.approval();
@@ -86,7 +85,7 @@ impl Owner {
         let Some(events) = self.state.decide_ask(approval) else {
             return Ok(());
         };
-        self.askers.entry(id.clone()).or_default().push(reply);
+        self.askers.entry(id.clone()).or_default().push(asker);
         let mut staged = self.stage(events);
         let mut effect = Effect::default();
         let anybody = self
@@ -130,6 +129,10 @@ impl Owner {
             staged.append(self.stage(events));
             effect.after.extend(self.state.live_turn().map(After::CancelTurn));
             return self.commit(staged, effect).await;
+        }
+        if answer.decision.approves() && !events.is_empty() {
+            let askers = self.askers.get(&answer.approval).into_iter().flatten();
+            askers.for_each(Asker::is_let_soon);
         }
         effect.after.push(After::Decided(decisions(&events)));
         let staged = self.stage(events);

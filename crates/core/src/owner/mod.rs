@@ -26,15 +26,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_model::state::StartTurn;
-use bobbin_model::{ApprovalId, Decision, Event, Seq, ThreadState, TurnId, UnixMillis};
+use bobbin_model::{ApprovalId, Event, Seq, ThreadState, TurnId, UnixMillis};
 use bobbin_store::step::{Step, reached};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::answer::Snapshot;
 use crate::asking::Asking;
 use crate::command::Reply;
-use crate::engine::EngineWish;
+use crate::engine::{Asker, EngineWish};
 use crate::handle::Shared;
 use crate::hub::Hub;
 use crate::{Command, CoreError, Ended, Frame, Log, Once, ThreadHandle};
@@ -89,7 +89,7 @@ pub(crate) struct Owner {
     /// The open Turn that no engine works on, because the store did not take what it did.
     stalled: Option<Stalled>,
     /// Calls that wait for an answer.
-    askers: HashMap<ApprovalId, Vec<oneshot::Sender<Decision>>>,
+    askers: HashMap<ApprovalId, Vec<Asker>>,
     /// Tells this owner's writes from those of others of the same Thread.
     number: u64,
     /// The named request at work, until a commit takes its name along.

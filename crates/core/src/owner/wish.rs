@@ -97,7 +97,7 @@ impl Owner {
             }
             EngineWish::Items { reply } => self.items(reply).await,
             EngineWish::Guidance { reply } => self.guidance(reply).await,
-            EngineWish::Ask { ask, reply } => self.ask(ask, reply).await,
+            EngineWish::Ask { ask, asker } => self.ask(ask, asker).await,
             EngineWish::Commit { reply } => {
                 self.commit(
                     super::record::Staged::default(),
@@ -185,7 +185,7 @@ impl Owner {
                 for (approval, decision) in decisions {
                     for asker in self.askers.remove(&approval).into_iter().flatten() {
                         // An engine that no longer waits has ended.
-                        let _ = asker.send(decision);
+                        let _ = asker.reply.send(decision);
                     }
                 }
             }

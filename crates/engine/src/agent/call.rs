@@ -1,13 +1,14 @@
 //! One call, from the model's wish to its result (AppServer protocol 03 §7 and §15): permission, intent on
 //! disk, effect, result. What has no effect, such as making a sandbox, is got ready beside the first two.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::engine::{Ask, TurnGone};
 use bobbin_core::policy::{Judgement, Ruling};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_model::{ApprovalKind, ItemBody, Scope};
-use tokio::sync::oneshot;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -161,7 +162,7 @@ impl TurnRun {
         let said = self.turn.environment().policy.tool(&call.tool);
         let permission = with_rule(prepared.permission(), said, &call.tool);
         if let Some(inquiry) = prepared.inquiry() {
-            if !self.is_allowed(call, permission).await? {
+            if !self.is_allowed(call, permission, None).await? {
                 return Ok((refused(DECLINED), Begun::default()));
             }
             return Ok((self.inquire(&call.id, inquiry).await?, Begun::default()));
@@ -200,24 +201,24 @@ impl TurnRun {
         prepared: &mut dyn PreparedCall,
     ) -> Result<Option<Begun>, TurnGone> {
         let touches = self.touches(call, prepared);
-        let (allow, mut allowed) = oneshot::channel();
+        let allowed = Arc::new(Notify::new());
         let stopped = || self.stop.cancelled();
         // Each half ends when the other fails; a no is such an end.
         let recorded = async {
-            if !self.is_allowed(call, permission).await.map_err(Some)? {
+            let soon = Some(allowed.clone());
+            if !self.is_allowed(call, permission, soon).await.map_err(Some)? {
                 return Err(None);
             }
-            // The other half listens as long as this one is at work.
-            let _ = allow.send(());
+            allowed.notify_one();
             let intent = self.turn.start_call(&call.id);
             self.keeper.begin(&call.id, touches, intent).await.map_err(Some)
         };
         let got_ready = async {
-            if timeout(A_MOMENT, &mut allowed).await.is_err() {
+            if timeout(A_MOMENT, allowed.notified()).await.is_err() {
                 prepared.get_ready().await;
-                if timeout(READY_FOR, &mut allowed).await.is_err() {
+                if timeout(READY_FOR, allowed.notified()).await.is_err() {
                     prepared.let_go();
-                    let _ = allowed.await;
+                    allowed.notified().await;
                 }
             }
             prepared.get_ready().await;
@@ -245,8 +246,13 @@ impl TurnRun {
         }
     }
 
-    /// Has a call allowed that needs it, and returns whether it is.
-    async fn is_allowed(&self, call: &Call, permission: Permission) -> Result<bool, TurnGone> {
+    /// Has a call allowed that needs it, and returns whether it is. `soon` is told of a yes before that is on disk.
+    async fn is_allowed(
+        &self,
+        call: &Call,
+        permission: Permission,
+        soon: Option<Arc<Notify>>,
+    ) -> Result<bool, TurnGone> {
         let Permission::Ask { scope, reason } = permission else {
             return Ok(true);
         };
@@ -259,7 +265,7 @@ impl TurnRun {
         let decision = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(TurnGone),
-            decision = self.turn.ask(ask) => decision?,
+            decision = self.turn.ask(ask, soon) => decision?,
         };
         Ok(decision.approves())
     }

@@ -6,6 +6,7 @@
 //! fails a command once more although the try went well, it is not used for a while. Bounds: one try at a time, of
 //! [`TRY_TIME`].
 
+use std::ffi::OsString;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -23,7 +24,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::wrapped::{Wrapped, at_once, file, not_told, number, pair, text};
+use super::wrapped::{MAX_WORD, Word, Wrapped, at_once, file, give, not_told, number, pair, text};
 
 /// Time for a try. Many times what a busy machine needs.
 const TRY_TIME: Duration = Duration::from_secs(20);
@@ -170,6 +171,15 @@ impl Bubblewrap {
         working.wrap(plan, inner, seen, hand, Arc::downgrade(&cell))
     }
 
+    /// Returns what starts one that is told later what it is to hold, a process with these variables, and what tells it.
+    /// `None` where it does not work.
+    pub(super) fn untold(&self, environment: Environment) -> Option<(ProcessSpec, Untold)> {
+        let cell = self.known.lock().found.clone();
+        let (_, working) = cell.get()?;
+        let working = working.as_ref().ok()?;
+        working.untold(environment, Arc::downgrade(&cell))
+    }
+
     /// Notes that it has held a command.
     pub(crate) fn has_held(&self) {
         self.known.lock().has_failed = false;
@@ -230,40 +240,118 @@ impl Working {
             program,
             args,
             cwd,
-            mut env,
+            env,
             input,
             ..
         } = inner;
-        without_upkeep(&mut env);
-        let directory = cwd
-            .canonicalize()
-            .map_err(|error| format!("{} cannot be entered: {error}", cwd.display()))?;
-        let (ours, theirs) = pair().map_err(|error| format!("its begin cannot be watched: {error}"))?;
-        // Its first process is seen by the command, and by everybody outside: what it is called with names hidden places.
-        let for_bubblewrap = file(&text(seen.arguments(&directory))?).map_err(|error| not_told(&error))?;
-        let within = text(plan.within().arguments(program, args))?;
+        let (view, within) = texts(plan, &seen, &cwd, program, args)?;
+        let for_bubblewrap = file(&view).map_err(|error| not_told(&error))?;
         let (for_helper, word) = hand(&within).map_err(|error| not_told(&error))?;
-        let spec = ProcessSpec::new(&self.program, cwd, env)
+        let (spec, begun) = self.spec(cwd, env, for_bubblewrap, for_helper, by)?;
+        Ok(Wrapped {
+            spec: spec.input(input),
+            begun: Some(begun),
+            word,
+            seen,
+        })
+    }
+
+    /// Returns what starts it in a directory, to read its arguments and those of the helper, and where it is seen whether
+    /// the command has begun.
+    fn spec(
+        &self,
+        cwd: impl Into<PathBuf>,
+        mut environment: Environment,
+        for_bubblewrap: Arc<OwnedFd>,
+        for_helper: Arc<OwnedFd>,
+        by: Weak<OnceCell<Tried>>,
+    ) -> Result<(ProcessSpec, Begun), String> {
+        without_upkeep(&mut environment);
+        let (told, theirs) = pair().map_err(|error| format!("its begin cannot be watched: {error}"))?;
+        // Its first process is seen by the command, and by everybody outside: what it is called with names hidden places.
+        let spec = ProcessSpec::new(&self.program, cwd, environment)
             .args(["--args".to_owned(), number(&for_bubblewrap)])
             .arg(format!("/proc/self/fd/{}", number(&self.helper)))
             .arg(HELPER_ARGUMENT)
             .args([REPORT_ARGUMENT.to_owned(), number(&theirs)])
             .args([HANDED_ARGUMENT.to_owned(), number(&for_helper)])
-            .input(input)
             .starter(Starter {
                 open: vec![self.helper.clone(), theirs, for_bubblewrap, for_helper],
             });
-        Ok(Wrapped {
-            spec,
-            begun: Some(Begun {
-                told: ours,
-                heard: AtomicBool::new(false),
-                by,
-            }),
-            word,
-            seen,
-        })
+        let heard = AtomicBool::new(false);
+        Ok((spec, Begun { told, heard, by }))
     }
+
+    /// Returns what starts one that is told later, and what tells it.
+    fn untold(&self, environment: Environment, by: Weak<OnceCell<Tried>>) -> Option<(ProcessSpec, Untold)> {
+        let (view, for_bubblewrap) = pair().ok()?;
+        let (within, for_helper) = pair().ok()?;
+        // Where it begins says nothing: it is told where the command runs.
+        let (spec, begun) = self
+            .spec("/", environment.clone(), for_bubblewrap, for_helper, by)
+            .ok()?;
+        let untold = Untold {
+            environment,
+            view,
+            within,
+            begun,
+        };
+        Some((spec, untold))
+    }
+}
+
+/// What tells a bubblewrap that was started what it is to hold. It waits for its arguments, and has made nothing yet.
+#[derive(Debug)]
+pub(super) struct Untold {
+    environment: Environment,
+    view: UnixStream,
+    within: UnixStream,
+    begun: Begun,
+}
+
+impl Untold {
+    /// Whether it was started as it would be now, for a process with these variables.
+    pub(super) fn is_for(&self, bubblewrap: &Bubblewrap, environment: &Environment) -> bool {
+        let now = Arc::downgrade(&bubblewrap.known.lock().found);
+        Weak::ptr_eq(&now, &self.begun.by) && *environment == self.environment
+    }
+
+    /// Tells bubblewrap, and returns what the helper is to be told. `None` where it cannot be told so, or would not do it; it
+    /// must be ended then, before this is dropped.
+    pub(super) fn tell(&self, plan: &Plan, inner: &ProcessSpec, seen: &Seen) -> Option<Vec<u8>> {
+        // A process that is started there finds that out by itself.
+        inner.cwd.join(".").metadata().ok()?;
+        let (program, arguments) = (inner.program.clone(), inner.args.clone());
+        let (for_bubblewrap, for_helper) = texts(plan, seen, &inner.cwd, program, arguments).ok()?;
+        let told = [&for_bubblewrap, &for_helper]
+            .iter()
+            .all(|text| text.len() <= MAX_WORD);
+        (told && give(&self.view, &for_bubblewrap).is_ok()).then_some(for_helper)
+    }
+
+    /// Returns what lets the command begin once bubblewrap was told, and where it is seen whether it has.
+    pub(super) fn word(self, for_helper: Vec<u8>) -> (Word, Begun) {
+        (Word::to(self.within, for_helper), self.begun)
+    }
+}
+
+/// Returns what bubblewrap and the helper in it are told to hold a program in a directory.
+///
+/// # Errors
+/// Why they cannot be, as half a sentence.
+fn texts(
+    plan: &Plan,
+    seen: &Seen,
+    directory: &Path,
+    program: OsString,
+    arguments: Vec<OsString>,
+) -> Result<(Vec<u8>, Vec<u8>), String> {
+    let real = directory
+        .canonicalize()
+        .map_err(|error| format!("{} cannot be entered: {error}", directory.display()))?;
+    let view = text(seen.arguments(&real))?;
+    let within = text(plan.within().arguments(program, arguments))?;
+    Ok((view, within))
 }
 
 /// Settings of git's: no upkeep of a repository behind a command's back. It would be killed with the command, and leave its

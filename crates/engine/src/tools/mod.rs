@@ -32,6 +32,7 @@ mod search;
 mod search_report;
 mod shell;
 mod shell_run;
+mod spare;
 mod terminal_tools;
 mod todos;
 mod tool_set;

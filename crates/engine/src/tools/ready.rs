@@ -2,20 +2,22 @@
 //! the command's intent is being written down.
 //!
 //! People take their time. So what was looked up for it is looked up again before it is used, and one that is not right any
-//! more is not. At most [`WAITING`] wait at a time; the others are started when their commands begin.
+//! more is not. At most [`WAITING`] wait at a time, beside one that was told nothing; the others are started when their
+//! commands begin.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_children::{Process, ProcessSpec, Started};
-use bobbin_sandbox::{Plan, Seen};
+use bobbin_sandbox::{Outer, Plan, Seen};
 use bobbin_terminals::Terminals;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::bubblewrap::Begun;
 use super::sandbox::Sandbox;
+use super::spare::Spares;
 use super::wrapped::{Word, Wrapped};
 
 /// Most that wait at a time (guess: people look at one or two questions; each is up to three processes of a few megabytes).
@@ -25,11 +27,17 @@ const FRESH: Duration = Duration::from_millis(100);
 
 /// The room for those that wait.
 #[derive(Debug, Clone)]
-pub(super) struct Room(Arc<Semaphore>);
+pub(super) struct Room {
+    places: Arc<Semaphore>,
+    spares: Spares,
+}
 
 impl Default for Room {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(WAITING)))
+        Self {
+            places: Arc::new(Semaphore::new(WAITING)),
+            spares: Spares::default(),
+        }
     }
 }
 
@@ -55,17 +63,27 @@ impl Ready {
         spec: ProcessSpec,
         terminals: &Terminals,
     ) -> Option<Self> {
-        let place = room.0.clone().try_acquire_owned().ok()?;
+        let place = room.places.clone().try_acquire_owned().ok()?;
         sandbox.settle().await;
         let looked = Instant::now();
-        let Wrapped {
-            spec,
-            begun,
-            word,
-            seen,
-        } = sandbox.wrap_ahead(plan, spec).ok()?;
+        let spec = sandbox.outfit(plan, spec);
+        let held = room.spares.hold(&sandbox.bubblewrap, plan, &spec);
+        if plan.outer == Outer::Bubblewrap {
+            room.spares.fill(&sandbox.bubblewrap, spec.env.clone(), terminals);
+        }
+        let (process, begun, word, seen) = if let Some(held) = held {
+            held
+        } else {
+            let Wrapped {
+                spec,
+                begun,
+                word,
+                seen,
+            } = sandbox.wrap_ahead(plan, spec).ok()?;
+            (terminals.start_ahead(spec).await.ok()?, begun, word, seen)
+        };
         Some(Self {
-            process: terminals.start_ahead(spec).await.ok()?,
+            process,
             begun,
             word,
             seen,

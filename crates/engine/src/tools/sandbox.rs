@@ -194,12 +194,8 @@ impl Sandbox {
         self.wrap_in(plan, inner, Word::of)
     }
 
-    fn wrap_in<W>(
-        &self,
-        plan: &Plan,
-        mut inner: ProcessSpec,
-        hand: impl FnOnce(&[u8]) -> std::io::Result<(Arc<OwnedFd>, W)>,
-    ) -> Result<Wrapped<W>, String> {
+    /// Returns the process that a plan holds with the variables that it gets for that.
+    pub(super) fn outfit(&self, plan: &Plan, mut inner: ProcessSpec) -> ProcessSpec {
         if let Some(temporary) = self
             .temporary
             .as_ref()
@@ -207,6 +203,16 @@ impl Sandbox {
         {
             inner.env.set("TMPDIR", temporary);
         }
+        inner
+    }
+
+    fn wrap_in<W>(
+        &self,
+        plan: &Plan,
+        inner: ProcessSpec,
+        hand: impl FnOnce(&[u8]) -> std::io::Result<(Arc<OwnedFd>, W)>,
+    ) -> Result<Wrapped<W>, String> {
+        let inner = self.outfit(plan, inner);
         let seen = Seen::of(plan, &inner.cwd);
         if plan.outer == Outer::Bubblewrap {
             return self.bubblewrap.wrap(plan, inner, seen, hand);

@@ -17,7 +17,7 @@ use bobbin_sandbox::{MAX_HANDED, Seen};
 use super::bubblewrap::Begun;
 
 /// Longest word, bytes (guess: kernels keep 200 KiB and more for a socket, so that giving it does not wait).
-const MAX_WORD: usize = 64 << 10;
+pub(super) const MAX_WORD: usize = 64 << 10;
 
 /// A process that is held. `W` is what it waits for: nothing, or a [`Word`].
 #[derive(Debug)]
@@ -49,8 +49,12 @@ impl Word {
             return Err(std::io::Error::new(ErrorKind::InvalidInput, "it is too long"));
         }
         let (to, theirs) = pair()?;
-        let text = text.to_vec();
-        Ok((theirs, Self { to, text }))
+        Ok((theirs, Self::to(to, text.to_vec())))
+    }
+
+    /// Returns a word of at most [`MAX_WORD`] for who reads the other end of a socket.
+    pub(super) fn to(to: UnixStream, text: Vec<u8>) -> Self {
+        Self { to, text }
     }
 
     /// Lets the command begin. A process that has ended meanwhile says itself why.
@@ -58,9 +62,7 @@ impl Word {
     /// # Errors
     /// It cannot be told, as half a sentence. The process must be ended before this is dropped.
     pub fn give(&mut self) -> Result<(), String> {
-        let told = self.to.write_all(&self.text);
-        // Others that were just being started may have the socket open too: its end would wait for them.
-        match told.and_then(|()| self.to.shutdown(Shutdown::Write)) {
+        match give(&self.to, &self.text) {
             Err(error)
                 if !matches!(
                     error.kind(),
@@ -72,6 +74,13 @@ impl Word {
             _ => Ok(()),
         }
     }
+}
+
+/// Writes a text and its end.
+pub(super) fn give(mut to: &UnixStream, text: &[u8]) -> std::io::Result<()> {
+    to.write_all(text)?;
+    // Others that were just being started may have the socket open too: its end would wait for them.
+    to.shutdown(Shutdown::Write)
 }
 
 /// Returns arguments as they are handed over: each with a zero byte behind it.

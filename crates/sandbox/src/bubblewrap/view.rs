@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::kept::Kept;
-use crate::plan::real;
+use crate::plan::{around, real, unseen};
 use crate::{Files, Network, Plan, Profile};
 
 /// What a command sees of the machine's files. Everything that is not spoken of is seen and cannot be written.
@@ -59,7 +59,10 @@ impl View {
             for (places, mount) in [
                 (real(&plan.blank), Mount::Blank),
                 (write, Mount::Write),
-                (real(&plan.hide), Mount::Blank),
+                (around(&plan.hide), Mount::Blank),
+                // As a whole, even where it is written: what is in it cannot be kept apart.
+                (unseen(&plan.keep), Mount::Blank),
+                (unseen(&plan.blank), Mount::Blank),
             ] {
                 for real in places {
                     let mount = match mount {
