@@ -54,6 +54,8 @@ fn is_there(pid: i32) -> bool {
 async fn run(shell: &Arc<dyn Tool>, place: &Place, arguments: serde_json::Value) -> String {
     let arguments = Json::of(&arguments).unwrap();
     let mut prepared = shell.prepare(&arguments, &place.environment()).unwrap();
+    // As when people are asked.
+    prepared.look();
     prepared.get_ready().await;
     let context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
     prepared.run(context).await.text

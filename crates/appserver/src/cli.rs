@@ -113,7 +113,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     logging::start(serve.common.log.as_deref().unwrap_or("warn"))?;
     let workspace = Workspace::find(serve.common.workspace.as_deref())?;
     let config = Config::read(&workspace.root, home().as_deref())?;
-    let held = workspace.hold()?;
+    let held = workspace.hold().await?;
     let token = serve.token.or_else(|| config.token.clone());
     let listen = match serve.listen.as_deref().map(parse_listen).transpose()? {
         Some(Doors {
@@ -160,7 +160,7 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     if let Some(listen) = &mut doors.listen {
         listen.token = app_server.token.or_else(|| config.token.clone());
     }
-    let held = workspace.hold()?;
+    let held = workspace.hold().await?;
     server::run(held, &config, doors, |address| {
         if let Some(address) = address {
             tracing::info!(address, "listening");

@@ -185,7 +185,7 @@ async fn database(workspace: &Workspace, report: &mut Report) {
         report.add("database", Verdict::Note, "none yet; made at the first start");
         return;
     }
-    let held = match workspace.hold() {
+    let held = match workspace.hold().await {
         Ok(held) => held,
         Err(error) => return report.add("database", Verdict::Bad, format!("{error:#}")),
     };

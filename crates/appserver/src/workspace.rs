@@ -5,10 +5,11 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep};
 
 use crate::exit::{self, Failure};
 
@@ -98,7 +99,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Another process holds it ([`Failure`] with [`exit::BUSY`]), or it cannot be written.
-    pub(crate) fn hold(&self) -> anyhow::Result<Held> {
+    pub(crate) async fn hold(&self) -> anyhow::Result<Held> {
         let craft = self.craft();
         std::fs::create_dir_all(&craft).with_context(|| format!("{} cannot be created", craft.display()))?;
         let ignore = craft.join(".gitignore");
@@ -124,7 +125,7 @@ impl Workspace {
                     });
                 }
                 Err(TryLockError::WouldBlock) if self.is_left_behind() && Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(5));
+                    sleep(Duration::from_millis(5)).await;
                 }
                 Err(TryLockError::WouldBlock) => return Err(self.busy().into()),
                 Err(TryLockError::Error(error)) => bail!("{} cannot be locked: {error}", path.display()),

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::written::{Stop, follow};
 use crate::{Files, Network, Profile, SandboxError};
 
 /// Most paths in a plan.
@@ -71,7 +72,7 @@ impl Plan {
             Outer::Nothing => write.iter().any(|place| hidden.starts_with(place)),
             Outer::Bubblewrap => write.contains(hidden),
         };
-        let beyond = [&self.keep, &self.blank].map(|places| unseen(places));
+        let beyond = [&self.keep, &self.blank].map(|places| looked(places).1);
         let beyond = beyond
             .into_iter()
             .flatten()
@@ -223,8 +224,8 @@ impl Plan {
 enum Look {
     /// It is there, by its real name.
     There(PathBuf),
-    /// It may be there: nobody who is not root sees more than this directory, by its real name. A command can do that to a
-    /// directory, and the next one can undo it.
+    /// It may be there: nobody who is not root sees beyond this directory on the way to it, by its real name. A command can do
+    /// that to a directory, and the next one can undo it.
     Unseen(PathBuf),
     Missing,
 }
@@ -242,46 +243,36 @@ impl Look {
         }
         match path.canonicalize() {
             Ok(real) => Self::There(real),
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                let mut above = path.ancestors().skip(1);
-                above
-                    .find_map(|above| above.canonicalize().ok())
-                    .map_or(Self::Missing, Self::Unseen)
-            }
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => match follow(path) {
+                Ok(way) => Self::There(way.real),
+                Err(Stop::Unseen(directory)) => Self::Unseen(directory),
+                Err(Stop::Missing) => Self::Missing,
+            },
             Err(_) => Self::Missing,
         }
     }
 }
 
-/// Returns those of some places that are there, by their real names.
-pub(crate) fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let looks = paths.iter().map(|path| Look::at(path));
-    let there = looks.filter_map(|look| match look {
-        Look::There(real) => Some(real),
-        Look::Unseen(_) | Look::Missing => None,
-    });
-    there.collect()
+/// Returns those of some places that are there, and the directories beyond which it cannot be seen whether the others are. By
+/// their real names; each place is looked at once.
+pub(crate) fn looked(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut there, mut unseen) = (Vec::new(), Vec::new());
+    for path in paths {
+        match Look::at(path) {
+            Look::There(real) => there.push(real),
+            Look::Unseen(directory) => unseen.push(directory),
+            Look::Missing => {}
+        }
+    }
+    (there, unseen)
 }
 
 /// Returns what has to be kept back so that nothing of some places is seen: those that are there, and the directories
-/// beyond which it cannot be seen whether one is. By their real names.
+/// beyond which it cannot be seen whether they are.
 pub(crate) fn around(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let looks = paths.iter().map(|path| Look::at(path));
-    let around = looks.filter_map(|look| match look {
-        Look::There(real) | Look::Unseen(real) => Some(real),
-        Look::Missing => None,
-    });
-    around.collect()
-}
-
-/// Returns the directories beyond which it cannot be seen whether some places are there, by their real names.
-pub(crate) fn unseen(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let looks = paths.iter().map(|path| Look::at(path));
-    let unseen = looks.filter_map(|look| match look {
-        Look::Unseen(above) => Some(above),
-        Look::There(_) | Look::Missing => None,
-    });
-    unseen.collect()
+    let (mut around, unseen) = looked(paths);
+    around.extend(unseen);
+    around
 }
 
 fn absolute(path: &OsStr) -> Result<PathBuf, SandboxError> {
@@ -376,13 +367,16 @@ mod tests {
         mode(&top, 0o755);
         mode(&closed, 0o000);
         let hide = ["keys", "missing/keys"].map(|name| closed.join(name));
+        // As where the files of a home are kept in a workspace and linked to.
+        let link = top.join("link");
+        std::os::unix::fs::symlink("work/deploy/keys", &link).unwrap();
         let plan = Plan {
             profile: Profile {
                 files: Files::WorkspaceWrite,
                 network: Network::Off,
             },
             write: vec![work.clone()],
-            hide: hide.into_iter().chain([top.join("missing")]).collect(),
+            hide: hide.into_iter().chain([top.join("missing"), link]).collect(),
             landlock: 6,
             outer: Outer::Bubblewrap,
             ..Plan::default()
@@ -394,9 +388,14 @@ mod tests {
                 ..looked.clone()
             };
             let beyond = around(&looked.hide);
-            (real(&looked.hide), beyond, looked.exposed(), alone.exposed())
+            (
+                super::looked(&looked.hide).0,
+                beyond,
+                looked.exposed(),
+                alone.exposed(),
+            )
         });
-        assert_eq!((seen, beyond), (Vec::new(), vec![closed.clone(), closed.clone()]));
+        assert_eq!((seen, beyond), (Vec::new(), vec![closed.clone(); 3]));
         assert_eq!((exposed, alone), (None, Some(closed.clone())));
         // The workspace itself.
         mode(&work, 0o000);

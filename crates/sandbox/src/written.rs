@@ -5,14 +5,15 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Most links on the way to a place, as the kernel has it.
 const MAX_LINKS: usize = 40;
 
 /// The way to a place.
-struct Way {
-    real: PathBuf,
+pub(crate) struct Way {
+    pub(crate) real: PathBuf,
     /// Each by the real name of its directory, and its own.
     links: Vec<PathBuf>,
 }
@@ -20,7 +21,7 @@ struct Way {
 /// Returns the real names of some places, without those that are missing or behind a link in one of them, or in a directory
 /// that has one of `keep` in it: that is written by others, where not here.
 pub(crate) fn written(places: &[PathBuf], keep: &[PathBuf]) -> Vec<PathBuf> {
-    let ways: Vec<Way> = places.iter().filter_map(|place| follow(place)).collect();
+    let ways: Vec<Way> = places.iter().filter_map(|place| follow(place).ok()).collect();
     let around = keep.iter().filter_map(|kept| kept.parent()?.canonicalize().ok());
     let changed: Vec<PathBuf> = ways.iter().map(|way| way.real.clone()).chain(around).collect();
     let is_changed = |link: &PathBuf| changed.iter().any(|place| link.starts_with(place));
@@ -30,8 +31,15 @@ pub(crate) fn written(places: &[PathBuf], keep: &[PathBuf]) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Why there is no way to a place.
+pub(crate) enum Stop {
+    /// This directory, by its real name, may not be searched.
+    Unseen(PathBuf),
+    Missing,
+}
+
 /// Returns the way to a place that is there.
-fn follow(place: &Path) -> Option<Way> {
+pub(crate) fn follow(place: &Path) -> Result<Way, Stop> {
     let parts = |path: &Path| -> Vec<OsString> {
         let parts = path.components();
         parts.map(|part| part.as_os_str().to_owned()).collect()
@@ -46,17 +54,21 @@ fn follow(place: &Path) -> Option<Way> {
         // What begins at the root does so here too.
         let next = real.join(part);
         match std::fs::read_link(&next) {
-            Ok(_) if links.len() == MAX_LINKS => return None,
+            Ok(_) if links.len() == MAX_LINKS => return Err(Stop::Missing),
             Ok(target) => {
                 links.push(next);
                 for part in parts(&target).into_iter().rev() {
                     rest.push_front(part);
                 }
             }
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(Stop::Unseen(real)),
             Err(_) => real = next,
         }
     }
-    real.symlink_metadata().ok().map(|_| Way { real, links })
+    match real.symlink_metadata() {
+        Ok(_) => Ok(Way { real, links }),
+        Err(_) => Err(Stop::Missing),
+    }
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ impl Workplace {
                     Err(_) => workspace.busy().into(),
                 },
                 Some(State { address: None, .. }) => workspace.busy().into(),
-                None => match workspace.hold() {
+                None => match workspace.hold().await {
                     Ok(held) => {
                         return Ok(Place::Ours(Prepared {
                             held,
@@ -186,7 +186,7 @@ impl Workplace {
                 let workspace = Workspace::find(wanted.root.as_deref())?;
                 let (config, notices) = self.configuration(&workspace, wanted.pure_config)?;
                 Prepared {
-                    held: workspace.hold()?,
+                    held: workspace.hold().await?,
                     config,
                     notices,
                 }
@@ -301,7 +301,11 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_goes_between_the_look_and_the_connection_is_replaced() {
         let directory = tempfile::tempdir().unwrap();
-        let held = Workspace::find(Some(directory.path())).unwrap().hold().unwrap();
+        let held = Workspace::find(Some(directory.path()))
+            .unwrap()
+            .hold()
+            .await
+            .unwrap();
         // Nobody listens there any more, and the lock is about to be given back.
         held.announce(Some("ws://127.0.0.1:1/ws".to_owned())).unwrap();
         let workplace = workplace();
@@ -316,7 +320,11 @@ mod tests {
     #[tokio::test]
     async fn a_holder_that_never_answers_is_said() {
         let directory = tempfile::tempdir().unwrap();
-        let held = Workspace::find(Some(directory.path())).unwrap().hold().unwrap();
+        let held = Workspace::find(Some(directory.path()))
+            .unwrap()
+            .hold()
+            .await
+            .unwrap();
         held.announce(Some("ws://127.0.0.1:1/ws".to_owned())).unwrap();
         let workplace = workplace();
         assert!(workplace.clone().look(wanted(&directory)).await.is_none());

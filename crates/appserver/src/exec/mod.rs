@@ -85,7 +85,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         let transport = joined.map_err(Failure::from)?;
         return client::run(transport, prompt, &mut signals).await;
     }
-    let held = workspace.hold()?;
+    let held = workspace.hold().await?;
     held.announce(None)?;
     let opened = server::open(&held, &config).await?;
     for complaint in config.warnings.iter().chain(&opened.complaints) {

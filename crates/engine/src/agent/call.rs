@@ -214,6 +214,7 @@ impl TurnRun {
             self.keeper.begin(&call.id, touches, intent).await.map_err(Some)
         };
         let got_ready = async {
+            prepared.look();
             if timeout(A_MOMENT, allowed.notified()).await.is_err() {
                 prepared.get_ready().await;
                 if timeout(READY_FOR, allowed.notified()).await.is_err() {

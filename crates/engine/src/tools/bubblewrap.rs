@@ -316,22 +316,16 @@ impl Untold {
         Weak::ptr_eq(&now, &self.begun.by) && *environment == self.environment
     }
 
-    /// Tells bubblewrap, and returns what the helper is to be told. `None` where it cannot be told so, or would not do it; it
-    /// must be ended then, before this is dropped.
-    pub(super) fn tell(&self, plan: &Plan, inner: &ProcessSpec, seen: &Seen) -> Option<Vec<u8>> {
-        // A process that is started there finds that out by itself.
-        inner.cwd.join(".").metadata().ok()?;
-        let (program, arguments) = (inner.program.clone(), inner.args.clone());
-        let (for_bubblewrap, for_helper) = texts(plan, seen, &inner.cwd, program, arguments).ok()?;
-        let told = [&for_bubblewrap, &for_helper]
-            .iter()
-            .all(|text| text.len() <= MAX_WORD);
-        (told && give(&self.view, &for_bubblewrap).is_ok()).then_some(for_helper)
+    /// Tells bubblewrap what it is to make. `None` where it cannot be told that and the helper its own without waiting; it must
+    /// be ended then, before this is dropped.
+    pub(super) fn tell(&self, view: &[u8], within: &[u8]) -> Option<()> {
+        let fit = view.len() <= MAX_WORD && within.len() <= MAX_WORD;
+        (fit && give(&self.view, view).is_ok()).then_some(())
     }
 
     /// Returns what lets the command begin once bubblewrap was told, and where it is seen whether it has.
-    pub(super) fn word(self, for_helper: Vec<u8>) -> (Word, Begun) {
-        (Word::to(self.within, for_helper), self.begun)
+    pub(super) fn word(self, within: Vec<u8>) -> (Word, Begun) {
+        (Word::to(self.within, within), self.begun)
     }
 }
 
@@ -339,7 +333,7 @@ impl Untold {
 ///
 /// # Errors
 /// Why they cannot be, as half a sentence.
-fn texts(
+pub(super) fn texts(
     plan: &Plan,
     seen: &Seen,
     directory: &Path,

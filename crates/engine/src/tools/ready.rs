@@ -17,19 +17,19 @@ use tokio::time::Instant;
 
 use super::bubblewrap::Begun;
 use super::sandbox::Sandbox;
-use super::spare::Spares;
+use super::spare::{Looked, Spares};
 use super::wrapped::{Word, Wrapped};
 
 /// Most that wait at a time (guess: people look at one or two questions; each is up to three processes of a few megabytes).
 const WAITING: usize = 4;
 /// How long what was looked up counts (guess: what can change in that time can change as well while a command is begun).
-const FRESH: Duration = Duration::from_millis(100);
+pub(super) const FRESH: Duration = Duration::from_millis(100);
 
 /// The room for those that wait.
 #[derive(Debug, Clone)]
 pub(super) struct Room {
     places: Arc<Semaphore>,
-    spares: Spares,
+    pub(super) spares: Spares,
 }
 
 impl Default for Room {
@@ -61,26 +61,28 @@ impl Ready {
         sandbox: &Sandbox,
         plan: &Plan,
         spec: ProcessSpec,
+        looked: Option<Looked>,
         terminals: &Terminals,
     ) -> Option<Self> {
         let place = room.places.clone().try_acquire_owned().ok()?;
         sandbox.settle().await;
-        let looked = Instant::now();
         let spec = sandbox.outfit(plan, spec);
-        let held = room.spares.hold(&sandbox.bubblewrap, plan, &spec);
+        let held = room.spares.hold(&sandbox.bubblewrap, plan, &spec, looked);
         if plan.outer == Outer::Bubblewrap {
             room.spares.fill(&sandbox.bubblewrap, spec.env.clone(), terminals);
         }
-        let (process, begun, word, seen) = if let Some(held) = held {
+        let (process, begun, word, (looked, seen)) = if let Some(held) = held {
             held
         } else {
+            let looked = Instant::now();
             let Wrapped {
                 spec,
                 begun,
                 word,
                 seen,
             } = sandbox.wrap_ahead(plan, spec).ok()?;
-            (terminals.start_ahead(spec).await.ok()?, begun, word, seen)
+            let process = terminals.start_ahead(spec).await.ok()?;
+            (process, begun, word, (looked, seen))
         };
         Some(Self {
             process,

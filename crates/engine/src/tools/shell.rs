@@ -170,6 +170,7 @@ impl Tool for ShellTool {
             terminals: self.terminals.clone(),
             editor: terminal,
             room: self.room.clone(),
+            looked: None,
             ready: None,
         }))
     }

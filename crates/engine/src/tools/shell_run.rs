@@ -22,6 +22,7 @@ use super::editor::{EditorOf, TerminalLimits};
 use super::paths::shown;
 use super::ready::{Ready, Room};
 use super::sandbox::Sandbox;
+use super::spare::Looked;
 
 /// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -63,6 +64,8 @@ pub(super) struct Prepared {
     pub(super) editor: Option<EditorOf>,
     /// Room for what waits.
     pub(super) room: Room,
+    /// What was looked up for what will hold it.
+    pub(super) looked: Option<Looked>,
     /// What will hold it, and waits.
     pub(super) ready: Option<Ready>,
 }
@@ -82,6 +85,13 @@ impl PreparedCall for Prepared {
         })
     }
 
+    fn look(&mut self) {
+        let held = self.held.as_ref().filter(|_| self.editor.is_none());
+        if let Some((plan, sandbox)) = held.filter(|_| self.room.spares.waits()) {
+            self.looked = Looked::at(plan, &sandbox.outfit(plan, self.spec.clone()));
+        }
+    }
+
     fn get_ready(&mut self) -> BoxFuture<'_, ()> {
         async {
             let Some((plan, sandbox)) = self.held.as_ref().filter(|_| self.editor.is_none()) else {
@@ -89,8 +99,8 @@ impl PreparedCall for Prepared {
             };
             self.ready = self.ready.take().and_then(|ready| ready.still(plan, &self.root));
             if self.ready.is_none() {
-                let spec = self.spec.clone();
-                self.ready = Ready::start(&self.room, sandbox, plan, spec, &self.terminals).await;
+                let (spec, looked) = (self.spec.clone(), self.looked.take());
+                self.ready = Ready::start(&self.room, sandbox, plan, spec, looked, &self.terminals).await;
             }
         }
         .boxed()

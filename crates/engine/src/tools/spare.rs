@@ -11,10 +11,11 @@ use bobbin_children::{Environment, Input, ProcessSpec, Started};
 use bobbin_sandbox::{Outer, Plan, Seen};
 use bobbin_terminals::Terminals;
 use parking_lot::Mutex;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::bubblewrap::{Begun, Bubblewrap, Untold};
+use super::bubblewrap::{Begun, Bubblewrap, Untold, texts};
+use super::ready::FRESH;
 use super::wrapped::Word;
 
 /// How long after a command was got ready the next one's is started (guess: longer than short commands take).
@@ -40,14 +41,50 @@ struct Spare {
     untold: Untold,
 }
 
+/// A process that holds a command, where it is seen whether that has begun, what lets it, and what was looked up, when.
+type Held = (Started, Option<Begun>, Word, (Instant, Seen));
+
+/// What was looked up to hold one command, and what is told of it.
+#[derive(Debug)]
+pub(super) struct Looked {
+    at: Instant,
+    seen: Seen,
+    view: Vec<u8>,
+    within: Vec<u8>,
+}
+
+impl Looked {
+    /// Looks it up for a process that has its variables. `None` where it cannot be held so: that is told when it is to begin.
+    pub(super) fn at(plan: &Plan, inner: &ProcessSpec) -> Option<Self> {
+        // A process that is started there finds that out by itself.
+        inner.cwd.join(".").metadata().ok()?;
+        let at = Instant::now();
+        let seen = Seen::of(plan, &inner.cwd);
+        let (program, arguments) = (inner.program.clone(), inner.args.clone());
+        let (view, within) = texts(plan, &seen, &inner.cwd, program, arguments).ok()?;
+        Some(Self {
+            at,
+            seen,
+            view,
+            within,
+        })
+    }
+}
+
 impl Spares {
+    /// Whether one waits.
+    pub(super) fn waits(&self) -> bool {
+        self.0.waiting.lock().is_some()
+    }
+
     /// Has the one that waits hold a command, which begins at its word. `None` where none does that can.
     pub(super) fn hold(
         &self,
         bubblewrap: &Bubblewrap,
         plan: &Plan,
         inner: &ProcessSpec,
-    ) -> Option<(Started, Option<Begun>, Word, Seen)> {
+        looked: Option<Looked>,
+    ) -> Option<Held> {
         if plan.outer != Outer::Bubblewrap || inner.input != Input::Null {
             return None;
         }
@@ -56,11 +93,17 @@ impl Spares {
         if spare.process.has_ended() {
             return None;
         }
-        let seen = Seen::of(plan, &inner.cwd);
-        let for_helper = spare.untold.tell(plan, inner, &seen)?;
+        let looked = looked.filter(|looked| looked.at.elapsed() <= FRESH);
+        let Looked {
+            at,
+            seen,
+            view,
+            within,
+        } = looked.or_else(|| Looked::at(plan, inner))?;
+        spare.untold.tell(&view, &within)?;
         let Spare { process, untold } = spare;
-        let (word, begun) = untold.word(for_helper);
-        Some((process, Some(begun), word, seen))
+        let (word, begun) = untold.word(within);
+        Some((process, Some(begun), word, (at, seen)))
     }
 
     /// Has one wait for a command with these variables, in a while, unless one does.

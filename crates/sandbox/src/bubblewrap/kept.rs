@@ -29,7 +29,8 @@ impl Kept {
             .filter(|place| is_in(directory, place))
             .filter_map(|place| place.file_name())
             .collect();
-        if private.is_empty() || !directory.is_dir() {
+        // What may not be looked at is a directory in which nothing may be read.
+        if private.is_empty() || directory.metadata().is_ok_and(|found| !found.is_dir()) {
             return None;
         }
         let mut kept = Self::default();

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::kept::Kept;
-use crate::plan::{around, real, unseen};
+use crate::plan::{around, looked};
 use crate::{Files, Network, Plan, Profile};
 
 /// What a command sees of the machine's files. Everything that is not spoken of is seen and cannot be written.
@@ -46,7 +46,9 @@ impl View {
                 Files::WorkspaceWrite => plan.written(),
                 Files::ReadOnly | Files::Full => Vec::new(),
             };
-            for real in real(&plan.keep) {
+            let (kept, beyond_kept) = looked(&plan.keep);
+            let (blank, beyond_blank) = looked(&plan.blank);
+            for real in kept {
                 match Kept::of(&real, &plan.blank) {
                     Some(mut kept) => {
                         let read = kept.places.into_iter().map(|place| (place, Mount::Read));
@@ -57,12 +59,12 @@ impl View {
                 }
             }
             for (places, mount) in [
-                (real(&plan.blank), Mount::Blank),
+                (blank, Mount::Blank),
                 (write, Mount::Write),
                 (around(&plan.hide), Mount::Blank),
                 // As a whole, even where it is written: what is in it cannot be kept apart.
-                (unseen(&plan.keep), Mount::Blank),
-                (unseen(&plan.blank), Mount::Blank),
+                (beyond_kept, Mount::Blank),
+                (beyond_blank, Mount::Blank),
             ] {
                 for real in places {
                     let mount = match mount {
