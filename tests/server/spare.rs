@@ -118,6 +118,8 @@ async fn a_command_is_held_by_another_when_it_has_died_or_cannot_hold_it() {
     assert_eq!(run(&shell, &place, echo.clone()).await, "exit code 0\nran\n");
     let dead = nix::unistd::Pid::from_raw(spare(&place).await);
     nix::sys::signal::kill(dead, nix::sys::signal::Signal::SIGKILL).unwrap();
+    let look = nix::sys::wait::WaitPidFlag::WEXITED | nix::sys::wait::WaitPidFlag::WNOWAIT;
+    nix::sys::wait::waitid(nix::sys::wait::Id::Pid(dead), look).unwrap();
     assert_eq!(run(&shell, &place, echo.clone()).await, "exit code 0\nran\n");
     until("the dead one is there", || !is_there(dead.as_raw())).await;
     let waiting = spare(&place).await;
