@@ -23,8 +23,8 @@ use nix::unistd::Pid;
 use crate::fork::Lead;
 use crate::image::Image;
 
-/// Bytes for the few calls between the new process's begin and its program (guess: tests without optimization take less
-/// than a tenth).
+/// Bytes for the few calls between the new process's begin and its program (guess: some frames of
+/// a few hundred bytes each, more without optimization).
 const STACK_BYTES: usize = 128 << 10;
 
 /// What the new process stands on.

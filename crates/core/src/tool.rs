@@ -344,8 +344,8 @@ pub trait PreparedCall: Send {
     /// Looks up what it takes to get ready, while somebody is just being asked: an answer may come at once. Starts nothing.
     fn look(&mut self) {}
 
-    /// Gets ready what it takes to run, and does nothing of the call itself. Called once the call is allowed, while its intent is written down;
-    /// before that too where people take their time, for what was ready then may not be right any more. Dropping the call
+    /// Gets ready what it takes to run, and does nothing of the call itself. Called once somebody has let the call, while that and
+    /// its intent are written down; before that too where people take their time, for what was ready then may not be right any more. Dropping the call
     /// takes back what is ready.
     ///
     /// # Cancel safety

@@ -220,37 +220,23 @@ impl Plan {
     }
 }
 
-/// What becomes of a place that is looked at.
-enum Look {
-    /// It is there, by its real name.
-    There(PathBuf),
-    /// It may be there: nobody who is not root sees beyond this directory on the way to it, by its real name. A command can do
-    /// that to a directory, and the next one can undo it.
-    Unseen(PathBuf),
-    Missing,
-}
-
-impl Look {
-    /// Most places that are to be hidden are not there, and one look at the whole path says so, where a real name takes a
-    /// look at each of its directories.
-    fn at(path: &Path) -> Self {
-        let missing = [ErrorKind::NotFound, ErrorKind::NotADirectory];
-        if path
-            .metadata()
-            .is_err_and(|error| missing.contains(&error.kind()))
-        {
-            return Self::Missing;
-        }
-        match path.canonicalize() {
-            Ok(real) => Self::There(real),
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => match follow(path) {
-                Ok(way) => Self::There(way.real),
-                Err(Stop::Unseen(directory)) => Self::Unseen(directory),
-                Err(Stop::Missing) => Self::Missing,
-            },
-            Err(_) => Self::Missing,
-        }
+/// Returns the real name of a place that is there. Where a directory on the way to it may not be searched, it may be there: a
+/// command can take that right from a directory, and the next one can give it back.
+///
+/// Most places that are to be hidden are not there, and one look at the whole path says so, where a real name takes a look at
+/// each of its directories.
+fn look(path: &Path) -> Result<PathBuf, Stop> {
+    let missing = [ErrorKind::NotFound, ErrorKind::NotADirectory];
+    if path
+        .metadata()
+        .is_err_and(|error| missing.contains(&error.kind()))
+    {
+        return Err(Stop::Missing);
     }
+    path.canonicalize().or_else(|error| match error.kind() {
+        ErrorKind::PermissionDenied => follow(path).map(|way| way.real),
+        _ => Err(Stop::Missing),
+    })
 }
 
 /// Returns those of some places that are there, and the directories beyond which it cannot be seen whether the others are. By
@@ -258,10 +244,10 @@ impl Look {
 pub(crate) fn looked(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut there, mut unseen) = (Vec::new(), Vec::new());
     for path in paths {
-        match Look::at(path) {
-            Look::There(real) => there.push(real),
-            Look::Unseen(directory) => unseen.push(directory),
-            Look::Missing => {}
+        match look(path) {
+            Ok(real) => there.push(real),
+            Err(Stop::Unseen(directory)) => unseen.push(directory),
+            Err(Stop::Missing) => {}
         }
     }
     (there, unseen)

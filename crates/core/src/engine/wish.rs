@@ -125,7 +125,7 @@ pub(crate) struct Asker {
 
 impl Asker {
     /// Tells that the answer is a yes, which is being written down.
-    pub(crate) fn is_let_soon(&self) {
+    pub(crate) fn tell_soon(&self) {
         if let Some(soon) = &self.soon {
             soon.notify_one();
         }

@@ -132,7 +132,7 @@ impl Owner {
         }
         if answer.decision.approves() && !events.is_empty() {
             let askers = self.askers.get(&answer.approval).into_iter().flatten();
-            askers.for_each(Asker::is_let_soon);
+            askers.for_each(Asker::tell_soon);
         }
         effect.after.push(After::Decided(decisions(&events)));
         let staged = self.stage(events);

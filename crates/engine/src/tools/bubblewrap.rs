@@ -316,11 +316,10 @@ impl Untold {
         Weak::ptr_eq(&now, &self.begun.by) && *environment == self.environment
     }
 
-    /// Tells bubblewrap what it is to make. `None` where it cannot be told that and the helper its own without waiting; it must
-    /// be ended then, before this is dropped.
-    pub(super) fn tell(&self, view: &[u8], within: &[u8]) -> Option<()> {
-        let fit = view.len() <= MAX_WORD && within.len() <= MAX_WORD;
-        (fit && give(&self.view, view).is_ok()).then_some(())
+    /// Tells bubblewrap what it is to make, and returns whether it could be told that, and the helper its own later, without
+    /// waiting. It must be ended before this is dropped where it could not.
+    pub(super) fn tell(&self, view: &[u8], within: &[u8]) -> bool {
+        view.len() <= MAX_WORD && within.len() <= MAX_WORD && give(&self.view, view).is_ok()
     }
 
     /// Returns what lets the command begin once bubblewrap was told, and where it is seen whether it has.

@@ -100,7 +100,9 @@ impl Spares {
             view,
             within,
         } = looked.or_else(|| Looked::at(plan, inner))?;
-        spare.untold.tell(&view, &within)?;
+        if !spare.untold.tell(&view, &within) {
+            return None;
+        }
         let Spare { process, untold } = spare;
         let (word, begun) = untold.word(within);
         Some((process, Some(begun), word, (at, seen)))
