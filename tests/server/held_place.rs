@@ -32,6 +32,9 @@ pub(crate) const OPEN: Profile = Profile {
     ..STRICT
 };
 
+/// The program that the server carries within it.
+pub(crate) static CARRIED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bobbin-hold"));
+
 /// A workspace, a place outside of it with a file in it, and what runs commands.
 pub(crate) struct Place {
     pub(crate) _top: TempDir,
@@ -72,7 +75,7 @@ impl Place {
     }
 
     pub(crate) fn bubblewrap(&self, wanted: BubblewrapUse) -> Bubblewrap {
-        Bubblewrap::new(wanted, self.children.clone())
+        Bubblewrap::new(wanted, self.children.clone()).carrying(CARRIED)
     }
 
     /// Returns a sandbox in which bubblewrap holds, or makes sure that people are told why it does not.

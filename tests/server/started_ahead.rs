@@ -1,6 +1,7 @@
 //! What holds a command is started while people are asked about it: nothing of the command happens before its word,
 //! whatever holds it, and what was looked up for it is looked up again.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use serde_json::json;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::held_place::{Ears, Place, STRICT};
+use crate::held_place::{CARRIED, Ears, Place, STRICT};
 use crate::support::PATIENCE;
 
 /// Returns what holds commands, or says why there is nothing to test.
@@ -58,6 +59,56 @@ async fn a_command_begins_with_its_word_and_never_without(
         assert!(wrapped.begun.is_none_or(|begun| begun.has() == given));
         assert_eq!(outcome.output.text.contains("has no end"), !given, "{outcome:?}");
     }
+}
+
+#[tokio::test]
+async fn the_helper_that_the_server_carries_holds_commands_and_its_own_binary_where_that_cannot_run() {
+    let place = Place::new();
+    for (carried, program) in [(CARRIED, "/memfd:bobbin-hold"), (b"no program", "/bobbin")] {
+        let bubblewrap = place.bubblewrap(BubblewrapUse::Auto).carrying(carried);
+        let sandbox = place.sandbox(STRICT, bubblewrap);
+        sandbox.settle().await;
+        if let Some(Err(why)) = sandbox.bubblewrap.found() {
+            println!("not tested: {why}");
+            assert_eq!(carried, CARRIED, "it works with the other one");
+            return;
+        }
+        let plan = sandbox.plan(vec![place.work.clone()]);
+        let spec = ProcessSpec::shell(&Shell::Posix, "echo x > begun", &place.work, Environment::empty());
+        let wrapped = sandbox.wrap_ahead(&plan, spec).unwrap();
+        let started = place.children.start_ahead(wrapped.spec).await.unwrap();
+        let runs = async {
+            while !programs(&place).iter().any(|name| name.contains(program)) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        assert!(timeout(PATIENCE, runs).await.is_ok(), "{:?}", programs(&place));
+        let mut word = wrapped.word;
+        word.give().unwrap();
+        let never = CancellationToken::new();
+        let outcome = place
+            .children
+            .run(started, &Limits::default(), None, &never)
+            .await;
+        assert_eq!(outcome.unwrap().exit, Exit::Exited(0));
+        std::fs::remove_file(place.work.join("begun")).unwrap();
+    }
+}
+
+/// Returns the programs of the processes that were told of a place.
+fn programs(place: &Place) -> Vec<String> {
+    let here = place.work.as_os_str().as_bytes();
+    let is_told = |pid: &String| {
+        let variables = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        variables.windows(here.len()).any(|part| part == here)
+    };
+    let all = std::fs::read_dir("/proc").unwrap();
+    let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let told = names.filter(is_told);
+    let program = |pid: String| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    told.filter_map(program)
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// Returns the processes that work in a place and were started by this one.

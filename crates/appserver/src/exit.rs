@@ -15,9 +15,6 @@ pub(crate) const INTERRUPTED: u8 = 5;
 /// Another process holds the workspace and cannot be joined.
 pub(crate) const BUSY: u8 = 6;
 
-/// A command was to be held in a sandbox and could not be; it was not run.
-pub(crate) const NOT_HELD: u8 = 125;
-
 /// A failure with a code of its own.
 #[derive(Debug)]
 pub(crate) struct Failure {

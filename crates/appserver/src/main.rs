@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // Nor must what becomes a command in the sandbox: it has one thread.
-    if let Some(code) = sandbox::held() {
+    if let Some(code) = bobbin_sandbox::held(std::env::args_os()) {
         return code;
     }
     if eca::is_asked_for_its_version() {

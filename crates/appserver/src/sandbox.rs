@@ -1,21 +1,19 @@
-//! `Sandbox` of both configuration files, and the helper mode that holds commands.
+//! `Sandbox` of both configuration files, and the program that holds commands.
 //!
 //! A workspace is often somebody else's work: its file can make the sandbox stricter, and nothing else, unless the
 //! user trusts rules of workspaces.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use bobbin_children::Children;
 use bobbin_engine::{Bubblewrap, BubblewrapUse, Sandbox, WhenMissing};
-use bobbin_sandbox::{Files, HELPER_ARGUMENT, Network, Profile, Support};
+use bobbin_sandbox::{Files, Network, Profile, Support};
 use serde_json::Value;
 
 use crate::config::at;
 use crate::permissions::Author;
 use crate::workspace::Workspace;
-use crate::{console, exit};
 
 /// Places in a home that hold keys; no command in the sandbox reads them.
 const SECRETS: &[&str] = &[
@@ -37,6 +35,9 @@ const SECRETS: &[&str] = &[
     ".local/share/keyrings",
     ".password-store",
 ];
+
+/// The program that holds commands, as the build has made it; empty where it could not. See `build.rs`.
+static CARRIED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bobbin-hold"));
 
 /// What the files say.
 #[derive(Debug, Clone, PartialEq)]
@@ -172,7 +173,7 @@ impl Settings {
         Sandbox {
             profile: self.profile,
             support: Support::probe(),
-            bubblewrap: Bubblewrap::new(self.bubblewrap, children.clone()),
+            bubblewrap: Bubblewrap::new(self.bubblewrap, children.clone()).carrying(CARRIED),
             helper: "/proc/self/exe".into(),
             temporary: Some(workspace.temporary()),
             write: self.writable.iter().map(place).collect(),
@@ -201,24 +202,6 @@ fn paths(value: &Value, path: &str) -> anyhow::Result<Vec<String>> {
             .collect::<Option<_>>()
             .with_context(|| format!("{path} has something that is no path")),
         Some(other) => bail!("{path} is {other}, which is no list"),
-    }
-}
-
-/// Becomes a command that is held, if that is what this process was started for.
-pub(crate) fn held() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next()? != HELPER_ARGUMENT {
-        return None;
-    }
-    match bobbin_sandbox::helper_main(arguments) {
-        Ok(never) => match never {},
-        Err(error) => {
-            let error = anyhow::Error::new(error);
-            console::complain(&format!(
-                "the command was not run, since it cannot be held: {error:#}"
-            ));
-            Some(ExitCode::from(exit::NOT_HELD))
-        }
     }
 }
 

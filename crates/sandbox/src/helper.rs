@@ -1,8 +1,11 @@
 //! The helper mode: restricts this process and becomes the command.
 
+use std::error::Error;
 use std::ffi::{CString, OsString};
+use std::io::Write as _;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use nix::unistd::execv;
 
@@ -19,17 +22,39 @@ pub const HANDED_ARGUMENT: &str = "--handed";
 /// Most bytes of arguments that are handed over: more is not read, and the command does not run.
 pub const MAX_HANDED: usize = 4 << 20;
 
-/// Runs as the helper: restricts this process as its arguments say and becomes the program they name.
+/// Exit code of a helper that could not hold its command and did not run it.
+const NOT_HELD: u8 = 125;
+
+/// Becomes a command that is held, if that is what this process was started for: its first argument behind its name is
+/// [`HELPER_ARGUMENT`] then. Says on stderr why the command is not run, and returns the exit code that says so too.
 ///
-/// Call it before any thread is started, with the arguments behind [`HELPER_ARGUMENT`]. The program gets the
-/// environment, directory and streams of this process.
+/// Call it before any thread is started, with all arguments of this process. The command gets its environment, directory and
+/// streams. It never runs with less held than was said.
+pub fn held(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let mut arguments = arguments.into_iter().skip(1);
+    if arguments.next()? != HELPER_ARGUMENT {
+        return None;
+    }
+    match become_held(arguments) {
+        Ok(never) => match never {},
+        Err(error) => {
+            let cause = error.source().map(|cause| format!(": {cause}"));
+            drop(writeln!(
+                std::io::stderr().lock(),
+                "bobbin: the command was not run, since it cannot be held: {error}{}",
+                cause.unwrap_or_default()
+            ));
+            Some(ExitCode::from(NOT_HELD))
+        }
+    }
+}
+
+/// Restricts this process as its arguments say and becomes the program they name.
 ///
 /// # Errors
 /// Why the command is not run. It never runs with less held than was said.
-pub fn helper_main(
-    arguments: impl IntoIterator<Item = OsString>,
-) -> Result<std::convert::Infallible, SandboxError> {
-    let mut arguments = arguments.into_iter().peekable();
+fn become_held(arguments: impl Iterator<Item = OsString>) -> Result<std::convert::Infallible, SandboxError> {
+    let mut arguments = arguments.peekable();
     let mut descriptor = |name: &str| {
         arguments.next_if(|first| first == name)?;
         let number = arguments.next().and_then(|number| number.to_str()?.parse().ok());

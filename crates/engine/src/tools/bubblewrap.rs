@@ -2,9 +2,8 @@
 //!
 //! A machine can have a bubblewrap that does not work, because the system lets nobody make namespaces or because we are
 //! in a container ourselves. So it is run once with all that a command's view is made of, around the helper, before
-//! anything is promised. The result stays for the life of the process; one failure later has it tried again, and where it
-//! fails a command once more although the try went well, it is not used for a while. Bounds: one try at a time, of
-//! [`TRY_TIME`].
+//! anything is promised ([`super::bubblewrap_try`]). The result stays for the life of the process; one failure later has it tried again, and where it
+//! fails a command once more although the try went well, it is not used for a while. Bounds: one try at a time, of 20 s.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -15,41 +14,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use bobbin_children::{Children, Environment, Exit, Limits, Outcome, ProcessSpec, Starter};
-use bobbin_sandbox::{
-    HANDED_ARGUMENT, HELPER_ARGUMENT, Outer, PLACES, Plan, Profile, REPORT_ARGUMENT, Seen, Support, find,
-};
+use bobbin_children::{Children, Environment, ProcessSpec, Starter};
+use bobbin_sandbox::{HANDED_ARGUMENT, HELPER_ARGUMENT, PLACES, Plan, REPORT_ARGUMENT, Seen, Support, find};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use super::wrapped::{MAX_WORD, Word, Wrapped, at_once, file, give, not_told, number, pair, text};
-
-/// Time for a try. Many times what a busy machine needs.
-const TRY_TIME: Duration = Duration::from_secs(20);
-/// What is told of a failure, characters.
-const MAX_SAID: usize = 300;
-/// Output kept of a try.
-const TRY_OUTPUT: usize = 4 << 10;
-/// What systems say of namespaces that only some may make: where, what, and what that means.
-const RESTRICTIONS: [(&str, &str, &str); 3] = [
-    (
-        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-        "1",
-        "AppArmor lets only named programs make user namespaces (kernel.apparmor_restrict_unprivileged_userns)",
-    ),
-    (
-        "/proc/sys/kernel/unprivileged_userns_clone",
-        "0",
-        "only root may make user namespaces (kernel.unprivileged_userns_clone)",
-    ),
-    (
-        "/proc/sys/user/max_user_namespaces",
-        "0",
-        "nobody may make user namespaces (user.max_user_namespaces)",
-    ),
-];
+use super::bubblewrap_try::{Helpers, try_it};
+use super::memory::file;
+use super::wrapped::{MAX_WORD, Word, Wrapped, give, not_told, number, pair, text};
 
 /// Whether commands are to be held by bubblewrap too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,6 +42,8 @@ pub struct Bubblewrap {
     wanted: BubblewrapUse,
     places: Vec<PathBuf>,
     children: Option<Children>,
+    /// The helper as a program of its own; empty where there is none.
+    carried: &'static [u8],
     known: Arc<Mutex<Known>>,
 }
 
@@ -81,19 +56,19 @@ struct Known {
 }
 
 /// What a try has shown: what is run, or why it does not work.
-type Found = Result<Working, String>;
+pub(super) type Found = Result<Working, String>;
 /// When it was tried, and what came of it.
-type Tried = (Instant, Found);
+pub(super) type Tried = (Instant, Found);
 
 /// How long a failure counts: what was busy, broken or missing may be well again.
 const FAILED_FOR: Duration = Duration::from_mins(1);
 
 /// A bubblewrap that works.
 #[derive(Debug, Clone)]
-struct Working {
-    program: PathBuf,
+pub(super) struct Working {
+    pub(super) program: PathBuf,
     /// The helper, open: its name may lead nowhere in a command's view, or to something else after an upgrade.
-    helper: Arc<OwnedFd>,
+    pub(super) helper: Arc<OwnedFd>,
 }
 
 /// Whether a command has begun, or what was to hold it has failed before.
@@ -120,8 +95,16 @@ impl Bubblewrap {
             wanted,
             places: PLACES.map(PathBuf::from).to_vec(),
             children: Some(children),
+            carried: &[],
             known: Arc::default(),
         }
+    }
+
+    /// Takes a program that does what the helper does and begins sooner; used where it works.
+    #[must_use]
+    pub fn carrying(mut self, program: &'static [u8]) -> Self {
+        self.carried = program;
+        self
     }
 
     /// Looks in other places. They must be nobody's but root's, as the usual ones.
@@ -213,7 +196,11 @@ impl Bubblewrap {
             known.found.clone()
         };
         let tried = async || {
-            let found = try_it(&self.places, children, helper, kernel, hide).await;
+            let helpers = Helpers {
+                carried: self.carried,
+                own: helper,
+            };
+            let found = try_it(&self.places, children, helpers, kernel, hide).await;
             (Instant::now(), found)
         };
         match &cell.get_or_init(tried).await.1 {
@@ -228,7 +215,7 @@ impl Working {
     ///
     /// # Errors
     /// Why it cannot be started so, as half a sentence.
-    fn wrap<W>(
+    pub(super) fn wrap<W>(
         &self,
         plan: &Plan,
         inner: ProcessSpec,
@@ -363,78 +350,6 @@ fn without_upkeep(environment: &mut Environment) {
         count = count.saturating_add(1);
     }
     environment.set(GIT_SETTINGS, count.to_string());
-}
-
-/// Runs a harmless command as strictly as any can be held.
-async fn try_it(
-    places: &[PathBuf],
-    children: &Children,
-    helper: &Path,
-    kernel: Support,
-    hide: &[PathBuf],
-) -> Found {
-    let program = find(places).map_err(|unfit| unfit.to_string())?;
-    let helper = std::fs::File::open(helper)
-        .map_err(|error| format!("{} cannot be opened: {error}", helper.display()))?;
-    let working = Working {
-        program,
-        helper: Arc::new(helper.into()),
-    };
-    let plan = Plan {
-        profile: Profile::default(),
-        hide: hide.to_vec(),
-        landlock: kernel.landlock,
-        outer: Outer::Bubblewrap,
-        ..Plan::default()
-    };
-    let seen = Seen::of(&plan, Path::new("/"));
-    let harmless = ProcessSpec::new("/bin/sh", "/", Environment::empty())
-        .arg("-c")
-        .arg(":");
-    let wrapped = working.wrap(&plan, harmless, seen, at_once, Weak::new())?;
-    let Wrapped { spec, begun, .. } = wrapped;
-    let limits = Limits {
-        wall_clock: TRY_TIME,
-        grace: Duration::from_secs(1),
-        captured_bytes: TRY_OUTPUT,
-    };
-    let name = working.program.display().to_string();
-    let outcome = children
-        .run(spec, &limits, None, &CancellationToken::new())
-        .await
-        .map_err(|error| {
-            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-            format!("{error}{}", cause.unwrap_or_default())
-        })?;
-    match outcome.exit {
-        Exit::Exited(0) if begun.is_some_and(|begun| begun.has()) => Ok(working),
-        Exit::Exited(0) => Err(format!("{name} ran, and what it was to start did not")),
-        Exit::TimedOut => Err(format!("{name} did not end within {} s", TRY_TIME.as_secs())),
-        Exit::Exited(_) | Exit::Signaled(_) | Exit::Cancelled => {
-            let restricted = RESTRICTIONS.iter().find(|(path, value, _)| {
-                std::fs::read_to_string(path).is_ok_and(|text| text.trim() == *value)
-            });
-            let why = restricted.map(|(_, _, why)| format!("; {why}"));
-            Err(format!(
-                "{name} fails: {}{}",
-                said(&outcome),
-                why.unwrap_or_default()
-            ))
-        }
-    }
-}
-
-/// Returns what a process said before it ended, or how it ended.
-pub(crate) fn said(outcome: &Outcome) -> String {
-    let text = outcome.output.text.trim();
-    if text.is_empty() {
-        return match outcome.exit {
-            Exit::Exited(code) => format!("it ended with exit code {code}"),
-            Exit::Signaled(signal) => format!("it was ended by signal {signal}"),
-            Exit::TimedOut | Exit::Cancelled => "it was ended".to_owned(),
-        };
-    }
-    text.chars().take(MAX_SAID).collect::<String>().replace('\n', " ")
 }
 
 #[cfg(test)]

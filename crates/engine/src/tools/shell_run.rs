@@ -16,7 +16,8 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::bubblewrap::{Begun, said};
+use super::bubblewrap::Begun;
+use super::bubblewrap_try::said;
 use super::cut::head_and_tail;
 use super::editor::{EditorOf, TerminalLimits};
 use super::paths::shown;

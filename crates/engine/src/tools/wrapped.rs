@@ -15,6 +15,7 @@ use bobbin_children::ProcessSpec;
 use bobbin_sandbox::{MAX_HANDED, Seen};
 
 use super::bubblewrap::Begun;
+use super::memory::file;
 
 /// Longest word, bytes (guess: kernels keep 200 KiB and more for a socket, so that giving it does not wait).
 pub(super) const MAX_WORD: usize = 64 << 10;
@@ -99,35 +100,9 @@ pub(super) fn text(arguments: Vec<OsString>) -> Result<Vec<u8>, String> {
     Ok(text)
 }
 
-/// Returns a file in memory with a text, which is read from its beginning.
-#[cfg(target_os = "linux")]
-pub(super) fn file(text: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
-    use std::os::unix::fs::FileExt as _;
-
-    use nix::errno::Errno;
-    use nix::libc;
-    use nix::sys::memfd::{MFdFlags, memfd_create};
-
-    let create = |flags| memfd_create(c"arguments", MFdFlags::MFD_CLOEXEC | flags);
-    // Some systems want it said that nobody executes it; those before 6.3 do not know how that is said.
-    let made = match create(MFdFlags::from_bits_retain(libc::MFD_NOEXEC_SEAL)) {
-        Err(Errno::EINVAL) => create(MFdFlags::empty()),
-        made => made,
-    };
-    let file = std::fs::File::from(made?);
-    file.write_all_at(text, 0)?;
-    Ok(Arc::new(file.into()))
-}
-
 /// Hands over a text to a process that reads it as soon as it is started.
 pub(super) fn at_once(text: &[u8]) -> std::io::Result<(Arc<OwnedFd>, ())> {
     Ok((file(text)?, ()))
-}
-
-/// Nothing is held on other systems.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn file(_: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
-    Err(ErrorKind::Unsupported.into())
 }
 
 /// Returns two ends of a socket: ours, which never waits, and theirs.
