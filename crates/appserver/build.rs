@@ -43,16 +43,22 @@ fn main() -> io::Result<()> {
         return fs::write(carried, "");
     }
     let cargo = variable("CARGO")?;
-    let mut tries = [Some(STATIC), None].into_iter();
-    if let Some(program) = tries.find_map(|more| build(&cargo, &out, &target, more)) {
-        return fs::copy(program, carried).map(drop);
+    let built = build(&cargo, &out, &target, Some(STATIC)).or_else(|_| build(&cargo, &out, &target, None));
+    match built {
+        Ok(program) => fs::copy(program, carried).map(drop),
+        Err(why) => {
+            println!(
+                "cargo::warning=commands in the sandbox begin later than they could: {PROGRAM} cannot be built: {why}"
+            );
+            // Something that is never there: the next build tries again.
+            println!("cargo::rerun-if-changed={}", out.join("missing").display());
+            fs::write(carried, "")
+        }
     }
-    println!("cargo::warning={PROGRAM} cannot be built: commands in the sandbox begin later than they could");
-    fs::write(carried, "")
 }
 
-/// Builds the program, and returns where it is if that went well.
-fn build(cargo: &OsString, out: &Path, target: &str, more: Option<&str>) -> Option<PathBuf> {
+/// Builds the program, and returns where it is, or why it is not.
+fn build(cargo: &OsString, out: &Path, target: &str, more: Option<&str>) -> Result<PathBuf, String> {
     let directory = out.join("hold");
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let flags = flags
@@ -60,8 +66,8 @@ fn build(cargo: &OsString, out: &Path, target: &str, more: Option<&str>) -> Opti
         .filter(|flag| !flag.is_empty())
         .chain(more);
     // A target that is named keeps the flags from what runs while building.
-    let status = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--offline", "--quiet"])
+    let output = Command::new(cargo)
+        .args(["build", "--release", "--locked", "--quiet"])
         .args(["--package", PACKAGE, "--bin", PROGRAM, "--target", target])
         .arg("--target-dir")
         .arg(&directory)
@@ -74,7 +80,12 @@ fn build(cargo: &OsString, out: &Path, target: &str, more: Option<&str>) -> Opti
         .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
         // A linter would check it and make nothing.
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
-        .status();
-    let program = directory.join(target).join("release").join(PROGRAM);
-    status.is_ok_and(|status| status.success()).then_some(program)
+        .output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(directory.join(target).join("release").join(PROGRAM));
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let error = said.lines().find(|line| line.starts_with("error"));
+    Err(error.unwrap_or("it is not said why").to_owned())
 }

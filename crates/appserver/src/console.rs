@@ -1,4 +1,5 @@
-//! What a person sees. stdout may belong to the protocol, so nothing else in the workspace prints.
+//! What a person sees. stdout may belong to the protocol, so nothing else in the server prints; the helper that holds commands
+//! has a word of its own (`bobbin_sandbox::held`).
 
 use std::io::Write;
 

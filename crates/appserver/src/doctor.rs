@@ -249,6 +249,10 @@ async fn sandbox(workspace: &Workspace, report: &mut Report) {
                 (_, Some(Ok(program))) => {
                     let text = format!("bubblewrap is {}", program.display());
                     report.add(WHAT, Verdict::Good, text);
+                    if let Some(why) = sandbox.bubblewrap.not_carried() {
+                        let text = format!("commands begin later than they could, with bobbin-hold: {why}");
+                        report.add(WHAT, Verdict::Note, text);
+                    }
                 }
                 (_, Some(Err(why))) => {
                     report.add(WHAT, Verdict::Note, format!("bubblewrap is not used: {why}"));

@@ -1,11 +1,11 @@
 //! Holding a command: which files it may write, whether it may use the network, and no way out of its process.
 //!
-//! The server never restricts itself. It starts a helper mode of its own binary ([`held`]) that restricts
-//! itself with Landlock and seccomp and then becomes the command; both stay with every process the command
-//! starts. The same is a program of its own, `bobbin-hold`, which a server carries within it: small, it is started in a
-//! quarter of the time. Where the machine has bubblewrap and it works, the helper runs in a view of the machine that bubblewrap makes
-//! ([`Seen`]). What can be held is found out beforehand ([`Support`]), so that it can be said before anybody is
-//! asked, and the helper holds exactly what was promised or does not run the command.
+//! The server never restricts itself. It starts a helper mode of its own binary ([`held`]) that restricts itself with
+//! Landlock and seccomp and then becomes the command; both stay with every process the command starts. The same mode is a
+//! program of its own, `bobbin-hold`, which a server carries within it: small, it begins in a fraction of the time. Where the
+//! machine has bubblewrap and it works, the helper runs in a view of the machine that bubblewrap makes ([`Seen`]). What can be
+//! held is found out beforehand ([`Support`]), so that it can be said before anybody is asked, and the helper holds exactly
+//! what was promised or does not run the command, and says so on stderr.
 //!
 //! Knows nothing of Threads, tools or rules, starts no process (it makes the arguments, others start bubblewrap) and
 //! reads no environment. Bounds: 256 paths in a plan, 4,096 entries beside hidden places. Linux only; elsewhere nothing

@@ -2,8 +2,9 @@
 //!
 //! A machine can have a bubblewrap that does not work, because the system lets nobody make namespaces or because we are
 //! in a container ourselves. So it is run once with all that a command's view is made of, around the helper, before
-//! anything is promised ([`super::bubblewrap_try`]). The result stays for the life of the process; one failure later has it tried again, and where it
-//! fails a command once more although the try went well, it is not used for a while. Bounds: one try at a time, of 20 s.
+//! anything is promised ([`super::bubblewrap_try`]). The result stays for the life of the process; one failure later has it
+//! tried again, with our own binary as the helper, and where it fails a command once more although the try went well, it is
+//! not used for a while. Bounds: one try at a time, of 25 s.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -69,6 +70,8 @@ pub(super) struct Working {
     pub(super) program: PathBuf,
     /// The helper, open: its name may lead nowhere in a command's view, or to something else after an upgrade.
     pub(super) helper: Arc<OwnedFd>,
+    /// Why that is not the one that is carried, if one is.
+    pub(super) not_carried: Option<String>,
 }
 
 /// Whether a command has begun, or what was to hold it has failed before.
@@ -136,6 +139,14 @@ impl Bubblewrap {
         )
     }
 
+    /// Returns why the helper that is carried is not used although bubblewrap works; `None` where it is, or none is
+    /// carried.
+    pub fn not_carried(&self) -> Option<String> {
+        let cell = self.known.lock().found.clone();
+        let (_, found) = cell.get()?;
+        found.as_ref().ok()?.not_carried.clone()
+    }
+
     /// Returns what starts a process within a plan's view, held by the helper there.
     ///
     /// # Errors
@@ -188,16 +199,17 @@ impl Bubblewrap {
         let (false, Some(children)) = (self.wanted == BubblewrapUse::Off, &self.children) else {
             return;
         };
-        let cell = {
+        let (cell, has_failed) = {
             let mut known = self.known.lock();
             if matches!(known.found.get(), Some((at, Err(_))) if at.elapsed() >= FAILED_FOR) {
                 known.found = Arc::default();
             }
-            known.found.clone()
+            (known.found.clone(), known.has_failed)
         };
         let tried = async || {
             let helpers = Helpers {
-                carried: self.carried,
+                // It may have been what failed.
+                carried: if has_failed { &[] } else { self.carried },
                 own: helper,
             };
             let found = try_it(&self.places, children, helpers, kernel, hide).await;

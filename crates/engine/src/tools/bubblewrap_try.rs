@@ -10,15 +10,16 @@ use std::time::Duration;
 
 use bobbin_children::{Children, Environment, Exit, Limits, Outcome, ProcessSpec};
 use bobbin_sandbox::{Outer, Plan, Profile, Seen, Support, find};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::bubblewrap::{Found, Working};
 use super::memory::program;
 use super::wrapped::{Wrapped, at_once};
 
-/// Time for all of a try. Many times what a busy machine needs.
+/// Time for a try with our own binary. Many times what a busy machine needs.
 const TRY_TIME: Duration = Duration::from_secs(20);
+/// Time for one with the carried helper, behind which there is the other.
+const TRY_TIME_OF_CARRIED: Duration = Duration::from_secs(5);
 /// What is told of a failure, characters.
 const MAX_SAID: usize = 300;
 /// Output kept of a try.
@@ -51,23 +52,7 @@ pub(super) struct Helpers<'a> {
     pub(super) own: &'a Path,
 }
 
-impl Helpers<'_> {
-    /// Opens them, the one that begins sooner first.
-    fn open(self) -> Result<Vec<OwnedFd>, String> {
-        let carried = (!self.carried.is_empty())
-            .then(|| program(self.carried))
-            .transpose()
-            .unwrap_or_else(|error| {
-                tracing::debug!(%error, "there can be no program in memory");
-                None
-            });
-        let own = std::fs::File::open(self.own)
-            .map_err(|error| format!("{} cannot be opened: {error}", self.own.display()))?;
-        Ok(carried.into_iter().chain([own.into()]).collect())
-    }
-}
-
-/// Runs a harmless command as strictly as any can be held, with each helper until it works with one.
+/// Runs a harmless command as strictly as any can be held, with the carried helper and, where that fails, with our own.
 pub(super) async fn try_it(
     places: &[PathBuf],
     children: &Children,
@@ -75,7 +60,7 @@ pub(super) async fn try_it(
     kernel: Support,
     hide: &[PathBuf],
 ) -> Found {
-    let program = find(places).map_err(|unfit| unfit.to_string())?;
+    let bubblewrap = find(places).map_err(|unfit| unfit.to_string())?;
     let plan = Plan {
         profile: Profile::default(),
         hide: hide.to_vec(),
@@ -83,24 +68,39 @@ pub(super) async fn try_it(
         outer: Outer::Bubblewrap,
         ..Plan::default()
     };
-    let until = Instant::now() + TRY_TIME;
-    let mut found = Err("there is no helper".to_owned());
-    for helper in helpers.open()? {
-        let working = Working {
-            program: program.clone(),
-            helper: Arc::new(helper),
+    let working = |helper: OwnedFd, not_carried: Option<String>| Working {
+        program: bubblewrap.clone(),
+        helper: Arc::new(helper),
+        not_carried,
+    };
+    let mut not_carried = None;
+    if !helpers.carried.is_empty() {
+        let why = match program(helpers.carried) {
+            Ok(carried) => {
+                let working = working(carried, None);
+                match try_with(&working, &plan, children, TRY_TIME_OF_CARRIED).await {
+                    Ok(()) => return Ok(working),
+                    Err(why) => why,
+                }
+            }
+            Err(error) => format!("there can be no program in memory: {error}"),
         };
-        found = try_with(&working, &plan, children, until).await.map(|()| working);
-        match &found {
-            Err(why) if Instant::now() < until => tracing::debug!(%why, "a try of bubblewrap has failed"),
-            _ => break,
-        }
+        not_carried = Some(why);
     }
-    found
+    let own = std::fs::File::open(helpers.own)
+        .map_err(|error| format!("{} cannot be opened: {error}", helpers.own.display()))?;
+    let working = working(own.into(), not_carried);
+    match try_with(&working, &plan, children, TRY_TIME).await {
+        Ok(()) => Ok(working),
+        Err(why) => Err(match working.not_carried {
+            Some(other) if other != why => format!("{why}; before, with the helper it carries: {other}"),
+            Some(_) | None => why,
+        }),
+    }
 }
 
 /// Runs it with one of them.
-async fn try_with(working: &Working, plan: &Plan, children: &Children, until: Instant) -> Result<(), String> {
+async fn try_with(working: &Working, plan: &Plan, children: &Children, time: Duration) -> Result<(), String> {
     let seen = Seen::of(plan, Path::new("/"));
     let harmless = ProcessSpec::new("/bin/sh", "/", Environment::empty())
         .arg("-c")
@@ -108,7 +108,7 @@ async fn try_with(working: &Working, plan: &Plan, children: &Children, until: In
     let wrapped = working.wrap(plan, harmless, seen, at_once, Weak::new())?;
     let Wrapped { spec, begun, .. } = wrapped;
     let limits = Limits {
-        wall_clock: until.saturating_duration_since(Instant::now()),
+        wall_clock: time,
         grace: Duration::from_secs(1),
         captured_bytes: TRY_OUTPUT,
     };
@@ -123,7 +123,7 @@ async fn try_with(working: &Working, plan: &Plan, children: &Children, until: In
     match outcome.exit {
         Exit::Exited(0) if begun.is_some_and(|begun| begun.has()) => Ok(()),
         Exit::Exited(0) => Err(format!("{name} ran, and what it was to start did not")),
-        Exit::TimedOut => Err(format!("{name} did not end within {} s", TRY_TIME.as_secs())),
+        Exit::TimedOut => Err(format!("{name} did not end within {} s", time.as_secs())),
         Exit::Exited(_) | Exit::Signaled(_) | Exit::Cancelled => {
             let restricted = RESTRICTIONS.iter().find(|(path, value, _)| {
                 std::fs::read_to_string(path).is_ok_and(|text| text.trim() == *value)

@@ -9,10 +9,10 @@ pub(super) fn file(text: &[u8]) -> io::Result<Arc<OwnedFd>> {
     Ok(Arc::new(linux::file(text)?))
 }
 
-/// Returns a program in memory, which nobody can change, to be executed.
+/// Returns a program in memory to be executed, whose bytes nobody can change.
 ///
 /// # Errors
-/// There can be none here.
+/// The system lets nobody make such a program, or has no room.
 pub(super) fn program(bytes: &[u8]) -> io::Result<OwnedFd> {
     linux::program(bytes)
 }
@@ -43,7 +43,7 @@ mod linux {
             SealFlag::F_SEAL_SEAL,
         ];
         fcntl(&file, FcntlArg::F_ADD_SEALS(seals.into_iter().collect()))?;
-        // Another descriptor: what is open to be written is not executed.
+        // One to be read, for those who inherit it.
         Ok(File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?.into())
     }
 
@@ -72,5 +72,32 @@ mod linux {
 
     pub(super) fn program(_: &[u8]) -> io::Result<OwnedFd> {
         Err(ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_program_in_memory_is_what_it_was_made_from_and_stays_so() {
+        use std::fs::File;
+        use std::io::Read as _;
+        use std::os::fd::AsRawFd as _;
+
+        let Ok(program) = super::program(b"program") else {
+            println!("not tested: this system executes nothing in memory");
+            return;
+        };
+        let path = format!("/proc/self/fd/{}", program.as_raw_fd());
+        let mut file = File::from(program);
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "program");
+        assert!(file.set_len(0).is_err());
+        // Some users may open it to be written all the same: nothing is.
+        if let Ok(other) = File::options().write(true).open(path) {
+            assert!(std::io::Write::write(&mut &other, b"other").is_err());
+            assert!(other.set_len(0).is_err());
+        }
     }
 }
