@@ -70,7 +70,7 @@ pub(super) struct Working {
     pub(super) program: PathBuf,
     /// The helper, open: its name may lead nowhere in a command's view, or to something else after an upgrade.
     pub(super) helper: Arc<OwnedFd>,
-    /// Why that is not the one that is carried, if one is.
+    /// Why that is not the one that is carried, if that was tried.
     pub(super) not_carried: Option<String>,
 }
 
@@ -139,8 +139,7 @@ impl Bubblewrap {
         )
     }
 
-    /// Returns why the helper that is carried is not used although bubblewrap works; `None` where it is, or none is
-    /// carried.
+    /// Returns why the helper that is carried does not work although bubblewrap does; `None` where it does, or was not tried.
     pub fn not_carried(&self) -> Option<String> {
         let cell = self.known.lock().found.clone();
         let (_, found) = cell.get()?;
