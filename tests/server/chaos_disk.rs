@@ -148,9 +148,7 @@ async fn story(trouble: Trouble) {
         .await;
     let asked = client.wait_for("item/approval/request").await;
     client.reply(&asked, json!({ "decision": "accept" })).await;
-    while !workspace.path().join("ran").exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    has_run(&workspace).await;
     trouble.begin(&state, &server);
     std::fs::write(workspace.path().join("go"), "").unwrap();
     is_refused(&mut client, &thread, trouble.reason()).await;
@@ -210,6 +208,13 @@ async fn a_file_that_may_not_grow_is_told_and_passes() {
     story(Trouble::Limited).await;
 }
 
+/// Waits until a command has written its line, and not only made the file.
+async fn has_run(workspace: &Workspace) {
+    while !std::fs::read(workspace.path().join("ran")).is_ok_and(|text| text == b"x\n") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_server_ends_in_time_while_the_disk_is_full() {
     let workspace = Workspace::new();
@@ -220,9 +225,7 @@ async fn a_server_ends_in_time_while_the_disk_is_full() {
     client.start_turn(&thread, "run `echo x >> ran; sleep 600`").await;
     let asked = client.wait_for("item/approval/request").await;
     client.reply(&asked, json!({ "decision": "accept" })).await;
-    while !workspace.path().join("ran").exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    has_run(&workspace).await;
     trouble.begin(&trouble.state(&workspace, &server), &server);
     let begun = std::time::Instant::now();
     server.terminate().await;

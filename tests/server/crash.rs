@@ -45,7 +45,7 @@ async fn a_command_that_ran_is_gone_and_is_not_run_again() {
     client
         .start_turn(
             &thread,
-            "run `echo $$ > pid; echo x >> ran; sleep 600 & sleep 600`",
+            "run `echo x >> ran; echo $$ > pid; sleep 600 & sleep 600`",
         )
         .await;
     let asked = client.wait_for("item/approval/request").await;
