@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::tool::{CallContext, Tool};
+use bobbin_engine::Sandbox;
 use bobbin_model::Json;
 use serde_json::json;
 use tokio::time::timeout;
@@ -51,6 +52,14 @@ fn is_there(pid: i32) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
 
+/// Returns a place, what holds its commands, and what runs them; `None` where bubblewrap does not work.
+async fn held() -> Option<(Place, Sandbox, Arc<dyn Tool>)> {
+    let place = Place::new();
+    let sandbox = place.held(STRICT).await?;
+    let shell = place.shell(&sandbox).await;
+    Some((place, sandbox, shell))
+}
+
 async fn run(shell: &Arc<dyn Tool>, place: &Place, arguments: serde_json::Value) -> String {
     let arguments = Json::of(&arguments).unwrap();
     let mut prepared = shell.prepare(&arguments, &place.environment()).unwrap();
@@ -63,11 +72,9 @@ async fn run(shell: &Arc<dyn Tool>, place: &Place, arguments: serde_json::Value)
 
 #[tokio::test]
 async fn it_holds_the_next_command_as_any_other_is_held() {
-    let place = Place::new();
-    let Some(sandbox) = place.held(STRICT).await else {
+    let Some((place, _, shell)) = held().await else {
         return;
     };
-    let shell = place.shell(&sandbox).await;
     let keys = place.work.join(".craft/keys");
     let attempts = json!({
         "command": "pwd; echo $TMPDIR; echo x > inside; echo x > ../out/file; echo x > .craft/new; ls .craft",
@@ -93,11 +100,9 @@ async fn it_holds_the_next_command_as_any_other_is_held() {
 
 #[tokio::test]
 async fn it_goes_with_who_keeps_it() {
-    let place = Place::new();
-    let Some(sandbox) = place.held(STRICT).await else {
+    let Some((place, _, shell)) = held().await else {
         return;
     };
-    let shell = place.shell(&sandbox).await;
     assert_eq!(
         run(&shell, &place, json!({ "command": "true" })).await,
         "exit code 0\n"
@@ -109,11 +114,9 @@ async fn it_goes_with_who_keeps_it() {
 
 #[tokio::test]
 async fn a_command_is_held_by_another_when_it_has_died_or_cannot_hold_it() {
-    let place = Place::new();
-    let Some(sandbox) = place.held(STRICT).await else {
+    let Some((place, _, shell)) = held().await else {
         return;
     };
-    let shell = place.shell(&sandbox).await;
     let echo = json!({ "command": "echo ran" });
     assert_eq!(run(&shell, &place, echo.clone()).await, "exit code 0\nran\n");
     let dead = nix::unistd::Pid::from_raw(spare(&place).await);
@@ -131,11 +134,9 @@ async fn a_command_is_held_by_another_when_it_has_died_or_cannot_hold_it() {
 
 #[tokio::test]
 async fn a_directory_that_cannot_be_entered_is_not_held_against_it() {
-    let place = Place::new();
-    let Some(sandbox) = place.held(STRICT).await else {
+    let Some((place, sandbox, shell)) = held().await else {
         return;
     };
-    let shell = place.shell(&sandbox).await;
     for _ in 0..3 {
         assert_eq!(
             run(&shell, &place, json!({ "command": "true" })).await,
