@@ -20,6 +20,7 @@ mod prompts;
 mod sandbox;
 mod server;
 mod signals;
+mod state;
 mod tool_servers;
 mod workspace;
 

@@ -1,0 +1,9 @@
+//! Attacks on the release of the whole: hostile folders, commands, models, pages and other users. None may succeed.
+//!
+//! Each test says what an attacker does and looks for what it would have gained. Started as root, the server runs as an
+//! ordinary user; with `CI` in the environment a machine without bubblewrap or `setpriv` is a failure, elsewhere a note.
+
+#[cfg(test)]
+mod lab;
+#[cfg(test)]
+mod ordinary;
