@@ -12,6 +12,7 @@ use crate::reads::{Spot, is_plain_read};
 use crate::rule::Kind;
 use crate::shell::{Link, Reading, Redirect, Step, Word, guesses, read, steps};
 use crate::stands::{Ground, Move, chosen, everywhere, is_lost, moved};
+use crate::work::Work;
 use crate::wrapper::{carried, changes_the_shell, hazard, without_git_options};
 use crate::{Because, Concern, Judgement, Part, Places, RuleSet, Verdict};
 
@@ -35,8 +36,12 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         looks_below: 0,
         walks: 0,
         reads_commands: false,
+        work: Work::default(),
     };
     let judgement = judge.text(line, &[places.root().to_owned()], false, 0);
+    if judge.work.is_over() {
+        judge.worry(Concern::TooMuch);
+    }
     judge.verdict(judgement)
 }
 
@@ -52,6 +57,8 @@ struct Judge<'a> {
     walks: usize,
     /// Whether something in the text at hand may take commands from its input.
     reads_commands: bool,
+    /// What may still be compared.
+    work: Work,
 }
 
 /// Where a command was found.
@@ -192,7 +199,8 @@ impl Judge<'_> {
     /// Judges what may be a command: only what refuses it is kept.
     fn guess(&mut self, words: &[Word], directories: &[PathBuf]) -> Judgement {
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        let refused = (0..texts.len()).find_map(|at| {
+        let mut starts = (0..texts.len()).take_while(|_| !self.work.is_over());
+        let refused = starts.find_map(|at| {
             let end = texts.len().min(at + MAX_GUESSED);
             self.first(Judgement::Deny, &[&texts[at..end]])
         });
@@ -280,7 +288,9 @@ impl Judge<'_> {
             }
             if carried.is_open {
                 // A command may begin with any word.
-                let rule = (1..texts.len()).find_map(|at| self.first(Judgement::Deny, &[&texts[at..]]));
+                let rule = (1..texts.len())
+                    .take_while(|_| !self.work.is_over())
+                    .find_map(|at| self.first(Judgement::Deny, &[&texts[at..]]));
                 if let Some(rule) = rule {
                     raise(Judgement::Deny, Because::Rule(rule));
                 }
@@ -326,7 +336,7 @@ impl Judge<'_> {
         let exact = words.iter().all(|word| word.exact);
         let because = if let Some(rule) = self
             .rules
-            .command_rule(Judgement::Allow, texts, Reach::Exact)
+            .command_rule(Judgement::Allow, texts, Reach::Exact, &self.work)
             .filter(|_| exact)
         {
             let names = |word: &str| match &self.rules.rules()[rule].subject.0 {
@@ -359,7 +369,8 @@ impl Judge<'_> {
     /// Returns a rule that refuses or asks and that fits the end of a command: the program may be a wrapper
     /// that nobody has heard of.
     fn mentioned(&self, texts: &[&str]) -> Option<usize> {
-        (1..texts.len()).find_map(|at| {
+        let mut starts = (1..texts.len()).take_while(|_| !self.work.is_over());
+        starts.find_map(|at| {
             let rules = self.rules.rules().iter();
             rules
                 .enumerate()
@@ -367,7 +378,7 @@ impl Judge<'_> {
                     Kind::Command(pattern)
                         if known.judgement > Judgement::Allow
                             && pattern.names_a_program()
-                            && pattern.fits(&texts[at..], Reach::Wide) =>
+                            && pattern.fits(&texts[at..], Reach::Wide, &self.work) =>
                     {
                         Some(rule)
                     }
@@ -378,7 +389,7 @@ impl Judge<'_> {
 
     fn first(&self, judgement: Judgement, views: &[&[&str]]) -> Option<usize> {
         let mut views = views.iter().filter(|view| !view.is_empty());
-        views.find_map(|view| self.rules.command_rule(judgement, view, Reach::Wide))
+        views.find_map(|view| self.rules.command_rule(judgement, view, Reach::Wide, &self.work))
     }
 
     fn worry(&mut self, concern: Concern) -> Judgement {

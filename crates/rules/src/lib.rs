@@ -18,6 +18,7 @@ mod rule;
 mod set;
 mod shell;
 mod stands;
+mod work;
 mod wrapper;
 
 pub use concern::Concern;

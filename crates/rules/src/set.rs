@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::pattern::Reach;
 use crate::rule::Kind;
+use crate::work::Work;
 use crate::{Judgement, PathUse, Places, Rule, RuleError, RuleText, Verdict, judge};
 
 /// Most rules that are kept.
@@ -80,10 +81,16 @@ impl RuleSet {
     }
 
     /// Returns the first rule with this judgement that a command fits.
-    pub(crate) fn command_rule(&self, judgement: Judgement, command: &[&str], reach: Reach) -> Option<usize> {
+    pub(crate) fn command_rule(
+        &self,
+        judgement: Judgement,
+        command: &[&str],
+        reach: Reach,
+        work: &Work,
+    ) -> Option<usize> {
         self.rules.iter().position(|rule| {
             rule.judgement == judgement
-                && matches!(&rule.subject.0, Kind::Command(pattern) if pattern.fits(command, reach))
+                && matches!(&rule.subject.0, Kind::Command(pattern) if pattern.fits(command, reach, work))
         })
     }
 

@@ -1,6 +1,6 @@
 //! Paths in a line, held against rules for paths from wherever the command may be standing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Judge, shown};
 use crate::rule::Kind;
@@ -43,9 +43,9 @@ impl Judge<'_> {
                     if place.standing == Standing::Unknown {
                         self.worry(Concern::Place);
                     }
-                    let read = self.rules.path(PathUse::Read, &place.path, self.places.root());
+                    let read = self.path_rule(PathUse::Read, &place.path);
                     // Nobody knows whether it would write.
-                    let write = self.rules.path(PathUse::Write, &place.path, self.places.root());
+                    let write = self.path_rule(PathUse::Write, &place.path);
                     let write = write.map(|(judgement, rule)| (judgement.min(Judgement::Ask), rule));
                     for one in [read, write].into_iter().flatten() {
                         if one.0 > highest.map_or(Judgement::Allow, |(judgement, _)| judgement) {
@@ -56,6 +56,15 @@ impl Judge<'_> {
             }
         }
         highest
+    }
+
+    /// Returns what the rules say of a resolved path.
+    fn path_rule(&self, used: PathUse, path: &Path) -> Option<(Judgement, usize)> {
+        let comparisons = self.rules.rules().len() * path.as_os_str().len();
+        if !self.work.spend(comparisons) {
+            return None;
+        }
+        self.rules.path(used, path, self.places.root())
     }
 
     /// Judges the file of a redirection.
@@ -87,7 +96,7 @@ impl Judge<'_> {
                 judgement = judgement.max(self.worry(Concern::Place));
             }
             for used in uses.into_iter().flatten() {
-                if let Some((said, rule)) = self.rules.path(used, &place.path, self.places.root())
+                if let Some((said, rule)) = self.path_rule(used, &place.path)
                     && said > Judgement::Allow
                 {
                     judgement = judgement.max(said);

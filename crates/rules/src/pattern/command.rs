@@ -1,6 +1,7 @@
 //! A pattern of a command: words, `*` and `?` in them, `**` for any number of words.
 
 use super::wild::{Case, Element, End, Glob, fits};
+use crate::work::Work;
 
 /// How a pattern is held against a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,22 +47,22 @@ impl CommandPattern {
 
     /// Whether one of its words is exactly this.
     pub(crate) fn says(&self, word: &str) -> bool {
-        let says = |one: &Element<Glob>| matches!(one, Element::One(glob) if glob.is_literal() && glob.fits(word, Case::Counts));
+        let says = |one: &Element<Glob>| matches!(one, Element::One(glob) if glob.is_literal() && glob.fits(word, Case::Counts, &Work::default()));
         self.words.iter().any(says)
     }
 
     /// Whether a command fits.
-    pub(crate) fn fits(&self, command: &[&str], reach: Reach) -> bool {
+    pub(crate) fn fits(&self, command: &[&str], reach: Reach, work: &Work) -> bool {
         match reach {
             Reach::Exact => fits(&self.words, End::Closed, command, |glob, _, word| {
-                glob.fits(word, Case::Counts)
+                glob.fits(word, Case::Counts, work)
             }),
             Reach::Wide => fits(&self.words, End::Open, command, |glob, at, word| {
                 if at > 0 {
-                    return glob.fits(word, Case::Counts);
+                    return glob.fits(word, Case::Counts, work);
                 }
                 let name = word.rsplit('/').next().unwrap_or(word);
-                glob.fits(word, Case::Ignored) || glob.fits(name, Case::Ignored)
+                glob.fits(word, Case::Ignored, work) || glob.fits(name, Case::Ignored, work)
             }),
         }
     }
@@ -101,8 +102,12 @@ mod tests {
     ) {
         let pattern = CommandPattern::new(pattern).unwrap();
         let words: Vec<&str> = command.split(' ').collect();
-        assert_eq!(pattern.fits(&words, Reach::Exact), exact, "exact");
-        assert_eq!(pattern.fits(&words, Reach::Wide), wide, "wide");
+        assert_eq!(
+            pattern.fits(&words, Reach::Exact, &Work::default()),
+            exact,
+            "exact"
+        );
+        assert_eq!(pattern.fits(&words, Reach::Wide, &Work::default()), wide, "wide");
     }
 
     #[test]

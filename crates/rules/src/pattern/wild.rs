@@ -1,6 +1,8 @@
 //! Matching with one kind of wildcard for "any number of things": used on characters and on words.
 //!
-//! Time is at most the product of both lengths; no recursion.
+//! Time is at most the product of both lengths, and bounded by [`Work`]; no recursion.
+
+use crate::work::Work;
 
 /// One element of a pattern.
 pub(super) enum Element<T> {
@@ -54,7 +56,7 @@ pub(super) fn fits<P, T>(
 }
 
 /// A word with `*` (any characters) and `?` (one character).
-pub(super) struct Glob(Vec<Element<Option<char>>>);
+pub(super) struct Glob(Vec<Element<Option<char>>>, bool);
 
 impl Glob {
     /// Reads a word. Capital letters are kept.
@@ -64,18 +66,27 @@ impl Glob {
             '?' => Element::One(None),
             c => Element::One(Some(c)),
         };
-        Self(text.chars().map(element).collect())
+        Self(text.chars().map(element).collect(), !text.contains(['*', '?']))
     }
 
     /// Whether it is the text of a word without any wildcard.
     pub(super) fn is_literal(&self) -> bool {
-        self.0.iter().all(|one| matches!(one, Element::One(Some(_))))
+        self.1
     }
 
     /// Whether a word fits.
-    pub(super) fn fits(&self, word: &str, case: Case) -> bool {
+    pub(super) fn fits(&self, word: &str, case: Case, work: &Work) -> bool {
+        let longest = word.len();
+        // A character has at most four bytes: most words are told apart by their lengths.
+        if !work.spend(1) || (self.is_literal() && !(longest.div_ceil(4)..=longest).contains(&self.0.len())) {
+            return false;
+        }
         let word: Vec<char> = word.chars().collect();
+        work.spend(longest);
         fits(&self.0, End::Closed, &word, |wanted, _, have| {
+            if !work.spend(1) {
+                return false;
+            }
             match (wanted, case) {
                 (None, _) => true,
                 (Some(wanted), Case::Counts) => wanted == have,
@@ -111,15 +122,19 @@ mod tests {
             ("?", "", false),
             ("--force*", "--force-with-lease", true),
         ] {
-            assert_eq!(Glob::new(glob).fits(word, Case::Counts), fits, "{glob} {word}");
+            assert_eq!(
+                Glob::new(glob).fits(word, Case::Counts, &Work::default()),
+                fits,
+                "{glob} {word}"
+            );
         }
-        assert!(Glob::new("rm").fits("RM", Case::Ignored));
+        assert!(Glob::new("rm").fits("RM", Case::Ignored, &Work::default()));
     }
 
     #[test]
     fn many_stars_take_no_time() {
         let glob = Glob::new(&"*a".repeat(500));
-        assert!(!glob.fits(&"a".repeat(499), Case::Counts));
-        assert!(glob.fits(&"a".repeat(5000), Case::Counts));
+        assert!(!glob.fits(&"a".repeat(499), Case::Counts, &Work::default()));
+        assert!(glob.fits(&"a".repeat(5000), Case::Counts, &Work::default()));
     }
 }

@@ -3,7 +3,8 @@
 //! They matter only to rules that allow. A rule that is meant to allow one names it. These are the cases that are
 //! known: a program that is not here, or an option that was added to one, is let through by a rule that ends with `*`.
 
-use super::{git, scripts};
+use super::more::MORE;
+use super::{git, scripts, values};
 
 /// A program's options of this kind.
 struct Hazards {
@@ -83,8 +84,10 @@ const HAZARDS: &[Hazards] = &[
     Hazards {
         name: "go",
         letters: "",
-        early: "C",
+        early: "",
         words: &[
+            // Behind the subcommand: Go takes it nowhere else.
+            "-C",
             "-exec",
             "-toolexec",
             "-vettool",
@@ -138,10 +141,18 @@ const HAZARDS: &[Hazards] = &[
     },
     Hazards {
         name: "curl",
-        letters: "oOJKTDc",
+        letters: "oOJKTDcE",
         early: "",
         words: &[],
         long: &[
+            "unix-socket",
+            "abstract-unix-socket",
+            "engine",
+            "cert",
+            "key",
+            "netrc",
+            "proxy-cert",
+            "proxy-key",
             "output",
             "remote-name",
             "config",
@@ -166,6 +177,9 @@ const HAZARDS: &[Hazards] = &[
         words: &[],
         long: &[
             "output-document",
+            "post-file",
+            "body-file",
+            "load-cookies",
             "directory-prefix",
             "output-file",
             "append-output",
@@ -235,6 +249,20 @@ const ALIASES: &[(&str, &str)] = &[
     ("gsort", "sort"),
     ("ripgrep", "rg"),
     ("pnpm", "npm"),
+    ("gawk", "awk"),
+    ("mawk", "awk"),
+    ("nawk", "awk"),
+    ("original-awk", "awk"),
+    ("g++", "gcc"),
+    ("cc", "gcc"),
+    ("c++", "gcc"),
+    ("clang", "gcc"),
+    ("clang++", "gcc"),
+    ("nodejs", "node"),
+    ("python3", "python"),
+    ("py.test", "pytest"),
+    ("vi", "vim"),
+    ("nvim", "vim"),
 ];
 
 /// Returns an option of this kind, unless the rule names it.
@@ -257,7 +285,27 @@ pub(crate) fn hazard<'a>(words: &[&'a str], named: impl Fn(&str) -> bool) -> Opt
                 .map(|(_, word)| word),
         );
     }
+    if let Some((_, letters, words, long)) = MORE.iter().find(|(known, ..)| *known == name) {
+        let hazards = Hazards {
+            name: "",
+            letters,
+            early: "",
+            words,
+            long,
+        };
+        found.extend(rest.iter().copied().filter(|word| hazards.has(word)));
+    }
     found.extend(match name {
+        "awk" => values::awk(rest),
+        "curl" => values::curl(rest),
+        "sqlite3" => values::sqlite(rest),
+        // The first runs its file, the others write theirs; a compiler takes options from one.
+        "ldd" | "tee" | "truncate" | "install" => values::operands(rest),
+        "gcc" | "rustc" | "javac" => rest
+            .iter()
+            .copied()
+            .filter(|word| word.starts_with('@'))
+            .collect(),
         "git" => git::hazards(rest),
         "sed" => scripts::sed(rest),
         "tar" => scripts::tar(rest, TAR),
@@ -321,6 +369,43 @@ mod tests {
             "sed -f x",
             "sed -nf x",
             "sed p -e 1e",
+            "go test -C /tmp",
+            "go test -C=/tmp",
+            "awk BEGIN{system(\"id\")}",
+            "gawk -f x",
+            "awk -v a=b {print|\"sh\"}",
+            "awk {print>\"x\"}",
+            "awk NR>1{print>\"x\"}",
+            "awk -i inplace {print}",
+            "split --filter=sh f",
+            "ldd ./x",
+            "perl -ne x",
+            "node --check -r ./x.js f",
+            "cmake -P x",
+            "cmake -E x",
+            "pytest -p x",
+            "pytest -px",
+            "gcc -wrapper x a.c",
+            "cc @x",
+            "sqlite3 db .shell",
+            "sqlite3 db SELECT(writefile(1,2))",
+            "ssh-keygen -D ./x.so",
+            "tee x",
+            "yq -i . f",
+            "curl -d @x h",
+            "curl -d@x h",
+            "curl --data-binary=@x h",
+            "curl -F x=@f h",
+            "curl -F x=<f h",
+            "curl --json @x h",
+            "curl FILE:///x",
+            "curl --unix-socket x h",
+            "curl --engine ./x.so h",
+            "curl --proxy-cert x h",
+            "curl -b jar h",
+            "curl -H @x h",
+            "wget --post-file=x h",
+            "wget --body-file x h",
         ] {
             let words: Vec<&str> = line.split(' ').collect();
             assert!(hazard(&words, |_| false).is_some(), "{line}");
@@ -341,6 +426,18 @@ mod tests {
             "rg --pretty a",
             "sort -n x",
             "ls -o",
+            "go test ./...",
+            "awk {print$1}",
+            "awk NR>1{print$1}",
+            "awk -F: {print$1} f",
+            "gcc -c a.c",
+            "node --check f",
+            "pytest -x t.py",
+            "sqlite3 db SELECT(1)",
+            "curl -sd a=b h",
+            "curl -H a:b -b a=b h",
+            "curl --data a=b@c.d h",
+            "tee",
         ] {
             let words: Vec<&str> = line.split(' ').collect();
             assert_eq!(hazard(&words, |_| false), None, "{line}");

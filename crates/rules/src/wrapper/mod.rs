@@ -3,9 +3,11 @@
 mod git;
 mod grammar;
 mod hazards;
+mod more;
 mod scripts;
 mod shells;
 mod table;
+mod values;
 
 pub(crate) use hazards::hazard;
 pub(crate) use shells::changes_the_shell;

@@ -228,3 +228,33 @@ fn long_lines_take_time_in_proportion() {
         );
     }
 }
+
+#[test]
+fn many_words_under_many_rules_are_judged_in_time_and_never_free() {
+    let texts: Vec<String> = (0..450)
+        .map(|number| format!("deny *{number}*a*b*c ** x"))
+        .collect();
+    let wild: Vec<&str> = texts.iter().map(String::as_str).chain(["allow *"]).collect();
+    let wild = rules(&wild);
+    let ordinary = some_rules();
+    let words = "aabb ".repeat(12_000);
+    for line in [
+        words.clone(),
+        format!("x {words}"),
+        format!("sudo -Z {words}"),
+        format!("'{words}"),
+    ] {
+        for rules in [&wild, &ordinary] {
+            let begun = Instant::now();
+            let verdict = verdict(rules, &line);
+            let took = begun.elapsed();
+            assert!(took < SOON, "{took:?}");
+            assert!(
+                verdict.judgement == Judgement::Ask && !verdict.is_whole(),
+                "{}",
+                &line[..20]
+            );
+            println!("{took:?}");
+        }
+    }
+}
