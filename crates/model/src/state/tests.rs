@@ -1,5 +1,10 @@
 //! The rules as tables, and as a property: no sequence of wishes leaves a Turn with an open Item.
 
+mod lines;
+mod scenes;
+mod thread_table;
+mod turn_table;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -9,6 +14,7 @@ use crate::{
 };
 
 const NOW: UnixMillis = UnixMillis(1_000);
+const LATER: UnixMillis = UnixMillis(2_000);
 
 fn thread() -> ThreadState {
     let wish = NewThread {
@@ -450,16 +456,6 @@ fn a_queue_and_a_title_have_their_limits_in_bytes() {
     assert!(state.decide_rename(&title).is_ok());
     let long = state.decide_rename(&(title + "x")).unwrap_err();
     assert!(matches!(long, Refusal::Invalid(_)));
-}
-
-#[test]
-fn stopping_a_turn_is_recorded_once_and_settles_its_questions() {
-    let mut state = running("one");
-    let events = state.decide_cancel("enough", NOW);
-    assert!(matches!(&events[..], [Event::TurnCancelling { reason, .. }] if reason == "enough"));
-    play(&mut state, &events);
-    assert_eq!(state.live.as_ref().unwrap().cancelling.as_deref(), Some("enough"));
-    assert_eq!(state.decide_cancel("again", NOW), []);
 }
 
 #[test]
