@@ -7,3 +7,5 @@
 mod lab;
 #[cfg(test)]
 mod ordinary;
+#[cfg(test)]
+mod terminal;

@@ -348,7 +348,7 @@ fn show(report: &Report, json: bool) {
             .iter()
             .map(|(what, verdict, text)| json!({ "check": what, "verdict": word(*verdict), "text": text }))
             .collect();
-        console::say(&json!({ "healthy": report.healthy(), "checks": lines }).to_string());
+        console::data(&json!({ "healthy": report.healthy(), "checks": lines }));
         return;
     }
     for (what, verdict, text) in &report.0 {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bobbin_model::{Lines, visible};
+
 use crate::Secret;
 
 /// Shortest secret that is looked for: shorter ones would take ordinary words with them.
@@ -77,13 +79,9 @@ fn places<'a>(text: &'a str, secret: &'a str) -> impl Iterator<Item = Range<usiz
     })
 }
 
-/// Returns a text in one line for people: without control characters, secrets and excess.
+/// Returns a text in one line for the user: without secrets and excess, and with nothing that acts on a terminal.
 pub(crate) fn told(text: &str, secrets: &[Secret], max: usize) -> String {
-    let text: String = text
-        .chars()
-        .map(|char| if char.is_control() { ' ' } else { char })
-        .collect();
-    head(scrubbed(&text, secrets).trim(), max)
+    head(&visible(scrubbed(text, secrets).trim(), Lines::One), max)
 }
 
 #[cfg(test)]
@@ -107,7 +105,7 @@ mod tests {
         let secrets = [Secret("hunter2".to_owned()), Secret("no".to_owned())];
         assert_eq!(
             told(" bad \u{1b}[31mhunter2\n nothing ", &secrets, 100),
-            "bad  [31m[hidden]  nothing"
+            r"bad \u{1b}[31m[hidden]\n nothing"
         );
         assert_eq!(told("abcdef", &secrets, 3), "abc…");
     }

@@ -26,6 +26,7 @@ pub mod terminal;
 pub mod thread;
 pub mod tool_server;
 pub mod turn;
+pub mod visible;
 
 pub use approval::{Approval, ApprovalKind, ApprovalPolicy, DecidedBy, Decision, Scope};
 pub use config::{Mode, ThreadConfig};
@@ -52,3 +53,4 @@ pub use turn::{
     CallPreview, FileChange, Outcome, RevertAction, RevertedFile, Spent, TokenUsage, Turn, TurnDiff,
     TurnFeatures, TurnStatus,
 };
+pub use visible::{Lines, visible};

@@ -1,13 +1,13 @@
 //! The client side: handshake, one Turn, its notifications, its approvals.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use bobbin_peer::{CallError, Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder, Transport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::question::Question;
 use super::render::{Progress, Screen};
 use crate::signals::Signals;
 use crate::{console, exit};
@@ -173,9 +173,7 @@ async fn start(peer: &PeerHandle, prompt: &Prompt) -> anyhow::Result<(String, St
     let started = call(peer, "turn/start", &json!({ "threadId": thread, "input": input })).await?;
     let turn = text(&started, "/turn/id")?;
     if prompt.json {
-        console::say(
-            &json!({ "method": "bobbin/exec", "params": { "threadId": thread, "turnId": turn } }).to_string(),
-        );
+        console::data(&json!({ "method": "bobbin/exec", "params": { "threadId": thread, "turnId": turn } }));
     }
     Ok((thread, turn))
 }
@@ -234,40 +232,11 @@ async fn decide(approvals: Approvals, screen: &mut Screen, params: &Value) -> &'
         Approvals::Nobody => "decline",
         Approvals::AskHere => {
             screen.break_line();
-            let question = Arc::new(format!(
-                "{}\n  {}\n  in {}\nAllow? [y]es, [a]ll in this thread, [A]lways, [n]o, [c]ancel: ",
-                params["reason"]
-                    .as_str()
-                    .unwrap_or("The agent asks for permission."),
-                params["operation"].as_str().unwrap_or_default(),
-                params["target"].as_str().unwrap_or_default(),
-            ));
-            // Blocks a thread of its own: the person may take as long as they like.
-            tokio::task::spawn_blocking(move || ask(&question))
+            let question = Question::new(params);
+            // Blocks a thread of its own: the user may take as long as they like.
+            tokio::task::spawn_blocking(move || question.ask())
                 .await
                 .unwrap_or("decline")
-        }
-    }
-}
-
-fn ask(question: &str) -> &'static str {
-    use std::io::{BufRead, Write};
-    loop {
-        let mut err = std::io::stderr().lock();
-        drop(err.write_all(question.as_bytes()));
-        drop(err.flush());
-        drop(err);
-        let mut line = String::new();
-        if std::io::stdin().lock().read_line(&mut line).unwrap_or(0) == 0 {
-            return "decline";
-        }
-        match line.trim() {
-            "y" | "Y" | "yes" => return "accept",
-            "a" | "all" => return "acceptForSession",
-            "A" | "always" => return "acceptAlways",
-            "n" | "N" | "no" => return "decline",
-            "c" | "C" | "cancel" => return "cancel",
-            _ => {}
         }
     }
 }

@@ -4,6 +4,7 @@
 //! pair in memory. The agent's text goes to stdout, everything else to stderr.
 
 mod client;
+mod question;
 mod render;
 
 use std::io::{IsTerminal, Read};

@@ -46,7 +46,7 @@ impl Screen {
     /// Shows a notification.
     pub(super) fn show(&mut self, method: &str, params: &Value) -> Progress {
         if self.json {
-            console::say(&json!({ "method": method, "params": params }).to_string());
+            console::data(&json!({ "method": method, "params": params }));
         }
         match method {
             "item/agentMessage/delta" => self.text(params["delta"].as_str().unwrap_or_default()),

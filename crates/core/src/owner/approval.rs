@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bobbin_model::{
-    Approval, ApprovalId, ApprovalPolicy, DecidedBy, Decision, Event, ItemBody, ItemId, Scope, TurnId,
-    UnixMillis,
+    Approval, ApprovalId, ApprovalPolicy, DecidedBy, Decision, Event, ItemBody, ItemId, Lines, Scope, TurnId,
+    UnixMillis, visible,
 };
 use tokio::time::Instant;
 
@@ -78,7 +78,8 @@ impl Owner {
             item: ItemId(0),
             call_id: ask.call_id,
             scope: ask.scope,
-            reason: ask.reason,
+            // A sentence of ours around words of the agent's; what is asked for itself is data, shown by each client.
+            reason: visible(&ask.reason, Lines::Keep).into_owned(),
             opened_at: now,
             expires_at: UnixMillis(now.0.saturating_add(wait)),
         };

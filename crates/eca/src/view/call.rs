@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bobbin_core::tool_name;
-use bobbin_model::{ApprovalId, CallPreview, Json, TurnId, UnixMillis};
+use bobbin_model::{ApprovalId, CallPreview, Json, Lines, TurnId, UnixMillis, visible};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -204,7 +204,7 @@ fn summary(name: &str, arguments: &Json) -> Option<String> {
         .take(SUMMARY_CHARS)
         .collect();
     let cut = if line.len() < value.len() { "…" } else { "" };
-    Some(format!("{name}: {line}{cut}"))
+    Some(format!("{name}: {}{cut}", visible(&line, Lines::One)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use bobbin_core::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
-use bobbin_model::{Choice, Inquiry, Json};
+use bobbin_model::{Choice, Inquiry, Json, Lines, visible};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -106,15 +106,23 @@ impl Tool for AskUser {
             if choices.iter().any(|known| known.label == label) {
                 return wrong(format!("the option {label:?} is there twice"));
             }
-            choices.push(Choice { label, description });
+            choices.push(Choice {
+                label: shown(&label),
+                description: description.as_deref().map(shown),
+            });
         }
         let free = arguments.allow_freeform.unwrap_or(true);
         if !free && choices.is_empty() {
             return wrong("without options the answer is free".to_owned());
         }
-        let text = arguments.question;
+        let text = shown(&arguments.question);
         Ok(Box::new(Prepared(Inquiry { text, choices, free })))
     }
+}
+
+/// Returns a text that clients can show: a question must not paint over itself.
+fn shown(text: &str) -> String {
+    visible(text, Lines::Keep).into_owned()
 }
 
 struct Prepared(Inquiry);

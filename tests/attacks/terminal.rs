@@ -1,0 +1,186 @@
+//! Text of models, commands, files and servers that would paint over what the user reads on a terminal.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Instant;
+
+use nix::pty::openpty;
+
+use crate::lab::{Bubblewrap, Lab, PATIENCE};
+
+/// Clears the screen, writes a lie, hides what follows, and fills the clipboard.
+const PAINT: &str = "\u{1b}[2J\u{1b}[1;1HAll good.\u{1b}[8m\u{1b}]52;c;cm0gLXJmIH4=\u{7}\r";
+/// The same by a C1 control, a bidirectional override, a tag and a line separator.
+const SUBTLE: &str = "\u{9b}2J\u{202e}\u{e0041}\u{2028}\u{200b}";
+
+/// A user at a terminal in which `bobbin` runs.
+struct AtTerminal {
+    keyboard: File,
+    screen: mpsc::Receiver<Vec<u8>>,
+    seen: String,
+    child: tokio::process::Child,
+}
+
+impl AtTerminal {
+    fn start(lab: &Lab, args: &[&str]) -> Self {
+        let pair = openpty(None, None).unwrap();
+        let end = || Stdio::from(pair.slave.try_clone().unwrap());
+        let mut command = lab.bobbin(args);
+        command.stdin(end()).stdout(end()).stderr(end());
+        let child = command.spawn().unwrap();
+        drop((command, pair.slave));
+        let mut output = File::from(pair.master.try_clone().unwrap());
+        let (sender, screen) = mpsc::sync_channel(64);
+        // Ends with the terminal's other side.
+        std::thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(read @ 1..) = output.read(&mut chunk) {
+                if sender.send(chunk[..read].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            keyboard: File::from(pair.master),
+            screen,
+            seen: String::new(),
+            child,
+        }
+    }
+
+    /// Reads until the screen shows a text; returns all that was seen since the last call.
+    fn until(&mut self, text: &str) -> String {
+        let started = Instant::now();
+        let mut bytes = Vec::new();
+        while !self.seen.contains(text) {
+            let rest = PATIENCE.saturating_sub(started.elapsed());
+            let chunk = self.screen.recv_timeout(rest);
+            bytes.extend(chunk.unwrap_or_else(|_| panic!("{text:?} does not come: {}", self.seen)));
+            self.seen.push_str(&String::from_utf8_lossy(&bytes));
+            bytes.clear();
+        }
+        std::mem::take(&mut self.seen)
+    }
+
+    fn types(&mut self, line: &str) {
+        self.keyboard.write_all(line.as_bytes()).unwrap();
+        self.keyboard.write_all(b"\n").unwrap();
+    }
+
+    /// Reads to the end; returns what was seen and the exit code.
+    async fn end(mut self) -> (String, Option<i32>) {
+        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        let mut seen = std::mem::take(&mut self.seen);
+        while let Ok(chunk) = self.screen.recv_timeout(std::time::Duration::from_millis(200)) {
+            seen.push_str(&String::from_utf8_lossy(&chunk));
+        }
+        (seen, status.unwrap().unwrap().code())
+    }
+}
+
+/// The terminal turns each `\n` of a program into `\r\n`; nothing else may move or paint.
+fn assert_harmless(seen: &str) {
+    let paints =
+        |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || (!c.is_ascii() && SUBTLE.contains(c));
+    let seen = seen.replace("\r\n", "\n");
+    assert!(!seen.contains(paints), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_question_cannot_be_painted_over() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let prompt = format!("run `touch made '{PAINT}{SUBTLE}'`");
+    let mut user = AtTerminal::start(&lab, &["exec", &prompt]);
+    let asked = user.until("Allow?");
+    assert_harmless(&asked);
+    assert!(
+        asked.contains(r"\u{1b}[2J") && asked.contains(r"\u{202e}"),
+        "{asked}"
+    );
+    user.types("n");
+    let (rest, code) = user.end().await;
+    assert_harmless(&rest);
+    assert_eq!(code, Some(4), "{rest}");
+    assert!(!lab.work().join("made").exists());
+}
+
+#[tokio::test]
+async fn an_answer_and_a_name_of_a_file_cannot_paint() {
+    let lab = Lab::new(Bubblewrap::Off);
+    lab.write("notes.txt", &format!("tea{PAINT}{SUBTLE}\n"));
+    lab.write(&format!("name{PAINT}"), "x");
+    for prompt in ["read notes.txt", "run `cat notes.txt`", "list the files"] {
+        let user = AtTerminal::start(&lab, &["exec", prompt]);
+        let (seen, _) = user.end().await;
+        assert_harmless(&seen);
+        assert!(seen.contains(r"\u{1b}") || !prompt.contains("notes"), "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn a_script_gets_the_answer_as_it_is_and_progress_without_paint() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let text = format!("tea{PAINT}{SUBTLE}");
+    let output = lab.run(&["exec", "--", &format!("say {text}milk")]).await;
+    let (out, err) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert!(out.contains(&format!("{text}milk")), "{out:?}{err}");
+    assert_harmless(&err);
+    let output = lab.run(&["exec", "--json", &format!("say {text}milk")]).await;
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert_harmless(&out);
+    let read: Vec<serde_json::Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told = |line: &serde_json::Value| {
+        let told = line["params"]["item"]["payload"]["text"].as_str();
+        told.is_some_and(|told| told.contains(&text))
+    };
+    assert!(read.iter().any(told), "{out}");
+}
+
+#[tokio::test]
+async fn the_words_of_a_folder_cannot_paint_in_lists_and_checks() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let name = format!("bad{PAINT}");
+    let config = serde_json::json!({ "McpServers": { name: { "command": "true" } }, "Model": format!("no/{SUBTLE}{PAINT}") });
+    lab.write(".craft/config.json", &config.to_string());
+    for args in [
+        &["mcp", "list"][..],
+        &["mcp", "allow", PAINT],
+        &["doctor"],
+        &["exec", "hi"],
+    ] {
+        let output = lab.run(args).await;
+        for stream in [output.stdout, output.stderr] {
+            assert_harmless(&String::from_utf8(stream).unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_single_key_allows_more_than_once_for_ever() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let mut user = AtTerminal::start(&lab, &["exec", "run `touch one`"]);
+    let asked = user.until("Allow?");
+    assert!(
+        asked.contains("shell:") && asked.contains("type always"),
+        "{asked}"
+    );
+    for key in ["a", "A", "w", "W"] {
+        user.types(key);
+        user.until("Allow?");
+    }
+    user.types("always");
+    let (rest, code) = user.end().await;
+    assert_eq!(code, Some(0), "{rest}");
+    // Remembered for this line, and for no other.
+    let again = lab.run(&["exec", "run `touch one`"]).await;
+    let other = lab.run(&["exec", "run `touch two`"]).await;
+    assert_eq!((again.status.code(), other.status.code()), (Some(0), Some(4)));
+}
