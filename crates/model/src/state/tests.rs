@@ -1,5 +1,6 @@
 //! The rules as tables, and as a property: no sequence of wishes leaves a Turn with an open Item.
 
+mod apply_table;
 mod lines;
 mod scenes;
 mod thread_table;
