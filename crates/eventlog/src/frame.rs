@@ -270,3 +270,6 @@ impl Frame {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

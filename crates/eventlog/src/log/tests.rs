@@ -1,6 +1,9 @@
 //! The log against a plain vector.
 
+use std::future::Future as _;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{self, Context};
 
 use proptest::prelude::*;
 
@@ -96,6 +99,28 @@ fn hidden_entries_survive_the_bound() {
     assert!(matches!(log.read(Seq(1), 100), Read::Gone { first: Seq(4) }));
 }
 
+/// Either bound alone drops the oldest, and neither drops what just fits.
+#[test]
+fn a_log_is_bounded_in_entries_and_in_bytes() {
+    let table = [
+        (3, 1000, 1, (3, 3)),
+        (2, 1000, 1, (2, 2)),
+        (10, 30, 10, (3, 30)),
+        (10, 29, 10, (2, 20)),
+    ];
+    for (entries, bytes, size, depth) in table {
+        let log = log(entries, bytes);
+        for number in 1..=3 {
+            log.append(|seq| Arc::new(Note(seq.0, size)));
+            log.show(Seq(number));
+        }
+        assert_eq!(log.depth(), depth, "{entries} entries, {bytes} bytes");
+        assert_eq!(log.first(), Seq(4 - depth.0 as u64));
+    }
+    let limits = Limits::default();
+    assert_eq!((limits.entries, limits.bytes), (4096, 1 << 20));
+}
+
 #[test]
 fn what_is_over_the_bound_can_be_read_until_something_else_is_shown() {
     let log = log(10, 1000);
@@ -107,19 +132,47 @@ fn what_is_over_the_bound_can_be_read_until_something_else_is_shown() {
     assert_eq!(log.depth(), (1, 10));
 }
 
-#[tokio::test]
-async fn a_bell_rung_while_nobody_waits_is_heard_later() {
-    let log = log(2, 1000);
-    let waker = Waker::default();
-    log.watch(&waker);
-    log.watch(&waker);
-    assert_eq!(log.watchers(), 1);
-    log.append(|seq| Arc::new(Note(seq.0, 1)));
-    log.show(Seq(1));
-    waker.woken().await;
-    log.unwatch(&waker);
-    log.close();
+/// Whether the bell has rung since it was last asked. Waits for nothing.
+fn rang(waker: &Waker) -> bool {
+    pin!(waker.woken())
+        .poll(&mut Context::from_waker(task::Waker::noop()))
+        .is_ready()
+}
+
+/// A bell that is lost leaves a reader waiting until the next event.
+#[test]
+fn bells_ring_as_the_table_says() {
+    type Step = fn(&Log<Arc<Note>>);
+    let table: [(&str, Step, bool); 6] = [
+        (
+            "hidden",
+            |log| drop(log.append(|seq| Arc::new(Note(seq.0, 1)))),
+            false,
+        ),
+        ("shown", |log| log.show(Seq(1)), true),
+        ("shown again", |log| log.show(Seq(1)), false),
+        ("more than there is", |log| log.show(Seq(9)), false),
+        ("started over", |log| log.restart(Seq(9)), true),
+        ("ended", Log::close, true),
+    ];
+    let (log, waker, gone) = (log(2, 1000), Waker::default(), Waker::default());
+    for waker in [&waker, &waker, &gone] {
+        log.watch(waker);
+    }
+    assert_eq!(log.watchers(), 2);
+    log.unwatch(&gone);
+    assert!(!log.is_closed());
+    for (step, act, rings) in table {
+        act(&log);
+        // Rung while nobody waits, heard later, and once.
+        assert_eq!(
+            (rang(&waker), rang(&waker), rang(&gone)),
+            (rings, false, false),
+            "{step}"
+        );
+    }
     assert!(log.is_closed());
+    log.unwatch(&waker);
     assert_eq!(log.watchers(), 0);
 }
 

@@ -208,7 +208,10 @@ fn notes_about_the_window_change_what_the_table_says() {
 fn an_answer_is_remembered_as_the_table_says() {
     let event = |id: &str, decision: Decision| {
         let answer = format!(r#""approval":"{id}","decision":"{decision}","by":"timeout""#);
-        stored("approvalResolved", &format!(r#"@,{answer},"item":{{"id":"item_005",#}}"#))
+        stored(
+            "approvalResolved",
+            &format!(r#"@,{answer},"item":{{"id":"item_005",#}}"#),
+        )
     };
     for decision in [Decision::Accept, Decision::Decline, Decision::Cancel] {
         let decided = format!("+decided call_c {decision}");
