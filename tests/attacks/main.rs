@@ -4,6 +4,8 @@
 //! ordinary user; with `CI` in the environment a machine without bubblewrap or `setpriv` is a failure, elsewhere a note.
 
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod lab;
 #[cfg(test)]
 mod ordinary;

@@ -84,6 +84,9 @@ const SECTIONS: [(&str, &[&str]); 7] = [
     ),
 ];
 
+/// Largest configuration file.
+pub(crate) const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
 impl Config {
     /// Reads both files; a missing one is empty.
     ///
@@ -101,7 +104,7 @@ impl Config {
         let (mut user, mut project) = (None, None);
         for directory in home.into_iter().chain([workspace]) {
             let path = directory.join(".craft/config.json");
-            let text = match std::fs::read_to_string(&path) {
+            let text = match bobbin_files::read_text(&path, MAX_CONFIG_BYTES) {
                 Ok(text) => text,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(error) => bail!("{} cannot be read: {error}", path.display()),

@@ -16,6 +16,9 @@ use crate::exit::{self, Failure};
 /// How long to wait for a lock whose holder is gone (a guess; a child's start takes milliseconds).
 const LEFT_BEHIND: Duration = Duration::from_secs(1);
 
+/// Most of the state file that is read.
+const MAX_STATE_BYTES: u64 = 64 << 10;
+
 /// First argument of the hidden mode that ends our children's groups when we are killed.
 pub(crate) const GUARD_ARGUMENT: &str = "__child-guard";
 
@@ -143,7 +146,7 @@ impl Workspace {
 
     /// Returns who serves the workspace now, if somebody does.
     pub(crate) fn holder(&self) -> Option<State> {
-        let lock = File::open(self.lock_file()).ok()?;
+        let lock = bobbin_files::open_regular(&self.lock_file()).ok()?;
         match lock.try_lock_shared() {
             Err(TryLockError::WouldBlock) => self.state(),
             Ok(()) | Err(TryLockError::Error(_)) => None,
@@ -151,7 +154,7 @@ impl Workspace {
     }
 
     fn state(&self) -> Option<State> {
-        serde_json::from_str(&std::fs::read_to_string(self.state_file()).ok()?).ok()
+        serde_json::from_str(&bobbin_files::read_text(&self.state_file(), MAX_STATE_BYTES).ok()?).ok()
     }
 
     pub(crate) fn busy(&self) -> Failure {

@@ -4,12 +4,21 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use bobbin_files::{IgnoreRules, Ignores};
 use ignore::WalkBuilder;
 
 /// Most files a query returns (section 12).
 pub(crate) const MAX_FILES: usize = 100;
 /// Most entries looked at for one query (a guess: half a second on a slow disk).
 const MAX_VISITED: usize = 50_000;
+
+/// The ignore files that count: also those above the root, and without a repository.
+const IGNORE_RULES: IgnoreRules = IgnoreRules {
+    names: &[".ignore", ".gitignore"],
+    parents: true,
+    repository: false,
+    hidden: true,
+};
 
 /// A file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +65,13 @@ fn search(root: &Path, query: &str) -> Vec<Entry> {
 }
 
 fn walk(root: &Path) -> impl Iterator<Item = Entry> {
+    let ignores = Ignores::new(root, IGNORE_RULES);
     WalkBuilder::new(root)
-        .require_git(false)
+        .standard_filters(false)
+        .filter_entry(move |entry| {
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.depth() == 0 || !ignores.leaves_out(entry.path(), is_directory)
+        })
         .sort_by_file_path(Path::cmp)
         .build()
         .take(MAX_VISITED)

@@ -36,17 +36,10 @@ impl SwitchedOff {
     /// The file is there and not what it should be.
     pub(crate) fn names(&self) -> Result<BTreeSet<String>, PromptError> {
         let cannot = |reason: String| PromptError::unreadable(&self.path, &reason);
-        match std::fs::metadata(&self.path) {
+        let text = match bobbin_files::read_bytes(&self.path, MAX_BYTES) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-            Err(error) => return Err(cannot(error.to_string())),
-            Ok(found) if !found.is_file() || found.len() > MAX_BYTES => {
-                return Err(cannot(format!(
-                    "it is no ordinary file of at most {MAX_BYTES} bytes"
-                )));
-            }
-            Ok(_) => {}
-        }
-        let text = std::fs::read(&self.path).map_err(|error| cannot(error.to_string()))?;
+            read => read.map_err(|error| cannot(error.to_string()))?,
+        };
         let kept: Kept = serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))?;
         Ok(kept.disabled)
     }

@@ -78,7 +78,7 @@ pub(super) fn find(place: &KeyPlace, home: Option<&Path>) -> Found {
 
 fn read(path: &Path) -> Result<Key, String> {
     let cannot = |error: std::io::Error| format!("cannot be read ({error})");
-    let file = std::fs::File::open(path).map_err(cannot)?;
+    let file = bobbin_files::open_regular(path).map_err(cannot)?;
     if !is_private(&file.metadata().map_err(cannot)?) {
         return Err(format!(
             "can be read by others; run: chmod 600 {}",

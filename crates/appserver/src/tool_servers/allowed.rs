@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{declared, edit};
+use crate::config::MAX_CONFIG_BYTES;
 
 /// Most definitions kept of one workspace.
 const MAX_KEPT: usize = 128;
@@ -112,7 +113,7 @@ impl Allowed {
         let Some(path) = &self.path else {
             return Ok(Kept::default());
         };
-        match std::fs::read_to_string(path) {
+        match bobbin_files::read_text(path, MAX_CONFIG_BYTES) {
             Ok(text) => serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Kept::default()),
             Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),

@@ -12,6 +12,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::declared::entry;
+use crate::config::MAX_CONFIG_BYTES;
 
 /// Name of the section when there is none yet.
 const SECTION: &str = "McpServers";
@@ -38,7 +39,7 @@ pub(super) fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
 
 fn change(path: &Path, name: &str, entry: Option<Box<RawValue>>) -> anyhow::Result<()> {
     let shown = path.display();
-    let text = match std::fs::read_to_string(path) {
+    let text = match bobbin_files::read_text(path, MAX_CONFIG_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}".to_owned(),
         Err(error) => bail!("{shown} cannot be read: {error}"),

@@ -7,13 +7,12 @@
 //! Blocking. Bounded by [`MAX_FILES`], [`MAX_FILE_BYTES`] and [`MAX_BYTES`]: the nearest files come first into the
 //! budget, and what is left out is said.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use bobbin_core::policy::{Judgement, PathAccess, Policy};
 
-use crate::tools::{Reserved, Standing, trace};
+use crate::tools::{Reserved, Standing, open_file, trace};
 
 /// Name of such a file.
 const NAME: &str = "AGENTS.md";
@@ -105,12 +104,10 @@ fn candidate(path: &Path, top: &Path, policy: &dyn Policy) -> Option<PathBuf> {
     let trace = trace(top, path.to_str()?, None).ok()?;
     let inside = Reserved::of(top).standing(&trace) == Standing::Inside;
     let path = trace.path;
-    // Opening a pipe could wait for ever.
-    let is_file = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
     let allowed = policy
         .path(PathAccess::Read, &path, top)
         .is_none_or(|ruling| ruling.judgement == Judgement::Allow);
-    let fits = is_file && allowed && inside;
+    let fits = allowed && inside;
     if !fits {
         tracing::warn!(path = %path.display(), "not read as instructions: it lies elsewhere, or a rule speaks of it");
     }
@@ -120,7 +117,7 @@ fn candidate(path: &Path, top: &Path, policy: &dyn Policy) -> Option<PathBuf> {
 /// Reads at most so many bytes of a file; returns whether there are more.
 fn beginning(path: &Path, bytes: usize) -> io::Result<(String, bool)> {
     let mut read = Vec::new();
-    File::open(path)?.take(bytes as u64 + 1).read_to_end(&mut read)?;
+    open_file(path)?.take(bytes as u64 + 1).read_to_end(&mut read)?;
     let cut = read.len() > bytes;
     read.truncate(bytes);
     let mut text = String::from_utf8_lossy(&read).into_owned();

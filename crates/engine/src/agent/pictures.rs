@@ -9,7 +9,6 @@
 //! Bounded by [`MAX_PICTURES`] and [`MAX_BYTES`] in a request, the newest first.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read as _;
 
 use base64::Engine as _;
@@ -22,7 +21,7 @@ use futures_util::StreamExt as _;
 
 use super::Message;
 use super::turn::TurnRun;
-use crate::tools::{Access, locate, reach_for_a_person};
+use crate::tools::{Access, locate, open_file, reach_for_a_person};
 use crate::web::{fetch_picture, parse};
 
 /// Most bytes of one file: what providers take once it is written in base64.
@@ -219,12 +218,8 @@ fn read(environment: &ToolEnvironment, path: &str, most: usize) -> Result<Pictur
     }
     let path = target.confirm()?;
     let cannot = |error: std::io::Error| format!("it cannot be read ({error})");
-    // Opening a pipe could wait for ever.
-    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err("it is not an ordinary file".to_owned());
-    }
     let mut bytes = Vec::new();
-    File::open(path)
+    open_file(path)
         .and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes))
         .map_err(cannot)?;
     picture(bytes, most)
@@ -319,7 +314,7 @@ mod tests {
             (".craft/own.png", "outside"),
             ("text.png", "no PNG"),
             ("big.png", "more than 64"),
-            (".", "ordinary"),
+            (".", "directory"),
             ("gone.png", "cannot be read"),
         ] {
             let said = read(path).unwrap_err();

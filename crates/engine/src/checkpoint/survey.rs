@@ -14,6 +14,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use bobbin_files::{IgnoreRules, Ignores};
 use ignore::WalkBuilder;
 
 /// Most files of a workspace (guess: beyond, a look takes longer than a tenth of a second).
@@ -30,6 +31,14 @@ const MAX_EMPTY: usize = 1_000;
 const MAX_SKIPPED: usize = 30_000;
 /// Most bytes of them.
 const MAX_SKIPPED_BYTES: usize = 2 << 20;
+
+/// The ignore files that count: the workspace's own, as for git.
+const IGNORE_RULES: IgnoreRules = IgnoreRules {
+    names: &[".gitignore"],
+    parents: false,
+    repository: false,
+    hidden: false,
+};
 
 /// How long a change must be ago to differ from a later one by its time (guess: several ticks of any kernel's clock).
 const TICK: Duration = Duration::from_millis(50);
@@ -122,13 +131,14 @@ pub(super) fn survey(
         root: root.to_owned(),
         also: also.clone(),
     };
+    let ignores = Ignores::new(root, IGNORE_RULES);
     let walk = WalkBuilder::new(root)
         .standard_filters(false)
-        .git_ignore(true)
-        .git_exclude(true)
-        .require_git(false)
         .follow_links(false)
-        .filter_entry(move |entry| entry.depth() == 0 || !apart.has(entry.path()))
+        .filter_entry(move |entry| {
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.depth() == 0 || !(apart.has(entry.path()) || ignores.leaves_out(entry.path(), is_directory))
+        })
         .build();
     let mut found = Survey::default();
     let mut bytes = 0;

@@ -1,7 +1,6 @@
 //! The files a Turn has changed, with what they were before.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use bobbin_model::{FileChange, TurnDiff};
 use super::patch::{Past, rename_head, split, take_back};
 use super::rename::pairs;
 use super::section::{Section, renamed, section, untold};
-use crate::tools::{head, shown};
+use crate::tools::{head, open_file, shown};
 
 /// Most bytes of diff text (03 §9); the list of files stays complete.
 pub(super) const MAX_DIFF_BYTES: usize = 1 << 20;
@@ -287,7 +286,7 @@ fn no_longer_than_shown(mut section: Section) -> Section {
 
 /// Reads a file as it is now; `None` when there is none.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
+    let file = match open_file(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

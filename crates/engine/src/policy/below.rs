@@ -8,8 +8,8 @@ use std::fs::{DirEntry, read_dir};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bobbin_files::{IgnoreRules, Ignores};
 use bobbin_rules::{LeavesOut, Look};
-use ignore::{IncrementalIgnore, WalkBuilder};
 
 /// Most entries below a directory that are looked at for what a rule keeps back (some milliseconds).
 pub(super) const MAX_BELOW: usize = 4096;
@@ -44,7 +44,7 @@ impl Below {
         if fits(directory) {
             return true;
         }
-        let mut left_out = left_out(directory, look.leaves_out);
+        let ignores = ignores(directory, look.leaves_out);
         let mut seen = 1;
         let mut deeper = vec![PathBuf::new()];
         while let Some(part) = deeper.pop() {
@@ -60,9 +60,9 @@ impl Below {
                 let Ok(entry) = entry else { continue };
                 let inside = part.join(entry.file_name());
                 let (is_directory, is_link) = kind(&entry);
-                let is_left_out =
-                    |left_out: &mut IncrementalIgnore| left_out.matched(&inside, is_directory).is_ignore();
-                if left_out.as_mut().is_some_and(is_left_out) {
+                if let Some(ignores) = &ignores
+                    && ignores.leaves_out(&directory.join(&inside), is_directory)
+                {
                     // Bounded in time alone: where much is built, most is left out.
                     seen -= 1;
                     continue;
@@ -75,7 +75,8 @@ impl Below {
                 }
             }
         }
-        false
+        // The program may read an ignore file that we do not, and show by it what another one leaves out.
+        !ignores.is_none_or(|ignores| ignores.is_complete())
     }
 }
 
@@ -85,15 +86,24 @@ fn kind(entry: &DirEntry) -> (bool, bool) {
     kind.map_or((false, false), |kind| (kind.is_dir(), kind.is_symlink()))
 }
 
-/// Returns what a program leaves out below a directory.
-fn left_out(directory: &Path, leaves_out: LeavesOut) -> Option<IncrementalIgnore> {
-    let mut files = WalkBuilder::new(directory);
-    match leaves_out {
+/// Returns what a program leaves out below a directory by its ignore files.
+fn ignores(directory: &Path, leaves_out: LeavesOut) -> Option<Ignores> {
+    let rules = match leaves_out {
         LeavesOut::Nothing => return None,
-        LeavesOut::AsRipgrep => files.add_custom_ignore_filename(".rgignore"),
-        LeavesOut::AsAg => files.parents(false),
+        LeavesOut::AsRipgrep => IgnoreRules {
+            names: &[".rgignore", ".ignore", ".gitignore"],
+            parents: true,
+            repository: true,
+            hidden: true,
+        },
+        LeavesOut::AsAg => IgnoreRules {
+            names: &[".ignore", ".gitignore"],
+            parents: false,
+            repository: false,
+            hidden: true,
+        },
     };
-    files.build_matchers().pop()
+    Some(Ignores::new(directory, rules))
 }
 
 #[cfg(test)]

@@ -60,6 +60,19 @@ pub(crate) fn find(path: &Path, max_bytes: u64) -> Found {
     }
 }
 
+/// Opens the ordinary file at an absolute path without a link in it, to be read.
+///
+/// # Errors
+/// It is not there, is no ordinary file, or a link lies on the way by now.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let opened = Directory::above(path).and_then(|(directory, name)| directory.open_file(name));
+    opened.map_err(|error| match Errno::try_from(error) {
+        Ok(Errno::ELOOP) => io::Error::other("it leads elsewhere since it was checked"),
+        Ok(errno) => errno.into(),
+        Err(error) => error,
+    })
+}
+
 /// Whether an error says that there is nothing: no such name, or a file where a directory would have to be. A link
 /// there is something else.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
@@ -203,12 +216,34 @@ impl Directory {
         }
     }
 
-    fn read(&self, name: &OsStr, max_bytes: u64) -> io::Result<Found> {
+    /// Opens an ordinary file to be read. Never waits.
+    ///
+    /// # Errors
+    /// None has this name; a link is `ELOOP`.
+    fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        let about = self.about(name)?.ok_or(io::ErrorKind::NotFound)?;
+        if is(&about, SFlag::S_IFLNK) {
+            return Err(Errno::ELOOP.into());
+        }
+        if is(&about, SFlag::S_IFDIR) {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+        }
+        if !is(&about, SFlag::S_IFREG) {
+            return Err(io::Error::other("it is not an ordinary file"));
+        }
         // What has come in its place meanwhile is not followed and not waited for.
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not an ordinary file"));
+        }
+        Ok(file)
+    }
+
+    fn read(&self, name: &OsStr, max_bytes: u64) -> io::Result<Found> {
+        let file = self.open_file(name)?;
         let about = file.metadata()?;
-        if !about.is_file() || about.len() > max_bytes {
+        if about.len() > max_bytes {
             return Ok(Found::Other);
         }
         let mut content = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default());

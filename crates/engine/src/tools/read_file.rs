@@ -1,6 +1,5 @@
 //! `readFile`: lines of a text file.
 
-use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use serde::Deserialize;
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience, Patient};
 use super::cut::head;
+use super::directory::open_file;
 use super::editor::EditorOf;
 use super::paths::{Access, Target, locate};
 
@@ -124,21 +124,17 @@ impl PreparedCall for Prepared {
 }
 
 fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::Result<String> {
-    let found = std::fs::metadata(path)?;
-    if found.is_dir() {
-        return Err(io::Error::other("it is a directory; use listFiles"));
-    }
-    // Opening a pipe or a device could wait for ever.
-    if !found.is_file() {
-        return Err(io::Error::other("it is not an ordinary file"));
-    }
-    let file = Patient::new(File::open(path)?, patience);
+    let file = match open_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+            return Err(io::Error::other("it is a directory; use listFiles"));
+        }
+        opened => opened?,
+    };
+    let bytes = file.metadata()?.len();
+    let file = Patient::new(file, patience);
     let mut file = BufReader::with_capacity(PROBE_BYTES, file);
     if file.fill_buf()?.contains(&0) {
-        return Err(io::Error::other(format!(
-            "it is a binary file of {} bytes",
-            found.len()
-        )));
+        return Err(io::Error::other(format!("it is a binary file of {bytes} bytes")));
     }
     for skipped in 1..first {
         if file.skip_until(b'\n')? == 0 {

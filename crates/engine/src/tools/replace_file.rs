@@ -4,10 +4,10 @@
 //! step; whoever reads sees the old or the new content. Permissions stay. A file with several hard links
 //! loses the one written here, as with any editor that saves this way.
 
-use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use super::directory::open_file;
 use super::file_batch::{Batch, Kind, Want, as_read};
 use super::leftovers::Leftovers;
 
@@ -19,23 +19,17 @@ pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;
 /// # Errors
 /// It is no ordinary file, read-only, larger than [`MAX_FILE_BYTES`], or cannot be read.
 pub(super) fn read_whole(path: &Path) -> Result<Option<Vec<u8>>, String> {
-    let found = match fs::symlink_metadata(path) {
-        Ok(found) => found,
+    let file = match open_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
+        opened => opened.map_err(|error| error.to_string())?,
     };
-    if found.is_dir() {
-        return Err("it is a directory".to_owned());
-    }
-    if !found.is_file() {
-        return Err("it is not an ordinary file".to_owned());
-    }
+    let found = file.metadata().map_err(|error| error.to_string())?;
     if found.permissions().readonly() {
         return Err("it is read-only".to_owned());
     }
     let mut content = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut content))
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut content)
         .map_err(|error| error.to_string())?;
     if content.len() as u64 > MAX_FILE_BYTES {
         return Err(format!("it is larger than {} MiB", MAX_FILE_BYTES >> 20));
@@ -61,7 +55,7 @@ pub(super) fn replace(
 
 #[cfg(test)]
 mod tests {
-    use std::fs::Permissions;
+    use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

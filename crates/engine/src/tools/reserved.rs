@@ -63,11 +63,8 @@ pub(super) fn is_reserved(name: &std::ffi::OsStr) -> bool {
 
 /// Returns the directory that a file of git's names behind a word, resolved.
 fn named_in(file: &Path, word: &str) -> Option<PathBuf> {
-    if !std::fs::symlink_metadata(file).ok()?.is_file() {
-        return None;
-    }
     let mut text = String::new();
-    let file_read = std::fs::File::open(file).ok()?;
+    let file_read = bobbin_files::open_regular(file).ok()?;
     file_read.take(MAX_FILE_BYTES).read_to_string(&mut text).ok()?;
     let named = text.lines().next()?.strip_prefix(word)?.trim();
     let place = file.parent()?.join(named);

@@ -1,6 +1,5 @@
 //! `search`: lines that match a pattern.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,6 +16,7 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience, Patient};
+use super::directory::open_file;
 use super::paths::{Access, Target, locate, shown};
 use super::search_report::Report;
 use super::walk::{Chosen, Sight, Walk, one_line};
@@ -182,7 +182,7 @@ fn search(
             continue;
         }
         let name = one_line(&shown(root, entry.path()));
-        let searched = File::open(entry.path()).and_then(|file| {
+        let searched = open_file(entry.path()).and_then(|file| {
             let file = Patient::new(file, patience);
             searcher.search_reader(matcher, file, report.file(&name))
         });

@@ -8,11 +8,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bobbin_core::policy::{Judgement, PathAccess, Policy};
 use bobbin_core::tool::{ToolEnvironment, ToolRefusal};
+use bobbin_files::{IgnoreRules, Ignores};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
 /// Longest glob, bytes.
 const MAX_GLOB_BYTES: usize = 1024;
+
+/// The ignore files that count: also those above the base, and without a repository.
+const IGNORE_RULES: IgnoreRules = IgnoreRules {
+    names: &[".ignore", ".gitignore"],
+    parents: true,
+    repository: false,
+    hidden: false,
+};
 
 /// What a walk may show.
 #[derive(Clone)]
@@ -47,17 +56,20 @@ impl Walk {
     pub(super) fn below(base: &Path, sight: Sight) -> Self {
         let hidden = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&hidden);
+        let ignores = Ignores::new(base, IGNORE_RULES);
         let mut builder = WalkBuilder::new(base);
         builder
-            .hidden(false)
-            .require_git(false)
-            .git_global(false)
+            .standard_filters(false)
             .follow_links(false)
             .sort_by_file_name(Ord::cmp)
             .filter_entry(move |entry| {
                 let name = entry.file_name();
                 if entry.depth() == 0 {
                     return true;
+                }
+                let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+                if ignores.leaves_out(entry.path(), is_directory) {
+                    return false;
                 }
                 if !name.as_encoded_bytes().starts_with(b".") {
                     return sight.shows(entry.path());

@@ -1,0 +1,130 @@
+//! Opening and reading files by name: only ordinary ones, and only up to a bound.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use nix::fcntl::OFlag;
+
+/// Opens an ordinary file to be read; links are followed. Never waits: a pipe or a device is refused.
+///
+/// # Errors
+/// The file cannot be opened, or is not ordinary ([`io::ErrorKind::InvalidInput`]).
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open(path, OFlag::empty())
+}
+
+/// Opens an ordinary file as [`open_regular`] does, unless its name is a link itself (`ELOOP`).
+pub(crate) fn open_unlinked(path: &Path) -> io::Result<File> {
+    open(path, OFlag::O_NOFOLLOW)
+}
+
+fn open(path: &Path, flags: OFlag) -> io::Result<File> {
+    // A device may act on being opened, so it is not opened at all unless it comes in between.
+    if !flags.contains(OFlag::O_NOFOLLOW) {
+        check(&path.metadata()?)?;
+    }
+    let flags = flags | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits())
+        .open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn check(found: &std::fs::Metadata) -> io::Result<()> {
+    if found.is_file() {
+        return Ok(());
+    }
+    let what = if found.is_dir() {
+        "it is a directory"
+    } else {
+        "it is not an ordinary file"
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+/// Reads all of an ordinary file of at most `max_bytes`; links are followed.
+///
+/// # Errors
+/// As [`open_regular`], or the file is larger ([`io::ErrorKind::FileTooLarge`]).
+pub fn read_bytes(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    read(open_regular(path)?, max_bytes)
+}
+
+/// Reads all of an ordinary file of at most `max_bytes` as text; links are followed.
+///
+/// # Errors
+/// As [`read_bytes`], or the file is not UTF-8 ([`io::ErrorKind::InvalidData`]).
+pub fn read_text(path: &Path, max_bytes: u64) -> io::Result<String> {
+    let bytes = read_bytes(path, max_bytes)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+pub(crate) fn read(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let too_large = || {
+        let text = format!("it has more than {max_bytes} bytes");
+        io::Error::new(io::ErrorKind::FileTooLarge, text)
+    };
+    let length = file.metadata()?.len();
+    if length > max_bytes {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
+    use super::*;
+
+    #[test]
+    fn only_ordinary_files_within_the_bound_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("text"), "1234").unwrap();
+        symlink(at("text"), at("link")).unwrap();
+        symlink("/dev/zero", at("zero")).unwrap();
+        mkfifo(&at("pipe"), Mode::S_IRWXU).unwrap();
+        std::fs::write(at("bytes"), b"\xff").unwrap();
+        let sparse = File::create(at("sparse")).unwrap();
+        sparse.set_len(20 << 30).unwrap();
+
+        assert_eq!(read_text(&at("text"), 4).unwrap(), "1234");
+        assert_eq!(read_text(&at("link"), 4).unwrap(), "1234");
+        for (name, kind) in [
+            ("text", io::ErrorKind::FileTooLarge),
+            ("sparse", io::ErrorKind::FileTooLarge),
+            ("zero", io::ErrorKind::InvalidInput),
+            ("pipe", io::ErrorKind::InvalidInput),
+            (".", io::ErrorKind::InvalidInput),
+            ("bytes", io::ErrorKind::InvalidData),
+            ("missing", io::ErrorKind::NotFound),
+        ] {
+            assert_eq!(read_text(&at(name), 3).unwrap_err().kind(), kind, "{name}");
+        }
+        // A file of the kernel says that it is empty.
+        let error = read_bytes(Path::new("/proc/self/maps"), 3).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn a_link_can_be_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("text"), "x").unwrap();
+        symlink("text", dir.path().join("link")).unwrap();
+        assert!(open_unlinked(&dir.path().join("text")).is_ok());
+        assert!(open_unlinked(&dir.path().join("link")).is_err());
+    }
+}
