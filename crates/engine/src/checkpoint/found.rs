@@ -8,14 +8,16 @@ use sha1::{Digest as _, Sha1};
 
 use super::ledger::{Entry, FileMode, Now};
 use super::survey::MAX_FILE_BYTES;
-use crate::tools;
+use crate::tools::{self, Stamp};
 
 /// What lies at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
     File(FileMode, Vec<u8>),
-    /// Nothing that is kept: a directory, a device, a file that is too large or may not be read.
+    /// An ordinary file that is too large or may not be read.
+    Unread(Stamp),
+    /// Nothing that is kept: a directory, a device.
     Other,
 }
 
@@ -31,6 +33,7 @@ impl From<tools::Found> for Found {
             tools::Found::File(mode, content) if mode & 0o100 != 0 => Self::File(FileMode::Program, content),
             tools::Found::File(_, content) => Self::File(FileMode::Plain, content),
             tools::Found::Link(target) => Self::File(FileMode::Link, target),
+            tools::Found::Unread(stamp) => Self::Unread(stamp),
             tools::Found::Other => Self::Other,
         }
     }
@@ -45,6 +48,7 @@ impl Found {
                 mode: *mode,
                 blob: name_of(content),
             }),
+            Self::Unread(stamp) => Now::Unread(*stamp),
             Self::Other => Now::Other,
         }
     }

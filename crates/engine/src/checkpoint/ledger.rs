@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::tools::Stamp;
+
 /// Version of what is written. The first did not say what a look had left out.
 pub(super) const VERSION: u32 = 2;
 
@@ -223,6 +225,8 @@ pub(super) fn fates(steps: &[Kept]) -> BTreeMap<PathBuf, Fate> {
 pub(super) enum Now {
     Nothing,
     File(Entry),
+    /// An ordinary file that is too large or may not be read.
+    Unread(Stamp),
     /// A directory, something that is neither file nor link, or nothing that can be reached safely.
     Other,
 }

@@ -189,6 +189,28 @@ async fn what_the_first_look_had_left_out_is_never_removed() {
 }
 
 #[tokio::test]
+async fn a_file_that_grew_too_large_is_put_back_with_the_rest() {
+    let bench = Bench::open().await;
+    let workspace = &bench.workspace;
+    for path in ["grown", "other"] {
+        workspace.write(path, "before");
+    }
+    let begun = bench.command(1).await;
+    let grown = fs::File::create(bench.path("grown")).unwrap();
+    grown.set_len(super::super::survey::MAX_FILE_BYTES + 1).unwrap();
+    workspace.write("other", "after");
+    begun.end().await;
+    assert!(matches!(
+        bench.revert(1, Refuse).await,
+        Err(UndoError::Changed(_))
+    ));
+    bench.revert(1, Overwrite).await.unwrap();
+    for path in ["grown", "other"] {
+        assert_eq!(workspace.read(path), "before", "{path}");
+    }
+}
+
+#[tokio::test]
 async fn what_the_second_look_leaves_out_is_not_taken_for_removed() {
     let bench = Bench::open().await;
     let workspace = &bench.workspace;

@@ -65,7 +65,7 @@ impl Checkpoints {
                 Found::Nothing => None,
                 Found::File(mode, content) => Some(Content::Bytes(mode, content.into())),
                 // The tool will say so itself.
-                Found::Other => continue,
+                Found::Unread(_) | Found::Other => continue,
             };
             step.changes.push(Change {
                 path: Text::of(&path),
@@ -240,7 +240,7 @@ impl Checkpoints {
                 Found::Nothing => None,
                 Found::File(mode, content) => Some((mode, content)),
                 // Nobody would know it again.
-                Found::Other => continue,
+                Found::Unread(_) | Found::Other => continue,
             };
             change.after = after.as_ref().map(|(mode, _)| *mode);
             changes.push(change);

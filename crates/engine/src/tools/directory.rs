@@ -34,7 +34,9 @@ pub(crate) enum Found {
     File(u32, Vec<u8>),
     /// A symbolic link to there.
     Link(Vec<u8>),
-    /// A directory, a device, a file that is too large or may not be read, or nothing that can be reached directly.
+    /// An ordinary file that is too large or may not be read.
+    Unread(Stamp),
+    /// A directory, a device, or nothing that can be reached directly.
     Other,
 }
 
@@ -192,13 +194,7 @@ impl Directory {
     /// # Errors
     /// None has.
     pub(crate) fn stamp(&self, name: &OsStr) -> io::Result<Stamp> {
-        let about = self.about(name)?.ok_or(io::ErrorKind::NotFound)?;
-        Ok(Stamp {
-            device: about.st_dev,
-            inode: about.st_ino,
-            size: about.st_size,
-            written: (about.st_mtime, about.st_mtime_nsec),
-        })
+        Ok(stamp(&self.about(name)?.ok_or(io::ErrorKind::NotFound)?))
     }
 
     /// Reads what has this name, a file up to `max_bytes`.
@@ -210,7 +206,7 @@ impl Directory {
                 Err(_) => Found::Other,
             },
             Ok(Some(about)) if is(&about, SFlag::S_IFREG) => {
-                self.read(name, max_bytes).unwrap_or(Found::Other)
+                self.read(name, max_bytes).unwrap_or(Found::Unread(stamp(&about)))
             }
             _ => Found::Other,
         }
@@ -244,12 +240,12 @@ impl Directory {
         let file = self.open_file(name)?;
         let about = file.metadata()?;
         if about.len() > max_bytes {
-            return Ok(Found::Other);
+            return Err(io::ErrorKind::FileTooLarge.into());
         }
         let mut content = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default());
         file.take(max_bytes + 1).read_to_end(&mut content)?;
         if content.len() as u64 > max_bytes {
-            return Ok(Found::Other);
+            return Err(io::ErrorKind::FileTooLarge.into());
         }
         Ok(Found::File(about.permissions().mode() & 0o7777, content))
     }
@@ -290,7 +286,7 @@ impl Directory {
             }
             Found::Link(target) => self.link(OsStr::from_bytes(&target), second),
             Found::Nothing => Err(io::ErrorKind::NotFound.into()),
-            Found::Other => Err(error.into()),
+            Found::Unread(_) | Found::Other => Err(error.into()),
         }
     }
 
@@ -345,6 +341,15 @@ pub(crate) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
         (Some(above), Some(name)) => Ok((above, name)),
         _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+fn stamp(about: &FileStat) -> Stamp {
+    Stamp {
+        device: about.st_dev,
+        inode: about.st_ino,
+        size: about.st_size,
+        written: (about.st_mtime, about.st_mtime_nsec),
     }
 }
 

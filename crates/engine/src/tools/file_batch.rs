@@ -227,7 +227,7 @@ impl Work {
         match directory.find(name, MAX_FILE_BYTES) {
             Found::Nothing => return nothing(),
             Found::Other => return Err(io::Error::other("it is no ordinary file")),
-            Found::File(..) | Found::Link(_) => {}
+            Found::File(..) | Found::Unread(_) | Found::Link(_) => {}
         }
         // Out of the way first, then looked at: what comes in its place meanwhile is not touched.
         directory.rename(name, &directory, &old.own)?;
@@ -374,7 +374,9 @@ fn write(path: &Path, kind: &Kind, content: &[u8], new: &mut Ours) -> io::Result
     let mut file = directory.create(&new.own, permissions)?;
     let old = Directory::above(path)
         .ok()
-        .and_then(|(above, name)| above.mode(name));
+        .and_then(|(above, name)| above.mode(name))
+        // Its owner could not read the new one either.
+        .filter(|mode| mode & 0o400 != 0);
     let mode = match kind {
         Kind::Mode(mode) => Some(*mode),
         Kind::AsItWas => old,

@@ -50,7 +50,7 @@ pub use bubblewrap::{Begun, Bubblewrap, BubblewrapUse};
 pub(crate) use bubblewrap_try::said;
 pub(crate) use client_tool::client_tools;
 pub(crate) use cut::{head, head_and_tail};
-pub(crate) use directory::{Found, find, open_file};
+pub(crate) use directory::{Found, Stamp, find, open_file};
 pub(crate) use fetch_url::reach_for_a_person;
 pub(crate) use file_batch::{Batch, Kind, Want, remove_directory};
 pub(crate) use leftovers::{Leftovers, clear};
