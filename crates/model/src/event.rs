@@ -383,32 +383,4 @@ pub struct Delta {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{ItemBody, ItemId, Json};
-
-    #[test]
-    fn opaque_json_survives_a_round_trip_as_it_came() {
-        let arguments: Json =
-            serde_json::from_str(r#"{"z":1e2,"a":12345678901234567890123,"n":1.50}"#).unwrap();
-        let body = ItemBody::ToolCall {
-            tool_name: "shell".into(),
-            call_id: "call_1".into(),
-            arguments: Some(arguments),
-            arguments_text: None,
-            kept: None,
-        };
-        let item = Box::new(Item::whole(ItemId(2), UnixMillis(5), body));
-        let event = Event::ItemAdded {
-            turn: TurnId(1),
-            item,
-        };
-        let text = serde_json::to_string(&event).unwrap();
-        assert!(
-            text.contains(r#"{"z":1e2,"a":12345678901234567890123,"n":1.50}"#),
-            "{text}"
-        );
-        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
-        assert!(text.starts_with(&format!("{{\"{}\":", event.kind())));
-    }
-}
+mod tests;

@@ -475,36 +475,59 @@ fn mode_keeps_the_rest_of_the_configuration() {
     assert_eq!(state.decide_mode(Mode::Plan), []);
 }
 
+/// Returns what the `step`-th kind of command gives, whoever sends it; `n` makes its ids.
+fn any_command(state: &ThreadState, step: u8, n: usize) -> Vec<Event> {
+    let text = String::new;
+    let next = state.live.as_ref().map_or(1, |live| live.next_item().0);
+    let oldest = state.approvals().first().map(|open| open.id.clone());
+    let answered = |decision| {
+        let id = oldest.unwrap_or_else(|| ApprovalId::new("none"));
+        state.decide_answer(&id, decision, &DecidedBy::Policy, NOW)
+    };
+    let opened = |body| state.decide_open_item(body, NOW).map(|(_, events)| events);
+    let error = ItemBody::Error {
+        message: text(),
+        code: text(),
+        fatal: false,
+    };
+    match step {
+        0 => opened(ItemBody::AgentMessage { text: text() }).unwrap_or_default(),
+        1 => opened(ItemBody::Reasoning { text: text() }).unwrap_or_default(),
+        2 => state
+            .decide_ask(question(&n.to_string(), "ls"))
+            .unwrap_or_default(),
+        3 => state
+            .decide_ask(question(&n.to_string(), &n.to_string()))
+            .unwrap_or_default(),
+        4 => answered(Decision::AcceptForSession).unwrap_or_default(),
+        5 => answered(Decision::Decline).unwrap_or_default(),
+        6 => state.decide_complete_item(ItemId(next - 1), None, NOW),
+        7 => state
+            .decide_add_item(error, NOW)
+            .map(|(_, events)| events)
+            .unwrap_or_default(),
+        8 => state.decide_close_approvals(NOW),
+        _ => state.decide_cancel("enough", NOW),
+    }
+}
+
 proptest! {
-    /// Whatever an engine and its clients do, a Turn ends with every Item final, no Approval open, and
-    /// Items numbered without a gap; and replaying the events gives the same state.
+    /// Whatever an engine and its clients do, a Turn waits while a question is open and only then; it ends with every
+    /// Item final, each question settled once, and Items numbered without a gap; and replaying the events gives
+    /// the same state.
     #[test]
-    fn any_sequence_of_wishes_ends_in_a_clean_turn(steps in proptest::collection::vec(0u8..7, 0..40)) {
+    fn any_sequence_of_commands_ends_in_a_clean_turn(steps in proptest::collection::vec(0u8..10, 0..40)) {
         let mut state = running("go");
         let mut copy = state.clone();
         let mut history = Vec::new();
         for (n, step) in steps.into_iter().enumerate() {
-            let text = || String::new();
-            let last = state.live.as_ref().map(|live| live.next_item().0 - 1).map_or(ItemId(0), ItemId);
-            let events = match step {
-                0 => state.decide_open_item(ItemBody::AgentMessage { text: text() }, NOW).map(|x| x.1),
-                1 => state.decide_open_item(ItemBody::Reasoning { text: text() }, NOW).map(|x| x.1),
-                2 => state.decide_ask(question(&n.to_string(), "ls")),
-                3 => {
-                    let open = state.approvals().first().map(|open| open.id.clone());
-                    open.and_then(|id| {
-                        state.decide_answer(&id, Decision::AcceptForSession, &DecidedBy::Policy, NOW).ok()
-                    })
-                }
-                4 => Some(state.decide_complete_item(last, None, NOW)),
-                5 => state
-                    .decide_add_item(ItemBody::Error { message: text(), code: text(), fatal: false }, NOW)
-                    .map(|x| x.1),
-                _ => Some(state.decide_close_approvals(NOW)),
-            };
-            let events = events.unwrap_or_default();
+            let events = any_command(&state, step, n);
             play(&mut state, &events);
             history.extend(events);
+            let waits = !state.approvals().is_empty();
+            prop_assert_eq!(state.runtime().waiting_on_approval, waits);
+            let status = state.live.as_ref().map(|live| live.turn.status);
+            prop_assert_eq!(status == Some(TurnStatus::WaitingApproval), waits);
         }
         play(&mut copy, &history);
         prop_assert_eq!(&copy, &state);
@@ -513,6 +536,18 @@ proptest! {
         prop_assert!(turn.items.iter().all(|item| item.status == ItemStatus::Completed));
         prop_assert!(turn.items.iter().zip(1..).all(|(item, n)| item.id == ItemId(n)));
         prop_assert!(state.live.is_none());
+        history.extend(events);
+        let (mut asked, mut settled) = (BTreeSet::new(), BTreeSet::new());
+        for event in &history {
+            match event {
+                Event::ApprovalOpened { approval, .. } => prop_assert!(asked.insert(&approval.id)),
+                Event::ApprovalResolved { approval, .. } => {
+                    prop_assert!(asked.contains(approval) && settled.insert(approval), "{approval}");
+                }
+                _ => {}
+            }
+        }
+        prop_assert_eq!(asked, settled);
     }
 }
 
