@@ -10,4 +10,6 @@ mod lab;
 #[cfg(test)]
 mod ordinary;
 #[cfg(test)]
+mod state;
+#[cfg(test)]
 mod terminal;

@@ -122,7 +122,7 @@ impl Round {
                 }
             }
             3 if !self.stdio => {
-                let log = self.workspace.path().join(".craft/bobbin.db-wal");
+                let log = self.workspace.database().with_extension("db-wal");
                 if let (Some(server), Ok(log)) = (&self.server, std::fs::metadata(log)) {
                     self.tally.full += u64::from(server.limit_files(Some(log.len())));
                 }

@@ -31,7 +31,7 @@ async fn left_behind(workspace: &Workspace) -> (PathBuf, Vec<String>) {
         threads.push(thread);
     }
     assert!(server.terminate().await.success());
-    let file = workspace.path().join(".craft/bobbin.db");
+    let file = workspace.database();
     (file, threads)
 }
 
@@ -113,7 +113,7 @@ async fn a_damaged_log_is_read_as_far_as_it_is_sound() {
         client.wait_for("turn/completed").await;
     }
     server.kill().await;
-    let log = workspace.path().join(".craft/bobbin.db-wal");
+    let log = workspace.database().with_extension("db-wal");
     let mut bytes = std::fs::read(&log).unwrap();
     let middle = bytes.len() * 3 / 4;
     bytes[middle..middle + 64].fill(0x5a);

@@ -48,22 +48,26 @@ impl Trouble {
     fn start(&self, workspace: &Workspace) -> Process {
         match self {
             Self::Filled => {
-                std::fs::create_dir_all(workspace.path().join(".craft")).unwrap();
-                let script = format!("mount -t tmpfs -o size={SIZE},mode=700 none .craft && exec \"$@\"");
+                let folder = workspace.state_folder();
+                std::fs::create_dir_all(&folder).unwrap();
+                let script = format!(
+                    "mount -t tmpfs -o size={SIZE},mode=700 none '{}' && exec \"$@\"",
+                    folder.display()
+                );
                 workspace.web_socket_through(&["unshare", "-Urm", "sh", "-c", &script, "sh"])
             }
             Self::Limited => workspace.web_socket(),
         }
     }
 
-    /// The state directory as the server sees it.
+    /// The state's folder as the server sees it.
     fn state(&self, workspace: &Workspace, server: &Process) -> PathBuf {
         let root = match self {
             Self::Filled => PathBuf::from(format!("/proc/{}/root", server.pid())),
             Self::Limited => PathBuf::from("/"),
         };
-        let path = workspace.path().canonicalize().unwrap();
-        root.join(path.strip_prefix("/").unwrap()).join(".craft")
+        let path = workspace.state_folder();
+        root.join(path.strip_prefix("/").unwrap())
     }
 
     fn begin(&self, state: &Path, server: &Process) {

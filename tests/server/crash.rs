@@ -154,9 +154,9 @@ async fn kill_at_any_time_loses_nothing_acknowledged_and_leaves_no_turn_running(
 #[tokio::test]
 async fn a_workspace_that_nobody_says_to_hold_is_served_once_its_lock_is_free() {
     let workspace = Workspace::new();
-    let craft = workspace.path().join(".craft");
-    std::fs::create_dir_all(&craft).unwrap();
-    let lock = std::fs::File::create(craft.join("bobbin.lock")).unwrap();
+    let folder = workspace.state_folder();
+    std::fs::create_dir_all(&folder).unwrap();
+    let lock = std::fs::File::create(folder.join("bobbin.lock")).unwrap();
     lock.lock().unwrap();
     let server = workspace.web_socket();
     // Long after it is there, and long before it gives up.

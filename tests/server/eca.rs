@@ -212,7 +212,7 @@ async fn a_second_editor_joins_the_first_and_is_told_when_it_ends() {
     assert_eq!(listed["chats"][0]["id"], "c");
     three.finish().await;
     assert_eq!(third.wait().await.unwrap().code(), Some(0));
-    assert!(!workspace.path().join(".craft/bobbin.eca.sock").exists());
+    assert!(!workspace.state_folder().join("eca.sock").exists());
 }
 
 #[tokio::test]

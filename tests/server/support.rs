@@ -17,16 +17,37 @@ pub(crate) fn rich() -> Value {
     json!({ "approvalSupport": true, "commandExecutionStreaming": true, "toolExecutionLifecycle": true })
 }
 
-/// A workspace that is gone when dropped.
-pub(crate) struct Workspace(TempDir);
+/// A workspace with a state directory, both gone when dropped. It is also the home of its user.
+pub(crate) struct Workspace {
+    folder: TempDir,
+    state: TempDir,
+}
 
 impl Workspace {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            state: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
+    }
+
+    /// The state directory.
+    pub(crate) fn state(&self) -> &Path {
+        self.state.path()
+    }
+
+    /// The folder of this workspace in the state directory.
+    pub(crate) fn state_folder(&self) -> PathBuf {
+        state_folder(self.state(), self.path())
+    }
+
+    /// The database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.state_folder().join("bobbin.db")
     }
 
     /// Leaves bubblewrap out, so that process ids of commands are those that the test sees.
@@ -50,6 +71,7 @@ impl Workspace {
             .current_dir(self.path())
             .env("HOME", self.path())
             .env_remove("XDG_STATE_HOME")
+            .env("BOBBIN_STATE", self.state())
             .env_remove("BOBBIN_LOG")
             .env_remove("BOBBIN_MODEL")
             .stdin(Stdio::null())
@@ -180,7 +202,7 @@ impl Workspace {
     }
 
     fn state_file(&self) -> PathBuf {
-        self.path().join(".craft/bobbin.json")
+        self.state_folder().join("bobbin.json")
     }
 }
 
@@ -196,9 +218,9 @@ impl Process {
         self.address_by(&self.state).await
     }
 
-    /// The same, with its state directory seen from elsewhere.
-    pub(crate) async fn address_in(&self, craft: &Path) -> String {
-        self.address_by(&craft.join("bobbin.json")).await
+    /// The same, with its state's folder seen from elsewhere.
+    pub(crate) async fn address_in(&self, folder: &Path) -> String {
+        self.address_by(&folder.join("bobbin.json")).await
     }
 
     async fn address_by(&self, state: &Path) -> String {
@@ -307,6 +329,20 @@ impl Process {
             .expect("the server ends")
             .unwrap()
     }
+}
+
+/// Returns the folder of a workspace in a state directory, as the server names it.
+pub(crate) fn state_folder(state: &Path, workspace: &Path) -> PathBuf {
+    use sha2::Digest as _;
+    let root = workspace.canonicalize().unwrap();
+    let name = root.file_name().unwrap().to_str().unwrap();
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' })
+        .collect();
+    let digest = sha2::Sha256::digest(root.to_str().unwrap());
+    let digest = u64::from_be_bytes(digest[..8].try_into().unwrap());
+    state.join("workspaces").join(format!("{name}-{digest:016x}"))
 }
 
 /// Returns the methods of notifications, in order.

@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use crate::config::{Config, DEFAULT_PORT, Mode};
 use crate::server::{Doors, Listen};
 use crate::workspace::Workspace;
-use crate::{console, doctor, eca, exec, logging, server, tool_servers};
+use crate::{console, doctor, eca, exec, logging, server, state, tool_servers};
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -28,6 +28,9 @@ pub(crate) struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     serve: Serve,
+    /// Where conversations and answers are; `$XDG_STATE_HOME/bobbin` or `~/.local/state/bobbin` when left out.
+    #[arg(long, global = true, value_name = "DIR", env = "BOBBIN_STATE")]
+    state: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,6 +97,9 @@ struct AppServer {
 
 /// Runs a command line.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    if let Some(directory) = cli.state {
+        state::choose(directory);
+    }
     match cli.command {
         None => serve(cli.serve).await,
         Some(Command::Serve(serve_)) => serve(serve_).await,

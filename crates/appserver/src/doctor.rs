@@ -56,6 +56,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     match Workspace::find(doctor.workspace.as_deref()) {
         Ok(workspace) => {
             report.add("workspace", Verdict::Good, workspace.root.display().to_string());
+            report.add("state", Verdict::Good, workspace.folder().display().to_string());
             let config = configuration(&workspace, &mut report);
             database(&workspace, &mut report).await;
             if let Some(config) = config {
@@ -162,7 +163,7 @@ async fn model(config: &Config, report: &mut Report) {
 }
 
 /// What to do about a database that is not sound.
-const SAVE: &str = "copy .craft/bobbin.db* somewhere safe; then `sqlite3 bobbin.db .recover | sqlite3 new.db` saves what \
+const SAVE: &str = "copy bobbin.db* of the state somewhere safe; then `sqlite3 bobbin.db .recover | sqlite3 new.db` saves what \
                     can be read, or moving them away starts anew (docs/chaos.md)";
 
 async fn database(workspace: &Workspace, report: &mut Report) {

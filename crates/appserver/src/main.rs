@@ -3,6 +3,7 @@
 //! The only room that reads the environment and sees every other.
 
 mod agent;
+mod appserver_lock;
 mod checkpoints;
 mod cli;
 mod config;
@@ -21,6 +22,7 @@ mod sandbox;
 mod server;
 mod signals;
 mod state;
+mod temporary;
 mod tool_servers;
 mod workspace;
 

@@ -179,10 +179,18 @@ impl Settings {
             write: self.writable.iter().map(place).collect(),
             hide,
             keep: vec![workspace.craft()],
-            blank: workspace.private(),
+            blank: ["", "-wal", "-shm"]
+                .map(|end| with_ending(workspace.foreign_database(), end))
+                .to_vec(),
             when_missing: self.when_missing,
         }
     }
+}
+
+fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
+    let mut path = path.into_os_string();
+    path.push(ending);
+    path.into()
 }
 
 fn text<'a>(value: &'a Value, path: &str) -> anyhow::Result<Option<&'a str>> {

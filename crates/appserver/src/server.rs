@@ -30,7 +30,7 @@ use crate::config::Config;
 use crate::eca::Editors;
 use crate::signals::Signals;
 use crate::tool_servers::Servers;
-use crate::workspace::{GUARD_ARGUMENT, Held};
+use crate::workspace::{GUARD_ARGUMENT, Held, Workspace};
 use crate::{checkpoints, cli, console, exit, join, models, prompts};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
@@ -100,6 +100,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let options = Options {
         durability: config.durability,
     };
+    let foreign = named_foreign(workspace);
     let store = SqliteStore::open(&workspace.database(), options).await?;
     let guard = GuardProgram {
         program: "/proc/self/exe".into(),
@@ -115,19 +116,13 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         variables,
         children.clone(),
     ));
-    let temporary = workspace.temporary();
-    // What commands of an earlier server left behind.
-    drop(std::fs::remove_dir_all(&temporary));
-    std::fs::create_dir_all(&temporary)
-        .with_context(|| format!("{} cannot be created", temporary.display()))?;
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
     let mut sandbox = config
         .sandbox
         .sandbox(workspace, home.as_deref(), keys, &children);
     let (checkpoints, without) = checkpoints::open(workspace, &children, &environment).await;
-    sandbox.hide.extend(checkpoints::to_hide(workspace));
-    sandbox.blank.extend(checkpoints::to_blank(workspace));
+    sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = sandbox.hide.clone();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment);
     let agent = config.agent.agent().with_sandbox(&sandbox);
@@ -135,7 +130,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let git = (children.clone(), environment.clone(), sandbox.clone());
     let terminals = Terminals::open(
         children,
-        &workspace.root,
+        &workspace.outputs(),
         Arc::new(SystemClock),
         Bounds::default(),
     )
@@ -148,6 +143,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         mut complaints,
     } = models::open(&config.models, home.as_deref(), config.agent.compact_percent)?;
     complaints.extend(without);
+    complaints.extend(foreign);
     let helpers = Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2);
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
         .with_settings(agent)
@@ -156,7 +152,11 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
     let rules = config.permissions.compile(cli::home().as_deref())?;
-    settings.policy = Arc::new(RulesPolicy::new(rules).guarding(guarded));
+    settings.policy = Arc::new(
+        RulesPolicy::new(rules)
+            .guarding(guarded)
+            .showing(workspace.outputs()),
+    );
     settings.undo = checkpoints
         .clone()
         .map(|checkpoints| checkpoints as Arc<dyn Undo>);
@@ -188,6 +188,17 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         checkpoints,
         models,
         complaints,
+    })
+}
+
+/// Returns what to say of conversations in the folder, at the first start only.
+fn named_foreign(workspace: &Workspace) -> Option<String> {
+    let is_first = !workspace.database().exists();
+    let is_there = std::fs::symlink_metadata(workspace.foreign_database()).is_ok();
+    (is_first && is_there).then(|| {
+        "the conversations in .craft/bobbin.db are not used: the folder may have brought them along. If they are yours, \
+         `bobbin import .craft/bobbin.db` takes them over"
+            .to_owned()
     })
 }
 

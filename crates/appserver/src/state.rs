@@ -5,20 +5,33 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use nix::fcntl::OFlag;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli;
+
+/// What `--state` or `BOBBIN_STATE` names. One process has one state directory, whichever part of it asks.
+static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
 
 /// The state directory of one user, for all of their workspaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StateDirectory(PathBuf);
 
+/// Makes `directory` the state directory of this process. Only the first call counts.
+pub(crate) fn choose(directory: PathBuf) {
+    drop(CHOSEN.set(directory));
+}
+
 impl StateDirectory {
-    /// Returns the directory that `given` (`--state`) names, else the user's usual one. Creates nothing.
+    /// Returns the directory that `given` or the command line (`--state`) names, else the user's usual one. Creates nothing.
     ///
     /// # Errors
     /// There is no home directory to have one in, and none was named.
@@ -27,10 +40,10 @@ impl StateDirectory {
         reason = "the binary is where the environment is read"
     )]
     pub(crate) fn find(given: Option<&Path>) -> anyhow::Result<Self> {
-        if let Some(given) = given {
+        if let Some(given) = given.or(CHOSEN.get().map(PathBuf::as_path)) {
             let absolute = std::path::absolute(given)
                 .with_context(|| format!("the state directory {} cannot be found", given.display()))?;
-            return Ok(Self(absolute));
+            return Ok(Self(real(&absolute)));
         }
         let base = std::env::var_os("XDG_STATE_HOME")
             .map(PathBuf::from)
@@ -38,10 +51,10 @@ impl StateDirectory {
         let base = base.or_else(|| Some(cli::home()?.join(".local/state")));
         let base =
             base.context("there is no HOME to keep conversations in; name a directory with --state")?;
-        Ok(Self(base.join("bobbin")))
+        Ok(Self(real(&base.join("bobbin"))))
     }
 
-    /// Returns the directory itself.
+    /// Returns the directory itself, without links where it is there.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
@@ -55,13 +68,142 @@ impl StateDirectory {
             .map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' })
             .take(40)
             .collect();
-        folder.push('-');
-        for byte in &Sha256::digest(root.as_os_str().as_bytes())[..8] {
-            // Writing to a string cannot fail.
-            let _ = write!(folder, "{byte:02x}");
-        }
-        self.0.join("workspaces").join(folder)
+        let _ = write!(folder, "-{}", digest(root));
+        self.folders().join(folder)
     }
+
+    /// Returns the directory that has one folder per workspace.
+    pub(crate) fn folders(&self) -> PathBuf {
+        self.0.join("workspaces")
+    }
+
+    /// Makes the folder of a workspace, for its user only, and returns it.
+    ///
+    /// # Errors
+    /// It cannot be made, is another user's, or lies where commands of the workspace could change it.
+    pub(crate) fn make_folder(&self, root: &Path) -> anyhow::Result<PathBuf> {
+        self.refuse_within(root)?;
+        private_directory(&self.0)?;
+        // Links in it are resolved only now that it is there.
+        let made = Self(real(&self.0));
+        made.refuse_within(root)?;
+        private_directory(&made.folders())?;
+        let folder = made.of_workspace(root);
+        private_directory(&folder)?;
+        Ok(folder)
+    }
+
+    fn refuse_within(&self, root: &Path) -> anyhow::Result<()> {
+        let (state, root) = (&self.0, root);
+        if state.starts_with(root) {
+            bail!(
+                "the state directory {} lies in the workspace {}, where commands could change it; serve a folder in it, or \
+                 name another state directory with --state DIR or BOBBIN_STATE",
+                state.display(),
+                root.display()
+            );
+        }
+        if root.starts_with(state) {
+            bail!(
+                "{} lies in the state directory, which no command may read; it cannot be a workspace",
+                root.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Returns the first bytes of a path's SHA-256, as text.
+pub(crate) fn digest(path: &Path) -> String {
+    let mut text = String::new();
+    for byte in &Sha256::digest(path.as_os_str().as_bytes())[..8] {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Resolves the links of the part of an absolute path that exists.
+fn real(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(resolved), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
+            return if rest.as_os_str().is_empty() {
+                resolved
+            } else {
+                resolved.join(rest)
+            };
+        }
+    }
+    path.to_owned()
+}
+
+/// Makes a directory that only this user can enter, or makes it so.
+///
+/// # Errors
+/// It cannot be made, is no directory or another user's.
+pub(crate) fn private_directory(path: &Path) -> anyhow::Result<()> {
+    let cannot = || format!("{} cannot be made", path.display());
+    if let Some(above) = path.parent() {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(above)
+            .with_context(cannot)?;
+    }
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error).with_context(cannot),
+        Ok(()) | Err(_) => {}
+    }
+    let directory = File::options()
+        .read(true)
+        .custom_flags((OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits())
+        .open(path)
+        .with_context(|| format!("{} is no directory of yours", path.display()))?;
+    let found = directory.metadata().with_context(cannot)?;
+    if found.uid() != nix::unistd::Uid::effective().as_raw() {
+        bail!(
+            "{} belongs to another user; remove it, or name a directory of your own (--state, TMPDIR)",
+            path.display()
+        );
+    }
+    if found.mode() & 0o777 != 0o700 {
+        directory
+            .set_permissions(fs::Permissions::from_mode(0o700))
+            .with_context(cannot)?;
+    }
+    Ok(())
+}
+
+/// Opens a regular file for this user only, without following a link or waiting for anything.
+///
+/// # Errors
+/// It cannot be opened, or is something else.
+pub(crate) fn open_private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = options
+        .mode(0o600)
+        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is no regular file"))
+    }
+}
+
+/// Writes a small file of the state directory: a reader sees the old one or the new one.
+///
+/// # Errors
+/// It cannot be written.
+pub(crate) fn write_small(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut next = path.as_os_str().to_owned();
+    next.push(".new");
+    let next = PathBuf::from(next);
+    // What an earlier process left behind, if it did.
+    drop(fs::remove_file(&next));
+    open_private(&next, OpenOptions::new().write(true).create_new(true))
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&next, path))
+        .with_context(|| format!("{} cannot be written", path.display()))
 }
 
 #[cfg(test)]
@@ -75,5 +217,39 @@ mod tests {
         let name = one.strip_prefix("/state/workspaces").unwrap().to_str().unwrap();
         assert!(name.starts_with("tea-pots-") && name.len() == 25, "{name}");
         assert_ne!(one, state.of_workspace(Path::new("/home/tea pots")));
+    }
+
+    #[test]
+    fn a_state_directory_within_the_workspace_is_refused_also_through_a_link() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let work = top.join("work");
+        fs::create_dir_all(work.join("inner")).unwrap();
+        std::os::unix::fs::symlink(work.join("inner"), top.join("way")).unwrap();
+        for given in ["work", "work/inner", "work/new/deep", "way", "way/new"] {
+            let state = StateDirectory::find(Some(&top.join(given))).unwrap();
+            let error = state.make_folder(&work).unwrap_err().to_string();
+            assert!(error.contains("--state"), "{given}: {error}");
+        }
+        let state = StateDirectory::find(Some(&top.join("state"))).unwrap();
+        assert!(state.make_folder(&top.join("state/x")).is_err());
+        let folder = state.make_folder(&work).unwrap();
+        for path in [state.path(), &state.folders(), &folder] {
+            assert_eq!(fs::metadata(path).unwrap().mode() & 0o777, 0o700);
+        }
+    }
+
+    #[test]
+    fn small_files_are_private_and_replace_links() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, other) = (place.path().join("x.json"), place.path().join("other"));
+        fs::write(&other, "mine").unwrap();
+        for link in ["x.json", "x.json.new"] {
+            std::os::unix::fs::symlink(&other, place.path().join(link)).unwrap();
+        }
+        write_small(&file, b"{}").unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "{}");
+        assert_eq!(fs::symlink_metadata(&file).unwrap().mode() & 0o777, 0o600);
     }
 }

@@ -1,17 +1,21 @@
-//! The workspace on disk: `.craft`, the lock that one process holds, and the file that says who.
+//! A workspace: the folder that is served, and its state, which lies elsewhere.
 //!
-//! The lock is an operating system lock and dies with the process; the state file beside it is for people
-//! and for clients that want to join, and is believed only while the lock is held.
+//! One process holds a workspace by an operating system lock that dies with the process. The file beside the lock says who
+//! that is, and is believed only while the lock is held. Both are in the state directory, so only their user can touch them.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
+use crate::appserver_lock::{self, AppserverLock};
 use crate::exit::{self, Failure};
+use crate::state::{self, StateDirectory};
+use crate::temporary;
 
 /// How long to wait for a lock whose holder is gone (a guess; a child's start takes milliseconds).
 const LEFT_BEHIND: Duration = Duration::from_secs(1);
@@ -22,11 +26,12 @@ const MAX_STATE_BYTES: u64 = 64 << 10;
 /// First argument of the hidden mode that ends our children's groups when we are killed.
 pub(crate) const GUARD_ARGUMENT: &str = "__child-guard";
 
-/// A directory that is served.
+/// A directory that is served, and where its state is.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {
     /// Absolute, symbolic links resolved.
     pub(crate) root: PathBuf,
+    state: StateDirectory,
 }
 
 /// What the process that serves a workspace says of itself.
@@ -43,20 +48,22 @@ pub(crate) struct State {
     pub(crate) takes_editors: bool,
 }
 
-/// Name of the socket in `.craft` through which an editor's process takes further editors.
-pub(crate) const SOCKET: &str = "bobbin.eca.sock";
+/// Name of the socket in the workspace's state through which an editor's process takes further editors.
+pub(crate) const SOCKET: &str = "eca.sock";
 
 /// The workspace, held. Given back when dropped.
 pub(crate) struct Held {
     workspace: Workspace,
     _lock: File,
+    /// What clients find in the folder, once it is announced.
+    announced: Mutex<Option<AppserverLock>>,
 }
 
 impl Workspace {
-    /// Finds the workspace.
+    /// Finds the workspace. Creates nothing.
     ///
     /// # Errors
-    /// There is no such directory.
+    /// There is no such directory, or none to keep its state in.
     pub(crate) fn find(path: Option<&Path>) -> anyhow::Result<Self> {
         let path = path.unwrap_or_else(|| Path::new("."));
         let root = path
@@ -65,68 +72,67 @@ impl Workspace {
         if !root.is_dir() {
             bail!("the workspace {} is not a directory", root.display());
         }
-        Ok(Self { root })
+        let state = StateDirectory::find(None)?;
+        Ok(Self { root, state })
     }
 
     pub(crate) fn craft(&self) -> PathBuf {
         self.root.join(".craft")
     }
 
+    /// Returns the state directory of the user.
+    pub(crate) fn state_directory(&self) -> &StateDirectory {
+        &self.state
+    }
+
+    /// Returns the folder of the state directory that belongs to this workspace.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.state.of_workspace(&self.root)
+    }
+
     pub(crate) fn database(&self) -> PathBuf {
-        self.craft().join("bobbin.db")
+        self.folder().join("bobbin.db")
     }
 
     /// Directory for temporary files of commands; ours alone while the workspace is held.
     pub(crate) fn temporary(&self) -> PathBuf {
-        self.craft().join("bobbin.tmp")
+        temporary::of_folder(&self.folder())
     }
 
-    /// Returns what in `.craft` no command has a use for: conversations, who serves here and with which token, the ways in,
-    /// what terminals of all Threads have said.
-    pub(crate) fn private(&self) -> Vec<PathBuf> {
-        let names = ["bobbin.db", "bobbin.db-wal", "bobbin.db-shm", SOCKET, "terminals"];
-        let mut all: Vec<PathBuf> = names.iter().map(|name| self.craft().join(name)).collect();
-        all.extend([self.state_file(), self.lock_file()]);
-        all
+    /// Returns where the output of commands is written, which the agent's reading tools may read.
+    pub(crate) fn outputs(&self) -> PathBuf {
+        self.folder().join("terminals")
+    }
+
+    /// Returns the conversations that an earlier version left in the folder, or that the folder brought along: no command
+    /// has a use for them.
+    pub(crate) fn foreign_database(&self) -> PathBuf {
+        self.craft().join("bobbin.db")
     }
 
     fn state_file(&self) -> PathBuf {
-        self.craft().join("bobbin.json")
+        self.folder().join("bobbin.json")
     }
 
     fn lock_file(&self) -> PathBuf {
-        self.craft().join("bobbin.lock")
+        self.folder().join("bobbin.lock")
     }
 
-    /// Holds the workspace for this process, creating `.craft` when it is missing.
+    /// Holds the workspace for this process and makes its state's folder where it is missing.
     ///
     /// # Errors
-    /// Another process holds it ([`Failure`] with [`exit::BUSY`]), or it cannot be written.
+    /// Another process holds it ([`Failure`] with [`exit::BUSY`]), or its state cannot be written.
     pub(crate) async fn hold(&self) -> anyhow::Result<Held> {
-        let craft = self.craft();
-        std::fs::create_dir_all(&craft).with_context(|| format!("{} cannot be created", craft.display()))?;
-        let ignore = craft.join(".gitignore");
-        if !ignore.exists() {
-            // What is in here is one machine's business; the configuration may be shared.
-            std::fs::write(&ignore, "bobbin.*\n")
-                .with_context(|| format!("{} cannot be written", ignore.display()))?;
-        }
+        self.state.make_folder(&self.root)?;
         let path = self.lock_file();
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
+        let mut options = OpenOptions::new();
+        let options = options.create(true).truncate(false).write(true);
+        let lock = state::open_private(&path, options)
             .with_context(|| format!("{} cannot be opened", path.display()))?;
         let deadline = Instant::now() + LEFT_BEHIND;
         loop {
             match lock.try_lock() {
-                Ok(()) => {
-                    return Ok(Held {
-                        workspace: self.clone(),
-                        _lock: lock,
-                    });
-                }
+                Ok(()) => break,
                 Err(TryLockError::WouldBlock) if self.is_left_behind() && Instant::now() < deadline => {
                     sleep(Duration::from_millis(5)).await;
                 }
@@ -134,6 +140,12 @@ impl Workspace {
                 Err(TryLockError::Error(error)) => bail!("{} cannot be locked: {error}", path.display()),
             }
         }
+        temporary::make(&self.temporary())?;
+        Ok(Held {
+            workspace: self.clone(),
+            _lock: lock,
+            announced: Mutex::default(),
+        })
     }
 
     /// Whether no process says that it holds the workspace: the one that did is gone, killed or in peace. The lock may stay
@@ -208,12 +220,19 @@ impl Held {
             address,
             takes_editors,
         };
-        let path = self.workspace.state_file();
-        let next = path.with_extension("json.new");
-        // Renamed into place: a reader sees the old one or the new one.
-        std::fs::write(&next, serde_json::to_vec_pretty(&state)?)
-            .and_then(|()| std::fs::rename(&next, &path))
-            .with_context(|| format!("{} cannot be written", path.display()))
+        state::write_small(&self.workspace.state_file(), &serde_json::to_vec_pretty(&state)?)?;
+        let State {
+            address, started_at, ..
+        } = &state;
+        match appserver_lock::write(&self.workspace.root, address.as_deref(), started_at) {
+            Ok(lock) => *self.announced.lock() = Some(lock),
+            Err(error) => tracing::warn!(
+                %error,
+                "{} is not written: clients that look for it do not find this server",
+                self.workspace.craft().join("appserver.lock").display()
+            ),
+        }
+        Ok(())
     }
 }
 
@@ -221,5 +240,6 @@ impl Drop for Held {
     fn drop(&mut self) {
         // Only tidiness: without the lock nobody believes it.
         drop(std::fs::remove_file(self.workspace.state_file()));
+        drop(std::fs::remove_dir_all(self.workspace.temporary()));
     }
 }

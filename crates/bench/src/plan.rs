@@ -24,11 +24,23 @@ pub enum Extent {
     Quick,
 }
 
+/// A temporary workspace.
+pub(crate) struct Workspace {
+    path: PathBuf,
+    _top: TempDir,
+}
+
+impl Workspace {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 /// What to measure.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The server: a program that knows `app-server --workspace DIR [--listen ws://127.0.0.1:0]` and says in
-    /// `DIR/.craft/bobbin.json` where it listens.
+    /// `DIR/.craft/appserver.lock` where it listens.
     pub server: PathBuf,
     /// This driver's own program: bare servers, and the same server with a model that streams by the clock.
     pub driver: PathBuf,
@@ -127,13 +139,16 @@ impl Plan {
         }
     }
 
-    /// Makes a workspace that is gone when dropped.
-    pub(crate) fn workspace(&self) -> anyhow::Result<TempDir> {
+    /// Makes a workspace that is gone when dropped, with a place beside it for the server's state.
+    pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
         std::fs::create_dir_all(&self.scratch)?;
         let made = tempfile::Builder::new()
             .prefix("bobbin-bench-")
             .tempdir_in(&self.scratch);
-        made.with_context(|| format!("no workspace can be made in {}", self.scratch.display()))
+        let top = made.with_context(|| format!("no workspace can be made in {}", self.scratch.display()))?;
+        let path = top.path().join("work");
+        std::fs::create_dir(&path)?;
+        Ok(Workspace { path, _top: top })
     }
 
     /// Starts the server in a workspace; it listens on a free port.
@@ -196,5 +211,5 @@ impl Plan {
 }
 
 fn state_file(workspace: &Path) -> PathBuf {
-    workspace.join(".craft/bobbin.json")
+    workspace.join(".craft/appserver.lock")
 }

@@ -26,7 +26,7 @@ pub(crate) struct Process {
     state: PathBuf,
 }
 
-/// Prepares to run a program with a home of its own.
+/// Prepares to run a program with a home of its own; its state is beside that.
 #[expect(
     clippy::disallowed_methods,
     reason = "the driver starts what it measures, and nothing else"
@@ -36,6 +36,7 @@ pub(crate) fn command(program: &Path, home: &Path) -> Command {
     command
         .current_dir(home)
         .env("HOME", home)
+        .env("BOBBIN_STATE", home.with_file_name("state"))
         .env_remove("BOBBIN_LOG")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -72,7 +73,7 @@ impl Process {
             let text = std::fs::read_to_string(&self.state).unwrap_or_default();
             let state: Value = serde_json::from_str(&text).unwrap_or_default();
             if state["pid"].as_i64() == Some(i64::from(self.pid.as_raw()))
-                && let Some(address) = state["address"].as_str()
+                && let Some(address) = state["endpoints"]["appServerWebSocket"].as_str()
             {
                 return Ok(address.to_owned());
             }

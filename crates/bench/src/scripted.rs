@@ -34,7 +34,7 @@ const MAX_MESSAGE_BYTES: usize = 4 << 20;
 pub enum Door {
     /// One client, on this process's stdio.
     Stdio,
-    /// A free loopback port, told in the workspace's state file.
+    /// A free loopback port, told in `.craft/appserver.lock`.
     WebSocket,
 }
 
@@ -69,7 +69,7 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
             let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
             let access = Access::new(listener.address(), None)?;
             let address = format!("ws://{}/ws", listener.address());
-            crate::bare::announce(&craft.join("bobbin.json"), &address)?;
+            crate::bare::announce(&craft.join("appserver.lock"), &address)?;
             let route = Route {
                 path: "/ws",
                 max_message_bytes: MAX_MESSAGE_BYTES,

@@ -86,6 +86,12 @@ pub trait Policy: fmt::Debug + Send + Sync + 'static {
 
     /// Judges the use of a tool, whatever its arguments; `None` when nothing is said of it.
     fn tool(&self, name: &str) -> Option<Ruling>;
+
+    /// Whether a resolved path is a file with the output of a command, which the result of its call names: it is read
+    /// without a question.
+    fn is_output(&self, _path: &Path) -> bool {
+        false
+    }
 }
 
 /// The policy where there are no rules: commands are asked about, and nothing else is spoken of.

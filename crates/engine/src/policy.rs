@@ -19,6 +19,7 @@ use below::Below;
 pub struct RulesPolicy {
     rules: RuleSet,
     guarded: Vec<PathBuf>,
+    outputs: Option<PathBuf>,
 }
 
 impl RulesPolicy {
@@ -27,7 +28,15 @@ impl RulesPolicy {
         Self {
             rules,
             guarded: Vec::new(),
+            outputs: None,
         }
+    }
+
+    /// Names the directory, absolute and free of links, with the output of commands: `THREAD/ID.log` each.
+    #[must_use]
+    pub fn showing(mut self, outputs: PathBuf) -> Self {
+        self.outputs = Some(outputs);
+        self
     }
 
     /// Adds places, absolute, that no tool or plain read goes to without a question although they may lie in the
@@ -102,7 +111,7 @@ impl Policy for RulesPolicy {
             return Some(self.ruling(judgement, &Because::Rule(rule)));
         }
         let is_guarded = self.guarded.iter().any(|place| path.starts_with(place));
-        is_guarded.then(|| Ruling {
+        (is_guarded && !self.is_output(path)).then(|| Ruling {
             judgement: Judgement::Ask,
             reason: "keys are kept there".to_owned(),
             rule: None,
@@ -112,6 +121,15 @@ impl Policy for RulesPolicy {
     fn tool(&self, name: &str) -> Option<Ruling> {
         let (judgement, rule) = self.rules.tool(name)?;
         Some(self.ruling(judgement, &Because::Rule(rule)))
+    }
+
+    fn is_output(&self, path: &Path) -> bool {
+        let Some(outputs) = &self.outputs else {
+            return false;
+        };
+        let inside = path.strip_prefix(outputs);
+        let depth = inside.map_or(0, |inside| inside.components().count());
+        depth == 2 && path.extension().is_some_and(|extension| extension == "log")
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`Terminals`] starts every command as a task of its own (`attend`) that collects its output (`spool`) and, once
 //! the command is left in the background, tells everyone what becomes of it (`teller`). What does not fit into memory
-//! goes to files below `.craft/terminals` (`shelf`), which are there after a restart, as are the records of
+//! goes to files below a directory that no command can reach (`shelf`), which are there after a restart, as are the records of
 //! terminals: those that ran when the server died are found and recorded as lost.
 //!
 //! It knows nothing of tools, rules, approvals or wires: whoever hands over an [`Order`] has had it allowed, and its process,

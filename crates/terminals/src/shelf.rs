@@ -1,8 +1,7 @@
-//! The files below `.craft/terminals`: `<thread>/<id>.log` with output, `<id>.json` with what became of a terminal.
+//! The output files: `<thread>/<id>.log` with output, `<id>.json` with what became of a terminal.
 //!
-//! Commands can write in the workspace, so nothing in here is trusted: the directory is opened once, everything below it
-//! is reached from there without following links, and names are checked before they are used. Files are for their
-//! owner only. Calls block; those that reach the disk are made off the async threads.
+//! The directory is opened once, everything below it is reached from there without following links, and names are checked
+//! before they are used. Files are for their owner only. Calls block; those that reach the disk are made off the async threads.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -20,8 +19,8 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 const MAX_RECORD_BYTES: u64 = 512 << 10;
 /// Longest name of a Thread's directory.
 const MAX_NAME: usize = 128;
-/// Kept out of version control whatever the workspace's own rules say.
-const IGNORE: &str = "*\n";
+/// A file that is touched to learn the time.
+const CLOCK: &str = "clock";
 
 /// The directory.
 #[derive(Debug)]
@@ -43,15 +42,10 @@ pub(crate) struct Item {
 }
 
 impl Shelf {
-    /// Opens the shelf of a workspace, making it when it is missing.
-    pub(crate) fn open(workspace: &Path, capacity: u64) -> io::Result<Self> {
-        let craft = workspace.join(".craft");
-        fs::create_dir_all(&craft)?;
-        let path = craft.join("terminals");
-        match fs::DirBuilder::new().mode(0o700).create(&path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+    /// Opens the directory, making it when it is missing.
+    pub(crate) fn open(path: &Path, capacity: u64) -> io::Result<Self> {
+        let path = path.to_owned();
+        fs::DirBuilder::new().mode(0o700).recursive(true).create(&path)?;
         let directory = File::options()
             .read(true)
             .custom_flags((OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits())
@@ -62,7 +56,6 @@ impl Shelf {
             used: AtomicU64::new(0),
             capacity,
         };
-        Self::put(&shelf.directory, ".gitignore", IGNORE.as_bytes())?;
         let used = shelf.items().iter().map(|item| item.bytes).sum();
         shelf.used.store(used, Ordering::Relaxed);
         Ok(shelf)
@@ -172,9 +165,9 @@ impl Shelf {
 
     /// Returns the file system's own idea of now, by which changes are dated.
     pub(crate) fn now(&self) -> io::Result<SystemTime> {
-        Self::put(&self.directory, ".gitignore", IGNORE.as_bytes())?;
+        Self::put(&self.directory, CLOCK, b"")?;
         let flags = OFlag::O_RDONLY;
-        open(&self.directory, ".gitignore", flags)?.metadata()?.modified()
+        open(&self.directory, CLOCK, flags)?.metadata()?.modified()
     }
 
     /// Takes room for `bytes`, if there is some.
@@ -262,7 +255,7 @@ mod tests {
     #[test]
     fn files_are_the_owners_and_go_with_their_directory() {
         let place = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open(place.path(), 1000).unwrap();
+        let shelf = Shelf::open(&place.path().join("files"), 1000).unwrap();
         shelf
             .create_log("thread_1", "term_1")
             .unwrap()
@@ -280,7 +273,7 @@ mod tests {
         assert_eq!((items.len(), items[0].bytes), (1, 8));
         shelf.remove(&items[0]);
         assert_eq!(shelf.items(), []);
-        assert!(!place.path().join(".craft/terminals/thread_1").exists());
+        assert!(!place.path().join("files/thread_1").exists());
     }
 
     #[test]
@@ -289,13 +282,13 @@ mod tests {
         let secret = place.path().join("secret");
         fs::create_dir(&secret).unwrap();
         fs::write(secret.join("term_1.log"), "key").unwrap();
-        let shelf = Shelf::open(place.path(), 1000).unwrap();
-        symlink(&secret, place.path().join(".craft/terminals/thread_1")).unwrap();
+        let shelf = Shelf::open(&place.path().join("files"), 1000).unwrap();
+        symlink(&secret, place.path().join("files/thread_1")).unwrap();
         assert!(shelf.create_log("thread_1", "term_2").is_err());
         assert!(shelf.read_log("thread_1", "term_1", 10).is_err());
         assert_eq!(shelf.items(), []);
-        fs::create_dir(place.path().join(".craft/terminals/thread_2")).unwrap();
-        let link = place.path().join(".craft/terminals/thread_2/term_1.log");
+        fs::create_dir(place.path().join("files/thread_2")).unwrap();
+        let link = place.path().join("files/thread_2/term_1.log");
         symlink(secret.join("term_1.log"), link).unwrap();
         assert!(shelf.read_log("thread_2", "term_1", 10).is_err());
         for (thread, id) in [("..", "term_1"), ("thread_1", "../x"), ("", "a"), ("a/b", "c")] {

@@ -56,18 +56,18 @@ pub(crate) struct Inner {
 }
 
 impl Terminals {
-    /// Opens the terminals of a workspace, with what is there of earlier ones: those that ran when the server died
-    /// are written down as lost. Blocks for the disk.
+    /// Opens the terminals of a workspace whose output is in `outputs`, with what is there of earlier ones: those that ran
+    /// when the server died are written down as lost. Blocks for the disk.
     ///
     /// # Errors
     /// The directory for output cannot be had.
     pub fn open(
         children: Children,
-        workspace: &Path,
+        outputs: &Path,
         clock: Arc<dyn Clock>,
         bounds: Bounds,
     ) -> io::Result<Self> {
-        let shelf = Arc::new(Shelf::open(workspace, bounds.disk_bytes)?);
+        let shelf = Arc::new(Shelf::open(outputs, bounds.disk_bytes)?);
         let terminals = Self::new(children, Some(shelf), clock, bounds);
         terminals.0.load();
         terminals.0.tidy_now();

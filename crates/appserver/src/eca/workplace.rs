@@ -57,7 +57,7 @@ impl Served {
     /// Takes further editors from here on, if that can be done.
     fn new(held: Held, opened: server::Opened, config: &Config) -> Self {
         let workspace = held.workspace();
-        let editors = match LocalListener::bind(&workspace.craft(), SOCKET) {
+        let editors = match LocalListener::bind(&workspace.folder(), SOCKET) {
             Ok(listener) => {
                 let stop = CancellationToken::new();
                 let connections = Arc::new(Editors::new(workspace, config, &opened));
@@ -152,7 +152,7 @@ impl Workplace {
                 },
                 Some(State {
                     takes_editors: true, ..
-                }) => match connect_local(&workspace.craft(), SOCKET).await {
+                }) => match connect_local(&workspace.folder(), SOCKET).await {
                     Ok(server) => return Ok(Place::Theirs(server)),
                     // It has gone, or is going.
                     Err(_) => workspace.busy().into(),
@@ -290,6 +290,13 @@ mod tests {
         Arc::new(Workplace::new(None, None))
     }
 
+    /// Returns a directory to serve; its state is not the user's.
+    fn directory() -> tempfile::TempDir {
+        // One for all tests of the process: the first counts.
+        crate::state::choose(std::env::temp_dir().join(format!("bobbin-test-{}", std::process::id())));
+        tempfile::tempdir().unwrap()
+    }
+
     fn wanted(directory: &tempfile::TempDir) -> Wanted {
         Wanted {
             root: Some(directory.path().to_owned()),
@@ -300,7 +307,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_goes_between_the_look_and_the_connection_is_replaced() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = directory();
         let held = Workspace::find(Some(directory.path()))
             .unwrap()
             .hold()
@@ -319,7 +326,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_holder_that_never_answers_is_said() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = directory();
         let held = Workspace::find(Some(directory.path()))
             .unwrap()
             .hold()

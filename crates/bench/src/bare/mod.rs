@@ -48,7 +48,8 @@ async fn lines() -> anyhow::Result<()> {
 /// Says where this process listens.
 pub(crate) fn announce(state: &Path, address: &str) -> anyhow::Result<()> {
     let next = state.with_extension("new");
-    let text = json!({ "pid": std::process::id(), "address": address }).to_string();
+    let text =
+        json!({ "pid": std::process::id(), "endpoints": { "appServerWebSocket": address } }).to_string();
     // Renamed into place: a reader sees all of it or nothing.
     std::fs::write(&next, text).and_then(|()| std::fs::rename(&next, state))?;
     Ok(())

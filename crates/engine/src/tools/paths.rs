@@ -24,9 +24,6 @@ use super::reserved::{Reserved, is_reserved};
 /// Longest path text, bytes (Linux' `PATH_MAX`).
 const MAX_PATH_BYTES: usize = 4096;
 
-/// Where commands' outputs are, `THREAD/ID.log` each.
-const OUTPUTS: &str = ".craft/terminals";
-
 /// Most links followed in one path (as in Linux).
 const MAX_LINKS: usize = 40;
 
@@ -139,7 +136,7 @@ pub(crate) fn locate(
     let root = &environment.root;
     let trace = trace(root, text, None)?;
     let standing = Reserved::of(root).standing(&trace);
-    let is_output = is_output(root, &trace);
+    let is_output = environment.policy.is_output(&trace.path) && !trace.through_reserved;
     let path = trace.path;
     let ask = |place: &str| Permission::Ask {
         scope: Scope {
@@ -168,8 +165,8 @@ pub(crate) fn locate(
             )));
         }
         Standing::Reserved if said == Some(Judgement::Allow) => Permission::Free,
-        Standing::Reserved if said.is_none() && is_output => Permission::Free,
         Standing::Reserved => ask("a file that belongs to git or to the server"),
+        Standing::Outside if !access.changes() && said.is_none() && is_output => Permission::Free,
         Standing::Outside => match environment.outside_workspace {
             OutsideWorkspace::Ask if said == Some(Judgement::Allow) => Permission::Free,
             OutsideWorkspace::Ask => ask("a file outside the workspace"),
@@ -186,14 +183,6 @@ pub(crate) fn locate(
         path,
     };
     Ok((target, permission))
-}
-
-/// Whether a path leads to what a command of the workspace has put out, which the result of its call names.
-fn is_output(root: &Path, trace: &Trace) -> bool {
-    let inside = trace.path.strip_prefix(root.join(OUTPUTS));
-    let depth = inside.map_or(0, |inside| inside.components().count());
-    let is_log = trace.path.extension().is_some_and(|extension| extension == "log");
-    depth == 2 && is_log && !trace.through_reserved
 }
 
 /// Resolves a path against an absolute root that is free of symbolic links.

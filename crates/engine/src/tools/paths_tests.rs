@@ -1,11 +1,13 @@
 //! Table of ways in and out of a workspace.
 
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 
 use bobbin_core::tool::OutsideWorkspace;
 use rstest::rstest;
 
 use super::*;
+use crate::RulesPolicy;
 use crate::tools::testing::Workspace;
 
 /// `work/` is the root; beside it lies `out/secret`.
@@ -113,28 +115,36 @@ fn reserved_places_are_never_written_and_read_only_when_asked() {
 #[test]
 fn what_a_command_has_put_out_is_read_without_a_question_and_nothing_beside_it() {
     let workspace = workspace();
-    let read = |path: &str| {
-        let (_, permission) = locate(&workspace.environment(), path, Access::Read).unwrap();
-        permission == Permission::Free
-    };
-    workspace.write(".craft/terminals/thread_1/shell_1.log", "x");
-    symlink(
-        "../../bobbin.db",
-        workspace.root().join(".craft/terminals/thread_1/link.log"),
-    )
-    .unwrap();
-    assert!(read(".craft/terminals/thread_1/shell_1.log"));
-    for other in [
-        ".craft/terminals/thread_1/shell_1.json",
-        ".craft/terminals/thread_1/link.log",
-        ".craft/terminals/thread_1.log",
-        ".craft/terminals/thread_1/deep/x.log",
-        ".craft/terminals/../keys/x.log",
-    ] {
-        assert!(!read(other), "{other}");
+    let outputs = workspace.outside().join("terminals");
+    std::fs::create_dir_all(outputs.join("thread_1")).unwrap();
+    std::fs::write(outputs.join("thread_1/shell_1.log"), "x").unwrap();
+    symlink("../../secret", outputs.join("thread_1/link.log")).unwrap();
+    for outside_workspace in [OutsideWorkspace::Ask, OutsideWorkspace::Refuse] {
+        let policy = RulesPolicy::default()
+            .guarding([workspace.outside().to_owned()])
+            .showing(outputs.clone());
+        let environment = ToolEnvironment {
+            policy: Arc::new(policy),
+            outside_workspace,
+            ..workspace.environment()
+        };
+        let reach = |path: &str, access| {
+            let path = outputs.join(path);
+            let found = locate(&environment, path.to_str().unwrap(), access);
+            found.is_ok_and(|(_, permission)| permission == Permission::Free)
+        };
+        assert!(reach("thread_1/shell_1.log", Access::Read));
+        for other in [
+            "thread_1/shell_1.json",
+            "thread_1/link.log",
+            "thread_1.log",
+            "thread_1/deep/x.log",
+            "../keys/x.log",
+        ] {
+            assert!(!reach(other, Access::Read), "{other}");
+        }
+        assert!(!reach("thread_1/shell_1.log", Access::Write));
     }
-    let log = ".craft/terminals/thread_1/shell_1.log";
-    assert!(locate(&workspace.environment(), log, Access::Write).is_err());
 }
 
 #[test]

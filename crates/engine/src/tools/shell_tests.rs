@@ -58,7 +58,7 @@ fn a_turn_waits_so_long_for_a_command_and_then_leaves_or_kills_it() {
     let children = Children::new(None).unwrap();
     let clock = Arc::new(SystemClock);
     let bounds = bobbin_terminals::Bounds::default();
-    let terminals = Terminals::open(children, place.root(), clock, bounds).unwrap();
+    let terminals = Terminals::open(children, &place.outside().join("terminals"), clock, bounds).unwrap();
     let keeping = ShellTool::new(terminals, Environment::empty(), Shell::Posix, Sandbox::default());
     let seconds = Duration::from_secs;
     let (requested, limit) = (BackgroundReason::Requested, BackgroundReason::TimeLimit);

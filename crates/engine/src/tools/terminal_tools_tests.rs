@@ -28,7 +28,13 @@ impl Bench {
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/bin:/bin");
         let children = Children::new(None).unwrap();
-        let terminals = Terminals::open(children, workspace.root(), Arc::new(SystemClock), bounds).unwrap();
+        let terminals = Terminals::open(
+            children,
+            &workspace.outside().join("terminals"),
+            Arc::new(SystemClock),
+            bounds,
+        )
+        .unwrap();
         let tools = ToolSet::with_terminals(&terminals, environment, Shell::Posix, Sandbox::default());
         Self {
             workspace,

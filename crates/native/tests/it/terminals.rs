@@ -25,7 +25,13 @@ impl Bench {
         let server = Server::start().await;
         let workspace = server.hub.settings().workspace.clone();
         let children = Children::new(None).unwrap();
-        let terminals = Terminals::open(children, &workspace, server.clock(), bounds).unwrap();
+        let terminals = Terminals::open(
+            children,
+            &workspace.join(".craft/terminals"),
+            server.clock(),
+            bounds,
+        )
+        .unwrap();
         terminals.begin(&server.hub);
         let identity = Arc::new(ServerIdentity {
             terminals: Some(Arc::new(terminals.clone())),

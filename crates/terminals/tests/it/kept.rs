@@ -98,7 +98,7 @@ async fn the_disk_takes_no_more_than_its_bound() {
         assert!(long.output_path.is_some());
     }
     terminals.end().await;
-    let files = std::fs::read_dir(place.path().join(".craft/terminals/thread_a"));
+    let files = std::fs::read_dir(place.path().join("terminals/thread_a"));
     let bytes: u64 = files
         .unwrap()
         .map(|file| file.unwrap().metadata().unwrap().len())
@@ -110,7 +110,7 @@ async fn the_disk_takes_no_more_than_its_bound() {
 async fn records_that_others_wrote_are_not_believed() {
     let place = Place::new();
     drop(place.open(Bounds::default()));
-    let folder = place.path().join(".craft/terminals/thread_a");
+    let folder = place.path().join("terminals/thread_a");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("term_1.json"), "{}").unwrap();
     let other = r#"{"version":1,"facts":{"id":"term_9","thread":"thread_b","turn":"turn_001","call":"c","command":"x",

@@ -32,7 +32,13 @@ impl Place {
     /// Opens the terminals of this place, as a server does that starts here.
     pub(crate) fn open(&self, bounds: Bounds) -> Terminals {
         let children = Children::new(None).unwrap();
-        Terminals::open(children, self.path(), self.clock.clone(), bounds).unwrap()
+        Terminals::open(
+            children,
+            &self.path().join("terminals"),
+            self.clock.clone(),
+            bounds,
+        )
+        .unwrap()
     }
 
     pub(crate) fn spec(&self, line: &str) -> ProcessSpec {

@@ -1,0 +1,206 @@
+//! A folder that brings a server's files along, or links where the server writes, gains nothing by it.
+
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::lab::{Bubblewrap, Lab};
+
+/// Returns the files of this name below a directory.
+fn named(directory: &Path, name: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(named(&path, name));
+        } else if path.file_name().is_some_and(|file| file == name) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Returns the database of a lab, wherever its server has put it.
+fn database(lab: &Lab) -> PathBuf {
+    let found = [named(&lab.state(), "bobbin.db"), named(&lab.work(), "bobbin.db")].concat();
+    found.into_iter().next().unwrap()
+}
+
+/// Makes a database with an answer that was given for ever and a Turn that waits for one, and plants it in a folder.
+async fn plant(victim: &Lab) {
+    let attacker = Lab::new(Bubblewrap::Off);
+    let server = attacker.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "run `touch planted`").await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "acceptAlways" })).await;
+    client.wait_for("turn/completed").await;
+    let other = client.start_thread().await;
+    client.start_turn(&other, "run `touch waiting`").await;
+    client.wait_for("item/approval/request").await;
+    server.kill().await;
+    let craft = victim.work().join(".craft");
+    std::fs::create_dir_all(&craft).unwrap();
+    let from = database(&attacker);
+    for ending in ["db", "db-wal"] {
+        let from = from.with_extension(ending);
+        std::fs::copy(from, craft.join(format!("bobbin.{ending}"))).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_a_folder_brings_is_named_and_not_used() {
+    let victim = Lab::new(Bubblewrap::Off);
+    plant(&victim).await;
+    // The first start of `bobbin exec` would carry out what is open as well.
+    let said = victim.run(&["exec", "hello"]).await;
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.contains("bobbin import .craft/bobbin.db"), "{said}");
+    let server = victim.serve().await;
+    let mut client = server.client().await;
+    let list = json!({ "identity": { "channelName": "test" } });
+    let list = client.call("thread/list", list).await;
+    let open = list["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|thread| thread["displayName"] != "hello");
+    assert_eq!(open.count(), 0, "{list}");
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "run `touch planted`").await;
+    // The answer that came along does not count.
+    client.wait_for("item/approval/request").await;
+    assert!(!victim.work().join("planted").exists());
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn a_start_follows_no_link_of_the_folder_and_waits_for_no_pipe_in_it() {
+    for pipes in [false, true] {
+        let lab = Lab::new(Bubblewrap::Off);
+        lab.write(".craft/config.json", "{}");
+        let profile = lab.home().join(".bashrc");
+        std::fs::write(&profile, "mine").unwrap();
+        let (craft, elsewhere) = (lab.work().join(".craft"), lab.home().join("made"));
+        for name in [
+            "bobbin.json",
+            "bobbin.json.new",
+            "bobbin.lock",
+            "bobbin.db",
+            ".gitignore",
+            "terminals",
+            "bobbin.tmp",
+            "appserver.lock",
+            "appserver.lock.new",
+        ] {
+            let place = craft.join(name);
+            if pipes {
+                nix::unistd::mkfifo(&place, nix::sys::stat::Mode::S_IRWXU).unwrap();
+            } else if name.starts_with("bobbin.json") {
+                symlink(&profile, place).unwrap();
+            } else {
+                symlink(&elsewhere, place).unwrap();
+            }
+        }
+        let server = lab.serve().await;
+        server.client().await.start_thread().await;
+        server.kill().await;
+        assert_eq!(std::fs::read_to_string(&profile).unwrap(), "mine");
+        assert!(!elsewhere.exists(), "pipes {pipes}");
+    }
+}
+
+#[tokio::test]
+async fn the_only_file_put_into_a_folder_is_private_ignored_and_without_a_token() {
+    let lab = Lab::new(Bubblewrap::Off);
+    lab.write(".git/info/exclude", "");
+    let server = lab.serve().await;
+    server.client().await.start_thread().await;
+    let craft = lab.work().join(".craft");
+    let names = || -> Vec<_> {
+        let files = std::fs::read_dir(&craft).unwrap();
+        files.map(|file| file.unwrap().file_name()).collect()
+    };
+    assert_eq!(names(), ["appserver.lock"]);
+    let lock = craft.join("appserver.lock");
+    assert_eq!(std::fs::symlink_metadata(&lock).unwrap().mode() & 0o7777, 0o600);
+    let text = std::fs::read_to_string(&lock).unwrap();
+    assert!(text.contains(&server.address), "{text}");
+    let token = server.token.clone().unwrap_or_else(|| "token".to_owned());
+    assert!(!text.contains(&token), "{text}");
+    let exclude = std::fs::read_to_string(lab.work().join(".git/info/exclude")).unwrap();
+    assert_eq!(exclude, "**/.craft/appserver.lock\n");
+    let mut child = server.child;
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    child.wait().await.unwrap();
+    assert_eq!(names().len(), 0);
+}
+
+#[tokio::test]
+async fn another_user_reaches_nothing_of_the_state() {
+    let lab = Lab::new(Bubblewrap::Off);
+    // As a machine without per-user groups has it.
+    std::fs::create_dir_all(lab.state()).unwrap();
+    let server = lab.serve().await;
+    server.client().await.start_thread().await;
+    let folder = database(&lab).parent().unwrap().to_owned();
+    for directory in [&lab.state(), &lab.state().join("workspaces"), &folder] {
+        assert_eq!(
+            std::fs::metadata(directory).unwrap().mode() & 0o777,
+            0o700,
+            "{directory:?}"
+        );
+    }
+    for file in ["bobbin.db", "bobbin.db-wal", "bobbin.lock", "bobbin.json"] {
+        let mode = std::fs::metadata(folder.join(file)).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn a_command_in_the_sandbox_reaches_no_conversation_and_no_other_output() {
+    for bubblewrap in Bubblewrap::all() {
+        let lab = Lab::new(bubblewrap);
+        let long = lab
+            .run(&["exec", "--approve", "run `seq 100000; echo long-secret`"])
+            .await;
+        assert!(long.status.success(), "{long:?}");
+        let folder = database(&lab).parent().unwrap().to_owned();
+        let logs = named(&folder.join("terminals"), "x");
+        assert_eq!(logs, Vec::<PathBuf>::new());
+        let line = format!(
+            "cat {folder}/bobbin.db {folder}/terminals/*/*.log; echo x > {folder}/terminals/x; rm -rf {folder}/bobbin.db; \
+             echo $TMPDIR; echo kept > $TMPDIR/a && cat $TMPDIR/a",
+            folder = folder.display()
+        );
+        let output = lab.run(&["exec", "--approve", &format!("run `{line}`")]).await;
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !text.contains("SQLite format") && !text.contains("99999"),
+            "{text}"
+        );
+        assert!(folder.join("bobbin.db").exists() && !folder.join("terminals/x").exists());
+        assert!(text.contains("/bobbin-") && text.contains("kept"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_state_directory_where_commands_write_is_refused_with_the_way_out() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let state = lab.work().join("deep/state");
+    for args in [
+        vec!["--state", state.to_str().unwrap(), "exec", "hello"],
+        vec!["exec", "--workspace", lab.home().to_str().unwrap(), "hello"],
+    ] {
+        let refused = lab.run(&args).await;
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(1), "{said}");
+        assert!(said.contains("BOBBIN_STATE"), "{said}");
+    }
+    assert!(!state.exists() && !lab.state().exists());
+}
