@@ -152,11 +152,13 @@ impl Lab {
 
     /// Starts a server on a free port and waits until it says where it listens.
     pub(crate) async fn serve(&self) -> Server {
-        let mut child = self
-            .bobbin(&["serve", "--listen", "ws://127.0.0.1:0"])
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
+        self.serve_by(self.bobbin(&["serve", "--listen", "ws://127.0.0.1:0"]))
+            .await
+    }
+
+    /// Starts a server by a command, and waits until it says where it listens.
+    pub(crate) async fn serve_by(&self, mut command: Command) -> Server {
+        let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut address = None;
         let reading = async {

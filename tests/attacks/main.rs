@@ -4,9 +4,13 @@
 //! ordinary user; with `CI` in the environment a machine without bubblewrap or `setpriv` is a failure, elsewhere a note.
 
 #[cfg(test)]
+mod access;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod lab;
+#[cfg(test)]
+mod load;
 #[cfg(test)]
 mod ordinary;
 #[cfg(test)]

@@ -29,7 +29,10 @@ async fn a_chat_of_an_editor_is_a_thread_of_everybody_and_approved_through_anoth
     let (home, workspace) = (Workspace::new(), Workspace::new());
     let server = workspace.web_socket();
     let mut native = server.client("browser").await;
-    let (mut child, mut editor) = start(&home, &["eca"]);
+    // Another home has another token.
+    let address = server.address().await;
+    let (_, token) = address.split_once("?token=").unwrap();
+    let (mut child, mut editor) = start(&home, &["eca", "--token", token]);
     assert_eq!(
         editor.call("initialize", hello(&workspace)).await["models"],
         json!(["offline"])
@@ -224,7 +227,7 @@ async fn a_token_is_presented_and_another_workspace_refused() {
     let (mut child, mut editor) = start(&workspace, &["eca"]);
     let error = editor.error("initialize", hello(&workspace)).await;
     let said = error["message"].as_str().unwrap();
-    assert!(said.contains("wants a token"), "{said}");
+    assert!(said.contains("wants another token"), "{said}");
     assert_eq!(child.wait().await.unwrap().code(), Some(1));
     let (_child, mut editor) = start(&workspace, &["eca", "--token", "s3cret"]);
     editor.call("initialize", hello(&workspace)).await;

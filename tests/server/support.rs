@@ -213,7 +213,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Returns the address it listens on, once it does.
+    /// Returns the address it listens on, once it does, with the token that a client of its user presents.
     pub(crate) async fn address(&self) -> String {
         self.address_by(&self.state).await
     }
@@ -223,16 +223,16 @@ impl Process {
         self.address_by(&folder.join("bobbin.json")).await
     }
 
-    async fn address_by(&self, state: &Path) -> String {
+    async fn address_by(&self, path: &Path) -> String {
         let pid = self.child.id().unwrap();
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
-            let state = std::fs::read_to_string(state).unwrap_or_default();
+            let state = std::fs::read_to_string(path).unwrap_or_default();
             let state: Value = serde_json::from_str(&state).unwrap_or_default();
             if state["pid"] == pid
                 && let Some(address) = state["address"].as_str()
             {
-                return address.to_owned();
+                return with_token(address, path);
             }
             assert!(
                 tokio::time::Instant::now() < deadline,
@@ -250,7 +250,7 @@ impl Process {
             if state["pid"] == self.child.id().unwrap_or_default()
                 && let Some(address) = state["address"].as_str()
             {
-                return Some(address.to_owned());
+                return Some(with_token(address, &self.state));
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
@@ -343,6 +343,18 @@ pub(crate) fn state_folder(state: &Path, workspace: &Path) -> PathBuf {
     let digest = sha2::Sha256::digest(root.to_str().unwrap());
     let digest = u64::from_be_bytes(digest[..8].try_into().unwrap());
     state.join("workspaces").join(format!("{name}-{digest:016x}"))
+}
+
+/// Returns an address with the token of the state directory that a server's state file is in, if one was made there.
+fn with_token(address: &str, state: &Path) -> String {
+    let tokens = state.ancestors().map(|directory| directory.join("token"));
+    let token = tokens
+        .into_iter()
+        .find_map(|path| std::fs::read_to_string(path).ok());
+    token.map_or_else(
+        || address.to_owned(),
+        |token| format!("{address}?token={}", token.trim()),
+    )
 }
 
 /// Returns the methods of notifications, in order.

@@ -9,7 +9,7 @@ use crate::support::Workspace;
 
 /// Sends one plain request and returns the status line and the body.
 async fn http(address: &str, head: &str) -> (String, String) {
-    let host = address.trim_start_matches("ws://").trim_end_matches("/ws");
+    let host = address.trim_start_matches("ws://").split('/').next().unwrap();
     let mut stream = TcpStream::connect(host).await.unwrap();
     let request = format!("{head}\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -38,7 +38,16 @@ async fn probes_answer_and_other_paths_do_not() {
             "{status} {body}"
         );
     }
-    assert!(http(&address, "GET /ws HTTP/1.1").await.0.contains("400"));
+    let (_, token) = address.split_once('?').unwrap();
+    let plain = format!("GET /ws?{token} HTTP/1.1");
+    assert!(http(&address, &plain).await.0.contains("400"));
+    // HTTP/1 only: this is how HTTP/2 begins.
+    assert!(
+        !http(&address, "PRI * HTTP/2.0\r\n\r\nSM")
+            .await
+            .0
+            .contains("HTTP/2")
+    );
     assert!(http(&address, "GET /nothing HTTP/1.1").await.0.contains("404"));
 }
 

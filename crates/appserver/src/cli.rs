@@ -10,6 +10,7 @@ use clap_complete::Shell;
 
 use crate::config::{Config, DEFAULT_PORT, Mode};
 use crate::server::{Doors, Listen};
+use crate::token::{self, TokenOptions};
 use crate::workspace::Workspace;
 use crate::{console, doctor, eca, exec, logging, server, state, tool_servers};
 
@@ -52,6 +53,8 @@ enum Command {
     Exec(exec::Exec),
     /// Show the workspace's MCP servers, and allow those that come with it to run.
     Mcp(tool_servers::Mcp),
+    /// Print the token that clients present, which is yours for all workspaces.
+    Token(token::Token),
     /// Check the workspace, the configuration and this machine.
     Doctor(doctor::Doctor),
     /// Print a completion script for a shell.
@@ -78,9 +81,8 @@ struct Serve {
     /// Where to listen, as `ws://HOST:PORT`; a free port when the default one, 9100, is taken.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// What clients must present; required on addresses that other machines can reach.
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenOptions,
 }
 
 #[derive(Debug, Args)]
@@ -90,9 +92,8 @@ struct AppServer {
     /// stdio://, ws://HOST:PORT or ws+stdio://HOST:PORT; the configuration's AppServer.Mode when left out.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// What WebSocket clients must present; required on addresses that other machines can reach.
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenOptions,
 }
 
 /// Runs a command line.
@@ -107,6 +108,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Mcp(mcp)) => tool_servers::run(mcp),
+        Some(Command::Token(token)) => token::run(&token),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
         Some(Command::Completions { shell }) => {
             clap_complete::generate(shell, &mut Cli::command(), "bobbin", &mut std::io::stdout());
@@ -120,7 +122,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::find(serve.common.workspace.as_deref())?;
     let config = Config::read(&workspace.root, home().as_deref())?;
     let held = workspace.hold().await?;
-    let token = serve.token.or_else(|| config.token.clone());
+    let token = serve.token.wanted(&config)?;
     let listen = match serve.listen.as_deref().map(parse_listen).transpose()? {
         Some(Doors {
             listen: Some(listen),
@@ -145,9 +147,11 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     };
     server::run(held, &config, doors, move |address| {
         let address = address.unwrap_or_default();
-        let hint = if guarded { "?token=YOUR_TOKEN" } else { "" };
         console::say(&format!("Bobbin serves {}", root.display()));
-        console::say(&format!("  WebSocket  {address}{hint}"));
+        console::say(&format!("  WebSocket  {address}"));
+        if guarded {
+            console::say("  Token      `bobbin token` prints it; clients add ?token=TOKEN to the address");
+        }
         console::say("  Try        bobbin exec 'list the files'   (in the same directory)");
         console::say(&engine);
         console::say("  Stop       Ctrl-C");
@@ -164,7 +168,7 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
         None => configured_doors(&config)?,
     };
     if let Some(listen) = &mut doors.listen {
-        listen.token = app_server.token.or_else(|| config.token.clone());
+        listen.token = app_server.token.wanted(&config)?;
     }
     let held = workspace.hold().await?;
     server::run(held, &config, doors, |address| {

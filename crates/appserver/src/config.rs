@@ -23,6 +23,8 @@ const POLICY: &str = "Permissions.DefaultApprovalPolicy";
 const MODE: &str = "AppServer.Mode";
 const HOST: &str = "AppServer.WebSocket.Host";
 const TOKEN: &str = "AppServer.WebSocket.Token";
+const ORIGINS: &str = "AppServer.AllowedOrigins";
+const HOSTS: &str = "AppServer.AllowedHosts";
 
 /// What the configuration says, with defaults for what it does not.
 #[derive(Debug, Clone)]
@@ -31,7 +33,11 @@ pub(crate) struct Config {
     pub(crate) host: IpAddr,
     /// `None`: not said; the default then gives way to a free port.
     pub(crate) port: Option<u16>,
+    /// What clients present, as the user's own file says; empty: nothing.
     pub(crate) token: Option<String>,
+    /// Origins and values of `Host` that may connect beside the listener's own, as the user's own file says.
+    pub(crate) allowed_origins: Vec<String>,
+    pub(crate) allowed_hosts: Vec<String>,
     pub(crate) approval_policy: ApprovalPolicy,
     pub(crate) approval_max_wait: Option<Duration>,
     pub(crate) durability: Durability,
@@ -62,7 +68,10 @@ pub(crate) enum Mode {
 pub(crate) const DEFAULT_PORT: u16 = 9100;
 
 const SECTIONS: [(&str, &[&str]); 7] = [
-    ("AppServer", &["Mode", "WebSocket"]),
+    (
+        "AppServer",
+        &["Mode", "WebSocket", "AllowedOrigins", "AllowedHosts"],
+    ),
     ("AppServer.WebSocket", &["Host", "Port", "Token"]),
     (
         "Permissions",
@@ -149,6 +158,11 @@ impl Config {
         }
         let mut config = Self::from_value(&merged)?;
         let user = user.as_ref().map(|(path, value)| (path.as_path(), value));
+        if let Some((_, user)) = user {
+            config.token = at(user, TOKEN).and_then(Value::as_str).map(str::to_owned);
+            config.allowed_origins = list(user, ORIGINS)?;
+            config.allowed_hosts = list(user, HOSTS)?;
+        }
         config.models = ModelSettings::read(user, project.as_ref(), trusts_workspace)?;
         if let Some(model) = variable("BOBBIN_MODEL") {
             config.models.choose(&model);
@@ -217,7 +231,9 @@ impl Config {
             mode,
             host,
             port,
-            token: text("AppServer.WebSocket.Token").filter(|token| !token.is_empty()),
+            token: None,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
             approval_policy,
             approval_max_wait: number(value, "Approvals.MaxWaitSeconds")?.map(Duration::from_secs),
             durability,
@@ -242,6 +258,18 @@ pub(crate) fn number(value: &Value, path: &str) -> anyhow::Result<Option<u64>> {
             .with_context(|| format!("{path} is {text:?}, which is no number")),
         Some(other) => bail!("{path} is {other}, which is no number"),
     }
+}
+
+/// Returns the texts of a list; a missing one is empty.
+fn list(value: &Value, path: &str) -> anyhow::Result<Vec<String>> {
+    let Some(list) = at(value, path).filter(|list| !list.is_null()) else {
+        return Ok(Vec::new());
+    };
+    let texts = list.as_array().and_then(|list| {
+        let texts = list.iter().map(|text| text.as_str().map(str::to_owned));
+        texts.collect()
+    });
+    texts.with_context(|| format!("{path} is {list}, which is no list of texts"))
 }
 
 /// Takes a member out of an object, without case.
@@ -314,11 +342,15 @@ fn withhold(value: &mut Value, path: &Path, user: Option<&Value>) -> Vec<String>
         host.as_str()
             .is_some_and(|host| host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()))
     });
-    let guarded = user
-        .and_then(|user| at(user, TOKEN))
-        .is_some_and(|token| token != "");
-    let opens = guarded && at(value, TOKEN).is_some();
-    let loose = [(POLICY, !asks), (MODE, !serves), (HOST, !stays), (TOKEN, opens)];
+    let says = |name| at(value, name).is_some();
+    let loose = [
+        (POLICY, !asks),
+        (MODE, !serves),
+        (HOST, !stays),
+        (TOKEN, says(TOKEN)),
+        (ORIGINS, says(ORIGINS)),
+        (HOSTS, says(HOSTS)),
+    ];
     for (name, _) in loose.into_iter().filter(|(_, loose)| *loose) {
         drop(take(value, name));
         sentences.push(format!(
@@ -392,15 +424,13 @@ mod tests {
 
     #[test]
     fn the_workspace_wins_over_the_home_and_names_have_no_case() {
-        let mut merged =
-            json!({ "AppServer": { "Mode": "WebSocket", "WebSocket": { "Port": 1, "Token": "t" } } });
+        let mut merged = json!({ "AppServer": { "Mode": "WebSocket", "WebSocket": { "Port": 1 } } });
         merge(
             &mut merged,
             json!({ "appserver": { "websocket": { "port": "2" } } }),
         );
         let config = Config::from_value(&merged).unwrap();
         assert_eq!((config.mode, config.port), (Mode::WebSocket, Some(2)));
-        assert_eq!(config.token.as_deref(), Some("t"));
     }
 
     #[test]
@@ -441,7 +471,15 @@ mod tests {
     fn a_workspace_cannot_open_the_door() {
         let socket = |host: &str, token: &str| json!({ "AppServer": { "WebSocket": { "Host": host, "Token": token } } });
         let table = [
-            (json!({}), socket("0.0.0.0", "x"), "127.0.0.1", Some("x"), 1),
+            (json!({}), socket("0.0.0.0", "x"), "127.0.0.1", None, 2),
+            (socket("127.0.0.1", ""), json!({}), "127.0.0.1", Some(""), 0),
+            (
+                json!({}),
+                json!({ "AppServer": { "AllowedOrigins": ["https://x.example"], "AllowedHosts": ["x.example"] } }),
+                "127.0.0.1",
+                None,
+                2,
+            ),
             (
                 socket("0.0.0.0", "mine"),
                 socket("127.0.0.1", ""),
@@ -492,6 +530,7 @@ mod tests {
                 (host, token)
             );
             assert_eq!(config.mode, Mode::Stdio, "{workspace}");
+            assert!(config.allowed_origins.is_empty() && config.allowed_hosts.is_empty());
             assert_eq!(config.warnings.len(), warnings, "{:?}", config.warnings);
         }
     }

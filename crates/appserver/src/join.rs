@@ -39,8 +39,8 @@ pub(crate) enum JoinError {
     /// Nobody answers there: it has gone, or is going.
     #[error("the server at {address} cannot be joined: {detail}")]
     Unreachable { address: String, detail: String },
-    /// It wants another token, or one at all.
-    #[error("the server at {0} wants a token; give it with --token")]
+    /// It was started with a token of its own.
+    #[error("the server at {0} wants another token; give it with --token-file")]
     Token(String),
     /// It is another version without this door.
     #[error("the server at {0} has no such door; restart it with this version")]

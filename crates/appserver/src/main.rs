@@ -23,6 +23,7 @@ mod server;
 mod signals;
 mod state;
 mod temporary;
+mod token;
 mod tool_servers;
 mod workspace;
 

@@ -21,7 +21,7 @@ use bobbin_peer::Transport;
 use bobbin_prompts::Prompts;
 use bobbin_store::{Options, SqliteStore};
 use bobbin_terminals::{Bounds, Terminals};
-use bobbin_transport::{Access, Connections, Listener, Route};
+use bobbin_transport::{Access, Admission, Connections, Listener, Route};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -214,7 +214,7 @@ pub(crate) async fn run(
         console::complain(warning);
     }
     let bound = match &doors.listen {
-        Some(listen) => Some((bind(listen).await?, listen.token.clone())),
+        Some(listen) => Some(bind(listen, config).await?),
         None => None,
     };
     let address = bound
@@ -230,8 +230,7 @@ pub(crate) async fn run(
     });
     let stop = CancellationToken::new();
     let listening = match bound {
-        Some((listener, token)) => {
-            let access = Access::new(listener.address(), token)?;
+        Some((listener, access)) => {
             let routes = vec![
                 Route {
                     path: join::Door::Native.path(),
@@ -283,13 +282,25 @@ pub(crate) async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-async fn bind(listen: &Listen) -> anyhow::Result<Listener> {
+async fn bind(listen: &Listen, config: &Config) -> anyhow::Result<(Listener, Access)> {
+    let admission = Admission {
+        token: listen.token.clone(),
+        origins: config.allowed_origins.clone(),
+        hosts: config.allowed_hosts.clone(),
+    };
     // Checked before binding: a refused address is not even touched.
-    Access::new(listen.address, listen.token.clone())?;
-    match Listener::bind(listen.address).await {
-        Err(_) if listen.may_move => Ok(Listener::bind(SocketAddr::new(listen.address.ip(), 0)).await?),
-        bound => Ok(bound?),
+    Access::new(listen.address, admission.clone())?;
+    let listener = match Listener::bind(listen.address).await {
+        Err(_) if listen.may_move => Listener::bind(SocketAddr::new(listen.address.ip(), 0)).await?,
+        bound => bound?,
+    };
+    if listen.token.is_none() {
+        console::complain(
+            "AppServer.WebSocket.Token is empty: every program and every user of this machine can connect and act as you",
+        );
     }
+    let access = Access::new(listener.address(), admission)?;
+    Ok((listener, access))
 }
 
 pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {

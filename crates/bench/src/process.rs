@@ -26,6 +26,9 @@ pub(crate) struct Process {
     state: PathBuf,
 }
 
+/// What the servers under measurement want from their clients.
+const TOKEN: &str = "measured-by-the-bench";
+
 /// Prepares to run a program with a home of its own; its state is beside that.
 #[expect(
     clippy::disallowed_methods,
@@ -38,6 +41,7 @@ pub(crate) fn command(program: &Path, home: &Path) -> Command {
         .env("HOME", home)
         .env("BOBBIN_STATE", home.with_file_name("state"))
         .env_remove("BOBBIN_LOG")
+        .env("BOBBIN_TOKEN", TOKEN)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .kill_on_drop(true);
@@ -65,7 +69,7 @@ impl Process {
         Some((self.child.stdin.take()?, self.child.stdout.take()?))
     }
 
-    /// Returns where it listens, once it does.
+    /// Returns where it listens, once it does, with the token.
     pub(crate) async fn address(&mut self) -> anyhow::Result<String> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -75,7 +79,7 @@ impl Process {
             if state["pid"].as_i64() == Some(i64::from(self.pid.as_raw()))
                 && let Some(address) = state["endpoints"]["appServerWebSocket"].as_str()
             {
-                return Ok(address.to_owned());
+                return Ok(format!("{address}?token={TOKEN}"));
             }
             if let Some(status) = self.child.try_wait()? {
                 bail!("the server ended with {status} before it listened");

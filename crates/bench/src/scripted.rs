@@ -18,7 +18,7 @@ use bobbin_model::InputPart;
 use bobbin_native::{Door as NativeDoor, ServerIdentity, serve as serve_native};
 use bobbin_peer::Transport;
 use bobbin_store::{Options, SqliteStore};
-use bobbin_transport::{Access, Connections, Listener, Route};
+use bobbin_transport::{Access, Admission, Connections, Listener, Route};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
@@ -67,7 +67,7 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
         Door::Stdio => native.through(bobbin_transport::stdio(), NativeDoor::Stdio).await,
         Door::WebSocket => {
             let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
-            let access = Access::new(listener.address(), None)?;
+            let access = Access::new(listener.address(), Admission::default())?;
             let address = format!("ws://{}/ws", listener.address());
             crate::bare::announce(&craft.join("appserver.lock"), &address)?;
             let route = Route {

@@ -8,7 +8,7 @@ mod listener;
 mod local;
 mod stdio;
 
-pub use access::{Access, AccessError};
+pub use access::{Access, AccessError, Admission};
 pub use listener::{Connections, ListenError, Listener, Route};
 pub use local::{LocalListener, connect_local};
 pub use stdio::{MAX_BODY_BYTES, stdio, stdio_with_headers};

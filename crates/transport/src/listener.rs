@@ -1,7 +1,10 @@
 //! The WebSocket listener: `/healthz`, `/readyz` and the [`Route`]s it is given.
 //!
-//! Owns every connection's task and joins them. At most [`MAX_CONNECTIONS`] at once; one more is told 503.
+//! Owns every connection's task and joins them. At most [`MAX_CONNECTIONS`] are served at once; one more is answered 503.
+//! Before its upgrade a connection has [`UPGRADE_TIMEOUT`], and is one of [`MAX_WAITING`]: one more takes the place of
+//! the oldest, so that a silent crowd keeps nobody out.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,11 +21,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bobbin_framing::{BinaryFrames, Counted, Transport, WebSocketOptions, websocket_config};
 use futures_util::future::BoxFuture;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
@@ -34,8 +38,19 @@ use crate::access::Denied;
 
 /// Connections at once: far above what a workspace sees, far below what a machine bears.
 const MAX_CONNECTIONS: usize = 4096;
-/// How long a client may take for its request's head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections that wait for their upgrade at once. A client takes a few milliseconds for its own; so many new ones in
+/// that time are an attack, and take a quarter of the usual 1,024 descriptors.
+const MAX_WAITING: usize = 256;
+/// How long a connection has from its acceptance to its upgrade, or to the end of its answer.
+const UPGRADE_TIMEOUT: Duration = Duration::from_secs(10);
+
+const FOREIGN_HOST: &str = "The Host header names another server. Use the address that Bobbin prints, or list the \
+                            host in AppServer.AllowedHosts of your own ~/.craft/config.json.\n";
+const FOREIGN_ORIGIN: &str = "Pages of this origin may not connect. List the origin in AppServer.AllowedOrigins of your \
+                              own ~/.craft/config.json.\n";
+const NO_TOKEN: &str = "A token is required: ?token=TOKEN, or the header 'Authorization: Bearer TOKEN'. \
+                        `bobbin token` prints it.\n";
+const WRONG_TOKEN: &str = "The token is another one. `bobbin token` prints the one to use.\n";
 
 /// Takes accepted connections.
 pub trait Connections: Send + Sync + 'static {
@@ -71,6 +86,7 @@ pub enum ListenError {
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
+    room: usize,
 }
 
 #[derive(Clone)]
@@ -90,7 +106,19 @@ impl Listener {
         let failed = |source| ListenError::Bind { address, source };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
-        Ok(Self { socket, address })
+        let room = MAX_CONNECTIONS;
+        Ok(Self {
+            socket,
+            address,
+            room,
+        })
+    }
+
+    /// Serves at most this many connections at once, where the process can have fewer descriptors than usual.
+    #[must_use]
+    pub fn with_room(mut self, connections: usize) -> Self {
+        self.room = connections.min(MAX_CONNECTIONS);
+        self
     }
 
     /// Returns the address as bound.
@@ -102,7 +130,8 @@ impl Listener {
     /// every route.
     pub async fn run(self, access: Access, routes: Vec<Route>, stop: CancellationToken) {
         let tasks = TaskTracker::new();
-        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let room = Arc::new(Semaphore::new(self.room));
+        let mut waiting = VecDeque::new();
         let mut router = Router::new()
             .route("/healthz", get(probe))
             .route("/readyz", get(probe));
@@ -125,7 +154,9 @@ impl Listener {
                 Ok((stream, _)) => {
                     // Small answers must not wait for more: 40 ms stalls otherwise.
                     drop(stream.set_nodelay(true));
-                    tasks.spawn(http(stream, router.clone(), stop.clone()));
+                    make_room(&mut waiting);
+                    let serving = tasks.spawn(http(stream, router.clone(), stop.clone()));
+                    waiting.push_back(serving.abort_handle());
                 }
                 Err(error) => {
                     // Out of descriptors, most likely: others may be given back in a moment.
@@ -140,18 +171,31 @@ impl Listener {
     }
 }
 
-/// Serves the HTTP side of one socket: a probe, or the way to an upgrade.
+/// Forgets connections that wait no more. Ends the oldest when the others are as many as may wait.
+fn make_room(waiting: &mut VecDeque<AbortHandle>) {
+    if waiting.len() >= MAX_WAITING {
+        waiting.retain(|serving| !serving.is_finished());
+    }
+    if waiting.len() >= MAX_WAITING
+        && let Some(oldest) = waiting.pop_front()
+    {
+        tracing::debug!("too many connections wait for their upgrade; the oldest is closed");
+        oldest.abort();
+    }
+}
+
+/// Serves the HTTP side of one socket: a probe, or the way to an upgrade. Ends with the upgrade.
 async fn http(stream: tokio::net::TcpStream, router: Router, stop: CancellationToken) {
-    let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT);
     let service = TowerToHyperService::new(router);
-    let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    let served = http1::Builder::new()
+        .header_read_timeout(None)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     tokio::select! {
-        result = served => if let Err(error) = result {
-            tracing::debug!(%error, "an HTTP connection ended badly");
+        result = tokio::time::timeout(UPGRADE_TIMEOUT, served) => match result {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "an HTTP connection ended badly"),
+            Err(_) => tracing::debug!("a connection took too long to its upgrade"),
         },
         () = stop.cancelled() => {}
     }
@@ -163,10 +207,16 @@ async fn probe() -> impl IntoResponse {
 
 async fn upgrade(State(shared): State<Shared>, mut request: Request) -> Response {
     if let Err(denied) = shared.access.check(request.uri(), request.headers()) {
-        return match denied {
-            Denied::Token => (StatusCode::UNAUTHORIZED, "Unauthorized").into_response(),
-            Denied::Origin | Denied::Host => (StatusCode::FORBIDDEN, "Forbidden").into_response(),
+        let (status, text) = match denied {
+            Denied::Host => (StatusCode::FORBIDDEN, FOREIGN_HOST),
+            Denied::Origin => (StatusCode::FORBIDDEN, FOREIGN_ORIGIN),
+            Denied::NoToken => (StatusCode::UNAUTHORIZED, NO_TOKEN),
+            Denied::WrongToken => {
+                tokio::time::sleep(shared.access.delay()).await;
+                (StatusCode::UNAUTHORIZED, WRONG_TOKEN)
+            }
         };
+        return (status, [(CONNECTION, "close")], text).into_response();
     }
     let Some(accept) = accept_key(request.headers()) else {
         return (StatusCode::BAD_REQUEST, "A WebSocket upgrade is required.\n").into_response();

@@ -26,6 +26,7 @@ use futures_util::FutureExt;
 
 use crate::exit::Failure;
 use crate::signals::Signals;
+use crate::token::TokenOptions;
 use crate::{console, exit, logging};
 
 use workplace::{Open, Workplace};
@@ -45,9 +46,8 @@ pub(crate) struct Eca {
     /// Taken from plugins that pass it; such a file is not read.
     #[arg(long, value_name = "PATH", hide = true)]
     config_file: Option<PathBuf>,
-    /// What a running server wants clients to present; the configuration's when left out.
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenOptions,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

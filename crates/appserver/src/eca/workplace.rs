@@ -20,6 +20,7 @@ use crate::cli::home;
 use crate::config::Config;
 use crate::join::{self, Door, JoinError};
 use crate::pages::WebPages;
+use crate::token::TokenOptions;
 use crate::workspace::{Held, SOCKET, State, Workspace};
 use crate::{exit, server};
 
@@ -32,7 +33,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// Where the editor's workspace is opened.
 pub(super) struct Workplace {
     config_file: Option<PathBuf>,
-    token: Option<String>,
+    token: TokenOptions,
     open: Mutex<Open>,
 }
 
@@ -108,7 +109,7 @@ enum Place {
 }
 
 impl Workplace {
-    pub(super) fn new(config_file: Option<PathBuf>, token: Option<String>) -> Self {
+    pub(super) fn new(config_file: Option<PathBuf>, token: TokenOptions) -> Self {
         Self {
             config_file,
             token,
@@ -136,7 +137,6 @@ impl Workplace {
     async fn place(&self, wanted: &Wanted) -> anyhow::Result<Place> {
         let workspace = Workspace::find(wanted.root.as_deref())?;
         let (config, notices) = self.configuration(&workspace, wanted.pure_config)?;
-        let token = self.token.as_deref().or(config.token.as_deref());
         let deadline = Instant::now() + PATIENCE;
         loop {
             // Whatever was seen may have changed a moment later: the lock decides, and who does not get it
@@ -145,7 +145,7 @@ impl Workplace {
                 Some(State {
                     address: Some(address),
                     ..
-                }) => match join::connect(&address, Door::Eca, token).await {
+                }) => match self.join(&address, &config).await? {
                     Ok(server) => return Ok(Place::Theirs(server)),
                     Err(error @ JoinError::Unreachable { .. }) => exit::Failure::from(error).into(),
                     Err(error) => return Err(exit::Failure::from(error).into()),
@@ -175,6 +175,12 @@ impl Workplace {
             }
             tokio::time::sleep(INTERVAL).await;
         }
+    }
+
+    /// Connects to a server. The token is read now: the first server of a user has made it before it said where it listens.
+    async fn join(&self, address: &str, config: &Config) -> anyhow::Result<Result<Transport, JoinError>> {
+        let token = self.token.presented(config)?;
+        Ok(join::connect(address, Door::Eca, token.as_deref()).await)
     }
 
     async fn serve(&self, wanted: &Wanted) -> anyhow::Result<(Served, Offer)> {
@@ -287,7 +293,7 @@ mod tests {
     use super::*;
 
     fn workplace() -> Arc<Workplace> {
-        Arc::new(Workplace::new(None, None))
+        Arc::new(Workplace::new(None, TokenOptions::default()))
     }
 
     /// Returns a directory to serve; its state is not the user's.

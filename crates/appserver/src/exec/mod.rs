@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::exit::Failure;
 use crate::join::{self, Door};
 use crate::signals::Signals;
+use crate::token::TokenOptions;
 use crate::workspace::Workspace;
 use crate::{cli, console, logging, server};
 
@@ -49,9 +50,8 @@ pub(crate) struct Exec {
     /// The workspace; the current directory when left out.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// What a running server wants clients to present; the configuration's when left out.
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
+    #[command(flatten)]
+    token: TokenOptions,
     /// What to log to stderr.
     #[arg(long, value_name = "FILTER", env = "BOBBIN_LOG")]
     log: Option<String>,
@@ -81,7 +81,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         let Some(address) = holder.address else {
             return Err(workspace.busy().into());
         };
-        let token = exec.token.or_else(|| config.token.clone());
+        let token = exec.token.presented(&config)?;
         let joined = join::connect(&address, Door::Native, token.as_deref()).await;
         let transport = joined.map_err(Failure::from)?;
         return client::run(transport, prompt, &mut signals).await;
