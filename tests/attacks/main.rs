@@ -17,3 +17,5 @@ mod ordinary;
 mod state;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod trust;

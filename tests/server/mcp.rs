@@ -125,7 +125,7 @@ async fn a_server_that_comes_with_the_workspace_is_not_started_until_a_person_al
         shown["lastError"]
             .as_str()
             .unwrap()
-            .contains("bobbin mcp allow pantry")
+            .contains("bobbin trust")
     );
     let thread = client.start_thread().await;
     client.start_turn(&thread, "call mcp__pantry__steep").await;

@@ -5,10 +5,9 @@
 //!   "Compaction": { "Enabled": true, "AtPercent": 90 } }
 //! ```
 //!
-//! Who may say what: the user sets these. A workspace's file may make the limits of a Turn narrower and nothing else:
-//! anybody can put a file into a project, and what it lifts the user pays for.
+//! Who may say what: the user sets these. A workspace's file may make the limits of a Turn narrower; anything else in it
+//! counts once its user trusts it: anybody can put a file into a project, and what it lifts the user pays for.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -16,7 +15,7 @@ use bobbin_engine::{AgentSettings, TurnLimits};
 use serde_json::Value;
 
 use crate::config::{at, number};
-use crate::permissions::Author;
+use crate::trust::Gate;
 
 /// Members of `Limits`.
 pub(crate) const LIMITS: &[&str] = &["Rounds", "Tokens", "Seconds", "Cost"];
@@ -47,11 +46,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes what one file says; returns a sentence for each thing it may not say. The user's file comes first.
+    /// Takes what one file says. The user's file comes first.
     ///
     /// # Errors
     /// A value is not one of those possible.
-    pub(crate) fn add(&mut self, author: Author, path: &Path, value: &Value) -> anyhow::Result<Vec<String>> {
+    pub(crate) fn add(&mut self, value: &Value, gate: &mut Gate<'_>) -> anyhow::Result<()> {
         let said = limits(value)?;
         let percent = number(value, "Compaction.AtPercent")?;
         if percent.is_some_and(|percent| !PERCENTS.contains(&percent)) {
@@ -66,41 +65,22 @@ impl Settings {
             Some(Value::Bool(enabled)) => Some(*enabled),
             Some(other) => bail!("Compaction.Enabled is {other}; it can be true or false"),
         };
-        if author == Author::User {
-            self.limits = TurnLimits {
-                rounds: said.rounds.or(self.limits.rounds),
-                tokens: said.tokens.or(self.limits.tokens),
-                time: said.time.or(self.limits.time),
-                cost_micros: said.cost_micros.or(self.limits.cost_micros),
-            };
-            self.compaction = enabled.unwrap_or(self.compaction);
-            self.compact_percent = percent.or(self.compact_percent);
-            return Ok(Vec::new());
+        let mut passes = |name: &str| at(value, name).is_some_and(|value| gate.passes(name, value));
+        take(&mut self.limits.rounds, said.rounds, || passes("Limits.Rounds"));
+        take(&mut self.limits.tokens, said.tokens, || passes("Limits.Tokens"));
+        take(&mut self.limits.time, said.time, || passes("Limits.Seconds"));
+        take(&mut self.limits.cost_micros, said.cost_micros, || {
+            passes("Limits.Cost")
+        });
+        if let Some(enabled) = enabled
+            && (enabled == self.compaction || passes("Compaction.Enabled"))
+        {
+            self.compaction = enabled;
         }
-        let mut lifted = Vec::new();
-        narrow(&mut self.limits.rounds, said.rounds, "Limits.Rounds", &mut lifted);
-        narrow(&mut self.limits.tokens, said.tokens, "Limits.Tokens", &mut lifted);
-        narrow(&mut self.limits.time, said.time, "Limits.Seconds", &mut lifted);
-        narrow(
-            &mut self.limits.cost_micros,
-            said.cost_micros,
-            "Limits.Cost",
-            &mut lifted,
-        );
-        if enabled.is_some_and(|enabled| enabled != self.compaction) {
-            lifted.push("Compaction.Enabled");
+        if percent.is_some() && (percent == self.compact_percent || passes("Compaction.AtPercent")) {
+            self.compact_percent = percent;
         }
-        if percent.is_some() && percent != self.compact_percent {
-            lifted.push("Compaction.AtPercent");
-        }
-        let sentence = |name: &str| {
-            format!(
-                "{name} in {} is not used: a workspace can only make the limits of a turn narrower; put it into your \
-                 own ~/.craft/config.json",
-                path.display()
-            )
-        };
-        Ok(lifted.into_iter().map(sentence).collect())
+        Ok(())
     }
 
     /// Returns what the agent is told of it.
@@ -113,17 +93,11 @@ impl Settings {
     }
 }
 
-/// Takes a bound if it is narrower than the one in force.
-fn narrow<T: Ord + Copy>(
-    known: &mut Option<T>,
-    said: Option<T>,
-    name: &'static str,
-    lifted: &mut Vec<&'static str>,
-) {
-    match (*known, said) {
-        (_, None) => {}
-        (Some(known), Some(said)) if said > known => lifted.push(name),
-        (_, said) => *known = said,
+/// Takes a bound if it is narrower than the one in force, or may be wider.
+fn take<T: Ord + Copy>(known: &mut Option<T>, said: Option<T>, may_widen: impl FnOnce() -> bool) {
+    let Some(said) = said else { return };
+    if known.is_none_or(|known| said <= known) || may_widen() {
+        *known = Some(said);
     }
 }
 
@@ -165,15 +139,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::trust::TrustRecord;
 
     fn added(user: &Value, workspace: &Value) -> (Settings, Vec<String>) {
         let mut settings = Settings::default();
-        let none = settings.add(Author::User, Path::new("u"), user).unwrap();
-        assert_eq!(none, Vec::<String>::new());
-        let lifted = settings
-            .add(Author::Workspace, Path::new("w"), workspace)
-            .unwrap();
-        (settings, lifted)
+        settings.add(user, &mut Gate::of_user()).unwrap();
+        let record = TrustRecord::default();
+        let mut gate = Gate::of_folder(&record);
+        settings.add(workspace, &mut gate).unwrap();
+        let names = gate.into_items().into_iter().map(|item| item.name);
+        (settings, names.collect())
     }
 
     #[test]
@@ -223,7 +198,7 @@ mod tests {
             (json!({ "Compaction": { "AtPercent": 3 } }), "from 30 to 95"),
             (json!({ "Compaction": { "Enabled": "no" } }), "true or false"),
         ] {
-            let error = Settings::default().add(Author::User, Path::new("u"), &value);
+            let error = Settings::default().add(&value, &mut Gate::of_user());
             let error = format!("{:#}", error.unwrap_err());
             assert!(error.contains(part), "{error}");
         }

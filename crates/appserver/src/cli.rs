@@ -12,7 +12,7 @@ use crate::config::{Config, DEFAULT_PORT, Mode};
 use crate::server::{Doors, Listen};
 use crate::token::{self, TokenOptions};
 use crate::workspace::Workspace;
-use crate::{console, doctor, eca, exec, logging, server, state, tool_servers};
+use crate::{console, doctor, eca, exec, logging, server, state, tool_servers, trust};
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -51,6 +51,8 @@ enum Command {
     /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused,
     /// 5 interrupted, 6 the workspace is held by a process that cannot be joined.
     Exec(exec::Exec),
+    /// Show what a folder brings along to run, to loosen or to instruct, and say whether it counts.
+    Trust(trust::Trust),
     /// Show the workspace's MCP servers, and allow those that come with it to run.
     Mcp(tool_servers::Mcp),
     /// Print the token that clients present, which is yours for all workspaces.
@@ -107,6 +109,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::AppServer(app_server_)) => app_server(app_server_).await,
         Some(Command::Eca(eca)) => eca::run(eca).await,
         Some(Command::Exec(exec)) => exec::run(exec).await,
+        Some(Command::Trust(trust)) => trust::run(&trust),
         Some(Command::Mcp(mcp)) => tool_servers::run(mcp),
         Some(Command::Token(token)) => token::run(&token),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,

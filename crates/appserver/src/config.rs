@@ -9,22 +9,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use bobbin_core::trust::TrustItem;
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
 use bobbin_store::Durability;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::models::{ModelSettings, variable};
 
-use crate::permissions::{Author, Permissions};
+use crate::permissions::Permissions;
+use crate::state::StateDirectory;
 use crate::tool_servers::{self, Declared};
+use crate::trust::{Gate, TrustFile, TrustRecord};
 use crate::{agent, sandbox};
 
 const POLICY: &str = "Permissions.DefaultApprovalPolicy";
-const MODE: &str = "AppServer.Mode";
-const HOST: &str = "AppServer.WebSocket.Host";
 const TOKEN: &str = "AppServer.WebSocket.Token";
 const ORIGINS: &str = "AppServer.AllowedOrigins";
 const HOSTS: &str = "AppServer.AllowedHosts";
+const TRUST_RULES: &str = "Permissions.TrustWorkspaceRules";
+const MAX_WAIT: &str = "Approvals.MaxWaitSeconds";
 
 /// What the configuration says, with defaults for what it does not.
 #[derive(Debug, Clone)]
@@ -51,6 +54,8 @@ pub(crate) struct Config {
     pub(crate) models: ModelSettings,
     /// Names nobody reads, with what may have been meant.
     pub(crate) warnings: Vec<String>,
+    /// What of the workspace's file runs or loosens something.
+    pub(crate) folder_items: Vec<TrustItem>,
     /// Files that were read.
     pub(crate) sources: Vec<PathBuf>,
 }
@@ -97,20 +102,33 @@ const SECTIONS: [(&str, &[&str]); 7] = [
 pub(crate) const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 impl Config {
-    /// Reads both files; a missing one is empty.
+    /// Reads both files; a missing one is empty. What a workspace's file loosens counts as far as its user trusts it.
     ///
     /// # Errors
     /// A file is not JSON, or a value is not one of those possible.
     pub(crate) fn read(workspace: &Path, home: Option<&Path>) -> anyhow::Result<Self> {
+        let state = StateDirectory::find(None).ok();
+        let record = state.map(|state| TrustFile::of(&state, workspace).read());
+        Self::read_with(workspace, home, &record.unwrap_or_default())
+    }
+
+    /// Does as [`Config::read`] with what the user has said about the workspace.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub(crate) fn read_with(
+        workspace: &Path,
+        home: Option<&Path>,
+        record: &TrustRecord,
+    ) -> anyhow::Result<Self> {
         let mut merged = Value::Object(serde_json::Map::new());
         let mut sources = Vec::new();
-        let (mut servers, mut server_warnings) = (Vec::new(), Vec::new());
+        let (mut servers, mut warnings) = (Vec::new(), Vec::new());
         let mut permissions = Permissions::default();
         let mut sandbox = sandbox::Settings::default();
         let mut agent = agent::Settings::default();
-        let mut loosened = Vec::new();
-        let mut trusts_workspace = false;
         let (mut user, mut project) = (None, None);
+        let (mut items, mut gate) = (Vec::new(), Gate::of_folder(record));
         for directory in home.into_iter().chain([workspace]) {
             let path = directory.join(".craft/config.json");
             let text = match bobbin_files::read_text(&path, MAX_CONFIG_BYTES) {
@@ -134,24 +152,35 @@ impl Config {
                 } else {
                     ServerOrigin::User
                 };
-                let read = tool_servers::read(&section, &mut server_warnings).into_iter();
-                servers.extend(read.map(|config| Declared { config, origin, own }));
+                for config in tool_servers::read(&section, &mut warnings) {
+                    let declared = if own {
+                        Declared::own(config, origin)
+                    } else {
+                        Declared::of_folder(config, workspace, record)
+                    };
+                    items.extend(declared.item());
+                    servers.push(declared);
+                }
             }
-            let author = if own { Author::User } else { Author::Workspace };
             if own {
-                trusts_workspace = at(&value, "Permissions.TrustWorkspaceRules") == Some(&Value::Bool(true));
-            }
-            if !own && !trusts_workspace {
-                let user = user.as_ref().map(|(_, value)| value);
-                loosened.extend(withhold(&mut value, &path, user));
-            }
-            permissions.add(author, &path, &value, trusts_workspace)?;
-            loosened.extend(sandbox.add(author, &path, &value, trusts_workspace)?);
-            loosened.extend(agent.add(author, &path, &value)?);
-            merge(&mut merged, value.clone());
-            if own {
+                if at(&value, TRUST_RULES).is_some() {
+                    warnings.push(format!(
+                        "{TRUST_RULES} is not used any more: run `bobbin trust` in a folder that you trust"
+                    ));
+                }
+                let mut gate = Gate::of_user();
+                permissions.add(&path, &value, &mut gate)?;
+                sandbox.add(&value, &mut gate)?;
+                agent.add(&value, &mut gate)?;
+                merge(&mut merged, value.clone());
                 user = Some((path.clone(), value));
             } else {
+                warnings.extend(withhold(&mut value, &path));
+                permissions.add(&path, &value, &mut gate)?;
+                sandbox.add(&value, &mut gate)?;
+                agent.add(&value, &mut gate)?;
+                let counted = counted(&value, &merged, &mut gate)?;
+                merge(&mut merged, counted);
                 project = Some(value);
             }
             sources.push(path);
@@ -163,19 +192,22 @@ impl Config {
             config.allowed_origins = list(user, ORIGINS)?;
             config.allowed_hosts = list(user, HOSTS)?;
         }
-        config.models = ModelSettings::read(user, project.as_ref(), trusts_workspace)?;
+        config.models = ModelSettings::read(user, project.as_ref(), &mut gate)?;
+        items.extend(gate.into_items());
+        config.folder_items = items;
         if let Some(model) = variable("BOBBIN_MODEL") {
             config.models.choose(&model);
         }
+        config
+            .warnings
+            .extend(project.as_ref().map(unknown).unwrap_or_default());
         config.warnings.append(&mut config.models.warnings);
         config.sources = sources;
         config.tool_servers = servers;
-        config.warnings.extend(server_warnings);
-        config.warnings.append(&mut permissions.warnings);
+        config.warnings.append(&mut warnings);
         config.permissions = permissions;
         config.sandbox = sandbox;
         config.agent = agent;
-        config.warnings.append(&mut loosened);
         Ok(config)
     }
 
@@ -235,14 +267,15 @@ impl Config {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             approval_policy,
-            approval_max_wait: number(value, "Approvals.MaxWaitSeconds")?.map(Duration::from_secs),
+            approval_max_wait: number(value, MAX_WAIT)?.map(Duration::from_secs),
             durability,
             tool_servers: Vec::new(),
             permissions: Permissions::default(),
             sandbox: sandbox::Settings::default(),
             agent: agent::Settings::default(),
-            models: ModelSettings::read(None, None, false)?,
+            models: ModelSettings::read(None, None, &mut Gate::of_user())?,
             warnings: unknown(value),
+            folder_items: Vec::new(),
             sources: Vec::new(),
         })
     }
@@ -319,9 +352,9 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// Takes what a workspace may not decide out of its file; returns a sentence for each. Whether and where it listens
-/// and with which token, and whether anybody is asked, is for whoever runs the server: a repository must not open it.
-fn withhold(value: &mut Value, path: &Path, user: Option<&Value>) -> Vec<String> {
+/// Takes what no workspace decides out of its file; returns a sentence for each. Whether and where the server listens and
+/// who may connect is for its user alone, whatever folders that user trusts.
+fn withhold(value: &mut Value, path: &Path) -> Vec<String> {
     let mut sentences = Vec::new();
     // What is no section would take the place of the user's whole section.
     for (section, _) in SECTIONS {
@@ -333,33 +366,43 @@ fn withhold(value: &mut Value, path: &Path, user: Option<&Value>) -> Vec<String>
             ));
         }
     }
-    let mode = |value| at(value, MODE).and_then(Value::as_str);
-    let usual = user.and_then(mode).unwrap_or("Stdio");
-    let serves =
-        at(value, MODE).is_none_or(|mode| mode.as_str().is_some_and(|mode| mode.eq_ignore_ascii_case(usual)));
-    let asks = at(value, POLICY).is_none_or(|policy| policy == "default");
-    let stays = at(value, HOST).is_none_or(|host| {
-        host.as_str()
-            .is_some_and(|host| host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()))
-    });
-    let says = |name| at(value, name).is_some();
-    let loose = [
-        (POLICY, !asks),
-        (MODE, !serves),
-        (HOST, !stays),
-        (TOKEN, says(TOKEN)),
-        (ORIGINS, says(ORIGINS)),
-        (HOSTS, says(HOSTS)),
-    ];
-    for (name, _) in loose.into_iter().filter(|(_, loose)| *loose) {
-        drop(take(value, name));
+    if let Some(Value::Object(members)) = take(value, "AppServer")
+        && !members.is_empty()
+    {
         sentences.push(format!(
-            "{name} in {} is not used: that is not for a workspace to say; put it into your own \
-             ~/.craft/config.json",
+            "AppServer in {} is not used: no workspace says who may connect; put it into your own ~/.craft/config.json",
             path.display()
         ));
     }
     sentences
+}
+
+/// Returns what of a workspace's values counts beside the sections that have readers of their own.
+fn counted(value: &Value, user: &Value, gate: &mut Gate<'_>) -> anyhow::Result<Value> {
+    let mut counted = Map::new();
+    if let Some(policy) = at(value, POLICY)
+        && (policy == "default" || gate.passes(POLICY, policy))
+    {
+        counted.insert(
+            "Permissions".to_owned(),
+            json!({ "DefaultApprovalPolicy": policy }),
+        );
+    }
+    if let Some(durability) = at(value, "Durability") {
+        let full = durability
+            .as_str()
+            .is_some_and(|said| said.eq_ignore_ascii_case("full"));
+        if full || gate.passes("Durability", durability) {
+            counted.insert("Durability".to_owned(), durability.clone());
+        }
+    }
+    if let Some(said) = number(value, MAX_WAIT)? {
+        let known = number(user, MAX_WAIT)?;
+        if known.is_some_and(|known| said <= known) || gate.passes(MAX_WAIT, &json!(said)) {
+            counted.insert("Approvals".to_owned(), json!({ "MaxWaitSeconds": said }));
+        }
+    }
+    Ok(Value::Object(counted))
 }
 
 /// Names in our sections that nobody reads.
@@ -433,105 +476,109 @@ mod tests {
         assert_eq!((config.mode, config.port), (Mode::WebSocket, Some(2)));
     }
 
-    #[test]
-    fn a_workspace_cannot_say_that_nobody_is_asked() {
-        let policy = |policy: &str| json!({ "Permissions": { "DefaultApprovalPolicy": policy } });
-        let trusting = json!({ "Permissions": { "TrustWorkspaceRules": true } });
-        let table = [
-            (json!({}), policy("autoApprove"), ApprovalPolicy::Default, 1),
-            (
-                policy("autoApprove"),
-                policy("default"),
-                ApprovalPolicy::Default,
-                0,
-            ),
-            (policy("autoApprove"), json!({}), ApprovalPolicy::AutoApprove, 0),
-            (trusting, policy("autoApprove"), ApprovalPolicy::AutoApprove, 0),
-            (
-                json!({ "Permissions": {} }),
-                json!({ "Permissions": {}, "permissions": { "defaultapprovalpolicy": "autoApprove" } }),
-                ApprovalPolicy::Default,
-                1,
-            ),
-        ];
-        for (user, workspace, expected, warnings) in table {
-            let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-            for (directory, value) in [(&home, &user), (&root, &workspace)] {
-                let craft = directory.path().join(".craft");
-                std::fs::create_dir(&craft).unwrap();
-                std::fs::write(craft.join("config.json"), value.to_string()).unwrap();
-            }
-            let config = Config::read(root.path(), Some(home.path())).unwrap();
-            assert_eq!(config.approval_policy, expected, "{user} {workspace}");
-            assert_eq!(config.warnings.len(), warnings, "{:?}", config.warnings);
+    /// Reads the two files, with what is trusted of the workspace's.
+    fn both(user: &Value, workspace: &Value, trusts: bool) -> Config {
+        let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for (directory, value) in [(&home, user), (&root, workspace)] {
+            let craft = directory.path().join(".craft");
+            std::fs::create_dir(&craft).unwrap();
+            std::fs::write(craft.join("config.json"), value.to_string()).unwrap();
         }
+        let mut record = TrustRecord::default();
+        let read = |record: &TrustRecord| Config::read_with(root.path(), Some(home.path()), record).unwrap();
+        let config = read(&record);
+        if !trusts {
+            return config;
+        }
+        let fingerprints = config
+            .folder_items
+            .iter()
+            .filter_map(|item| item.fingerprint.as_deref());
+        fingerprints.for_each(|fingerprint| record.add(fingerprint));
+        read(&record)
     }
 
     #[test]
-    fn a_workspace_cannot_open_the_door() {
-        let socket = |host: &str, token: &str| json!({ "AppServer": { "WebSocket": { "Host": host, "Token": token } } });
+    fn a_workspace_says_by_itself_only_what_is_stricter() {
+        let policy = |policy: &str| json!({ "Permissions": { "DefaultApprovalPolicy": policy } });
+        let spelled = json!({ "Permissions": {}, "permissions": { "defaultapprovalpolicy": "autoApprove" } });
         let table = [
-            (json!({}), socket("0.0.0.0", "x"), "127.0.0.1", None, 2),
-            (socket("127.0.0.1", ""), json!({}), "127.0.0.1", Some(""), 0),
             (
                 json!({}),
-                json!({ "AppServer": { "AllowedOrigins": ["https://x.example"], "AllowedHosts": ["x.example"] } }),
-                "127.0.0.1",
-                None,
-                2,
-            ),
-            (
-                socket("0.0.0.0", "mine"),
-                socket("127.0.0.1", ""),
-                "127.0.0.1",
-                Some("mine"),
-                1,
-            ),
-            (socket("0.0.0.0", "mine"), json!({}), "0.0.0.0", Some("mine"), 0),
-            (
-                socket("127.0.0.1", "mine"),
-                json!({ "AppServer": null }),
-                "127.0.0.1",
-                Some("mine"),
+                policy("autoApprove"),
+                false,
+                ApprovalPolicy::Default,
                 1,
             ),
             (
-                socket("127.0.0.1", "mine"),
-                json!({ "appServer": { "webSocket": "x" } }),
-                "127.0.0.1",
-                Some("mine"),
-                1,
-            ),
-            (
-                json!({}),
-                json!({ "AppServer": { "Mode": "StdioAndWebSocket" } }),
-                "127.0.0.1",
-                None,
-                1,
-            ),
-            (
-                json!({}),
-                json!({ "AppServer": { "Mode": "stdio" } }),
-                "127.0.0.1",
-                None,
+                policy("autoApprove"),
+                policy("default"),
+                false,
+                ApprovalPolicy::Default,
                 0,
             ),
+            (
+                policy("autoApprove"),
+                json!({}),
+                false,
+                ApprovalPolicy::AutoApprove,
+                0,
+            ),
+            (
+                json!({}),
+                policy("autoApprove"),
+                true,
+                ApprovalPolicy::AutoApprove,
+                0,
+            ),
+            (
+                json!({ "Permissions": {} }),
+                spelled,
+                false,
+                ApprovalPolicy::Default,
+                1,
+            ),
         ];
-        for (user, workspace, host, token, warnings) in table {
-            let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-            for (directory, value) in [(&home, &user), (&root, &workspace)] {
-                let craft = directory.path().join(".craft");
-                std::fs::create_dir(&craft).unwrap();
-                std::fs::write(craft.join("config.json"), value.to_string()).unwrap();
+        for (user, workspace, trusts, expected, waiting) in table {
+            let config = both(&user, &workspace, trusts);
+            assert_eq!(config.approval_policy, expected, "{user} {workspace}");
+            let found = config.folder_items.iter().filter(|item| !item.trusted).count();
+            assert_eq!(found, waiting, "{user} {workspace}");
+        }
+        let wait =
+            |seconds: u64| json!({ "Approvals": { "MaxWaitSeconds": seconds }, "Durability": "normal" });
+        let config = both(&wait(60), &wait(30), false);
+        assert_eq!(config.approval_max_wait, Some(Duration::from_secs(30)));
+        assert_eq!(config.durability, Durability::Normal, "the user says so too");
+        let config = both(&json!({}), &wait(30), false);
+        assert_eq!(
+            (config.approval_max_wait, config.durability),
+            (None, Durability::Full)
+        );
+    }
+
+    #[test]
+    fn no_workspace_says_who_may_connect() {
+        let socket = |host: &str, token: &str| json!({ "AppServer": { "WebSocket": { "Host": host, "Token": token } } });
+        let mine = socket("127.0.0.1", "mine");
+        for workspace in [
+            socket("0.0.0.0", "evil"),
+            json!({ "AppServer": null }),
+            json!({ "appServer": { "webSocket": "x" } }),
+            json!({ "AppServer": { "Mode": "StdioAndWebSocket", "WebSocket": { "Port": 1 } } }),
+            json!({ "AppServer": { "AllowedOrigins": ["https://x.example"], "AllowedHosts": ["x.example"] } }),
+        ] {
+            for trusts in [false, true] {
+                let config = both(&mine, &workspace, trusts);
+                assert_eq!(config.host.to_string(), "127.0.0.1");
+                assert_eq!((config.token.as_deref(), config.port), (Some("mine"), None));
+                assert_eq!(
+                    (config.mode, config.warnings.len()),
+                    (Mode::Stdio, 1),
+                    "{:?}",
+                    config.warnings
+                );
             }
-            let config = Config::read(root.path(), Some(home.path())).unwrap();
-            assert_eq!(
-                (config.host.to_string().as_str(), config.token.as_deref()),
-                (host, token)
-            );
-            assert_eq!(config.mode, Mode::Stdio, "{workspace}");
-            assert!(config.allowed_origins.is_empty() && config.allowed_hosts.is_empty());
-            assert_eq!(config.warnings.len(), warnings, "{:?}", config.warnings);
         }
     }
 

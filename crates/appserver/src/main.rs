@@ -25,6 +25,7 @@ mod state;
 mod temporary;
 mod token;
 mod tool_servers;
+mod trust;
 mod workspace;
 
 use std::process::ExitCode;

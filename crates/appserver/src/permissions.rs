@@ -1,8 +1,7 @@
 //! `Permissions.Rules` of both configuration files: rules for commands, paths and tools.
 //!
 //! Rules of both files count together; the higher judgement wins. A workspace is often somebody else's work, so a
-//! rule in it that allows something counts only for those who have said in their own file that they trust
-//! such rules.
+//! rule in it that allows something counts only once its user trusts exactly this rule.
 
 use std::path::Path;
 
@@ -11,24 +10,17 @@ use bobbin_rules::{RuleSet, RuleText};
 use serde_json::Value;
 
 use crate::config::at;
+use crate::trust::Gate;
 
 /// Most rules in one file.
 const MAX_RULES: usize = 500;
 /// What a rule can have.
 const MEMBERS: &[&str] = &["Action", "Command", "Path", "Tool", "Operation", "Reason"];
 
-/// The rules as they were written, and what is wrong with some of them.
+/// The rules as they were written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Permissions {
     pub(crate) rules: Vec<RuleText>,
-    pub(crate) warnings: Vec<String>,
-}
-
-/// Whose file it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Author {
-    User,
-    Workspace,
 }
 
 impl Permissions {
@@ -36,13 +28,7 @@ impl Permissions {
     ///
     /// # Errors
     /// A rule cannot be read. None is left out quietly: it may be the one that refuses.
-    pub(crate) fn add(
-        &mut self,
-        author: Author,
-        file: &Path,
-        value: &Value,
-        trusts_workspace: bool,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn add(&mut self, file: &Path, value: &Value, gate: &mut Gate<'_>) -> anyhow::Result<()> {
         let source = file.display().to_string();
         let rules = match at(value, "Permissions.Rules") {
             None | Some(Value::Null) => return Ok(()),
@@ -50,21 +36,16 @@ impl Permissions {
             Some(Value::Array(_)) => bail!("Permissions.Rules of {source} has more than {MAX_RULES} rules"),
             Some(_) => bail!("Permissions.Rules of {source} is no list"),
         };
-        let mut untrusted = 0;
-        for (number, rule) in (1..).zip(rules) {
-            let rule = read(rule, &source)
+        for (number, value) in (1..).zip(rules) {
+            let rule = read(value, &source)
                 .with_context(|| format!("rule {number} of Permissions.Rules in {source}"))?;
-            if author == Author::Workspace && rule.action.eq_ignore_ascii_case("allow") && !trusts_workspace {
-                untrusted += 1;
-            } else {
+            // What is neither `ask` nor `deny` may allow.
+            let strict = ["ask", "deny"]
+                .iter()
+                .any(|strict| rule.action.eq_ignore_ascii_case(strict));
+            if strict || gate.passes(name(&rule), value) {
                 self.rules.push(rule);
             }
-        }
-        if untrusted > 0 {
-            self.warnings.push(format!(
-                "{untrusted} rules of {source} that allow something do not count; set Permissions.TrustWorkspaceRules in \
-                 your own ~/.craft/config.json if you trust your workspaces"
-            ));
         }
         Ok(())
     }
@@ -78,6 +59,22 @@ impl Permissions {
         let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
         RuleSet::new(self.rules.iter().cloned(), home.as_deref()).context("Permissions.Rules")
     }
+}
+
+/// Returns what a rule is called when its user is asked about it.
+fn name(rule: &RuleText) -> String {
+    let mut name = format!("the rule {}", rule.action);
+    for (member, value) in [
+        ("tool", &rule.tool),
+        ("command", &rule.command),
+        ("path", &rule.path),
+        ("operation", &rule.operation),
+    ] {
+        if let Some(value) = value {
+            name.push_str(&format!(" {member} `{value}`"));
+        }
+    }
+    name
 }
 
 fn read(rule: &Value, source: &str) -> anyhow::Result<RuleText> {
@@ -109,6 +106,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::trust::TrustRecord;
 
     fn file(rules: &Value) -> Value {
         json!({ "permissions": { "rules": rules } })
@@ -121,20 +119,25 @@ mod tests {
             { "Action": "Allow", "Command": "curl *" },
             { "Action": "deny", "Path": "secrets", "Reason": "no" },
         ]));
-        for (trusts, count, warnings) in [(false, 2, 1), (true, 3, 0)] {
+        let added = |record: &TrustRecord| {
             let mut permissions = Permissions::default();
             permissions
-                .add(Author::User, Path::new("u.json"), &user, trusts)
+                .add(Path::new("u.json"), &user, &mut Gate::of_user())
                 .unwrap();
+            let mut gate = Gate::of_folder(record);
             permissions
-                .add(Author::Workspace, Path::new("w.json"), &workspace, trusts)
+                .add(Path::new("w.json"), &workspace, &mut gate)
                 .unwrap();
-            assert_eq!(
-                (permissions.rules.len(), permissions.warnings.len()),
-                (count, warnings)
-            );
-            assert_eq!(permissions.compile(None).unwrap().rules().len(), count);
-        }
+            (permissions, gate.into_items())
+        };
+        let mut record = TrustRecord::default();
+        let (permissions, items) = added(&record);
+        assert_eq!(permissions.compile(None).unwrap().rules().len(), 2);
+        assert_eq!(items[0].name, "the rule Allow command `curl *`");
+        record.add(items[0].fingerprint.as_deref().unwrap());
+        let (permissions, items) = added(&record);
+        assert_eq!(permissions.compile(None).unwrap().rules().len(), 3);
+        assert!(items[0].trusted);
     }
 
     #[test]
@@ -148,14 +151,14 @@ mod tests {
             ),
             (json!([{ "Action": "deny", "Command": ["x"] }]), "not a text"),
         ] {
-            let added = Permissions::default().add(Author::User, Path::new("w.json"), &file(&rules), false);
+            let added = Permissions::default().add(Path::new("w.json"), &file(&rules), &mut Gate::of_user());
             let error = format!("{:#}", added.unwrap_err());
             assert!(error.contains(part), "{error}");
         }
         let mut permissions = Permissions::default();
         let rules = file(&json!([{ "Action": "forbid", "Command": "x" }]));
         permissions
-            .add(Author::User, Path::new("w.json"), &rules, false)
+            .add(Path::new("w.json"), &rules, &mut Gate::of_user())
             .unwrap();
         let error = format!("{:#}", permissions.compile(None).unwrap_err());
         assert!(error.contains("forbid"), "{error}");

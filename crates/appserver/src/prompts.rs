@@ -6,8 +6,15 @@ use std::sync::Arc;
 use bobbin_children::Environment;
 use bobbin_prompts::{Machine, Prompts};
 
-/// Returns those of a workspace; `environment` is what its commands get.
-pub(crate) fn of(workspace: &Path, home: Option<&Path>, environment: &Environment) -> Arc<Prompts> {
+use crate::trust::TrustFile;
+
+/// Returns those of a workspace, which count while its user trusts it; `environment` is what its commands get.
+pub(crate) fn of(
+    workspace: &Path,
+    home: Option<&Path>,
+    environment: &Environment,
+    trust: TrustFile,
+) -> Arc<Prompts> {
     let (mut path, mut names) = (Vec::new(), Vec::new());
     for (name, value) in environment.iter() {
         if name == "PATH" {
@@ -19,9 +26,8 @@ pub(crate) fn of(workspace: &Path, home: Option<&Path>, environment: &Environmen
         path,
         variables: names.into_iter().collect(),
     };
-    Arc::new(Prompts::new(
-        workspace.to_owned(),
-        home.map(Path::to_owned),
-        machine,
-    ))
+    // A home's texts are its user's own.
+    let is_home = home == Some(workspace);
+    let prompts = Prompts::new(workspace.to_owned(), home.map(Path::to_owned), machine);
+    Arc::new(prompts.trusted_while(Box::new(move || is_home || trust.read().trusted)))
 }

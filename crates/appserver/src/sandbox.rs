@@ -1,7 +1,7 @@
 //! `Sandbox` of both configuration files, and the program that holds commands.
 //!
 //! A workspace is often somebody else's work: its file can make the sandbox stricter, and nothing else, unless the
-//! user trusts rules of workspaces.
+//! user trusts exactly what it says.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use bobbin_sandbox::{Files, Network, Profile, Support};
 use serde_json::Value;
 
 use crate::config::at;
-use crate::permissions::Author;
+use crate::trust::Gate;
 use crate::workspace::Workspace;
 
 /// Places in a home that hold keys; no command in the sandbox reads them.
@@ -72,25 +72,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Adds what one file says, the user's before the workspace's. Returns warnings.
+    /// Adds what one file says, the user's before the workspace's.
     ///
     /// # Errors
     /// A value is not one of those possible.
-    pub(crate) fn add(
-        &mut self,
-        author: Author,
-        file: &Path,
-        value: &Value,
-        trusts_workspace: bool,
-    ) -> anyhow::Result<Vec<String>> {
-        let mut warnings = Vec::new();
-        let free = author == Author::User || trusts_workspace;
-        let mut ignored = |name: &str| {
-            let source = file.display();
-            warnings.push(format!(
-                "Sandbox.{name} of {source} would loosen the sandbox and does not count"
-            ));
-        };
+    pub(crate) fn add(&mut self, value: &Value, gate: &mut Gate<'_>) -> anyhow::Result<()> {
+        let mut passes = |name: &str| at(value, name).is_some_and(|value| gate.passes(name, value));
         if let Some(name) = text(value, "Sandbox.Profile")? {
             let files = Files::ALL
                 .into_iter()
@@ -99,22 +86,21 @@ impl Settings {
                 format!("Sandbox.Profile is {name:?}; it can be readOnly, workspaceWrite or full")
             })?;
             let place = |files: Files| Files::ALL.iter().position(|known| *known == files);
-            if free || place(files) <= place(self.profile.files) {
+            if place(files) <= place(self.profile.files) || passes("Sandbox.Profile") {
                 self.profile.files = files;
                 // Who asks for everything by its name means the network too, unless they say otherwise.
                 if files == Files::Full && at(value, "Sandbox.Network").is_none() {
                     self.profile.network = Network::On;
                 }
-            } else {
-                ignored("Profile");
             }
         }
         match at(value, "Sandbox.Network") {
             None | Some(Value::Null) => {}
-            Some(Value::Bool(true)) if free || self.profile.network == Network::On => {
-                self.profile.network = Network::On;
+            Some(Value::Bool(true)) => {
+                if self.profile.network == Network::On || passes("Sandbox.Network") {
+                    self.profile.network = Network::On;
+                }
             }
-            Some(Value::Bool(true)) => ignored("Network"),
             Some(Value::Bool(false)) => self.profile.network = Network::Off,
             Some(other) => bail!("Sandbox.Network is {other}; it can be true or false"),
         }
@@ -123,10 +109,11 @@ impl Settings {
             .as_deref()
         {
             None => {}
-            Some("ask") if free || self.when_missing == WhenMissing::Ask => {
-                self.when_missing = WhenMissing::Ask;
+            Some("ask") => {
+                if self.when_missing == WhenMissing::Ask || passes("Sandbox.WhenMissing") {
+                    self.when_missing = WhenMissing::Ask;
+                }
             }
-            Some("ask") => ignored("WhenMissing"),
             Some("refuse") => self.when_missing = WhenMissing::Refuse,
             Some(other) => bail!("Sandbox.WhenMissing is {other:?}; it can be ask or refuse"),
         }
@@ -137,20 +124,16 @@ impl Settings {
                 .position(place)
                 .with_context(|| format!("Sandbox.Bubblewrap is {name:?}; it can be auto, off or require"))?;
             let now = USES.iter().position(|(_, known)| *known == self.bubblewrap);
-            if free || Some(wanted) >= now {
+            if Some(wanted) >= now || passes("Sandbox.Bubblewrap") {
                 self.bubblewrap = USES[wanted].1;
-            } else {
-                ignored("Bubblewrap");
             }
         }
         let writable = paths(value, "Sandbox.Writable")?;
-        if free {
+        if !writable.is_empty() && passes("Sandbox.Writable") {
             self.writable.extend(writable);
-        } else if !writable.is_empty() {
-            ignored("Writable");
         }
         self.hidden.extend(paths(value, "Sandbox.Hidden")?);
-        Ok(warnings)
+        Ok(())
     }
 
     /// Returns how the commands of a workspace are held on this machine. `keys` are files that none may read; `children`
@@ -218,20 +201,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::trust::TrustRecord;
 
+    /// Returns what both files come to, and how much of the workspace's waits.
     fn added(user: &Value, workspace: &Value, trusts: bool) -> (Settings, usize) {
         let mut settings = Settings::default();
-        let mut warnings = settings
-            .add(Author::User, Path::new("u"), &json!({ "Sandbox": user }), trusts)
-            .unwrap();
-        let more = settings.add(
-            Author::Workspace,
-            Path::new("w"),
-            &json!({ "sandbox": workspace }),
-            trusts,
-        );
-        warnings.extend(more.unwrap());
-        (settings, warnings.len())
+        let (user, workspace) = (json!({ "Sandbox": user }), json!({ "sandbox": workspace }));
+        settings.add(&user, &mut Gate::of_user()).unwrap();
+        let mut record = TrustRecord::default();
+        let untouched = settings.clone();
+        let mut gate = Gate::of_folder(&record);
+        settings.add(&workspace, &mut gate).unwrap();
+        let items = gate.into_items();
+        if !trusts {
+            return (settings, items.len());
+        }
+        let fingerprints = items.iter().filter_map(|item| item.fingerprint.as_deref());
+        fingerprints.for_each(|fingerprint| record.add(fingerprint));
+        let mut settings = untouched;
+        let mut gate = Gate::of_folder(&record);
+        settings.add(&workspace, &mut gate).unwrap();
+        let waiting = gate.into_items().into_iter().filter(|item| !item.trusted);
+        (settings, waiting.count())
     }
 
     #[test]
@@ -290,8 +281,7 @@ mod tests {
             (json!({ "Writable": "/tmp" }), "no list"),
             (json!({ "Hidden": [""] }), "no path"),
         ] {
-            let added =
-                Settings::default().add(Author::User, Path::new("u"), &json!({ "Sandbox": value }), false);
+            let added = Settings::default().add(&json!({ "Sandbox": value }), &mut Gate::of_user());
             let error = format!("{:#}", added.unwrap_err());
             assert!(error.contains(part), "{error}");
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bobbin_children::{Children, Environment, GuardProgram, Shell};
 use bobbin_core::tool_server::ToolServers;
+use bobbin_core::trust::WorkspaceTrust;
 use bobbin_core::undo::Undo;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_eca::EditorTools;
@@ -29,7 +30,9 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::eca::Editors;
 use crate::signals::Signals;
+use crate::state::StateDirectory;
 use crate::tool_servers::Servers;
+use crate::trust::{Folder, TrustFile};
 use crate::workspace::{GUARD_ARGUMENT, Held, Workspace};
 use crate::{checkpoints, cli, console, exit, join, models, prompts};
 
@@ -68,6 +71,8 @@ pub(crate) struct Opened {
     pub(crate) prompts: Arc<Prompts>,
     /// The servers that some of them come from.
     pub(crate) servers: Arc<Servers>,
+    /// What its user says about what the folder brings.
+    pub(crate) trust: Arc<Folder>,
     /// What connected editors answer for.
     pub(crate) editor_tools: Arc<EditorTools>,
     /// What files were before Turns changed them.
@@ -109,9 +114,10 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let children = Children::new(Some(guard)).context("commands cannot be run")?;
     let variables: Vec<_> = std::env::vars_os().collect();
     let environment = Environment::from_base(variables.iter().cloned(), &[]);
+    let trust_file = TrustFile::of(&StateDirectory::find(None)?, &workspace.root);
     let servers = Arc::new(Servers::new(
         &workspace.root,
-        cli::home().as_deref(),
+        trust_file.clone(),
         config.tool_servers.clone(),
         variables,
         children.clone(),
@@ -124,7 +130,14 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let (checkpoints, without) = checkpoints::open(workspace, &children, &environment).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = sandbox.hide.clone();
-    let prompts = prompts::of(&workspace.root, home.as_deref(), &environment);
+    let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, trust_file.clone());
+    let trust = Arc::new(Folder::new(
+        &workspace.root,
+        home.as_deref(),
+        trust_file,
+        config,
+        servers.clone(),
+    ));
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
     let git = (children.clone(), environment.clone(), sandbox.clone());
@@ -172,6 +185,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     );
     // Before the Turns that may need them.
     servers.begin(&hub);
+    trust.begin(&hub);
     terminals.begin(&hub);
     let resumed = hub.recover().await?;
     if resumed > 0 {
@@ -184,6 +198,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
         helpers,
         prompts,
         servers,
+        trust,
         editor_tools,
         checkpoints,
         models,
@@ -210,9 +225,6 @@ pub(crate) async fn run(
     greet: impl FnOnce(Option<&str>),
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
-    for warning in &config.warnings {
-        console::complain(warning);
-    }
     let bound = match &doors.listen {
         Some(listen) => Some(bind(listen, config).await?),
         None => None,
@@ -221,8 +233,9 @@ pub(crate) async fn run(
         .as_ref()
         .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
     let opened = open(&held, config).await?;
-    for complaint in opened.complaints.iter().chain(&opened.servers.warnings()) {
-        console::complain(complaint);
+    let notice = opened.trust.notice().await;
+    for line in notice.iter().chain(&config.warnings).chain(&opened.complaints) {
+        console::complain(line);
     }
     let handler = Arc::new(Native {
         hub: opened.hub.clone(),
@@ -309,6 +322,7 @@ pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         tool_servers: Some(opened.servers.clone()),
+        trust: Some(opened.trust.clone()),
         terminals: Some(Arc::new(opened.terminals.clone())),
         suggestions: Some(Arc::new(opened.helpers.clone())),
         prompts: Some(opened.prompts.clone()),

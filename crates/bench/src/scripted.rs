@@ -93,6 +93,7 @@ impl Native {
             models: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tool_servers: None,
+            trust: None,
             terminals: None,
             suggestions: None,
             prompts: None,

@@ -27,6 +27,7 @@ pub mod terminal;
 pub mod tool;
 pub mod tool_name;
 pub mod tool_server;
+pub mod trust;
 pub mod undo;
 mod upkeep;
 

@@ -22,7 +22,7 @@ mod web;
 
 pub use agent::{
     AgentEngine, AgentSettings, Call, Instructions, Message, Model, ModelError, ModelEvent, ModelReply,
-    ModelRequest, ModelSink, ModelUsage, Picture, Pictures, Stop, TurnLimits,
+    ModelRequest, ModelSink, ModelUsage, Picture, Pictures, Stop, TurnLimits, project_instructions,
 };
 pub use checkpoint::{CheckpointError, Checkpoints};
 pub use helper::Helpers;

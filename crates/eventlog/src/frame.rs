@@ -39,6 +39,11 @@ pub enum Notice {
         /// The parts that are different now.
         regions: &'static [&'static str],
     },
+    /// The user has said something about the folder. Belongs to no Thread.
+    TrustChanged {
+        /// Whether it is trusted now.
+        trusted: bool,
+    },
     /// A background terminal has changed. Told to everyone, whatever Threads they follow.
     Terminal {
         /// What has become of it.
@@ -111,7 +116,11 @@ impl Notice {
                 BelowQuestion::Settled { .. } => 0,
             },
             Self::SubAgents { entries, .. } => entries.iter().map(|entry| entry.label.len() + 64).sum(),
-            Self::RuntimeChanged(_) | Self::Synced | Self::ToolServer(_) | Self::ConfigChanged { .. } => 0,
+            Self::RuntimeChanged(_)
+            | Self::Synced
+            | Self::ToolServer(_)
+            | Self::ConfigChanged { .. }
+            | Self::TrustChanged { .. } => 0,
         }
     }
 }
@@ -261,6 +270,7 @@ impl Frame {
                 Notice::RuntimeChanged(_)
                 | Notice::ToolServer(_)
                 | Notice::ConfigChanged { .. }
+                | Notice::TrustChanged { .. }
                 | Notice::Terminal { .. }
                 | Notice::QuestionOpened(_)
                 | Notice::QuestionClosed(_)

@@ -11,6 +11,7 @@ use bobbin_core::Hub;
 use bobbin_core::suggest::Suggestions;
 use bobbin_core::terminal::Terminals;
 use bobbin_core::tool_server::ToolServers;
+use bobbin_core::trust::WorkspaceTrust;
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
     ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
@@ -59,6 +60,8 @@ pub struct ServerIdentity {
     pub version: String,
     /// The tool servers, where there is somebody who runs them.
     pub tool_servers: Option<Arc<dyn ToolServers>>,
+    /// What the user has said about the folder, where that is asked.
+    pub trust: Option<Arc<dyn WorkspaceTrust>>,
     /// The background terminals, where commands can be left in the background.
     pub terminals: Option<Arc<dyn Terminals>>,
     /// Who makes suggestions, where there is somebody.
@@ -229,6 +232,7 @@ impl Connection {
                 mcp_status: has_tool_servers,
                 mcp_server_origins: has_tool_servers,
                 policy_explain: true,
+                workspace_trust: self.parts.identity.trust.is_some(),
                 skills_management: self.parts.identity.prompts.is_some(),
                 command_management: self.parts.identity.prompts.is_some(),
                 sub_agent_sessions: self.parts.hub.settings().sub_agents.depth > 0,
@@ -252,6 +256,12 @@ impl Connection {
         let State::Answered(native) = &*state else { return };
         let native = native.clone();
         let (session, pump) = Session::start(self.peer.clone(), self.parts.hub.clone(), native.clone());
+        if let Some(trust) = &self.parts.identity.trust
+            && native.wants_trust_notice()
+        {
+            let sending = methods::trust::send_notice(trust.clone(), self.peer.clone());
+            self.parts.reads.spawn(sending);
+        }
         let serving = Serving::new(self.peer.clone(), session.clone(), native.editor());
         *state = State::Ready {
             native,
@@ -276,6 +286,7 @@ impl Connection {
                 serving: serving.clone(),
                 hub: self.parts.hub.clone(),
                 tool_servers: self.parts.identity.tool_servers.clone(),
+                trust: self.parts.identity.trust.clone(),
                 terminals: self.parts.identity.terminals.clone(),
                 suggestions: self.parts.identity.suggestions.clone(),
                 prompts: self.parts.identity.prompts.clone(),

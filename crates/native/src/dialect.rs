@@ -58,6 +58,9 @@ impl Native {
         if !params.capabilities.config_change {
             opted_out.insert(notification::WORKSPACE_CONFIG_CHANGED.to_owned());
         }
+        if !params.capabilities.workspace_trust {
+            opted_out.insert(notification::WORKSPACE_TRUST_CHANGED.to_owned());
+        }
         if !params.capabilities.background_terminals {
             opted_out.extend(TERMINALS.map(str::to_owned));
         }
@@ -109,6 +112,11 @@ impl Native {
     /// Returns the channels that this client's Turns come through.
     pub(crate) fn channels(&self) -> &Channels {
         &self.channels
+    }
+
+    /// Whether this client is sent what waits for its user's word, since it would not ask for it.
+    pub(crate) fn wants_trust_notice(&self) -> bool {
+        !self.capabilities.workspace_trust && !self.opted_out.contains(notification::SYSTEM_EVENT)
     }
 
     /// Whether this client reads Threads by number.

@@ -3,6 +3,7 @@
 use bobbin_core::suggest::SuggestError;
 use bobbin_core::terminal::TerminalError;
 use bobbin_core::tool_server::ToolServerError;
+use bobbin_core::trust::TrustError;
 use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
 use bobbin_peer::ErrorObject;
@@ -84,6 +85,14 @@ pub(crate) fn of_tool_server(error: &ToolServerError) -> RpcError {
         ToolServerError::NameConflict(detail) => RpcError::mcp_name_conflict(detail.clone()),
         ToolServerError::ReadOnly(name) => RpcError::mcp_read_only(name),
         ToolServerError::Unwritable(detail) => RpcError::internal_error(detail.clone()),
+    }
+}
+
+/// Returns the wire's error for one about trust in the folder.
+pub(crate) fn of_trust(error: &TrustError) -> RpcError {
+    match error {
+        TrustError::Changed => RpcError::invalid_params(error.to_string()),
+        TrustError::Unwritable(detail) => RpcError::internal_error(detail.clone()),
     }
 }
 

@@ -2,7 +2,8 @@
 //! instructions that an agent looks at when they are of use.
 //!
 //! A workspace has its own in `.craft/commands` and `.craft/skills`, and a user has some for every workspace, in the
-//! same directories of the home. Of two with one name the workspace's counts (AppServer protocol 05 §4 and §6).
+//! same directories of the home. Of two with one name the workspace's counts (AppServer protocol 05 §4 and §6), as long as
+//! the user trusts the workspace.
 //!
 //! Knows nothing of protocols, Threads or models. Everything here blocks on the disk and is read when it is asked
 //! for, so that an edited file counts at once. Files of a workspace may come from anybody: one that leads out of the
@@ -16,6 +17,7 @@ mod skills;
 mod switched_off;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
 
 pub use commands::Command;
@@ -44,10 +46,13 @@ pub struct Machine {
     pub variables: BTreeSet<String>,
 }
 
+/// Says whether the texts of the workspace count now. May block.
+pub type IsTrusted = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// The commands and skills of one workspace and its user.
-#[derive(Debug)]
 pub struct Prompts {
     places: Vec<Place>,
+    trusted: IsTrusted,
     machine: Machine,
     /// Which skills are switched off. Held while its file is changed, never across anything else.
     switched_off: Mutex<SwitchedOff>,
@@ -65,8 +70,35 @@ impl Prompts {
             places: std::iter::once(Place::new(Source::Workspace, workspace))
                 .chain(user)
                 .collect(),
+            trusted: Box::new(|| true),
             machine,
             switched_off,
         }
+    }
+
+    /// Has the workspace's texts count only while its user trusts it.
+    #[must_use]
+    pub fn trusted_while(self, trusted: IsTrusted) -> Self {
+        Self { trusted, ..self }
+    }
+
+    /// Whether the texts of the workspace count now. Blocks on the disk.
+    pub fn workspace_counts(&self) -> bool {
+        (self.trusted)()
+    }
+
+    /// Returns the places that count now, the workspace's first.
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        let counts = self.workspace_counts();
+        let places = self.places.iter();
+        places.filter(move |place| counts || place.source != Source::Workspace)
+    }
+}
+
+impl fmt::Debug for Prompts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prompts")
+            .field("places", &self.places)
+            .finish_non_exhaustive()
     }
 }

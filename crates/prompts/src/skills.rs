@@ -60,7 +60,7 @@ impl Prompts {
     pub fn skills(&self) -> Vec<Skill> {
         let off = self.off();
         let mut found = BTreeMap::new();
-        for place in &self.places {
+        for place in self.places() {
             for name in place.names(&place.directory("skills")) {
                 if found.contains_key(&name) || !has(place, &name) {
                     continue;
@@ -146,7 +146,7 @@ impl Prompts {
         if !is_name(name) {
             return Err(PromptError::BadName(name.to_owned()));
         }
-        let found = self.places.iter().find(|place| has(place, name));
+        let found = self.places().find(|place| has(place, name));
         found.ok_or_else(|| PromptError::NotFound {
             what: "skill",
             name: name.to_owned(),

@@ -362,6 +362,7 @@ fn says_nothing_is_open(frame: &Frame) -> bool {
             Notice::Synced
             | Notice::ToolServer(_)
             | Notice::ConfigChanged { .. }
+            | Notice::TrustChanged { .. }
             | Notice::Terminal { .. }
             | Notice::QuestionOpened(_)
             | Notice::QuestionClosed(_)

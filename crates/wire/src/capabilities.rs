@@ -34,6 +34,8 @@ pub struct ClientCapabilities {
     pub file_change_items: bool,
     /// Extension: wants `seq` on event notifications and may subscribe with `afterSeq`. Default `false`.
     pub event_cursors: bool,
+    /// Extension: shows its user what `workspace/trust/get` lists, and wants `workspace/trustChanged`. Default `false`.
+    pub workspace_trust: bool,
     /// Exact names of notifications this connection does not want.
     pub opt_out_notification_methods: Vec<String>,
     /// Present when the connection is the backend of an external channel.
@@ -62,6 +64,7 @@ impl Default for ClientCapabilities {
             config_change: true,
             file_change_items: false,
             event_cursors: false,
+            workspace_trust: false,
             opt_out_notification_methods: Vec::new(),
             channel_adapter: None,
             acp_extensions: None,
@@ -196,6 +199,9 @@ pub struct ServerCapabilities {
     /// Extension: `turn/revert`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub turn_revert: bool,
+    /// Extension: `workspace/trust/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub workspace_trust: bool,
     /// What smaller extensions there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<ServerExtensions>,

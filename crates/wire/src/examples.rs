@@ -178,6 +178,9 @@ examples! {
     SubagentGraphChangedNotification: r#"{"parentThreadId":"t","childThreadId":"u"}"#;
     McpStatusUpdatedNotification: r#"{"server":{"name":"pantry","enabled":true,"startupState":"error","lastError":"it ended","transport":"stdio","origin":{"kind":"user"},"readOnly":true}}"#;
     WorkspaceConfigChangedNotification: r#"{"source":"mcp/upsert","regions":["mcp"],"changedAt":"2027-03-01T08:00:00.000Z"}"#;
+    WorkspaceTrustSetParams: r#"{"trusted":true,"fingerprints":["9f"],"clientRequestId":"c-2"}"#;
+    WorkspaceTrustResult: r#"{"trusted":false,"waiting":[{"kind":"server","name":"the MCP server pantry","detail":"runs \"pantry\"","fingerprint":"9f"}],"counted":[{"kind":"text","name":"AGENTS.md"}],"restartNeeded":false}"#;
+    WorkspaceTrustChangedNotification: r#"{"trusted":true}"#;
     TerminalNotification: format!(r#"{{"terminal":{TERMINAL}}}"#);
     TerminalOutputDeltaNotification: format!(r#"{{"terminal":{TERMINAL},"delta":"up\n"}}"#);
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemEventNotification {
-    /// The Thread; absent with `channelRejected` only.
+    /// The Thread; absent with `channelRejected` and `workspaceNotTrusted` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
     /// The Turn; consolidation may have none.
@@ -62,6 +62,9 @@ pub enum SystemEventKind {
     ChannelRejected,
     /// Extension: the server came back after a crash and the Turn goes on.
     TurnResumed,
+    /// Extension, once per connection, to a client that did not declare `workspaceTrust`: something of the folder waits for
+    /// the word of its user. Has no Thread.
+    WorkspaceNotTrusted,
 }
 
 /// Params of `system/jobResult`.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bobbin_core::trust::WorkspaceTrust;
 use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
 use bobbin_model::Mode;
 use bobbin_peer::Transport;
@@ -14,7 +15,7 @@ use crate::cli::home;
 use crate::config::Config;
 use crate::pages::WebPages;
 use crate::server::Opened;
-use crate::tool_servers::Servers;
+use crate::trust::Folder;
 use crate::workspace::Workspace;
 
 /// Serves every editor that connects.
@@ -25,7 +26,7 @@ impl Editors {
         let warnings = config.warnings.iter().chain(&opened.complaints);
         Self(Arc::new(Served {
             root: workspace.root.clone(),
-            servers: opened.servers.clone(),
+            trust: opened.trust.clone(),
             offer: Offer {
                 hub: opened.hub.clone(),
                 models: opened.models.known(),
@@ -58,7 +59,7 @@ impl Connections for Editors {
 /// The workspace that is open already.
 struct Served {
     root: PathBuf,
-    servers: Arc<Servers>,
+    trust: Arc<Folder>,
     offer: Offer,
 }
 
@@ -73,8 +74,8 @@ impl Host for Served {
                 return Err(Failure(format!("this server serves {ours}, not {theirs}")));
             }
             let mut offer = self.offer.clone();
-            let withheld = self.servers.warnings().into_iter();
-            offer.notices.extend(withheld.map(|text| warning(&text)));
+            let waiting = self.trust.notice().await;
+            offer.notices.extend(waiting.map(|text| warning(&text)));
             if wanted.pure_config {
                 offer.notices.push(warning(
                     "pureConfig has no effect here: the workspace's server has read its configuration already",

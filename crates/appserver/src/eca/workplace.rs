@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_core::trust::WorkspaceTrust;
 use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
 use bobbin_framing::Transport;
 use bobbin_model::Mode;
@@ -204,7 +205,8 @@ impl Workplace {
             mut notices,
         } = prepared;
         let opened = server::open(&held, &config).await?;
-        let complaints = opened.complaints.iter().cloned().chain(opened.servers.warnings());
+        let waiting = opened.trust.notice().await;
+        let complaints = opened.complaints.iter().cloned().chain(waiting);
         notices.extend(complaints.map(|message| Notice {
             kind: NoticeKind::Warning,
             message,

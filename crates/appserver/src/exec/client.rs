@@ -18,6 +18,8 @@ pub(super) struct Prompt {
     pub(super) thread: Option<String>,
     pub(super) model: Option<String>,
     pub(super) approvals: Approvals,
+    /// What of the folder its user trusts since this run.
+    pub(super) trusted: Option<Vec<String>>,
     pub(super) json: bool,
     pub(super) workspace: String,
 }
@@ -147,7 +149,8 @@ async fn turn(
 async fn start(peer: &PeerHandle, prompt: &Prompt) -> anyhow::Result<(String, String)> {
     let info = json!({ "name": "bobbin-exec", "title": "bobbin exec", "version": env!("CARGO_PKG_VERSION") });
     let approvals = prompt.approvals != Approvals::Nobody;
-    let capabilities = json!({ "approvalSupport": approvals, "commandExecutionStreaming": true });
+    let capabilities =
+        json!({ "approvalSupport": approvals, "commandExecutionStreaming": true, "workspaceTrust": true });
     call(
         peer,
         "initialize",
@@ -155,6 +158,11 @@ async fn start(peer: &PeerHandle, prompt: &Prompt) -> anyhow::Result<(String, St
     )
     .await?;
     peer.notify("initialized", &json!({})).await?;
+    if let Some(fingerprints) = &prompt.trusted {
+        // A server that runs already puts it into effect.
+        let params = json!({ "trusted": true, "fingerprints": fingerprints });
+        call(peer, "workspace/trust/set", &params).await?;
+    }
     let thread = if let Some(thread) = &prompt.thread {
         if let Some(model) = &prompt.model {
             choose(peer, thread, model).await?;

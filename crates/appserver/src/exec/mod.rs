@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use bobbin_core::trust::TrustChange;
 use bobbin_peer::Transport;
 use clap::Args;
 
@@ -20,6 +21,8 @@ use crate::exit::Failure;
 use crate::join::{self, Door};
 use crate::signals::Signals;
 use crate::token::TokenOptions;
+use crate::state::StateDirectory;
+use crate::trust::{self, Scan, TrustFile};
 use crate::workspace::Workspace;
 use crate::{cli, console, logging, server};
 
@@ -44,6 +47,9 @@ pub(crate) struct Exec {
     /// Accept everything the agent asks for in this run.
     #[arg(long)]
     approve: bool,
+    /// Trust this folder: what it brings along to run, to loosen or to instruct counts from now on.
+    #[arg(long)]
+    trust: bool,
     /// Print the protocol's notifications as JSON lines instead of text.
     #[arg(long)]
     json: bool,
@@ -61,6 +67,7 @@ pub(crate) struct Exec {
 pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     logging::start(exec.log.as_deref().unwrap_or("error"))?;
     let workspace = Workspace::find(exec.workspace.as_deref())?;
+    let trusted = settle_trust(&workspace, exec.trust, exec.prompt != "-")?;
     let config = Config::read(&workspace.root, cli::home().as_deref())?;
     let text = prompt_text(&exec.prompt)?;
     let approvals = match (exec.approve, std::io::stdin().is_terminal() && exec.prompt != "-") {
@@ -73,6 +80,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         thread: exec.thread,
         model: exec.model.map(|name| config.models.meaning(&name)),
         approvals,
+        trusted,
         json: exec.json,
         workspace: workspace.root.to_string_lossy().into_owned(),
     };
@@ -103,6 +111,25 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     opened.end().await;
     drop(serving.await);
     ended
+}
+
+/// Says what of the folder waits, or takes the user's trust in it. Returns the fingerprints of what is trusted anew.
+fn settle_trust(workspace: &Workspace, trusts: bool, may_ask: bool) -> anyhow::Result<Option<Vec<String>>> {
+    let file = TrustFile::of(&StateDirectory::find(None)?, &workspace.root);
+    let (record, home) = (file.read(), cli::home());
+    let config = Config::read_with(&workspace.root, home.as_deref(), &record)?;
+    let scan = Scan::of(&config, &record, &workspace.root, home.as_deref());
+    let Some(sentence) = scan.sentence() else {
+        return Ok(None);
+    };
+    let asks = may_ask && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if trusts || asks && trust::ask(&scan) {
+        file.change(|record| scan.apply(&TrustChange::TrustAll, record))?;
+        let fingerprints = scan.fingerprints().into_iter().map(str::to_owned);
+        return Ok(Some(fingerprints.collect()));
+    }
+    console::complain(&sentence);
+    Ok(None)
 }
 
 fn prompt_text(argument: &str) -> anyhow::Result<String> {

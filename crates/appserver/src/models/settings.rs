@@ -11,7 +11,6 @@
 //! `endpoint`.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use serde_json::{Map, Value};
 use super::facts;
 use super::keys::{KeyPlace, below};
 use crate::config::{at, strangers};
+use crate::trust::Gate;
 
 /// Name of the provider that `EndPoint` is.
 const ENDPOINT: &str = "endpoint";
@@ -119,41 +119,40 @@ pub(super) enum Origin {
 enum Author<'a> {
     /// The user's, at a path.
     User(&'a Path),
-    Project {
-        /// The user trusts what workspaces say.
-        trusted: bool,
-    },
+    Project,
 }
 
 impl ModelSettings {
-    /// Reads both files' values; the user's with its path. `trusted` is whether the user trusts workspaces.
+    /// Reads both files' values; the user's with its path. `gate` is that of the project's file.
     ///
     /// # Errors
     /// A value is not one of those possible.
     pub(crate) fn read(
         user: Option<(&Path, &Value)>,
         project: Option<&Value>,
-        trusted: bool,
+        gate: &mut Gate<'_>,
     ) -> anyhow::Result<Self> {
         let mut settings = Self::default();
         for name in BUILT_IN {
             settings.providers.push(built_in(name));
         }
         if let Some((path, value)) = user {
-            settings.take_providers(value, &Author::User(path))?;
+            settings.take_providers(value, &Author::User(path), gate)?;
         }
         if let Some(value) = project {
-            settings.take_providers(value, &Author::Project { trusted })?;
+            settings.take_providers(value, &Author::Project, gate)?;
         }
         settings.providers.sort_by_key(|entry| entry.origin);
         let files = [
             project.map(|value| (value, Origin::Project)),
             user.map(|(_, value)| (value, Origin::User)),
         ];
-        let mut files = files.into_iter().flatten();
+        let files = files.into_iter().flatten();
         let mut chosen = None;
         for (value, origin) in files.clone() {
-            if let Some(name) = text(value, "Model")? {
+            if let Some(name) = text(value, "Model")?
+                && passes(gate, origin, value, "Model")
+            {
                 chosen = Some((name, origin));
                 break;
             }
@@ -161,9 +160,16 @@ impl ModelSettings {
         if let Some((name, origin)) = chosen {
             settings.set_usual(&name, origin);
         }
-        if let Some((names, origin)) =
-            files.find_map(|(value, origin)| Some((at(value, "Fallbacks")?, origin)))
-        {
+        let mut fallbacks = None;
+        for (value, origin) in files {
+            if let Some(names) = at(value, "Fallbacks")
+                && passes(gate, origin, value, "Fallbacks")
+            {
+                fallbacks = Some((names, origin));
+                break;
+            }
+        }
+        if let Some((names, origin)) = fallbacks {
             let names = names.as_array().filter(|names| names.len() <= MAX_FALLBACKS);
             let names =
                 names.with_context(|| format!("Fallbacks is not a list of at most {MAX_FALLBACKS} names"))?;
@@ -257,7 +263,12 @@ impl ModelSettings {
         provider.map_or_else(|| name.to_owned(), |provider| format!("{provider}/{name}"))
     }
 
-    fn take_providers(&mut self, value: &Value, author: &Author<'_>) -> anyhow::Result<()> {
+    fn take_providers(
+        &mut self,
+        value: &Value,
+        author: &Author<'_>,
+        gate: &mut Gate<'_>,
+    ) -> anyhow::Result<()> {
         if let Some(address) = text(value, "EndPoint")? {
             let flat = ["Wire", "ApiKey", "ApiKeyEnv", "ApiKeyFile"];
             let mut object: Map<String, Value> = flat
@@ -265,7 +276,7 @@ impl ModelSettings {
                 .filter_map(|name| Some(((*name).to_owned(), at(value, name)?.clone())))
                 .collect();
             object.insert("BaseUrl".to_owned(), address.into());
-            self.take(ENDPOINT, &object, author)?;
+            self.take(ENDPOINT, &object, author, gate)?;
         } else if at(value, "ApiKey").is_some() {
             self.warnings
                 .push("ApiKey is not used: it has no EndPoint beside it to be sent to".to_owned());
@@ -288,12 +299,18 @@ impl ModelSettings {
                 bail!("{place} has a name that a provider cannot have");
             }
             self.warnings.extend(strangers(&place, object, &NAMES));
-            self.take(name, object, author).with_context(|| place)?;
+            self.take(name, object, author, gate).with_context(|| place)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, name: &str, object: &Map<String, Value>, author: &Author<'_>) -> anyhow::Result<()> {
+    fn take(
+        &mut self,
+        name: &str,
+        object: &Map<String, Value>,
+        author: &Author<'_>,
+        gate: &mut Gate<'_>,
+    ) -> anyhow::Result<()> {
         let known = self
             .providers
             .iter()
@@ -305,8 +322,8 @@ impl ModelSettings {
         };
         let base = match (author, known) {
             (Author::User(_), Some(known)) => Some(self.providers.remove(known)),
-            (Author::User(_) | Author::Project { .. }, None) => None,
-            (Author::Project { .. }, Some(_)) => {
+            (Author::User(_) | Author::Project, None) => None,
+            (Author::Project, Some(_)) => {
                 self.warnings.push(format!(
                     "{place} of the workspace's .craft/config.json is not used: the name is taken, \
                      and a project's file cannot change what it means"
@@ -314,14 +331,15 @@ impl ModelSettings {
                 return Ok(());
             }
         };
-        let (entry, warnings) = entry(name, object, base, author)?;
-        if matches!(author, Author::Project { trusted: false }) && !is_on_this_machine(&entry.base_url) {
-            self.warnings.push(format!(
-                "{place} of the workspace's .craft/config.json is not used: a workspace may name addresses of \
-                 this machine only; put it into your own ~/.craft/config.json"
-            ));
-            return Ok(());
+        if matches!(author, Author::Project) {
+            let whole = Value::Object(object.clone());
+            let address = at(&whole, "BaseUrl").and_then(Value::as_str).unwrap_or_default();
+            // A key may stand beside the address.
+            if !gate.passes_shown(place, &whole, format!("conversations go to {address}")) {
+                return Ok(());
+            }
         }
+        let (entry, warnings) = entry(name, object, base, author)?;
         self.warnings.extend(warnings);
         self.providers.push(entry);
         Ok(())
@@ -350,16 +368,9 @@ fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) 
     }
 }
 
-/// Whether an address leads to this machine. What cannot be read does not.
-fn is_on_this_machine(address: &str) -> bool {
-    let host = bobbin_models::host(address);
-    host.is_some_and(|host| {
-        host == "localhost"
-            || host
-                .trim_matches(['[', ']'])
-                .parse()
-                .is_ok_and(|ip: IpAddr| ip.is_loopback())
-    })
+/// Whether a value of one file counts.
+fn passes(gate: &mut Gate<'_>, origin: Origin, value: &Value, name: &str) -> bool {
+    origin != Origin::Project || at(value, name).is_some_and(|value| gate.passes(name, value))
 }
 
 /// Reads one provider's object over what is known of it.
@@ -377,7 +388,7 @@ fn entry(
     };
     entry.origin = match author {
         Author::User(_) => Origin::User,
-        Author::Project { .. } => Origin::Project,
+        Author::Project => Origin::Project,
     };
     if let Some(wire) = said("Wire")? {
         entry.wire = match wire.to_ascii_lowercase().as_str() {

@@ -3,13 +3,21 @@
 use serde_json::json;
 
 use super::*;
+use crate::trust::TrustRecord;
 
+/// Reads both files; the user trusts what the project's says.
 fn read(user: &Value, project: &Value) -> anyhow::Result<ModelSettings> {
-    ModelSettings::read(
-        Some((Path::new("/home/u/.craft/config.json"), user)),
-        Some(project),
-        false,
-    )
+    let user = Some((Path::new("/home/u/.craft/config.json"), user));
+    let mut record = TrustRecord::default();
+    // What a trusted provider is named by is asked about only once it counts.
+    for _ in 0..2 {
+        let mut gate = Gate::of_folder(&record);
+        ModelSettings::read(user, Some(project), &mut gate)?;
+        let items = gate.into_items();
+        let fingerprints = items.iter().filter_map(|item| item.fingerprint.as_deref());
+        fingerprints.for_each(|fingerprint| record.add(fingerprint));
+    }
+    ModelSettings::read(user, Some(project), &mut Gate::of_folder(&record))
 }
 
 fn find<'a>(settings: &'a ModelSettings, name: &str) -> &'a ProviderEntry {
@@ -22,7 +30,7 @@ fn find<'a>(settings: &'a ModelSettings, name: &str) -> &'a ProviderEntry {
 
 #[test]
 fn nothing_said_means_offline_and_the_usual_providers() {
-    let settings = ModelSettings::read(None, None, false).unwrap();
+    let settings = ModelSettings::read(None, None, &mut Gate::of_user()).unwrap();
     assert_eq!(settings.model, None);
     assert!(
         settings
@@ -66,9 +74,15 @@ fn a_project_cannot_have_a_key_sent_to_it() {
         },
     });
     let settings = read(&user, &project).unwrap();
-    for entry in &settings.providers {
-        assert!(!entry.base_url.contains("evil"), "{entry:?}");
-    }
+    // Trusted as a whole, it has an address of its own and no key of the user's.
+    let evil = settings
+        .providers
+        .iter()
+        .filter(|entry| entry.base_url.contains("evil"));
+    let evil: Vec<_> = evil
+        .map(|entry| (entry.name.as_str(), matches!(entry.key, KeyPlace::Withheld)))
+        .collect();
+    assert_eq!(evil, [("b", true)]);
     assert_eq!(find(&settings, "a").base_url, "https://a/v1");
     assert_eq!(settings.warnings.len(), 4, "{:?}", settings.warnings);
     assert!(!format!("{settings:?}").contains("sesame"));
@@ -117,26 +131,28 @@ fn a_project_does_not_change_where_the_users_names_lead() {
 }
 
 #[test]
-fn a_workspace_names_addresses_of_this_machine_only_unless_it_is_trusted() {
-    for (address, trusted, used) in [
-        ("http://127.0.0.1:8080/v1", false, true),
-        ("http://localhost:8080/v1", false, true),
-        ("http://[::1]:8080/v1", false, true),
-        ("http://127.0.0.1@evil.example/v1", false, false),
-        ("http://127.0.0.1.evil.example/v1", false, false),
-        ("https://gateway.example/v1", false, false),
-        ("https://gateway.example/v1", true, true),
-        ("tea", false, false),
-    ] {
-        let project = json!({ "EndPoint": address, "Providers": { "b": { "BaseUrl": address } } });
-        let settings = ModelSettings::read(None, Some(&project), trusted).unwrap();
-        let brought = settings
-            .providers
-            .iter()
-            .filter(|entry| entry.origin == Origin::Project);
-        assert_eq!(brought.count(), if used { 2 } else { 0 }, "{address}");
-        assert_eq!(settings.warnings.is_empty(), used, "{:?}", settings.warnings);
-    }
+fn nothing_of_a_project_counts_before_its_user_trusts_it() {
+    let project = json!({
+        "EndPoint": "http://127.0.0.1:8080/v1", "ApiKey": "sesame", "Model": "m", "Fallbacks": ["x"],
+        "Providers": { "b": { "BaseUrl": "https://gateway.example/v1" }, "c": { "Wire": 7 } },
+    });
+    let user = json!({ "Model": "ollama/mine" });
+    let user = Some((Path::new("u"), &user));
+    let record = TrustRecord::default();
+    let mut gate = Gate::of_folder(&record);
+    let settings = ModelSettings::read(user, Some(&project), &mut gate).unwrap();
+    assert_eq!(settings.model.as_deref(), Some("ollama/mine"));
+    assert!(settings.fallbacks.is_empty() && settings.warnings.is_empty());
+    let entries = &settings.providers;
+    assert!(entries.iter().all(|entry| entry.origin != Origin::Project));
+    let items = gate.into_items();
+    let names: Vec<_> = items.iter().map(|item| item.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["EndPoint", "Providers.b", "Providers.c", "Model", "Fallbacks"]
+    );
+    assert!(items[1].detail.contains("https://gateway.example/v1"));
+    assert!(!format!("{items:?}").contains("sesame"));
 }
 
 #[test]

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use bobbin_core::tool_server::ServerAccess;
+use bobbin_core::tool_server::{ServerAccess, ToolServerConfig};
 use bobbin_model::ServerOrigin;
 use clap::{Args, Subcommand};
 
-use super::allowed::Allowed;
 use super::declared::Declared;
 use crate::config::Config;
+use crate::state::StateDirectory;
+use crate::trust::TrustFile;
 use crate::workspace::Workspace;
 use crate::{cli, console};
 
@@ -45,7 +46,7 @@ pub(crate) fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::find(mcp.workspace.as_deref())?;
     let home = cli::home();
     let config = Config::read(&workspace.root, home.as_deref())?;
-    let allowed = Allowed::new(home.as_deref(), &workspace.root);
+    let file = TrustFile::of(&StateDirectory::find(None)?, &workspace.root);
     match mcp.action {
         Action::List => {
             for warning in &config.warnings {
@@ -55,21 +56,23 @@ pub(crate) fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
                 console::say("No MCP servers are configured.");
             }
             for declared in &config.tool_servers {
-                console::say(&line(declared, &allowed));
+                console::say(&line(declared));
             }
         }
         Action::Allow { name } => {
-            let declared = of_workspace(&config, &name)?;
-            allowed.allow(&declared.config)?;
-            console::say(&line(declared, &allowed));
+            let mut declared = of_workspace(&config, &name)?.clone();
+            file.change(|record| declared.fingerprint.iter().for_each(|one| record.add(one)))?;
+            declared.trusted = true;
+            console::say(&line(&declared));
             console::say(
                 "A server that runs already takes note at its next start, or when a client starts it.",
             );
         }
         Action::Revoke { name } => {
-            let declared = of_workspace(&config, &name)?;
-            allowed.revoke(&declared.config)?;
-            console::say(&line(declared, &allowed));
+            let mut declared = of_workspace(&config, &name)?.clone();
+            file.change(|record| declared.fingerprint.iter().for_each(|one| record.remove(one)))?;
+            declared.trusted = false;
+            console::say(&line(&declared));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -78,7 +81,7 @@ pub(crate) fn run(mcp: Mcp) -> anyhow::Result<ExitCode> {
 fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declared> {
     let named = |declared: &&Declared| declared.config.name.to_lowercase() == name.to_lowercase();
     let mut found = config.tool_servers.iter().filter(named);
-    match found.clone().find(|declared| !declared.own) {
+    match found.clone().find(|declared| !declared.is_users()) {
         Some(declared) => Ok(declared),
         None if found.next().is_some() => bail!("the MCP server {name} is your own: it may run already"),
         None => bail!("there is no MCP server {name}; `bobbin mcp list` shows those there are"),
@@ -87,9 +90,24 @@ fn of_workspace<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Declar
 
 /// What a person is to know before allowing a server. All of it is somebody else's text, and shown so that it cannot
 /// pass for anything but itself on a terminal; values from the user's own file may be secrets and are left out.
-fn line(declared: &Declared, allowed: &Allowed) -> String {
+fn line(declared: &Declared) -> String {
     let config = &declared.config;
-    let runs = match &config.access {
+    let runs = what_runs(config, declared.is_users());
+    let whose = match declared.origin {
+        ServerOrigin::User => "yours",
+        ServerOrigin::Workspace => "the workspace's",
+    };
+    let may = match (config.enabled, declared.trusted) {
+        (false, _) => "disabled",
+        (true, true) => "allowed",
+        (true, false) => "not allowed yet",
+    };
+    format!("{} ({whose}, {may}) {runs}", plain(&config.name))
+}
+
+/// Returns what a server runs or where it is. Values of the user's own file are left out.
+pub(super) fn what_runs(config: &ToolServerConfig, is_users: bool) -> String {
+    match &config.access {
         ServerAccess::Stdio {
             command,
             args,
@@ -100,7 +118,7 @@ fn line(declared: &Declared, allowed: &Allowed) -> String {
             let line = [command].into_iter().chain(args);
             let line: Vec<String> = line.map(|word| format!("{word:?}")).collect();
             let set = env.0.iter().map(|(name, value)| {
-                if declared.own {
+                if is_users {
                     plain(name)
                 } else {
                     format!("{}={value:?}", plain(name))
@@ -127,17 +145,7 @@ fn line(declared: &Declared, allowed: &Allowed) -> String {
             let sent = list(", which is sent ", bearer.chain(filled).chain(named));
             format!("is at {}{sent}", plain(url))
         }
-    };
-    let whose = match declared.origin {
-        ServerOrigin::User => "yours",
-        ServerOrigin::Workspace => "the workspace's",
-    };
-    let may = match (config.enabled, declared.own || allowed.has(config)) {
-        (false, _) => "disabled",
-        (true, true) => "allowed",
-        (true, false) => "not allowed yet",
-    };
-    format!("{} ({whose}, {may}) {runs}", plain(&config.name))
+    }
 }
 
 fn list(before: &str, parts: impl Iterator<Item = String>) -> String {

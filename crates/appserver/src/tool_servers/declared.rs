@@ -4,11 +4,16 @@
 //! the names that other programs give them. A broken entry is reported and takes no other with it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use bobbin_core::tool_server::{ConfiguredServer, Secrets, ServerAccess, ToolServerConfig};
+use bobbin_core::trust::{TrustItem, TrustKind};
 use bobbin_model::ServerOrigin;
 use serde_json::{Map, Value, json};
+
+use super::command as shown;
+use crate::trust::{self, TrustRecord};
 
 /// Longest name of a server.
 const MAX_NAME: usize = 64;
@@ -22,11 +27,51 @@ const MAX_PARTS: usize = 256;
 pub(crate) struct Declared {
     pub(crate) config: ToolServerConfig,
     pub(crate) origin: ServerOrigin,
-    /// Whether its file is one that only the user writes.
-    pub(crate) own: bool,
+    /// Stands for its content; `None` where its file is one that only the user writes.
+    pub(super) fingerprint: Option<String>,
+    /// Whether it may run.
+    pub(super) trusted: bool,
 }
 
 impl Declared {
+    /// Returns one that stands in the user's own file.
+    pub(crate) fn own(config: ToolServerConfig, origin: ServerOrigin) -> Self {
+        Self {
+            config,
+            origin,
+            fingerprint: None,
+            trusted: true,
+        }
+    }
+
+    /// Returns one that stands in the file of the folder `root`. Blocks on the disk.
+    pub(crate) fn of_folder(config: ToolServerConfig, root: &Path, record: &TrustRecord) -> Self {
+        let fingerprint = trust::of_server(&config, root);
+        Self {
+            config,
+            origin: ServerOrigin::Workspace,
+            trusted: record.has(&fingerprint),
+            fingerprint: Some(fingerprint),
+        }
+    }
+
+    /// Whether its file is one that only the user writes.
+    pub(super) fn is_users(&self) -> bool {
+        self.fingerprint.is_none()
+    }
+
+    /// Returns it as a thing that waits for its user's word or has it. What does not run needs none.
+    pub(crate) fn item(&self) -> Option<TrustItem> {
+        let fingerprint = self.fingerprint.clone().filter(|_| self.config.enabled)?;
+        Some(TrustItem {
+            kind: TrustKind::Server,
+            name: format!("the MCP server {}", self.config.name),
+            detail: shown::what_runs(&self.config, false),
+            fingerprint: Some(fingerprint),
+            trusted: self.trusted,
+        })
+    }
+
     /// Returns it as clients manage it: they write the workspace's file.
     pub(crate) fn configured(&self) -> ConfiguredServer {
         ConfiguredServer {
@@ -203,7 +248,7 @@ pub(super) fn entry(config: &ToolServerConfig) -> Value {
 }
 
 /// Returns what of a server decides what happens when it is started: this is what a person allows.
-pub(super) fn definition(config: &ToolServerConfig) -> Value {
+pub(crate) fn definition(config: &ToolServerConfig) -> Value {
     let mut entry = match &config.access {
         ServerAccess::Stdio {
             command,

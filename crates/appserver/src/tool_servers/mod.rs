@@ -2,9 +2,8 @@
 //!
 //! A server that stands in the user's own configuration runs. One that stands in the workspace's may have come with
 //! somebody else's repository: opening a directory must not start a program of its choice, so such a server runs only
-//! once a person has allowed exactly this definition ([`allowed`]).
+//! once its user trusts exactly this definition ([`crate::trust`]).
 
-mod allowed;
 mod command;
 mod declared;
 mod edit;
@@ -12,5 +11,5 @@ mod resolve;
 mod servers;
 
 pub(crate) use command::{Mcp, run};
-pub(crate) use declared::{Declared, read};
+pub(crate) use declared::{Declared, definition, read};
 pub(crate) use servers::Servers;

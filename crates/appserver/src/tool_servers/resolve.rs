@@ -20,22 +20,8 @@ const CALL: Duration = Duration::from_mins(2);
 const LONGEST_START: Duration = Duration::from_mins(10);
 const LONGEST_CALL: Duration = Duration::from_hours(24);
 
-/// Whether a server may be started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
-    /// A person has said so, by writing it down or by allowing it.
-    Allowed,
-    /// Nobody has.
-    NotYet,
-}
-
-/// Returns what the host is told of a server. `variables` is our own environment.
-pub(super) fn spec(
-    declared: &Declared,
-    word: Word,
-    root: &Path,
-    variables: &[(OsString, OsString)],
-) -> ServerSpec {
+/// Returns what the host is told of a server, which is started only if it is trusted. `variables` is our own environment.
+pub(super) fn spec(declared: &Declared, root: &Path, variables: &[(OsString, OsString)]) -> ServerSpec {
     let config = &declared.config;
     let name = &config.name;
     let (reach, launch, secrets) = match &config.access {
@@ -100,14 +86,14 @@ pub(super) fn spec(
             )
         }
     };
-    let launch = match word {
-        _ if !config.enabled => Launch::Disabled,
-        Word::Allowed => launch,
-        Word::NotYet => Launch::Withheld(format!(
-            "it comes with the workspace and nobody has allowed it yet; look at what it runs, then start it from \
-             your client, or run `bobbin mcp allow {}`",
-            shell_word(name)
-        )),
+    let launch = if !config.enabled {
+        Launch::Disabled
+    } else if declared.trusted {
+        launch
+    } else {
+        Launch::Withheld(
+            "it comes with the workspace, which you have not trusted with it; `bobbin trust` shows what it runs".to_owned(),
+        )
     };
     ServerSpec {
         name: name.clone(),
@@ -121,35 +107,24 @@ pub(super) fn spec(
     }
 }
 
-/// Returns a name as one may paste it into a shell: the workspace chose it.
-fn shell_word(name: &str) -> &str {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    if name.bytes().all(is_plain) && !name.starts_with('-') {
-        name
-    } else {
-        "NAME"
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
     use crate::tool_servers::declared;
+    use crate::trust::TrustRecord;
 
-    fn declared(entry: &serde_json::Value) -> Declared {
+    fn declared(entry: &serde_json::Value, trusted: bool) -> Declared {
         let section = json!({ "pantry": entry });
-        Declared {
-            config: declared::read(&section, &mut Vec::new()).remove(0),
-            origin: ServerOrigin::Workspace,
-            own: false,
-        }
+        let config = declared::read(&section, &mut Vec::new()).remove(0);
+        let declared = Declared::of_folder(config, Path::new("/"), &TrustRecord::default());
+        Declared { trusted, ..declared }
     }
 
     fn process(entry: &serde_json::Value, variables: &[(&str, &str)]) -> ProcessSpec {
         let variables: Vec<_> = variables.iter().map(|(a, b)| (a.into(), b.into())).collect();
-        let spec = spec(&declared(entry), Word::Allowed, Path::new("/srv/tea"), &variables);
+        let spec = spec(&declared(entry, true), Path::new("/srv/tea"), &variables);
         let Launch::Child(process) = spec.launch else {
             panic!("it is started");
         };
@@ -173,12 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_it_is_not_started() {
-        let declared = declared(&json!({ "command": "x" }));
-        let spec = spec(&declared, Word::NotYet, Path::new("/"), &[]);
+    fn without_trust_it_is_not_started() {
+        let declared = declared(&json!({ "command": "x" }), false);
+        let spec = spec(&declared, Path::new("/"), &[]);
         let Launch::Withheld(why) = spec.launch else {
             panic!("it is withheld");
         };
-        assert!(why.contains("bobbin mcp allow pantry"), "{why}");
+        assert!(why.contains("bobbin trust"), "{why}");
     }
 }

@@ -21,10 +21,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
-use super::allowed::Allowed;
 use super::declared::{self, Declared};
 use super::edit;
-use super::resolve::{self, Word};
+use super::resolve;
+use crate::trust::{self, TrustFile, TrustRecord};
 
 /// Part of the configuration that is changed here.
 const REGIONS: &[&str] = &["mcp"];
@@ -34,7 +34,7 @@ pub(crate) struct Servers {
     root: PathBuf,
     /// The workspace's configuration.
     file: PathBuf,
-    allowed: Allowed,
+    trust: TrustFile,
     /// Our own environment.
     variables: Vec<(OsString, OsString)>,
     host: Arc<Host>,
@@ -46,7 +46,7 @@ pub(crate) struct Servers {
 
 struct State {
     declared: Vec<Declared>,
-    /// Fingerprints of what was started by a person in this run.
+    /// Fingerprints of what a client has started although it is not trusted: it counts until the server ends.
     this_run: HashSet<String>,
 }
 
@@ -54,7 +54,7 @@ impl Servers {
     /// Returns the servers of a workspace; none is started before [`Servers::begin`].
     pub(crate) fn new(
         root: &Path,
-        home: Option<&Path>,
+        trust: TrustFile,
         declared: Vec<Declared>,
         variables: Vec<(OsString, OsString)>,
         children: Children,
@@ -69,7 +69,7 @@ impl Servers {
         Self {
             root: root.to_owned(),
             file: root.join(".craft/config.json"),
-            allowed: Allowed::new(home, root),
+            trust,
             variables,
             host: Arc::new(Host::new(children, Arc::new(announce))),
             hub,
@@ -95,28 +95,35 @@ impl Servers {
         }
     }
 
-    /// Returns sentences about servers that do not run because nobody has allowed them.
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        let servers = self.host.servers().into_iter();
-        let idle = servers.filter(|server| server.state == ServerState::Idle);
-        let said = idle.filter_map(|server| {
-            let problem = server.problem.as_ref()?;
-            Some(format!(
-                "the MCP server {} is not started: {problem}",
-                server.name
-            ))
-        });
-        said.collect()
+    /// Takes what the files say now: what has changed is started or ended.
+    pub(crate) fn refresh(&self, declared: Vec<Declared>) {
+        let before = self.in_effect();
+        self.state.lock().declared = declared;
+        let after = self.in_effect();
+        for one in after.iter().filter(|one| !before.contains(one)) {
+            self.set(one);
+        }
+        for gone in before {
+            let name = &gone.config.name;
+            if !after.iter().any(|one| is_same(&one.config.name, name)) {
+                self.host.remove(name);
+            }
+        }
     }
 
-    /// Returns the servers that count: of two with one name the workspace's, unless it was not allowed. So a
+    /// Returns the servers that count: of two with one name the workspace's, unless it is not trusted. So a
     /// repository cannot take the place of a server of the user's.
     fn in_effect(&self) -> Vec<Declared> {
-        let declared = self.state.lock().declared.clone();
+        let state = self.state.lock();
         let mut servers: BTreeMap<String, Declared> = BTreeMap::new();
-        for one in declared {
+        for one in &state.declared {
             let key = one.config.name.to_lowercase();
-            let counts = one.origin == ServerOrigin::Workspace && self.word(&one) == Word::Allowed;
+            let mut one = one.clone();
+            one.trusted |= one
+                .fingerprint
+                .as_ref()
+                .is_some_and(|own| state.this_run.contains(own));
+            let counts = one.origin == ServerOrigin::Workspace && one.trusted;
             if counts || !servers.contains_key(&key) {
                 servers.insert(key, one);
             }
@@ -130,23 +137,8 @@ impl Servers {
         found.ok_or_else(|| ToolServerError::NotFound(name.to_owned()))
     }
 
-    fn word(&self, declared: &Declared) -> Word {
-        let config = &declared.config;
-        let now = || {
-            self.state
-                .lock()
-                .this_run
-                .contains(&self.allowed.fingerprint(config))
-        };
-        if declared.own || now() || self.allowed.has(config) {
-            Word::Allowed
-        } else {
-            Word::NotYet
-        }
-    }
-
     fn set(&self, declared: &Declared) {
-        let spec = resolve::spec(declared, self.word(declared), &self.root, &self.variables);
+        let spec = resolve::spec(declared, &self.root, &self.variables);
         if let Err(full) = self.host.set(spec) {
             tracing::warn!(server = declared.config.name, %full, "an MCP server is left out");
         }
@@ -166,10 +158,10 @@ impl Servers {
     }
 
     /// Runs one change of the workspace's file.
-    async fn write(
+    async fn write<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&Path) -> anyhow::Result<()> + Send + 'static,
-    ) -> Result<(), ToolServerError> {
+        change: impl FnOnce(&Path) -> anyhow::Result<T> + Send + 'static,
+    ) -> Result<T, ToolServerError> {
         let file = self.file.clone();
         let written = tokio::task::spawn_blocking(move || change(&file)).await;
         let written = written.unwrap_or_else(|error| Err(error.into()));
@@ -182,23 +174,19 @@ impl Servers {
         if self.is_users(&config.name) {
             return Err(ToolServerError::ReadOnly(config.name.clone()));
         }
-        let (written, allowed) = (config.clone(), self.allowed.clone());
-        self.write(move |file| {
-            edit::put(file, &written)?;
-            // Whoever manages the configuration has seen this definition: that is a person's word for it.
-            if let Err(error) = allowed.allow(&written) {
-                tracing::warn!(error = format!("{error:#}"), "it is allowed in this run only");
-            }
-            Ok(())
-        })
-        .await?;
-        let declared = Declared {
-            config: config.clone(),
-            origin: ServerOrigin::Workspace,
-            own: false,
-        };
+        let (written, trust, root) = (config.clone(), self.trust.clone(), self.root.clone());
+        let declared = self
+            .write(move |file| {
+                // A client that manages the configuration has shown this definition to its user, or is the user's own.
+                let fingerprint = trust::of_server(&written, &root);
+                trust.change(|record| record.add(&fingerprint))?;
+                edit::put(file, &written)?;
+                let mut record = TrustRecord::default();
+                record.add(&fingerprint);
+                Ok(Declared::of_folder(written, &root, &record))
+            })
+            .await?;
         let mut state = self.state.lock();
-        state.this_run.insert(self.allowed.fingerprint(config));
         state.declared.retain(|known| !is_workspaces(known, &config.name));
         state.declared.push(declared.clone());
         Ok(declared)
@@ -245,16 +233,16 @@ impl ToolServers for Servers {
     }
 
     fn start(&self, name: &str) -> Result<(), ToolServerError> {
-        let declared = self.find(name)?;
+        let mut declared = self.find(name)?;
         if !declared.config.enabled {
             return Err(ToolServerError::Invalid(format!(
                 "{name} is disabled in the configuration"
             )));
         }
-        if self.word(&declared) == Word::NotYet {
-            // Whoever presses that button has the command in front of them. It counts until we end.
-            let fingerprint = self.allowed.fingerprint(&declared.config);
-            self.state.lock().this_run.insert(fingerprint);
+        if !declared.trusted {
+            // A user who presses that button has the command in front of them. It counts until we end.
+            self.state.lock().this_run.extend(declared.fingerprint.clone());
+            declared.trusted = true;
         }
         let withheld =
             |server: &Arc<ToolServer>| server.state == ServerState::Idle && server.problem.is_some();
@@ -325,10 +313,12 @@ impl ToolServers for Servers {
                     enabled: true,
                     ..config
                 },
+                // The caller has defined it: its user asks for it.
+                fingerprint: None,
+                trusted: true,
                 origin: ServerOrigin::Workspace,
-                own: false,
             };
-            let spec = resolve::spec(&declared, Word::Allowed, &self.root, &self.variables);
+            let spec = resolve::spec(&declared, &self.root, &self.variables);
             Ok(self.host.probe(&spec).await)
         }
         .boxed()

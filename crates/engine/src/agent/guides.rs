@@ -69,6 +69,23 @@ pub(super) fn read(workspace: &Path, folder: &Path, policy: &dyn Policy) -> Vec<
     guides
 }
 
+/// Returns the names of the files that would be read for the root of a workspace, the outermost first. A rule or a link may
+/// still keep one back.
+pub fn project_instructions(workspace: &Path) -> Vec<String> {
+    let top = top(workspace, workspace);
+    let mut names = Vec::new();
+    for (up, place) in workspace.ancestors().take(MAX_DEPTH).enumerate() {
+        if names.len() < MAX_FILES && place.join(NAME).symlink_metadata().is_ok() {
+            names.push("../".repeat(up) + NAME);
+        }
+        if place == top {
+            break;
+        }
+    }
+    names.reverse();
+    names
+}
+
 /// Returns the outermost folder that is looked into.
 fn top<'a>(workspace: &Path, folder: &'a Path) -> &'a Path {
     let repository = folder

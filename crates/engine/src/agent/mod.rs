@@ -32,6 +32,7 @@ mod turn;
 pub(crate) use conversation::MAX_ANSWER_BYTES;
 pub use conversation::{Call, Message};
 pub use engine::AgentEngine;
+pub use guides::project_instructions;
 pub use instructions::Instructions;
 pub use limits::TurnLimits;
 pub use model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Stop};

@@ -219,8 +219,14 @@ impl TurnRun {
         let policy = turn.environment().policy.clone();
         let prompts = self.prompts.clone();
         tokio::task::spawn_blocking(move || {
+            // What a folder says that nobody trusts is no instruction.
+            let guides = if prompts.as_ref().is_none_or(|prompts| prompts.workspace_counts()) {
+                guides::read(&workspace, &root, &*policy)
+            } else {
+                Vec::new()
+            };
             let skills = prompts.map(|prompts| prompts.skills()).unwrap_or_default();
-            (guides::read(&workspace, &root, &*policy), skills)
+            (guides, skills)
         })
     }
 

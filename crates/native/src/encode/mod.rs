@@ -91,6 +91,10 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             };
             messages.push(message(method::WORKSPACE_CONFIG_CHANGED, &params));
         }
+        FrameBody::Notice(Notice::TrustChanged { trusted }) => {
+            let params = wire::WorkspaceTrustChangedNotification { trusted: *trusted };
+            messages.push(message(method::WORKSPACE_TRUST_CHANGED, &params));
+        }
         // It is a request to those who are asked.
         FrameBody::Notice(Notice::QuestionOpened(_)) => {}
         FrameBody::Notice(Notice::QuestionClosed(question)) => {

@@ -21,6 +21,7 @@ mod subscribe;
 mod suggest;
 mod terminal;
 mod thread;
+pub(crate) mod trust;
 mod turn;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use bobbin_core::suggest::Suggestions;
 use bobbin_core::terminal::Terminals;
 use bobbin_core::tool_server::ToolServers;
+use bobbin_core::trust::WorkspaceTrust;
 use bobbin_core::{Command, CoreError, Hub, Once, ThreadHandle};
 use bobbin_model::ThreadId;
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
@@ -50,6 +52,7 @@ use crate::serving::Serving;
 pub(crate) struct Client {
     pub(crate) hub: Arc<Hub>,
     pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
+    pub(crate) trust: Option<Arc<dyn WorkspaceTrust>>,
     pub(crate) terminals: Option<Arc<dyn Terminals>>,
     pub(crate) suggestions: Option<Arc<dyn Suggestions>>,
     pub(crate) prompts: Option<Arc<Prompts>>,
@@ -129,6 +132,8 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::THREAD_ROLLBACK => rollback::rollback(client, &request, responder).await,
         method::TURN_REVERT => revert::revert(client, &request, responder).await,
         method::POLICY_EXPLAIN => policy::explain(client, &request, responder).await,
+        method::WORKSPACE_TRUST_GET => trust::get(client, &request, responder),
+        method::WORKSPACE_TRUST_SET => trust::set(client, &request, responder).await,
         method::MODEL_LIST => models::list(client, &request, responder),
         method::SERVER_STATS => stats::stats(client, responder),
         method::MCP_LIST => mcp::list(client, &request, responder),

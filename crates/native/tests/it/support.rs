@@ -111,6 +111,7 @@ impl Server {
             prompts: None,
             version: "0.0.0".into(),
             tool_servers: None,
+            trust: None,
             terminals: None,
             suggestions: None,
             models: Some(Arc::new(Kiln)),

@@ -173,6 +173,10 @@ methods! {
         SERVER_STATS = "server/stats", Now, EmptyParams => ServerStatsResult;
         /// Extension: says what would happen to a command, and which rule decides.
         POLICY_EXPLAIN = "policy/explain", Now, PolicyExplainParams => PolicyExplainResult, [ThreadNotFound];
+        /// Extension: says what the folder brings along, and what of it counts.
+        WORKSPACE_TRUST_GET = "workspace/trust/get", Now, EmptyParams => WorkspaceTrustResult;
+        /// Extension: takes the user's word about the folder.
+        WORKSPACE_TRUST_SET = "workspace/trust/set", Now, WorkspaceTrustSetParams => WorkspaceTrustResult;
     }
 
     /// Notifications of a client.
@@ -256,6 +260,8 @@ methods! {
         MCP_STATUS_UPDATED = "mcp/status/updated", Now, McpStatusUpdatedNotification;
         /// The configuration was changed.
         WORKSPACE_CONFIG_CHANGED = "workspace/configChanged", Now, WorkspaceConfigChangedNotification;
+        /// Extension: the user has said something about the folder.
+        WORKSPACE_TRUST_CHANGED = "workspace/trustChanged", Now, WorkspaceTrustChangedNotification;
 
         /// A command went into the background.
         TERMINAL_STARTED = "terminal/started", Now, TerminalNotification;

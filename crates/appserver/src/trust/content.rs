@@ -1,0 +1,113 @@
+//! Fingerprints: what stands for the content of a thing that runs or loosens.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use bobbin_core::tool_server::{ServerAccess, ToolServerConfig};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::tool_servers::definition;
+
+/// Most bytes of a file of the folder that are part of a fingerprint (guess: scripts have far less).
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// Returns the fingerprint of a setting with this value.
+pub(super) fn of_setting(name: &str, value: &Value) -> String {
+    let mut hash = Sha256::new();
+    hash.update(b"setting\0");
+    hash.update(name);
+    hash.update([0]);
+    hash.update(value.to_string());
+    text(hash)
+}
+
+/// Returns the fingerprint of a server: its definition, and the files of the folder that its command line names.
+///
+/// What such a file loads in its turn is not part of it. Blocks on the disk.
+pub(crate) fn of_server(config: &ToolServerConfig, root: &Path) -> String {
+    let mut hash = Sha256::new();
+    hash.update(b"server\0");
+    hash.update(definition(config).to_string());
+    if let ServerAccess::Stdio {
+        command, args, cwd, ..
+    } = &config.access
+    {
+        let cwd = root.join(cwd.as_deref().unwrap_or_default());
+        for word in [command].into_iter().chain(args) {
+            if let Some(content) = content(&cwd.join(word), root) {
+                hash.update([0]);
+                hash.update(word);
+                hash.update(content);
+            }
+        }
+    }
+    text(hash)
+}
+
+/// Returns the digest of a regular file in the folder, or of its beginning and length.
+fn content(path: &Path, root: &Path) -> Option<Vec<u8>> {
+    let real = path.canonicalize().ok().filter(|real| real.starts_with(root))?;
+    // Opening a pipe could wait for ever.
+    let flags = nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_NOFOLLOW;
+    let file = File::options()
+        .read(true)
+        .custom_flags(flags.bits())
+        .open(real)
+        .ok()?;
+    let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let mut hash = Sha256::new();
+    hash.update(found.len().to_le_bytes());
+    let mut file = file.take(MAX_FILE_BYTES);
+    let mut piece = [0; 8 << 10];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => hash.update(&piece[..read]),
+            Err(_) => return None,
+        }
+    }
+    Some(hash.finalize().to_vec())
+}
+
+fn text(hash: Sha256) -> String {
+    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn server(entry: &Value) -> ToolServerConfig {
+        crate::tool_servers::read(&json!({ "pantry": entry }), &mut Vec::new()).remove(0)
+    }
+
+    #[test]
+    fn what_runs_decides_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        std::fs::write(root.join("serve.py"), "one").unwrap();
+        let of = |entry: &Value| of_server(&server(entry), &root);
+        let entry = json!({ "command": "python3", "args": ["serve.py"] });
+        let before = of(&entry);
+        assert_eq!(
+            before,
+            of(&json!({ "command": "python3", "args": ["serve.py"], "enabled": false }))
+        );
+        assert_ne!(
+            before,
+            of(&json!({ "command": "python3", "args": ["serve.py"], "env": { "A": "b" } }))
+        );
+        std::fs::write(root.join("serve.py"), "two").unwrap();
+        assert_ne!(before, of(&entry), "the script that it names has changed");
+    }
+}

@@ -1,0 +1,73 @@
+//! The gate that each value of a folder's configuration passes which could loosen something.
+
+use bobbin_core::trust::{TrustItem, TrustKind};
+use serde_json::Value;
+
+use super::content::of_setting;
+use super::record::TrustRecord;
+
+/// Longest piece of a value that is shown.
+const MAX_DETAIL: usize = 400;
+
+/// Asks whether values of one file count, and remembers which were asked about.
+#[derive(Debug)]
+pub(crate) struct Gate<'a> {
+    /// `None`: the user's own file.
+    record: Option<&'a TrustRecord>,
+    items: Vec<TrustItem>,
+}
+
+impl<'a> Gate<'a> {
+    /// Returns the gate of the user's own file: everything counts.
+    pub(crate) fn of_user() -> Self {
+        Self {
+            record: None,
+            items: Vec::new(),
+        }
+    }
+
+    /// Returns the gate of a folder's file.
+    pub(crate) fn of_folder(record: &'a TrustRecord) -> Self {
+        Self {
+            record: Some(record),
+            items: Vec::new(),
+        }
+    }
+
+    /// Whether a value that would loosen something counts.
+    pub(crate) fn passes(&mut self, name: impl Into<String>, value: &Value) -> bool {
+        self.passes_shown(name, value, value.to_string())
+    }
+
+    /// Does as [`Gate::passes`]; `detail` is what the user is shown of the value.
+    pub(crate) fn passes_shown(
+        &mut self,
+        name: impl Into<String>,
+        value: &Value,
+        mut detail: String,
+    ) -> bool {
+        let Some(record) = self.record else {
+            return true;
+        };
+        let name = name.into();
+        let fingerprint = of_setting(&name, value);
+        let trusted = record.has(&fingerprint);
+        if detail.len() > MAX_DETAIL {
+            detail.truncate(detail.floor_char_boundary(MAX_DETAIL));
+            detail.push('…');
+        }
+        self.items.push(TrustItem {
+            kind: TrustKind::Setting,
+            name,
+            detail,
+            fingerprint: Some(fingerprint),
+            trusted,
+        });
+        trusted
+    }
+
+    /// Returns what was asked about, in order.
+    pub(crate) fn into_items(self) -> Vec<TrustItem> {
+        self.items
+    }
+}

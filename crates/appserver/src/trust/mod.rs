@@ -1,0 +1,19 @@
+//! Trust in a folder: what it brings along that runs, loosens or instructs, and what its user says about it.
+//!
+//! A folder may have come from anybody. Its configuration can make things stricter; all else that it brings waits until
+//! its user has said that it counts. What runs or loosens counts by its content, so a changed one waits again; texts count
+//! with the folder. That lies in the user's state, where no folder and no sandboxed command can write.
+
+mod command;
+mod content;
+mod folder;
+mod gate;
+mod record;
+mod scan;
+
+pub(crate) use command::{Trust, ask, run};
+pub(crate) use content::of_server;
+pub(crate) use folder::Folder;
+pub(crate) use gate::Gate;
+pub(crate) use record::{TrustFile, TrustRecord};
+pub(crate) use scan::Scan;

@@ -1,0 +1,220 @@
+//! The user's record about one folder: `trust.json` in the folder's part of the state directory, 0600.
+//!
+//! A record is about the directory that was there when it was given: another one in its place has none. At most
+//! [`MAX_FINGERPRINTS`] things; the oldest go.
+
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use crate::state::StateDirectory;
+
+/// Name of the file.
+const NAME: &str = "trust.json";
+/// Most things that a record is about (guess: many times what a folder brings).
+const MAX_FINGERPRINTS: usize = 1024;
+
+/// What the user has said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TrustRecord {
+    /// The folder.
+    root: PathBuf,
+    /// Which directory was there, by inode and birth.
+    directory: String,
+    /// Whether the folder is trusted: its texts count then.
+    pub(crate) trusted: bool,
+    /// What counts of all that runs or loosens, oldest first.
+    fingerprints: Vec<String>,
+}
+
+impl TrustRecord {
+    /// Whether a thing with this content counts.
+    pub(crate) fn has(&self, fingerprint: &str) -> bool {
+        self.fingerprints.iter().any(|known| known == fingerprint)
+    }
+
+    /// Makes a thing count.
+    pub(crate) fn add(&mut self, fingerprint: &str) {
+        self.remove(fingerprint);
+        self.fingerprints.push(fingerprint.to_owned());
+        let excess = self.fingerprints.len().saturating_sub(MAX_FINGERPRINTS);
+        self.fingerprints.drain(..excess);
+    }
+
+    /// Takes that back.
+    pub(crate) fn remove(&mut self, fingerprint: &str) {
+        self.fingerprints.retain(|known| known != fingerprint);
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.trusted && self.fingerprints.is_empty()
+    }
+}
+
+/// Where the record about one folder lies.
+#[derive(Debug, Clone)]
+pub(crate) struct TrustFile {
+    path: PathBuf,
+    root: PathBuf,
+}
+
+impl TrustFile {
+    /// Returns the file of the folder whose canonical path is `root`; it may not be there.
+    pub(crate) fn of(state: &StateDirectory, root: &Path) -> Self {
+        Self {
+            path: state.of_workspace(root).join(NAME),
+            root: root.to_owned(),
+        }
+    }
+
+    /// Returns the record. There is none where the file cannot be read or is about another directory.
+    pub(crate) fn read(&self) -> TrustRecord {
+        let record = self.try_read().unwrap_or_else(|error| {
+            tracing::warn!(
+                error = format!("{error:#}"),
+                "no record about the folder is known"
+            );
+            TrustRecord::default()
+        });
+        if record.root == self.root && record.directory == directory(&self.root) {
+            record
+        } else {
+            TrustRecord::default()
+        }
+    }
+
+    /// Changes the record.
+    ///
+    /// # Errors
+    /// It cannot be written; it is as before then.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut TrustRecord)) -> anyhow::Result<TrustRecord> {
+        let mut record = self.read();
+        change(&mut record);
+        record.root.clone_from(&self.root);
+        record.directory = directory(&self.root);
+        self.write(&record)
+            .with_context(|| format!("{} cannot be written", self.path.display()))?;
+        Ok(record)
+    }
+
+    fn try_read(&self) -> anyhow::Result<TrustRecord> {
+        match std::fs::read(&self.path) {
+            Ok(text) => {
+                serde_json::from_slice(&text).with_context(|| format!("{} is damaged", self.path.display()))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(TrustRecord::default()),
+            Err(error) => Err(error).with_context(|| format!("{} cannot be read", self.path.display())),
+        }
+    }
+
+    fn write(&self, record: &TrustRecord) -> anyhow::Result<()> {
+        if record.is_empty() {
+            return match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+                Ok(()) | Err(_) => Ok(()),
+            };
+        }
+        let folder = self.path.parent().context("it has no directory")?;
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(folder)?;
+        // Made for its user alone, and renamed into place.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer_pretty(&mut file, record)?;
+        file.as_file().sync_all()?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
+}
+
+/// Returns every folder that the user has said something about.
+///
+/// # Errors
+/// The state directory cannot be listed.
+pub(super) fn all(state: &StateDirectory) -> anyhow::Result<Vec<(PathBuf, TrustRecord)>> {
+    let folders = state.path().join("workspaces");
+    let entries = match std::fs::read_dir(&folders) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("{} cannot be listed", folders.display())),
+    };
+    let mut records = Vec::new();
+    for entry in entries.flatten() {
+        let Ok(text) = std::fs::read(entry.path().join(NAME)) else {
+            continue;
+        };
+        if let Ok(record) = serde_json::from_slice::<TrustRecord>(&text) {
+            let record = TrustFile::of(state, &record.root).read();
+            if !record.is_empty() {
+                records.push((record.root.clone(), record));
+            }
+        }
+    }
+    records.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(records)
+}
+
+/// Returns which directory lies at a path, by inode and time of birth.
+fn directory(root: &Path) -> String {
+    let Ok(found) = std::fs::metadata(root) else {
+        return String::new();
+    };
+    let born = found
+        .created()
+        .ok()
+        .and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    format!("{}-{}", found.ino(), born.unwrap_or_default().as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, StateDirectory, PathBuf) {
+        let top = tempfile::tempdir().unwrap();
+        let state = StateDirectory::find(Some(&top.path().join("state"))).unwrap();
+        let root = top.path().join("work");
+        std::fs::create_dir(&root).unwrap();
+        (top, state, root)
+    }
+
+    #[test]
+    fn a_record_is_about_one_directory_and_can_be_taken_back() {
+        let (_top, state, root) = place();
+        let file = TrustFile::of(&state, &root);
+        assert_eq!(file.read(), TrustRecord::default());
+        file.change(|record| {
+            record.trusted = true;
+            record.add("a");
+            record.add("b");
+        })
+        .unwrap();
+        assert!(file.read().trusted && file.read().has("a") && !file.read().has("c"));
+        assert_eq!(all(&state).unwrap().len(), 1);
+        std::fs::rename(&root, root.with_extension("aside")).unwrap();
+        std::fs::create_dir(&root).unwrap();
+        assert_eq!(
+            file.read(),
+            TrustRecord::default(),
+            "another directory in its place"
+        );
+        file.change(|record| *record = TrustRecord::default()).unwrap();
+        assert_eq!(all(&state).unwrap(), []);
+    }
+
+    #[test]
+    fn a_damaged_record_says_nothing_and_the_oldest_things_go() {
+        let (_top, state, root) = place();
+        let file = TrustFile::of(&state, &root);
+        let added = |record: &mut TrustRecord| {
+            (0..=MAX_FINGERPRINTS).for_each(|number| record.add(&number.to_string()))
+        };
+        let record = file.change(added).unwrap();
+        assert!(!record.has("0") && record.has("1"));
+        std::fs::write(&file.path, "nonsense").unwrap();
+        assert_eq!(file.read(), TrustRecord::default());
+    }
+}
