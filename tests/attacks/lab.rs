@@ -43,6 +43,8 @@ impl Bubblewrap {
 pub(crate) struct Lab {
     top: TempDir,
     is_root: bool,
+    /// A place that the user has put before the others of the search path.
+    pub(crate) path_first: Option<PathBuf>,
 }
 
 impl Lab {
@@ -52,6 +54,7 @@ impl Lab {
         let lab = Self {
             top,
             is_root: nix::unistd::Uid::effective().is_root(),
+            path_first: None,
         };
         for directory in [lab.home(), lab.work(), lab.home().join(".craft")] {
             std::fs::create_dir_all(directory).unwrap();
@@ -136,6 +139,9 @@ impl Lab {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
+        if let Some(first) = &self.path_first {
+            command.env("PATH", format!("{}:/usr/bin:/bin", first.display()));
+        }
         command
     }
 

@@ -14,6 +14,8 @@ mod load;
 #[cfg(test)]
 mod ordinary;
 #[cfg(test)]
+mod scopes;
+#[cfg(test)]
 mod state;
 #[cfg(test)]
 mod terminal;

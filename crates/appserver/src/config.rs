@@ -246,8 +246,11 @@ impl Config {
         let approval_policy = match text("Permissions.DefaultApprovalPolicy").as_deref() {
             None | Some("default") => ApprovalPolicy::Default,
             Some("autoApprove") => ApprovalPolicy::AutoApprove,
+            Some("sandboxed") => ApprovalPolicy::Sandboxed,
             Some(other) => {
-                bail!("Permissions.DefaultApprovalPolicy is {other:?}; it can be default or autoApprove")
+                bail!(
+                    "Permissions.DefaultApprovalPolicy is {other:?}; it can be default, sandboxed or autoApprove"
+                )
             }
         };
         let durability = match text("Durability")

@@ -15,7 +15,7 @@ use bobbin_core::trust::WorkspaceTrust;
 use bobbin_core::undo::Undo;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_eca::EditorTools;
-use bobbin_engine::{AgentEngine, Checkpoints, Helpers, RulesPolicy, ToolSet};
+use bobbin_engine::{AgentEngine, Checkpoints, Helpers, Programs, RulesPolicy, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
@@ -127,7 +127,15 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let mut sandbox = config
         .sandbox
         .sandbox(workspace, home.as_deref(), keys, &children);
-    let (checkpoints, without) = checkpoints::open(workspace, &children, &environment).await;
+    let writable = [workspace.root.clone(), temporary.clone()].into_iter();
+    let writable = writable.chain(sandbox.write.iter().cloned());
+    let programs = Programs::new(environment.get("PATH"), writable);
+    // What the server starts for itself is confined by nothing: no program that the agent may write.
+    let mut own = environment.clone();
+    if let Some(search) = programs.search_path(&workspace.root) {
+        own.set("PATH", search);
+    }
+    let (checkpoints, without) = checkpoints::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = sandbox.hide.clone();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, trust_file.clone());
@@ -140,7 +148,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     ));
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
-    let git = (children.clone(), environment.clone(), sandbox.clone());
+    let git = (children.clone(), own, sandbox.clone());
     let terminals = Terminals::open(
         children,
         &workspace.outputs(),
@@ -168,7 +176,8 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     settings.policy = Arc::new(
         RulesPolicy::new(rules)
             .guarding(guarded)
-            .showing(workspace.outputs()),
+            .showing(workspace.outputs())
+            .finding(programs),
     );
     settings.undo = checkpoints
         .clone()

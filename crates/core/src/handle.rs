@@ -68,6 +68,7 @@ impl Shared {
             ApprovalPolicy::Default => 0,
             ApprovalPolicy::AutoApprove => 1,
             ApprovalPolicy::Interrupt => 2,
+            ApprovalPolicy::Sandboxed => 3,
         };
         self.policy.store(number, Ordering::Release);
     }
@@ -84,6 +85,7 @@ impl Shared {
         match self.policy.load(Ordering::Acquire) {
             1 => ApprovalPolicy::AutoApprove,
             2 => ApprovalPolicy::Interrupt,
+            3 => ApprovalPolicy::Sandboxed,
             _ => ApprovalPolicy::Default,
         }
     }

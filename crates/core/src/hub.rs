@@ -238,10 +238,19 @@ impl Hub {
         self.settings.approval_policy_of(state.header.config.as_ref())
     }
 
-    /// Whether an answer that a person gave earlier, for the session or for ever, covers this. What cannot be
+    /// Whether an answer that a user gave earlier, for the session or for ever, covers this. What cannot be
     /// read counts as not given.
     pub async fn is_answered(&self, state: Option<&bobbin_model::ThreadState>, scope: &Scope) -> bool {
-        let granted = state.is_some_and(|state| state.grants.contains(&scope.session_key()));
-        granted || self.store.is_remembered(scope).await.unwrap_or(false)
+        let Some(grant) = scope.grant() else { return false };
+        if state.is_some_and(|state| state.grants.contains(&grant)) {
+            return true;
+        }
+        match self.store.is_remembered(scope).await {
+            Ok(remembered) => remembered,
+            Err(error) => {
+                tracing::warn!(%error, "answers given for ever cannot be read");
+                false
+            }
+        }
     }
 }

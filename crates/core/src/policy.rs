@@ -3,10 +3,11 @@
 //! The core has no rules of its own; it hands the [`Policy`] it was given to whoever prepares a call. A
 //! ruling comes before every Approval: what is allowed is not asked about, and what is refused is not either.
 
+use std::ffi::OsString;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use bobbin_model::{ApprovalKind, ApprovalPolicy, Scope};
+use bobbin_model::{ApprovalKind, ApprovalPolicy, Coverage, Scope};
 
 /// What may happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,9 +63,43 @@ pub struct CommandRuling {
     /// Why it must not run where nobody is asked, as half a sentence: there are rules that refuse, and a part of the
     /// line could not be held against them.
     pub unseen: Option<String>,
+    /// Whether a rule asks about a part of it, or may be about one: then no earlier answer counts.
+    pub rule_asks: bool,
+    /// How it begins, if lines that begin so differ only by what they are about: `git diff`.
+    pub head: Option<String>,
+    /// Names of the programs in it, as far as they are known.
+    pub names: Vec<String>,
+    /// Those of them that start files which the agent may write.
+    pub programs: Vec<WritableProgram>,
+}
+
+/// A program that a command line starts and that the agent may write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WritableProgram {
+    /// Where it lies, absolute.
+    pub path: PathBuf,
+    /// Digest of its content; `None` where it cannot be read, is too long, or may be another file by the time it starts.
+    pub digest: Option<String>,
 }
 
 impl CommandRuling {
+    /// Returns what is asked for when the line is to be run in `directory`, and how far an answer reaches.
+    pub fn scope(&self, command: &str, directory: &Path) -> Scope {
+        let mut scope = Scope::new(ApprovalKind::Shell, command.trim(), directory.to_string_lossy());
+        if self.rule_asks || self.programs.iter().any(|program| program.digest.is_none()) {
+            return scope.once();
+        }
+        if let (Some(head), []) = (&self.head, self.programs.as_slice()) {
+            scope.coverage = Coverage::Head(head.clone());
+        }
+        let condition = |program: &WritableProgram| {
+            let digest = program.digest.as_deref().unwrap_or_default();
+            format!("{} sha256:{digest}", program.path.display())
+        };
+        scope.conditions = self.programs.iter().map(condition).collect();
+        scope
+    }
+
     /// Returns why the line must not run, whatever a person might say, as half a sentence: a rule refuses it, or nobody
     /// is asked and a part of it could not be held against the rules that refuse. Whoever runs a line asks here first.
     pub fn refusal(&self, approvals: ApprovalPolicy) -> Option<&str> {
@@ -92,6 +127,20 @@ pub trait Policy: fmt::Debug + Send + Sync + 'static {
     fn is_output(&self, _path: &Path) -> bool {
         false
     }
+
+    /// Returns those programs that names start in `root` now and that the agent may write. Looks at the disk and reads
+    /// bounded files.
+    fn programs(&self, names: &[String], root: &Path) -> Vec<WritableProgram> {
+        let _ = (names, root);
+        Vec::new()
+    }
+
+    /// Returns the search path without the places that the agent may write; `None` leaves it as it is. A line that runs
+    /// unasked gets it: its names start then what they started when it was judged.
+    fn search_path(&self, root: &Path) -> Option<OsString> {
+        let _ = root;
+        None
+    }
 }
 
 /// The policy where there are no rules: commands are asked about, and nothing else is spoken of.
@@ -109,6 +158,10 @@ impl Policy for NoRules {
             commands: Vec::new(),
             concerns: Vec::new(),
             unseen: None,
+            rule_asks: false,
+            head: None,
+            names: Vec::new(),
+            programs: Vec::new(),
         }
     }
 
@@ -118,14 +171,5 @@ impl Policy for NoRules {
 
     fn tool(&self, _name: &str) -> Option<Ruling> {
         None
-    }
-}
-
-/// Returns what is asked for when a command line is to be run in `root`.
-pub fn command_scope(command: &str, root: &Path) -> Scope {
-    Scope {
-        kind: ApprovalKind::Shell,
-        operation: command.trim().to_owned(),
-        target: root.to_string_lossy().into_owned(),
     }
 }

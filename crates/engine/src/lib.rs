@@ -17,6 +17,7 @@ mod patch;
 mod policy;
 #[cfg(test)]
 mod policy_shells;
+mod programs;
 mod tools;
 mod web;
 
@@ -28,5 +29,6 @@ pub use checkpoint::{CheckpointError, Checkpoints};
 pub use helper::Helpers;
 pub use offline::Offline;
 pub use policy::RulesPolicy;
+pub use programs::Programs;
 pub use tools::{Begun, Bubblewrap, BubblewrapUse, Sandbox, ToolSet, WhenMissing, Word, Wrapped};
 pub use web::read_page;

@@ -5,11 +5,15 @@
 
 mod below;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use bobbin_core::policy::{AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling};
+use bobbin_core::policy::{
+    AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling, WritableProgram,
+};
 use bobbin_rules::{Because, Look, PathUse, Place, Places, RuleSet};
 
+use crate::programs::Programs;
 use crate::tools::{Reserved, Standing, trace};
 use below::Below;
 
@@ -20,6 +24,7 @@ pub struct RulesPolicy {
     rules: RuleSet,
     guarded: Vec<PathBuf>,
     outputs: Option<PathBuf>,
+    programs: Programs,
 }
 
 impl RulesPolicy {
@@ -29,6 +34,7 @@ impl RulesPolicy {
             rules,
             guarded: Vec::new(),
             outputs: None,
+            programs: Programs::default(),
         }
     }
 
@@ -37,6 +43,12 @@ impl RulesPolicy {
     pub fn showing(mut self, outputs: PathBuf) -> Self {
         self.outputs = Some(outputs);
         self
+    }
+
+    /// Finds the programs of command lines there. A line is asked about that starts one which the agent may write.
+    #[must_use]
+    pub fn finding(self, programs: Programs) -> Self {
+        Self { programs, ..self }
     }
 
     /// Adds places, absolute, that no tool or plain read goes to without a question although they may lie in the
@@ -90,11 +102,25 @@ impl Policy for RulesPolicy {
         let verdict = self.rules.command(command, &Disk::of(root, &self.guarded));
         let commands = verdict.parts.iter();
         let missed = !verdict.is_whole() && self.rules.refuses();
+        let programs = self.programs.writable(&verdict.programs, root);
+        let mut ruling = self.ruling(verdict.judgement, &verdict.because);
+        if ruling.judgement == Judgement::Allow && !programs.is_empty() {
+            ruling = Ruling {
+                judgement: Judgement::Ask,
+                reason: "it starts a program that the agent may write".to_owned(),
+                rule: None,
+            };
+        }
         CommandRuling {
             unseen: missed.then(|| {
                 "a part of it cannot be held against the rules, some of which refuse, and this thread asks nobody".to_owned()
             }),
-            ruling: self.ruling(verdict.judgement, &verdict.because),
+            ruling,
+            // A rule may ask about what was not held against it.
+            rule_asks: verdict.rule_asks || (!verdict.is_whole() && !self.rules.rules().is_empty()),
+            head: verdict.head,
+            names: verdict.programs,
+            programs,
             commands: commands
                 .map(|part| (part.text.clone(), self.ruling(part.judgement, &part.because)))
                 .collect(),
@@ -130,6 +156,14 @@ impl Policy for RulesPolicy {
         let inside = path.strip_prefix(outputs);
         let depth = inside.map_or(0, |inside| inside.components().count());
         depth == 2 && path.extension().is_some_and(|extension| extension == "log")
+    }
+
+    fn programs(&self, names: &[String], root: &Path) -> Vec<WritableProgram> {
+        self.programs.writable(names, root)
+    }
+
+    fn search_path(&self, root: &Path) -> Option<OsString> {
+        self.programs.search_path(root)
     }
 }
 

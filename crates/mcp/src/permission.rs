@@ -55,11 +55,7 @@ impl Traits {
         };
         let arguments = head(arguments, MAX_SHOWN);
         Permission::Ask {
-            scope: Scope {
-                kind: ApprovalKind::RemoteResource,
-                operation: tool.to_owned(),
-                target: format!("mcp:{server}/{tool}"),
-            },
+            scope: Scope::new(ApprovalKind::RemoteResource, tool, format!("mcp:{server}/{tool}")),
             reason: format!(
                 "The agent wants to call {tool} of the MCP server {server} with {arguments}. {what}"
             ),

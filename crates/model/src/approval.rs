@@ -29,6 +29,8 @@ pub enum ApprovalPolicy {
     AutoApprove,
     /// End the Turn instead of asking.
     Interrupt,
+    /// Accept what is confined to the sandbox, ask about the rest.
+    Sandboxed,
 }
 
 /// A person's answer.
@@ -82,7 +84,9 @@ pub enum DecidedBy {
     Policy,
 }
 
-/// What an Approval covers: the protocol's `scopeKey` for one Thread, and the exact operation for ever.
+/// What is asked for, and how far an answer to it reaches.
+///
+/// `coverage` and `conditions` came later: an operation recorded without them is covered exactly as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Scope {
@@ -92,21 +96,105 @@ pub struct Scope {
     pub operation: String,
     /// Working directory or absolute path, as shown.
     pub target: String,
+    /// Which later operations an answer for the session covers.
+    #[serde(default, skip_serializing_if = "Coverage::is_exact")]
+    pub coverage: Coverage,
+    /// What an answer depends on beside the operation, such as the content of a program; an answer covers only an operation
+    /// under the same conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<String>,
+    /// Whether the operation is confined to the sandbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sandboxed: bool,
+}
+
+/// Which later operations an answer covers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Coverage {
+    /// None: a user's rule asks about each, or it leaves the sandbox. No earlier answer counts for it either.
+    Once,
+    /// Those that are the same.
+    #[default]
+    Exact,
+    /// For the session those that begin so, such as `git diff`; for ever those that are the same.
+    Head(String),
+}
+
+impl Coverage {
+    fn is_exact(&self) -> bool {
+        *self == Self::Exact
+    }
 }
 
 impl Scope {
-    /// Returns what `acceptForSession` remembers (AppServer protocol 04 §1, `scopeKey`).
-    pub fn session_key(&self) -> String {
-        match self.kind {
-            ApprovalKind::Shell => "shell:*".to_owned(),
-            ApprovalKind::File => format!("file:{}", self.operation),
-            ApprovalKind::RemoteResource => format!("remoteResource:{}:{}", self.operation, self.target),
+    /// Returns the scope of an operation whose answers cover the same operation.
+    pub fn new(kind: ApprovalKind, operation: impl Into<String>, target: impl Into<String>) -> Self {
+        Self {
+            kind,
+            operation: operation.into(),
+            target: target.into(),
+            coverage: Coverage::Exact,
+            conditions: Vec::new(),
+            sandboxed: false,
         }
+    }
+
+    /// Returns the scope of an operation that each needs an answer of its own.
+    #[must_use]
+    pub fn once(self) -> Self {
+        Self {
+            coverage: Coverage::Once,
+            ..self
+        }
+    }
+
+    /// Returns what an answer for the session covers, as clients show it (AppServer protocol 04 §1, `scopeKey`).
+    pub fn session_key(&self) -> String {
+        let Self {
+            operation, target, ..
+        } = self;
+        match (self.kind, &self.coverage) {
+            (ApprovalKind::Shell, Coverage::Head(head)) => format!("shell:{head}"),
+            (ApprovalKind::Shell, _) => format!("shell:{operation}"),
+            (ApprovalKind::File, _) => format!("file:{operation}:{target}"),
+            (ApprovalKind::RemoteResource, _) => format!("remoteResource:{operation}:{target}"),
+        }
+    }
+
+    /// Returns what an answer for the session records: the same text for every operation that it covers. `None` for an
+    /// operation that needs an answer of its own.
+    pub fn grant(&self) -> Option<String> {
+        if self.coverage == Coverage::Once {
+            return None;
+        }
+        // Neither paths nor command lines have a zero byte: no two of these are alike by chance.
+        let mut grant = format!("{}\0{}", self.session_key(), self.target);
+        for condition in &self.conditions {
+            grant.push('\0');
+            grant.push_str(condition);
+        }
+        Some(grant)
+    }
+
+    /// Returns what an answer for ever records as the operation: its text and its conditions, divided by zero bytes.
+    pub fn standing_operation(&self) -> String {
+        let mut operation = self.operation.clone();
+        for condition in &self.conditions {
+            operation.push('\0');
+            operation.push_str(condition);
+        }
+        operation
+    }
+
+    /// Whether an answer for the session may be offered.
+    pub fn may_be_granted(&self) -> bool {
+        self.coverage != Coverage::Once
     }
 
     /// Whether `acceptAlways` may be offered: nothing is remembered about things beyond this machine.
     pub fn may_be_remembered(&self) -> bool {
-        self.kind != ApprovalKind::RemoteResource
+        self.may_be_granted() && self.kind != ApprovalKind::RemoteResource
     }
 }
 

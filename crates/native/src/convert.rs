@@ -488,8 +488,15 @@ fn opaque(json: model::Json) -> wire::Opaque {
 }
 
 /// The two shapes are one JSON object; what one does not know the other keeps.
+///
+/// Clients that never heard of the policy `sandboxed` see it as `default`, the nearest of those they know.
 fn config_out(config: &model::ThreadConfig) -> Option<wire::ThreadConfiguration> {
-    serde_json::from_value(serde_json::to_value(config).ok()?).ok()
+    let mut config: wire::ThreadConfiguration =
+        serde_json::from_value(serde_json::to_value(config).ok()?).ok()?;
+    if config.approval_policy == Some(wire::ApprovalPolicy::Sandboxed) {
+        config.approval_policy = Some(wire::ApprovalPolicy::Default);
+    }
+    Some(config)
 }
 
 pub(crate) fn config_in(config: &wire::ThreadConfiguration) -> Option<model::ThreadConfig> {

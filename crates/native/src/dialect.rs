@@ -124,6 +124,21 @@ impl Native {
         self.capabilities.event_cursors
     }
 
+    /// Returns a Thread as this client's answers show it: with the policy `sandboxed` if the client knows that.
+    pub(crate) fn thread(&self, state: &bobbin_model::ThreadState) -> wire::Thread {
+        let mut thread = convert::thread(state);
+        let config = state.header.config.as_ref();
+        let is_sandboxed =
+            config.and_then(|config| config.approval_policy) == Some(bobbin_model::ApprovalPolicy::Sandboxed);
+        if let Some(config) = thread.configuration.as_mut()
+            && is_sandboxed
+            && self.capabilities.sandboxed_policy
+        {
+            config.approval_policy = Some(wire::ApprovalPolicy::Sandboxed);
+        }
+        thread
+    }
+
     fn kind(&self, through: Through) -> Kind {
         Kind {
             tool_executions: self.tool_executions(),
@@ -205,7 +220,14 @@ impl Dialect for Native {
 
 fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParams {
     use wire::ApprovalDecision::{Accept, AcceptForSession, Cancel, Decline};
-    let narrowed = !approval.scope.may_be_remembered();
+    let decisions = match (
+        approval.scope.may_be_granted(),
+        approval.scope.may_be_remembered(),
+    ) {
+        (false, _) => Some(vec![Accept, Decline, Cancel]),
+        (true, false) => Some(vec![Accept, AcceptForSession, Decline, Cancel]),
+        (true, true) => None,
+    };
     wire::ApprovalRequestParams {
         thread_id: thread.to_string(),
         turn_id: approval.turn.to_string(),
@@ -216,6 +238,6 @@ fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParam
         target: approval.scope.target.clone(),
         scope_key: approval.scope.session_key(),
         reason: Some(approval.reason.clone()).filter(|reason| !reason.is_empty()),
-        available_decisions: narrowed.then(|| vec![Accept, AcceptForSession, Decline, Cancel]),
+        available_decisions: decisions,
     }
 }

@@ -37,6 +37,8 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         walks: 0,
         reads_commands: false,
         work: Work::default(),
+        programs: Vec::new(),
+        rule_asks: false,
     };
     let judgement = judge.text(line, &[places.root().to_owned()], false, 0);
     if judge.work.is_over() {
@@ -59,6 +61,10 @@ struct Judge<'a> {
     reads_commands: bool,
     /// What may still be compared.
     work: Work,
+    /// Programs whose names are known; no more than there are parts.
+    programs: Vec<String>,
+    /// Whether a rule asks about something, or may be about it.
+    rule_asks: bool,
 }
 
 /// Where a command was found.
@@ -223,6 +229,9 @@ impl Judge<'_> {
         if self.parts.len() >= MAX_PARTS {
             return self.worry(Concern::TooMuch);
         }
+        if words[0].exact && !self.programs.contains(&words[0].text) {
+            self.programs.push(words[0].text.clone());
+        }
         let at = self.parts.len();
         self.parts.push(Part {
             text: shown(words),
@@ -260,9 +269,11 @@ impl Judge<'_> {
             ..*found
         };
         if let Some((judgement, rule)) = self.paths_of(words, &chosen) {
+            self.rule_asks = true;
             raise(judgement, Because::Rule(rule));
         }
         if let Some((rule, is_shown)) = self.below(words, &bare, &chosen) {
+            self.rule_asks = true;
             let concern = Concern::Below(rule);
             if is_shown {
                 self.worry(concern.clone());
@@ -297,6 +308,7 @@ impl Judge<'_> {
             }
         }
         if let Some(rule) = self.first(Judgement::Ask, &views) {
+            self.rule_asks = true;
             raise(Judgement::Ask, Because::Rule(rule));
         }
         if let Some(concern) = carries.as_ref().and_then(|carried| carried.concern.clone()) {
@@ -327,7 +339,7 @@ impl Judge<'_> {
     }
 
     /// Whether a rule, or what the reading tools may do, allows a command that nothing speaks against.
-    fn allowed(&self, texts: &[&str], words: &[Word], found: &Found<'_>) -> (Judgement, Because) {
+    fn allowed(&mut self, texts: &[&str], words: &[Word], found: &Found<'_>) -> (Judgement, Because) {
         let spot = Spot {
             places: self.places,
             directories: found.directories,
@@ -356,6 +368,7 @@ impl Judge<'_> {
             return (Judgement::Ask, Because::NoRule);
         };
         if let Some(rule) = self.mentioned(texts) {
+            self.rule_asks = true;
             return (Judgement::Ask, Because::Concern(Concern::Mentions(rule)));
         }
         if found.plain {
@@ -432,6 +445,9 @@ impl Judge<'_> {
             because: because.unwrap_or(Because::NoRule),
             parts: self.parts,
             concerns: self.concerns,
+            programs: self.programs,
+            rule_asks: self.rule_asks,
+            head: None,
         }
     }
 }

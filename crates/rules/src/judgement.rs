@@ -60,6 +60,12 @@ pub struct Verdict {
     pub parts: Vec<Part>,
     /// What keeps the line as a whole from being allowed.
     pub concerns: Vec<Concern>,
+    /// Names of the programs in it, as far as they are known; each once.
+    pub programs: Vec<String>,
+    /// Whether a rule asks about a part of it, or may be about one: then no earlier answer counts.
+    pub rule_asks: bool,
+    /// How it begins, if lines that begin so differ only by what they are about: `git diff`.
+    pub head: Option<String>,
 }
 
 impl Verdict {

@@ -9,6 +9,7 @@
 //! [`Places`]. Bounds: 64 KiB a line, 256 commands in it, 4 texts inside texts, 1,000 rules.
 
 mod concern;
+mod head;
 mod judge;
 mod judgement;
 mod pattern;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::head::head;
 use crate::pattern::Reach;
 use crate::rule::Kind;
 use crate::work::Work;
@@ -55,7 +56,11 @@ impl RuleSet {
 
     /// Judges a command line that a shell would run in the workspace.
     pub fn command(&self, line: &str, places: &dyn Places) -> Verdict {
-        judge::line(self, line, places)
+        let verdict = judge::line(self, line, places);
+        Verdict {
+            head: head(line).filter(|_| verdict.concerns.is_empty()),
+            ..verdict
+        }
     }
 
     /// Returns what the rules say of a resolved path, and which one decides.

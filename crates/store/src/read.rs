@@ -431,7 +431,7 @@ pub(crate) async fn is_remembered(pool: &SqlitePool, scope: &Scope) -> Read<bool
     let row: Option<(i64,)> =
         sqlx::query_as("SELECT 1 FROM approval_rule WHERE kind = ? AND operation = ? AND target = ?")
             .bind(json(&scope.kind))
-            .bind(scope.operation.clone())
+            .bind(scope.standing_operation())
             .bind(scope.target.clone())
             .fetch_optional(pool)
             .await?;

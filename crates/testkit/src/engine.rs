@@ -332,11 +332,8 @@ impl ScriptEngine {
             turn.preview(&call_id, preview).await?;
         }
         if let Some(kind) = ask {
-            let scope = Scope {
-                kind,
-                operation: command.to_owned(),
-                target: turn.environment().root.to_string_lossy().into_owned(),
-            };
+            let root = turn.environment().root.to_string_lossy().into_owned();
+            let scope = Scope::new(kind, command, root);
             let reason = "The agent wants to run a command.".to_owned();
             let decision = turn
                 .ask(

@@ -36,6 +36,8 @@ pub struct ClientCapabilities {
     pub event_cursors: bool,
     /// Extension: shows its user what `workspace/trust/get` lists, and wants `workspace/trustChanged`. Default `false`.
     pub workspace_trust: bool,
+    /// Extension: knows the approval policy `sandboxed`; without it, the policy is shown as `default`. Default `false`.
+    pub sandboxed_policy: bool,
     /// Exact names of notifications this connection does not want.
     pub opt_out_notification_methods: Vec<String>,
     /// Present when the connection is the backend of an external channel.
@@ -65,6 +67,7 @@ impl Default for ClientCapabilities {
             file_change_items: false,
             event_cursors: false,
             workspace_trust: false,
+            sandboxed_policy: false,
             opt_out_notification_methods: Vec::new(),
             channel_adapter: None,
             acp_extensions: None,

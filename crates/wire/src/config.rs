@@ -88,6 +88,9 @@ pub enum ApprovalPolicy {
     AutoApprove,
     /// The Turn is cancelled without asking.
     Interrupt,
+    /// Extension: what is confined to the sandbox is accepted, the rest is asked about. The answers to `thread/start`,
+    /// `thread/resume` and `thread/read` show it to clients that declared `sandboxedPolicy`; all else shows `default`.
+    Sandboxed,
 }
 
 /// Whether an agent may start and steer other agents.

@@ -66,7 +66,7 @@ examples! {
     EmptyResult: "{}";
     CancelRequestParams: r#"{"id":"a7"}"#;
     CancelRequestParams: r#"{"id":1.50}"#;
-    InitializeParams: r#"{"clientInfo":{"name":"potter","title":"Potter","version":"2.0"},"capabilities":{"approvalSupport":true,"userInputSupport":true,"streamingSupport":false,"commandExecutionStreaming":true,"toolExecutionLifecycle":true,"backgroundTerminals":true,"configChange":false,"fileChangeItems":true,"eventCursors":true,"optOutNotificationMethods":["item/usage/delta"],"channelAdapter":{"channelName":"pigeon","X":1.0},"acpExtensions":{"fsReadTextFile":true,"fsWriteTextFile":false,"terminalCreate":true,"extensions":["unity"]},"nodeRepl":{"backend":"deno"},"browserUse":{"backend":"cdp","protocolVersion":1,"supportsCancel":true}}}"#;
+    InitializeParams: r#"{"clientInfo":{"name":"potter","title":"Potter","version":"2.0"},"capabilities":{"approvalSupport":true,"userInputSupport":true,"streamingSupport":false,"commandExecutionStreaming":true,"toolExecutionLifecycle":true,"backgroundTerminals":true,"configChange":false,"fileChangeItems":true,"eventCursors":true,"sandboxedPolicy":true,"optOutNotificationMethods":["item/usage/delta"],"channelAdapter":{"channelName":"pigeon","X":1.0},"acpExtensions":{"fsReadTextFile":true,"fsWriteTextFile":false,"terminalCreate":true,"extensions":["unity"]},"nodeRepl":{"backend":"deno"},"browserUse":{"backend":"cdp","protocolVersion":1,"supportsCancel":true}}}"#;
     InitializeResult: r#"{"serverInfo":{"name":"bobbin","version":"0.1.0","protocolVersion":"1","extensions":["acp"]},"capabilities":{"threadManagement":true,"approvalFlow":true,"eventCursors":true,"extensions":{"welcomeSuggestions":true}},"dashboardUrl":"http://127.0.0.1:9100/"}"#;
 
     ThreadStartParams: r#"{"identity":{"channelName":"potter","userId":"u-1","channelContext":"group:7","workspacePath":"/srv/pots"},"config":{"toolDenyList":["Shell"],"agentControlToolAccess":"allowList","allowedAgentControlTools":["Spawn"]},"historyMode":"client","displayName":"Mugs","dynamicTools":[{"name":"set_timer","description":"Sets a timer.","inputSchema":{"type":"object","Properties":{}},"namespace":"kitchen","deferLoading":true,"approval":{"kind":"remoteResource","targetArgument":"minutes","operation":"set"}}],"clientRequestId":"c-1"}"#;
@@ -184,7 +184,7 @@ examples! {
     TerminalNotification: format!(r#"{{"terminal":{TERMINAL}}}"#);
     TerminalOutputDeltaNotification: format!(r#"{{"terminal":{TERMINAL},"delta":"up\n"}}"#);
 
-    ApprovalRequestParams: r#"{"threadId":"t","turnId":"turn_003","itemId":"item_008","requestId":"0123456789ab","approvalType":"shell","operation":"make mug","target":"/srv/pots","scopeKey":"shell:*","reason":"It wants to run a command.","availableDecisions":["accept","decline","cancel"]}"#;
+    ApprovalRequestParams: r#"{"threadId":"t","turnId":"turn_003","itemId":"item_008","requestId":"0123456789ab","approvalType":"shell","operation":"make mug","target":"/srv/pots","scopeKey":"shell:make","reason":"It wants to run a command.","availableDecisions":["accept","decline","cancel"]}"#;
     ApprovalRequestResult: r#"{"decision":"acceptForSession"}"#;
     RequestUserInputParams: r#"{"threadId":"t","turnId":"turn_003","callId":"call_8","requestId":"0123456789ab","questions":[{"id":"1","question":"Which glaze?","options":[{"label":"blue","description":"As last year."},{"label":"none"}],"isOther":true},{"id":"2","question":"Why?","isOther":true}]}"#;
     RequestUserInputResult: r#"{"answers":{"1":{"answers":["blue"]}}}"#;

@@ -57,6 +57,8 @@ pub enum PolicyOutcome {
     Answered,
     /// It runs: the approval policy accepts what would be asked.
     AutoApproved,
+    /// It runs where the sandbox confines it, and a user is asked elsewhere: the approval policy says so.
+    RunsSandboxed,
     /// The Turn ends: the approval policy says so instead of asking.
     Interrupts,
     /// It is refused, and the agent told why.

@@ -53,18 +53,16 @@ impl Owner {
         self.open_approval(ask, asker).await
     }
 
+    /// Returns the answer that is there without a question: the policy's, or an earlier one of a user.
     async fn standing_answer(&mut self, scope: &Scope, policy: ApprovalPolicy) -> Option<Decision> {
-        if policy == ApprovalPolicy::AutoApprove || self.state.grants.contains(&scope.session_key()) {
-            return Some(Decision::Accept);
-        }
-        match self.hub.store.is_remembered(scope).await {
-            Ok(remembered) => remembered.then_some(Decision::Accept),
-            Err(error) => {
-                // What is not known is asked.
-                tracing::warn!(thread = %self.state.header.id, %error, "answers given for ever cannot be read");
-                None
-            }
-        }
+        let accepted = match policy {
+            ApprovalPolicy::AutoApprove => true,
+            ApprovalPolicy::Sandboxed => scope.sandboxed,
+            ApprovalPolicy::Default | ApprovalPolicy::Interrupt => false,
+        };
+        let hub = self.hub.clone();
+        let accepted = accepted || hub.is_answered(Some(&self.state), scope).await;
+        accepted.then_some(Decision::Accept)
     }
 
     async fn open_approval(&mut self, ask: Ask, asker: Asker) -> Result<(), CoreError> {

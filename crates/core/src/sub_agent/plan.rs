@@ -54,7 +54,8 @@ pub(super) fn restricted(mut config: ThreadConfig, before: Option<&ThreadConfig>
     }
     config.approval_policy = match (config.approval_policy, before.approval_policy) {
         (Some(now), Some(before)) => Some(stricter(now, before)),
-        (Some(ApprovalPolicy::AutoApprove), None) | (None, Some(ApprovalPolicy::AutoApprove)) => None,
+        (Some(ApprovalPolicy::AutoApprove | ApprovalPolicy::Sandboxed), None)
+        | (None, Some(ApprovalPolicy::AutoApprove | ApprovalPolicy::Sandboxed)) => None,
         (now, before) => now.or(before),
     };
     if before.require_approval_outside_workspace == Some(false) {

@@ -9,10 +9,11 @@ use crate::Hub;
 
 /// Returns the one of two policies that lets less happen unasked.
 pub(super) fn stricter(one: ApprovalPolicy, other: ApprovalPolicy) -> ApprovalPolicy {
-    use ApprovalPolicy::{AutoApprove, Default, Interrupt};
+    use ApprovalPolicy::{AutoApprove, Default, Interrupt, Sandboxed};
     match (one, other) {
         (Interrupt, _) | (_, Interrupt) => Interrupt,
         (Default, _) | (_, Default) => Default,
+        (Sandboxed, _) | (_, Sandboxed) => Sandboxed,
         (AutoApprove, AutoApprove) => AutoApprove,
     }
 }
@@ -61,13 +62,16 @@ mod tests {
 
     #[test]
     fn of_two_policies_the_one_counts_that_lets_less_happen() {
-        use ApprovalPolicy::{AutoApprove, Default, Interrupt};
+        use ApprovalPolicy::{AutoApprove, Default, Interrupt, Sandboxed};
         for (one, other, wanted) in [
             (AutoApprove, AutoApprove, AutoApprove),
             (AutoApprove, Default, Default),
             (Default, Interrupt, Interrupt),
             (AutoApprove, Interrupt, Interrupt),
             (Default, Default, Default),
+            (Sandboxed, AutoApprove, Sandboxed),
+            (Sandboxed, Default, Default),
+            (Sandboxed, Interrupt, Interrupt),
         ] {
             assert_eq!((stricter(one, other), stricter(other, one)), (wanted, wanted));
         }

@@ -99,7 +99,7 @@ async fn accept_for_session_covers_the_thread_and_not_others() {
     let engine = ScriptEngine::default();
     let hub = workspace.open(Arc::new(engine.clone())).await;
     let thread = new_thread(&hub).await;
-    let begun = start(&thread, "ask boil\nask cool").await;
+    let begun = start(&thread, "ask boil\nask boil").await;
     let mut reader = LogReader::at(&thread, begun.seq);
     let approval = opened(&reader.until_event("approvalOpened").await);
     decide(&thread, &approval, Decision::AcceptForSession).await;
@@ -108,7 +108,7 @@ async fn accept_for_session_covers_the_thread_and_not_others() {
         frames.iter().all(|frame| kind_of(frame) != "approvalOpened"),
         "asked again"
     );
-    assert_eq!(engine.effects(), ["boil", "cool"]);
+    assert_eq!(engine.effects(), ["boil", "boil"]);
     let other = new_thread(&hub).await;
     let begun = start(&other, "ask boil").await;
     LogReader::at(&other, begun.seq)

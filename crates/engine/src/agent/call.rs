@@ -323,15 +323,22 @@ pub(super) fn with_rule(permission: Permission, said: Option<Ruling>, tool: &str
     match said {
         Some(ruling) if ruling.judgement == Judgement::Ask && permission == Permission::Free => {
             Permission::Ask {
-                scope: Scope {
-                    kind: ApprovalKind::RemoteResource,
-                    operation: tool.to_owned(),
-                    target: String::new(),
-                },
+                scope: Scope::new(ApprovalKind::RemoteResource, tool, "").once(),
                 reason: format!("The agent wants to use {tool}: {}.", ruling.reason),
             }
         }
         Some(ruling) if ruling.judgement == Judgement::Allow && about_the_tool => Permission::Free,
+        Some(ruling) if ruling.judgement == Judgement::Ask => match permission {
+            // No earlier answer takes back what a rule asks.
+            Permission::Ask { scope, reason } => Permission::Ask {
+                scope: Scope {
+                    sandboxed: false,
+                    ..scope.once()
+                },
+                reason,
+            },
+            Permission::Free => Permission::Free,
+        },
         _ => permission,
     }
 }
@@ -350,11 +357,7 @@ mod tests {
 
     fn ask(kind: ApprovalKind) -> Permission {
         Permission::Ask {
-            scope: Scope {
-                kind,
-                operation: "o".to_owned(),
-                target: "t".to_owned(),
-            },
+            scope: Scope::new(kind, "o", "t"),
             reason: "r".to_owned(),
         }
     }

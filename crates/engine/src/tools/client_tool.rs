@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bobbin_core::client::{ClientFailure, ClientToolCall, Service, ThreadClients};
 use bobbin_core::dynamic_tool::{fit, is_file_operation, offered_names};
 use bobbin_core::engine::TurnContext;
-use bobbin_core::policy::{Judgement, command_scope};
+use bobbin_core::policy::Judgement;
 use bobbin_core::tool::{
     CallContext, Effect, OutsideWorkspace, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec,
@@ -149,11 +149,7 @@ impl ClientTool {
             }
             ApprovalKind::Shell => may_run(operation, target, environment),
             ApprovalKind::RemoteResource => Ok(May::If(Permission::Ask {
-                scope: Scope {
-                    kind: ApprovalKind::RemoteResource,
-                    operation: operation.to_owned(),
-                    target: target.to_owned(),
-                },
+                scope: Scope::new(ApprovalKind::RemoteResource, operation, target),
                 reason: format!("The agent wants to use {name}."),
             })),
         }
@@ -166,15 +162,15 @@ fn may_run(command: &str, directory: &str, environment: &ToolEnvironment) -> Res
     let trace = trace(&environment.root, directory, None)?;
     let outside = Reserved::of(&environment.root).standing(&trace) != Standing::Inside;
     let directory = trace.path;
+    let ruled = environment.policy.command(command, &directory);
     let ask = |why: &str| Permission::Ask {
-        scope: command_scope(command, &directory),
+        scope: ruled.scope(command, &directory),
         reason: format!("The agent wants to run a command with a tool of a client: {why}."),
     };
-    let ruled = environment.policy.command(command, &directory);
     if let Some(why) = ruled.refusal(environment.approvals) {
         return Ok(May::Not(format!("refused: {why}; it was not run")));
     }
-    let ruling = ruled.ruling;
+    let ruling = &ruled.ruling;
     Ok(match (outside, environment.outside_workspace) {
         (true, OutsideWorkspace::Refuse) => {
             May::Not("it would run outside the workspace, where this thread may not go".to_owned())

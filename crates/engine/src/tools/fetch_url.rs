@@ -115,12 +115,10 @@ fn permission(url: &Url, policy: &dyn Policy) -> Result<(Permission, Reach), Too
     if says(Judgement::Allow).is_some() && !asks {
         return Ok((Permission::Free, reach));
     }
+    let origin = url.origin().ascii_serialization();
+    let scope = Scope::new(ApprovalKind::RemoteResource, "fetch", origin);
     let permission = Permission::Ask {
-        scope: Scope {
-            kind: ApprovalKind::RemoteResource,
-            operation: "fetch".to_owned(),
-            target: url.origin().ascii_serialization(),
-        },
+        scope: if asks { scope.once() } else { scope },
         reason: format!("The agent wants to fetch {url}."),
     };
     Ok((permission, reach))

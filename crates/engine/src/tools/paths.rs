@@ -139,11 +139,7 @@ pub(crate) fn locate(
     let is_output = environment.policy.is_output(&trace.path) && !trace.through_reserved;
     let path = trace.path;
     let ask = |place: &str| Permission::Ask {
-        scope: Scope {
-            kind: ApprovalKind::File,
-            operation: access.operation().to_owned(),
-            target: path.to_string_lossy().into_owned(),
-        },
+        scope: Scope::new(ApprovalKind::File, access.operation(), path.to_string_lossy()),
         reason: access.sentence(place),
     };
     let used = if access.changes() {
@@ -153,6 +149,9 @@ pub(crate) fn locate(
     };
     let ruling = environment.policy.path(used, &path, root);
     let said = ruling.as_ref().map(|ruling| ruling.judgement);
+    let rule_asks = ruling
+        .as_ref()
+        .is_some_and(|ruling| ruling.judgement == Judgement::Ask && ruling.rule.is_some());
     if let Some(ruling) = ruling.filter(|ruling| ruling.judgement == Judgement::Deny) {
         return Err(ToolRefusal::denied(ruling.reason));
     }
@@ -176,6 +175,14 @@ pub(crate) fn locate(
                 )));
             }
         },
+    };
+    let permission = match permission {
+        // No earlier answer takes back what a rule asks.
+        Permission::Ask { scope, reason } if rule_asks => Permission::Ask {
+            scope: scope.once(),
+            reason,
+        },
+        permission => permission,
     };
     let target = Target {
         root: root.clone(),

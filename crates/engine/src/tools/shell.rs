@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use bobbin_children::{Environment, Input, ProcessSpec, Shell};
-use bobbin_core::policy::{Judgement, Ruling, command_scope};
+use bobbin_core::policy::{CommandRuling, Judgement};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec};
-use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Json, Scope};
+use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Scope};
 use bobbin_terminals::Terminals;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -19,7 +19,7 @@ use super::arguments::{decode, spec};
 use super::editor::EditorOf;
 use super::ready::Room;
 use super::sandbox::{Hold, Sandbox, WhenMissing};
-use super::shell_run::{Patience, Prepared};
+use super::shell_run::{Patience, Prepared, Programs};
 
 /// Longest command line, bytes: half of what Linux takes as one argument.
 const MAX_COMMAND_BYTES: usize = 64 << 10;
@@ -32,6 +32,9 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 /// What the model is told of the background, where there is one.
 const BACKGROUND: &str = " Set background for servers, watchers and whatever should go on while you do other things; \
                           readTerminal, writeTerminal and stopTerminal are for those.";
+
+/// The condition of an answer about a command that nothing confines although something should.
+const UNCONFINED: &str = "without a sandbox";
 
 pub(super) struct ShellTool {
     spec: ToolSpec,
@@ -134,7 +137,6 @@ impl Tool for ShellTool {
         if let Some(why) = ruled.refusal(environment.approvals) {
             return Err(ToolRefusal(format!("refused: {why}; it was not run")));
         }
-        let ruling = ruled.ruling;
         let hold = self.sandbox.hold(&environment.root);
         let hold = match hold {
             Hold::Held(_) if arguments.outside_sandbox => None,
@@ -142,13 +144,26 @@ impl Tool for ShellTool {
         };
         let terminal = EditorOf::find(&environment.clients, |can| can.terminals);
         // What is to go on in the background goes on here, where it is kept and can be read later.
-        let terminal =
-            terminal.filter(|_| !arguments.background && self.may_leave(hold.as_ref(), environment));
+        // A line that is allowed runs here too, where its names start what was judged.
+        let may_leave = !arguments.background
+            && ruled.ruling.judgement != Judgement::Allow
+            && self.may_leave(hold.as_ref(), environment);
+        let terminal = terminal.filter(|_| may_leave);
         let permission = match (&terminal, &hold) {
-            (Some(_), Some(Hold::Held(_))) => leaving(command, &ruling),
-            (_, hold) => permission(command, &ruling, hold.as_ref(), &self.sandbox, environment)?,
+            (Some(_), Some(Hold::Held(_))) => leaving(command, &ruled),
+            (_, hold) => permission(command, &ruled, hold.as_ref(), &self.sandbox, environment)?,
         };
-        let spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
+        let mut spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
+        // Who sees the names before they start sees what they start. Outside of the sandbox that must stay true after the
+        // answer, whatever else the agent runs meanwhile.
+        let is_fixed = permission == Permission::Free || (hold.is_none() && ruled.programs.is_empty());
+        if let Some(search) = environment
+            .policy
+            .search_path(&environment.root)
+            .filter(|_| is_fixed)
+        {
+            spec.env.set("PATH", search);
+        }
         let patience = self.patience(&arguments);
         let spec = if patience.is_short() {
             // It is typed into.
@@ -169,6 +184,11 @@ impl Tool for ShellTool {
             spec,
             terminals: self.terminals.clone(),
             editor: terminal,
+            policy: environment.policy.clone(),
+            judged: Programs {
+                names: ruled.names,
+                writable: ruled.programs,
+            },
             room: self.room.clone(),
             looked: None,
             ready: None,
@@ -192,13 +212,16 @@ impl ShellTool {
     }
 
     /// Whether a command may run in a terminal of the editor, where nothing holds it: a person is asked then, whatever
-    /// rules allow, and where nobody is or the sandbox must be, it runs here.
+    /// rules allow, and where nobody is, the sandbox must be, or what it confines runs unasked, it runs here.
     fn may_leave(&self, hold: Option<&Hold>, environment: &ToolEnvironment) -> bool {
         match hold {
             None | Some(Hold::Open) => true,
             Some(Hold::Held(_)) => {
                 self.sandbox.when_missing() == WhenMissing::Ask
-                    && environment.approvals != ApprovalPolicy::AutoApprove
+                    && !matches!(
+                        environment.approvals,
+                        ApprovalPolicy::AutoApprove | ApprovalPolicy::Sandboxed
+                    )
             }
             Some(Hold::Missing(_)) => self.sandbox.when_missing() == WhenMissing::Ask,
         }
@@ -212,30 +235,36 @@ impl ShellTool {
 /// Nobody may give the permission; the text is for the model.
 fn permission(
     command: &str,
-    ruling: &Ruling,
+    ruled: &CommandRuling,
     hold: Option<&Hold>,
     sandbox: &Sandbox,
     environment: &ToolEnvironment,
 ) -> Result<Permission, ToolRefusal> {
     let asks_nobody = environment.approvals == ApprovalPolicy::AutoApprove;
-    let ask = |reason: String| Permission::Ask {
-        scope: command_scope(command, &environment.root),
-        reason,
+    let ruling = &ruled.ruling;
+    let scope = || ruled.scope(command, &environment.root);
+    let ask = |scope: Scope, how: &str| {
+        let why = &ruling.reason;
+        let (written, reach) = (written(ruled), reach(&scope));
+        let reason = format!("The agent wants to run a command: {why}.{written}{how}{reach}");
+        Permission::Ask { scope, reason }
     };
-    let why = &ruling.reason;
     match hold {
         // By itself, whatever rules and earlier answers say: those were given for commands that are held.
         None if asks_nobody => Err(ToolRefusal(
             "refused: nothing runs outside of the sandbox without a person's word, and this thread asks nobody".to_owned(),
         )),
         None => Ok(Permission::Ask {
-            scope: Scope {
-                kind: ApprovalKind::RemoteResource,
-                operation: "run a command outside of the sandbox".to_owned(),
-                target: command.to_owned(),
-            },
-            reason: "The agent wants to run a command outside of the sandbox: with your own rights and with network."
-                .to_owned(),
+            scope: Scope::new(
+                ApprovalKind::RemoteResource,
+                "run a command outside of the sandbox",
+                command,
+            )
+            .once(),
+            reason: format!(
+                "The agent wants to run a command outside of the sandbox: with your own rights and with network.{}",
+                written(ruled)
+            ),
         }),
         Some(Hold::Missing(missing)) => match sandbox.when_missing() {
             WhenMissing::Refuse => Err(ToolRefusal(format!(
@@ -247,38 +276,63 @@ fn permission(
                 "refused: {missing}, and this thread asks nobody; to run commands without a sandbox, set Sandbox.Profile \
                  to full"
             ))),
-            WhenMissing::Ask => Ok(ask(format!(
-                "The agent wants to run a command: {why}. It would run without a sandbox: {missing}."
-            ))),
+            WhenMissing::Ask => {
+                let mut scope = scope();
+                // An answer that was given for the sandbox covers nothing outside of it.
+                scope.conditions.push(UNCONFINED.to_owned());
+                Ok(ask(scope, &format!(" It would run without a sandbox: {missing}.")))
+            }
         },
-        Some(Hold::Open) if ruling.judgement == Judgement::Ask => {
-            Ok(ask(format!("The agent wants to run a command: {why}.")))
+        Some(Hold::Open) if ruling.judgement == Judgement::Ask => Ok(ask(scope(), "")),
+        Some(Hold::Held(plan)) if ruling.judgement == Judgement::Ask => {
+            let mut scope = scope();
+            scope.sandboxed = !ruled.rule_asks && ruled.unseen.is_none();
+            let how = format!(
+                " It runs in a sandbox: {}. It is held by {}.",
+                plan.profile,
+                plan.holders()
+            );
+            Ok(ask(scope, &how))
         }
-        Some(Hold::Held(plan)) if ruling.judgement == Judgement::Ask => Ok(ask(format!(
-            "The agent wants to run a command: {why}. It runs in a sandbox: {}. It is held by {}.",
-            plan.profile,
-            plan.holders()
-        ))),
         Some(Hold::Open | Hold::Held(_)) => Ok(Permission::Free),
     }
 }
 
-/// Returns what a command needs that would be held here and runs in a terminal of the editor instead.
-fn leaving(command: &str, ruling: &Ruling) -> Permission {
-    // What only reads in the workspace is what the reading tools do, which are not held either.
-    if ruling.judgement == Judgement::Allow && ruling.rule.is_none() {
-        return Permission::Free;
+/// Says what an answer for the session covers beside this line.
+fn reach(scope: &Scope) -> String {
+    match &scope.coverage {
+        Coverage::Head(head) => format!(" An answer for the session covers every `{head} …`."),
+        Coverage::Exact | Coverage::Once => String::new(),
     }
+}
+
+/// Says what a line starts that the agent may write.
+fn written(ruled: &CommandRuling) -> String {
+    let paths: Vec<String> = ruled
+        .programs
+        .iter()
+        .map(|program| program.path.display().to_string())
+        .collect();
+    if paths.is_empty() {
+        return String::new();
+    }
+    format!(" It starts {}, which the agent may write.", paths.join(" and "))
+}
+
+/// Returns what a command needs that would be held here and runs in a terminal of the editor instead.
+fn leaving(command: &str, ruled: &CommandRuling) -> Permission {
     // By itself, whatever rules and earlier answers say: those were given for commands that are held.
     Permission::Ask {
-        scope: Scope {
-            kind: ApprovalKind::RemoteResource,
-            operation: "run a command in a terminal of the editor".to_owned(),
-            target: command.to_owned(),
-        },
+        scope: Scope::new(
+            ApprovalKind::RemoteResource,
+            "run a command in a terminal of the editor",
+            command,
+        )
+        .once(),
         reason: format!(
-            "The agent wants to run a command in a terminal of the editor, where no sandbox holds it: {}.",
-            ruling.reason
+            "The agent wants to run a command in a terminal of the editor, where no sandbox holds it: {}.{}",
+            ruled.ruling.reason,
+            written(ruled)
         ),
     }
 }

@@ -4,9 +4,11 @@
 //! file that the text names. A command can outlive its call: then the text says where it goes on.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_children::{ChildError, Exit, Outcome, Process, ProcessSpec};
+use bobbin_core::policy::{Policy, WritableProgram};
 use bobbin_core::tool::{CallContext, CommandEnd, CommandLine, Permission, PreparedCall, ToolOutput};
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
 use bobbin_sandbox::Plan;
@@ -52,6 +54,23 @@ impl Patience {
     }
 }
 
+/// The programs of a line.
+#[derive(Debug, Clone)]
+pub(super) struct Programs {
+    /// Their names, as far as they are known.
+    pub(super) names: Vec<String>,
+    /// Those that the agent may write.
+    pub(super) writable: Vec<WritableProgram>,
+}
+
+impl Programs {
+    /// Whether the names start the same files, with the same content, as when the line was judged.
+    async fn are_as_judged(self, policy: Arc<dyn Policy>, root: PathBuf) -> bool {
+        let look = move || policy.programs(&self.names, &root) == self.writable;
+        tokio::task::spawn_blocking(look).await.unwrap_or(false)
+    }
+}
+
 pub(super) struct Prepared {
     pub(super) command: String,
     pub(super) root: PathBuf,
@@ -63,6 +82,10 @@ pub(super) struct Prepared {
     pub(super) terminals: Terminals,
     /// Who runs it in a terminal of its own instead.
     pub(super) editor: Option<EditorOf>,
+    /// Says what names start.
+    pub(super) policy: Arc<dyn Policy>,
+    /// What they started when the line was judged.
+    pub(super) judged: Programs,
     /// Room for what waits.
     pub(super) room: Room,
     /// What was looked up for what will hold it.
@@ -121,9 +144,17 @@ impl PreparedCall for Prepared {
             terminals,
             editor,
             ready,
+            policy,
+            judged,
             ..
         } = *self;
         async move {
+            if !judged.are_as_judged(policy, root.clone()).await {
+                return not_run(
+                    "did not run: a program that it starts has changed since the line was judged; make the call again"
+                        .to_owned(),
+                );
+            }
             if let Some(editor) = editor {
                 let patient = patience.leave.map(|(after, _)| after);
                 let limits = TerminalLimits {

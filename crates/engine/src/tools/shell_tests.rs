@@ -176,7 +176,7 @@ fn what_holds_a_command_is_said_and_outside_of_it_only_a_person_lets_it_run() {
     };
     let make = said(&tool, &asks, &json!({ "command": "make" }));
     assert!(
-        make.starts_with("shell:* ") && make.contains("only files of the workspace"),
+        make.starts_with("shell:make ") && make.contains("only files of the workspace"),
         "{make}"
     );
     let line = |arguments: &serde_json::Value| {
@@ -320,13 +320,19 @@ fn a_held_command_leaves_for_the_editor_only_with_a_persons_word() {
         call.command().unwrap().sandboxed
     };
     let asking = held(kernel, WhenMissing::Ask);
-    // A rule allows it where it is held.
-    let asked = said(&asking, &asks, &make);
+    // What a rule allows stays here, where it is held and its programs are those that were judged.
+    assert!(said(&asking, &asks, &make) == "free" && line(&asking, &asks));
+    let other = json!({ "command": "rm a" });
+    let asked = said(&asking, &asks, &other);
     assert!(
-        asked.starts_with("remoteResource:run a command in a terminal of the editor:make tea "),
+        asked.starts_with("remoteResource:run a command in a terminal of the editor:rm a "),
         "{asked}"
     );
-    assert!(!line(&asking, &asks));
+    let sandboxed = ToolEnvironment {
+        approvals: ApprovalPolicy::Sandboxed,
+        ..asks.clone()
+    };
+    assert!(said(&asking, &sandboxed, &other).starts_with("shell:rm a "));
     assert_eq!(said(&asking, &asks, &json!({ "command": "ls" })), "free");
     // Where nobody is asked, or the sandbox must be, it stays and is held.
     assert!(said(&asking, &auto, &make) == "free" && line(&asking, &auto));
@@ -334,7 +340,7 @@ fn a_held_command_leaves_for_the_editor_only_with_a_persons_word() {
     assert!(said(&refusing, &asks, &make) == "free" && line(&refusing, &asks));
     // Who wants no sandbox is asked as ever.
     assert_eq!(said(&tool(), &asks, &make), "free");
-    assert!(said(&tool(), &asks, &json!({ "command": "rm a" })).starts_with("shell:*"));
+    assert!(said(&tool(), &asks, &json!({ "command": "rm a" })).starts_with("shell:rm a "));
 }
 
 #[test]

@@ -161,8 +161,10 @@ impl TerminalTool {
         // The program that reads it may be a shell: each line by itself, and all of it, since a line may move the shell
         // for those behind it.
         let lines = std::iter::once(input).chain(input.lines());
+        let mut is_open = false;
         for line in lines.filter(|line| !line.trim().is_empty()) {
             let ruled = environment.policy.command(line, &environment.root);
+            is_open |= ruled.rule_asks || ruled.unseen.is_some();
             if let Some(why) = ruled.refusal(environment.approvals) {
                 return Err(ToolRefusal(format!("refused: {why}; it was not written")));
             }
@@ -187,11 +189,13 @@ impl TerminalTool {
             "The agent wants to write to the running command `{}`{place}.",
             facts.command
         );
+        // No answer given for a command line covers it.
+        let operation = format!("write to `{}`: {input}", facts.command);
+        let scope = Scope::new(kind, operation, facts.working_directory.clone());
+        let scope = if outside || is_open { scope.once() } else { scope };
         let scope = Scope {
-            kind,
-            // No answer given for a command line covers it.
-            operation: format!("write to `{}`: {input}", facts.command),
-            target: facts.working_directory.clone(),
+            sandboxed: facts.sandboxed && !is_open,
+            ..scope
         };
         Ok(Permission::Ask { scope, reason })
     }

@@ -150,11 +150,7 @@ impl PreparedCall for Prepared {
             return Permission::Free;
         }
         Permission::Ask {
-            scope: Scope {
-                kind: ApprovalKind::Shell,
-                operation: "ask".into(),
-                target: self.id.clone(),
-            },
+            scope: Scope::new(ApprovalKind::Shell, "ask", self.id.clone()),
             reason: "May it?".into(),
         }
     }

@@ -84,11 +84,7 @@ async fn open(workspace: &TestWorkspace, permission: Permission) -> (Bench, Note
 
 fn ask() -> Permission {
     Permission::Ask {
-        scope: Scope {
-            kind: ApprovalKind::Shell,
-            operation: "boil".into(),
-            target: "pot".into(),
-        },
+        scope: Scope::new(ApprovalKind::Shell, "boil", "pot"),
         reason: "It gets hot.".into(),
     }
 }

@@ -8,6 +8,9 @@ use crate::{
     ItemStatus, Mode, Outcome, QueuedInputId, TokenUsage, Turn, TurnDiff, TurnStatus, UnixMillis,
 };
 
+/// Most answers for the session that a Thread records.
+const MAX_GRANTS: usize = 256;
+
 impl ThreadState {
     /// Applies one event. Returns the whole Turn when the event ended it.
     pub fn apply(&mut self, event: &Event, at: UnixMillis) -> Option<Turn> {
@@ -217,7 +220,9 @@ impl ThreadState {
         live.decided
             .insert(approval.call_id.clone(), (approval.scope.clone(), decision));
         if matches!(decision, Decision::AcceptForSession | Decision::AcceptAlways) {
-            self.grants.insert(approval.scope.session_key());
+            // One more than there is room for is asked about again.
+            self.grants
+                .extend(approval.scope.grant().filter(|_| self.grants.len() < MAX_GRANTS));
         }
         if live.approvals.is_empty() {
             live.turn.status = TurnStatus::Running;

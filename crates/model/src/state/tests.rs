@@ -10,8 +10,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    ApprovalKind, DecidedBy, Decision, DeltaChannel, Event, HistoryMode, Identity, InputPart, Mode, Outcome,
-    QueuedInputId, Refusal, Scope, ThreadId, ThreadStatus,
+    ApprovalKind, Coverage, DecidedBy, Decision, DeltaChannel, Event, HistoryMode, Identity, InputPart, Mode,
+    Outcome, QueuedInputId, Refusal, Scope, ThreadId, ThreadStatus,
 };
 
 const NOW: UnixMillis = UnixMillis(1_000);
@@ -70,11 +70,7 @@ fn question(id: &str, operation: &str) -> Approval {
         turn: TurnId(0),
         item: ItemId(0),
         call_id: "call_1".into(),
-        scope: Scope {
-            kind: ApprovalKind::Shell,
-            operation: operation.into(),
-            target: "/srv/tea".into(),
-        },
+        scope: Scope::new(ApprovalKind::Shell, operation, "/srv/tea"),
         reason: String::new(),
         opened_at: NOW,
         expires_at: UnixMillis(2_000),
@@ -217,19 +213,49 @@ fn opening_reasoning_completes_the_open_message() {
 #[test]
 fn an_answer_for_the_session_settles_the_same_scope_and_is_remembered() {
     let mut state = running("hi");
-    for id in ["a", "b"] {
-        let events = state.decide_ask(question(id, &format!("run {id}"))).unwrap();
+    let head = |id: &str, operation: &str| {
+        let mut asked = question(id, operation);
+        asked.scope.coverage = Coverage::Head("git diff".to_owned());
+        asked
+    };
+    let mut under = question("c", "make");
+    under.scope.conditions.push("without a sandbox".to_owned());
+    let mut once = question("d", "git diff a");
+    once.scope = once.scope.once();
+    let asked = [
+        head("a", "git diff a"),
+        head("b", "git diff b"),
+        under,
+        once,
+        question("e", "git diff c"),
+        question("f", "make"),
+    ];
+    for asked in asked {
+        let events = state.decide_ask(asked).unwrap();
         play(&mut state, &events);
     }
     assert!(state.runtime().waiting_on_approval);
     let by = DecidedBy::Client("one".into());
-    let events = state
-        .decide_answer(&ApprovalId::new("b"), Decision::AcceptForSession, &by, NOW)
-        .unwrap();
-    assert_eq!(events.len(), 2);
-    play(&mut state, &events);
+    let settled: Vec<usize> = ["b", "c", "d", "e", "f"]
+        .map(|id| {
+            let answer = state.decide_answer(&ApprovalId::new(id), Decision::AcceptForSession, &by, NOW);
+            let events = answer.unwrap();
+            play(&mut state, &events);
+            events.len()
+        })
+        .into();
+    assert_eq!(settled, [2, 1, 1, 1, 1]);
     assert!(!state.runtime().waiting_on_approval);
-    assert!(state.grants.contains("shell:*"));
+    let grants: Vec<&str> = state.grants.iter().map(String::as_str).collect();
+    assert_eq!(
+        grants,
+        [
+            "shell:git diff\0/srv/tea",
+            "shell:git diff c\0/srv/tea",
+            "shell:make\0/srv/tea",
+            "shell:make\0/srv/tea\0without a sandbox",
+        ]
+    );
     let late = state.decide_answer(&ApprovalId::new("a"), Decision::Decline, &by, NOW);
     assert_eq!(late, Err(Refusal::ApprovalNotOpen(ApprovalId::new("a"))));
 }

@@ -94,11 +94,11 @@ impl ThreadState {
             .approval(id)
             .ok_or_else(|| Refusal::ApprovalNotOpen(id.clone()))?;
         let covers = matches!(decision, Decision::AcceptForSession | Decision::AcceptAlways);
-        let key = asked.scope.session_key();
+        let grant = asked.scope.grant().filter(|_| covers);
         let settled = self
             .approvals()
             .iter()
-            .filter(|open| open.id == *id || (covers && open.scope.session_key() == key));
+            .filter(|open| open.id == *id || (grant.is_some() && open.scope.grant() == grant));
         let mut next = self.live.as_ref().map_or(ItemId(1), LiveTurn::next_item);
         let events = settled.map(|open| {
             let by = if open.id == *id {

@@ -378,11 +378,7 @@ pub(super) fn of_items() -> Vec<(&'static str, Frame)> {
 }
 
 pub(super) fn of_approvals() -> Vec<(&'static str, Frame)> {
-    let scope = Scope {
-        kind: ApprovalKind::File,
-        operation: "write".into(),
-        target: "/etc/kettle.conf".into(),
-    };
+    let scope = Scope::new(ApprovalKind::File, "write", "/etc/kettle.conf");
     let id = ApprovalId::new("9d01b7c2f3aa");
     let request = ItemBody::ApprovalRequest {
         approval_type: scope.kind,

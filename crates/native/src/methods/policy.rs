@@ -1,6 +1,6 @@
 //! `policy/explain`: what would happen to a command, and which rule decides. Runs, asks and remembers nothing.
 
-use bobbin_core::policy::{AppliedRule, Judgement, Ruling, command_scope};
+use bobbin_core::policy::{AppliedRule, Judgement, Ruling};
 use bobbin_core::tool::ToolEnvironment;
 use bobbin_core::{CoreError, Snapshot};
 use bobbin_model::{ApprovalPolicy, Mode};
@@ -58,10 +58,13 @@ async fn answer(
     let ToolEnvironment {
         root, policy, mode, ..
     } = environment;
-    let scope = command_scope(&command, &root);
     // It parses, and looks where paths lead.
-    let ruled = tokio::task::spawn_blocking(move || policy.command(&command, &root)).await;
-    let ruled = ruled.map_err(|_| CoreError::Stopping)?;
+    let judge = move || {
+        let ruled = policy.command(&command, &root);
+        (ruled.scope(&command, &root), ruled)
+    };
+    let judged = tokio::task::spawn_blocking(judge).await;
+    let (scope, ruled) = judged.map_err(|_| CoreError::Stopping)?;
     let mut reason = ruled.ruling.reason.clone();
     let outcome = match ruled.ruling.judgement {
         _ if mode == Mode::Plan => wire::PolicyOutcome::Withheld,
@@ -82,6 +85,10 @@ async fn answer(
             {
                 wire::PolicyOutcome::Answered
             }
+            ApprovalPolicy::Sandboxed if !ruled.rule_asks && ruled.unseen.is_none() => {
+                wire::PolicyOutcome::RunsSandboxed
+            }
+            ApprovalPolicy::Sandboxed => wire::PolicyOutcome::Asks,
             ApprovalPolicy::Interrupt => wire::PolicyOutcome::Interrupts,
             ApprovalPolicy::Default => wire::PolicyOutcome::Asks,
         },

@@ -138,7 +138,7 @@ pub(super) async fn read(client: &Client, request: &CallContext, responder: Resp
             let thread = wire::Thread {
                 turns,
                 plan: Some(Nullable(plan)),
-                ..convert::thread(&snapshot.state)
+                ..client.native.thread(&snapshot.state)
             };
             Ok::<_, CoreError>(wire::ThreadReadResult {
                 thread,

@@ -50,7 +50,7 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
                 .started(header.id.clone(), header.origin_channel.clone());
             let thread = wire::Thread {
                 turns: Some(Vec::new()),
-                ..convert::thread(&snapshot.state)
+                ..native.thread(&snapshot.state)
             };
             responder.ok(wire::ThreadResult { thread });
         }
@@ -73,6 +73,7 @@ pub(super) async fn resume(client: &Client, request: &CallContext, responder: Re
     };
     let (serving, hub) = (client.serving.clone(), client.hub.clone());
     let (session, attached) = (client.session.clone(), thread.clone());
+    let native = client.native.clone();
     let tools_are = if tools.is_some() {
         Tools::Brought
     } else {
@@ -81,7 +82,7 @@ pub(super) async fn resume(client: &Client, request: &CallContext, responder: Re
     let reply: Reply<_> = Box::new(move |resumed: Result<bobbin_core::Resumed, _>| match resumed {
         Ok(resumed) => {
             serving.serve(hub.clients(), &resumed.snapshot.state, tools_are);
-            let thread = convert::thread(&resumed.snapshot.state);
+            let thread = native.thread(&resumed.snapshot.state);
             responder.ok(wire::ThreadResult { thread });
             // Not subscribed: `thread/resumed` comes once, behind the answer.
             let until = Until::Seq(resumed.last);

@@ -366,7 +366,7 @@ async fn a_file_outside_the_workspace_is_asked_about_or_refused_as_for_any_tool(
     let asked = client.wait_for("item/approval/request").await;
     assert_eq!(
         (&asked["params"]["scopeKey"], &asked["params"]["target"]),
-        (&json!("file:write"), &json!("/etc/kettle.conf"))
+        (&json!("file:write:/etc/kettle.conf"), &json!("/etc/kettle.conf"))
     );
     client.reply(&asked, json!({ "decision": "decline" })).await;
     client.wait_for("turn/completed").await;

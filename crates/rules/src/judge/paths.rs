@@ -100,6 +100,7 @@ impl Judge<'_> {
                     && said > Judgement::Allow
                 {
                     judgement = judgement.max(said);
+                    self.rule_asks = true;
                     self.parts.push(Part {
                         text: shown(std::slice::from_ref(target)),
                         judgement: said,

@@ -16,11 +16,7 @@ fn question(id: &str) -> Approval {
         turn: TurnId(0),
         item: ItemId(0),
         call_id: format!("call_{id}"),
-        scope: Scope {
-            kind: ApprovalKind::Shell,
-            operation: "make".into(),
-            target: "/srv".into(),
-        },
+        scope: Scope::new(ApprovalKind::Shell, "make", "/srv"),
         reason: "why".into(),
         opened_at: UnixMillis(5),
         expires_at: UnixMillis(500),
@@ -223,7 +219,7 @@ async fn what_was_accepted_for_ever_is_remembered_and_for_the_session_is_not() {
         .write_with(answer.unwrap(), vec![], Some(scope.clone()))
         .await
         .unwrap();
-    assert!(writer.loaded().await.grants.contains("shell:*"));
+    assert!(writer.loaded().await.grants.contains("shell:make\0/srv"));
     store.close().await;
     let store = open(dir.path()).await;
     assert!(store.is_remembered(&scope).await.unwrap());

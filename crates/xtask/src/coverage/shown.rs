@@ -46,8 +46,8 @@ pub(super) fn missing(root: &Path, page: &Page) -> anyhow::Result<Vec<String>> {
 /// Where `room/file` may be: the tests of the whole server, of a crate, or beside a crate's code.
 fn places(root: &Path, place: &str) -> Vec<PathBuf> {
     let (room, file) = place.split_once('/').unwrap_or((place, "lib"));
-    if room == "server" {
-        return vec![root.join(format!("tests/server/{file}.rs"))];
+    if matches!(room, "server" | "attacks") {
+        return vec![root.join(format!("tests/{room}/{file}.rs"))];
     }
     let of_crate = root.join("crates").join(room);
     vec![

@@ -1,0 +1,126 @@
+//! How a line begins that an answer for a session may cover as a kind: `git diff`, `cargo test`.
+//!
+//! A line has such a head only if it is one plain command of a listed program and subcommand, none of its options runs or
+//! writes something of its own, and none of its words leads out of the workspace by its spelling. All other lines
+//! (interpreters, scripts, wrappers, several commands) stand for themselves.
+
+use crate::shell::{Link, steps};
+use crate::wrapper::hazard;
+
+/// Programs whose commands differ by what they are about and not by what they may do, with their subcommands; without
+/// one where the list is empty.
+const HEADS: &[(&str, &[&str])] = &[
+    (
+        "git",
+        &[
+            "add",
+            "blame",
+            "commit",
+            "describe",
+            "diff",
+            "log",
+            "ls-files",
+            "rev-parse",
+            "shortlog",
+            "show",
+            "status",
+        ],
+    ),
+    (
+        "cargo",
+        &[
+            "bench", "build", "check", "clippy", "doc", "fmt", "metadata", "test", "tree",
+        ],
+    ),
+    ("go", &["build", "fmt", "list", "test", "vet"]),
+    ("mkdir", &[]),
+    ("touch", &[]),
+];
+
+/// Returns the head of a line, if it has one.
+pub(crate) fn head(line: &str) -> Option<String> {
+    let [step] = <[_; 1]>::try_from(steps(line)?).ok()?;
+    if step.link != Link::First || !step.reads.is_empty() {
+        return None;
+    }
+    let words: Vec<&str> = step.words.iter().map(String::as_str).collect();
+    let (program, rest) = words.split_first()?;
+    let (_, subcommands) = HEADS.iter().find(|(known, _)| known == program)?;
+    let (head, rest) = if subcommands.is_empty() {
+        ((*program).to_owned(), rest)
+    } else {
+        let (subcommand, rest) = rest.split_first()?;
+        subcommands
+            .contains(subcommand)
+            .then(|| (format!("{program} {subcommand}"), rest))?
+    };
+    let stays = rest.iter().all(|word| stays_inside(word));
+    (stays && hazard(&words, |_| false).is_none()).then_some(head)
+}
+
+/// Whether the spelling of a word leads nowhere outside of the directory in which the command runs. Links are followed by
+/// the sandbox alone.
+fn stays_inside(word: &str) -> bool {
+    let leads_out = word.starts_with(['/', '~'])
+        || word.split(['/', '=', ':']).any(|part| part == "..")
+        || (word.starts_with('-') && word.contains('/'))
+        // It may be shortened.
+        || word.starts_with("--no-i");
+    !leads_out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_commands_of_listed_programs_have_a_head() {
+        for (line, wanted) in [
+            ("git diff", "git diff"),
+            (" git diff --stat main..feature -- src/lib.rs ", "git diff"),
+            ("git commit -m 'a b'", "git commit"),
+            ("cargo test -p a -- --nocapture", "cargo test"),
+            ("touch a/b 2>/dev/null", "touch"),
+            ("mkdir -p a", "mkdir"),
+        ] {
+            assert_eq!(head(line).as_deref(), Some(wanted), "{line}");
+        }
+        for line in [
+            "git",
+            "git push",
+            "git -C sub diff",
+            "git -c core.pager=x diff",
+            "git diff --output=x",
+            "git diff --no-index a b",
+            "git diff --no-in a b",
+            "git diff /etc/passwd x",
+            "git diff ../other",
+            "git log --ext-diff",
+            "git commit -F/etc/passwd",
+            "git commit --file=/etc/passwd",
+            "git commit --file=../x",
+            "cargo run",
+            "cargo test --config x",
+            "cargo +nightly test",
+            "cargo test > out",
+            "cargo test && rm -rf a",
+            "cargo test; rm a",
+            "git diff | sh",
+            "git diff < x",
+            "nice git diff",
+            "./git diff",
+            "sh -c 'git diff'",
+            "python x.py",
+            "npm test",
+            "make",
+            "rm a",
+            "touch /etc/x",
+            "touch ~/x",
+            "touch $(x)",
+            "touch *",
+            "",
+        ] {
+            assert_eq!(head(line), None, "{line}");
+        }
+    }
+}
