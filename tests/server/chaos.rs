@@ -27,7 +27,7 @@ fn script(random: &mut Random) -> Vec<Op> {
     let op = |number: usize, random: &mut Random| match random.below(8) {
         0 => Op::Turn("repeat 1500 word".to_owned()),
         1 => Op::Queue(format!("run `echo {number} >> done.txt`")),
-        2 => Op::Stop("run `true`".to_owned()),
+        2 => Op::Stop("run `sleep 0`".to_owned()),
         3 => Op::Rename(format!("title {number}")),
         4 => Op::Archive,
         5 => Op::Delete,

@@ -120,7 +120,10 @@ fn scripts(word: &str) -> Vec<(&'static str, Vec<Op>)> {
         ("a turn with a command", vec![Op::Turn(command)]),
         ("a long answer", vec![Op::Turn("repeat 4000 word".to_owned())]),
         ("a queued input", vec![Op::Queue("say queued".to_owned())]),
-        ("a turn that is stopped", vec![Op::Stop("run `true`".to_owned())]),
+        (
+            "a turn that is stopped",
+            vec![Op::Stop("run `sleep 0`".to_owned())],
+        ),
         (
             "a title and the archive",
             vec![Op::Rename("chaos".to_owned()), Op::Archive],

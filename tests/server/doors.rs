@@ -155,7 +155,7 @@ async fn a_server_that_ends_ends_the_editors_process_with_a_code() {
     server.address().await;
     let (mut child, mut editor) = start(&workspace, &["eca"]);
     editor.call("initialize", hello(&workspace)).await;
-    let prompt = json!({ "chatId": "c-81", "message": "run `echo tea`" });
+    let prompt = json!({ "chatId": "c-81", "message": "run `echo tea | tee pot`" });
     editor.call("chat/prompt", prompt).await;
     editor
         .find("a call", |message| content(message, "toolCallRun"))

@@ -104,7 +104,7 @@ async fn it_goes_with_who_keeps_it() {
         return;
     };
     assert_eq!(
-        run(&shell, &place, json!({ "command": "true" })).await,
+        run(&shell, &place, json!({ "command": "sleep 0" })).await,
         "exit code 0\n"
     );
     let waiting = spare(&place).await;
@@ -117,7 +117,7 @@ async fn a_command_is_held_by_another_when_it_has_died_or_cannot_hold_it() {
     let Some((place, _, shell)) = held().await else {
         return;
     };
-    let echo = json!({ "command": "echo ran" });
+    let echo = json!({ "command": "sleep 0; echo ran" });
     assert_eq!(run(&shell, &place, echo.clone()).await, "exit code 0\nran\n");
     let dead = nix::unistd::Pid::from_raw(spare(&place).await);
     nix::sys::signal::kill(dead, nix::sys::signal::Signal::SIGKILL).unwrap();
@@ -139,11 +139,11 @@ async fn a_directory_that_cannot_be_entered_is_not_held_against_it() {
     };
     for _ in 0..3 {
         assert_eq!(
-            run(&shell, &place, json!({ "command": "true" })).await,
+            run(&shell, &place, json!({ "command": "sleep 0" })).await,
             "exit code 0\n"
         );
         spare(&place).await;
-        let arguments = Json::of(&json!({ "command": "true" })).unwrap();
+        let arguments = Json::of(&json!({ "command": "sleep 0" })).unwrap();
         let mut prepared = shell.prepare(&arguments, &place.environment()).unwrap();
         let aside = place.top.join("aside");
         std::fs::rename(&place.work, &aside).unwrap();

@@ -227,7 +227,7 @@ async fn four_wait_at_a_time_and_the_others_begin_all_the_same() {
         return;
     };
     let shell = place.shell(&sandbox).await;
-    let arguments = Json::of(&json!({ "command": "echo ran" })).unwrap();
+    let arguments = Json::of(&json!({ "command": "sleep 0; echo ran" })).unwrap();
     let mut all = Vec::new();
     for _ in 0..6 {
         let mut prepared = shell.prepare(&arguments, &place.environment()).unwrap();

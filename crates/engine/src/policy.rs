@@ -4,6 +4,7 @@
 //! path means the same to a command and to a tool, and puts the verdicts into the core's words.
 
 mod below;
+mod repository;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ impl Policy for RulesPolicy {
     fn command(&self, command: &str, root: &Path) -> CommandRuling {
         let verdict = self.rules.command(command, &Disk::of(root, &self.guarded));
         let commands = verdict.parts.iter();
-        let missed = !verdict.is_whole() && self.rules.refuses();
+        let missed = verdict.missed().filter(|_| self.rules.refuses());
         let programs = self.programs.writable(&verdict.programs, root);
         let mut ruling = self.ruling(verdict.judgement, &verdict.because);
         if ruling.judgement == Judgement::Allow && !programs.is_empty() {
@@ -112,8 +113,8 @@ impl Policy for RulesPolicy {
             };
         }
         CommandRuling {
-            unseen: missed.then(|| {
-                "a part of it cannot be held against the rules, some of which refuse, and this thread asks nobody".to_owned()
+            unseen: missed.map(|why| {
+                format!("{why} (it cannot be held against the rules to its end, some of which refuse, and this thread asks nobody)")
             }),
             ruling,
             // A rule may ask about what was not held against it.
@@ -211,6 +212,25 @@ impl Places for Disk<'_> {
 
     fn is_directory(&self, path: &Path) -> bool {
         path.is_dir()
+    }
+
+    fn names(&self, directory: &Path) -> Option<Vec<String>> {
+        let Ok(entries) = std::fs::read_dir(directory) else {
+            return Some(Vec::new());
+        };
+        let mut names = Vec::new();
+        for entry in entries.take(below::MAX_BELOW + 1).flatten() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        (names.len() <= below::MAX_BELOW).then_some(names)
+    }
+
+    fn is_reserved(&self, path: &Path) -> bool {
+        self.reserved.covers(path) || self.guarded.iter().any(|place| path.starts_with(place))
+    }
+
+    fn is_plain_repository(&self) -> bool {
+        repository::is_plain(self.root)
     }
 
     fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {

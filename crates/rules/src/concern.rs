@@ -33,6 +33,10 @@ pub enum Concern {
     Disagreement,
     /// What is run is known only when it runs.
     DynamicName,
+    /// A word is known only when it runs, and may be what a rule refuses; the word.
+    Hidden(String),
+    /// A shell takes its commands from where they are not seen, and rules refuse some.
+    HiddenCommands,
     /// The shell goes to another directory in a way that is not followed.
     Whereabouts,
     /// A path in it leads to another place for each process.
@@ -75,6 +79,15 @@ impl fmt::Display for Concern {
             }
             Self::Disagreement => "it can be read in more than one way",
             Self::DynamicName => "what it runs is known only when it runs",
+            Self::Hidden(what) => {
+                return write!(
+                    f,
+                    "what `{what}` stands for is known only when it runs, and may be what a rule refuses: write it out"
+                );
+            }
+            Self::HiddenCommands => {
+                "a shell takes its commands from where they are not seen, and rules refuse some: write them in the line"
+            }
             Self::Whereabouts => "it is not known which directory the shell stands in after it",
             Self::Place => "where a path in it leads is known only when it runs",
             Self::ShellState(name) => {

@@ -1,11 +1,15 @@
 //! The judgement of a line: everything that was found in it, held against the rules.
 
 mod below;
+mod expand;
+mod hidden;
 mod options;
 mod paths;
 mod searcher;
 
 use std::path::PathBuf;
+
+use expand::Variables;
 
 use crate::pattern::Reach;
 use crate::reads::{Spot, is_plain_read};
@@ -13,7 +17,9 @@ use crate::rule::Kind;
 use crate::shell::{Link, Reading, Redirect, Step, Word, guesses, read, steps};
 use crate::stands::{Ground, Move, chosen, everywhere, is_lost, moved};
 use crate::work::Work;
-use crate::wrapper::{carried, changes_the_shell, hazard, without_git_options};
+use crate::wrapper::{
+    carried, changes_the_shell, hazard, runs_a_script, takes_subcommand, without_git_options,
+};
 use crate::{Because, Concern, Judgement, Part, Places, RuleSet, Verdict};
 
 /// Most texts within texts that are read.
@@ -22,6 +28,15 @@ const MAX_NESTED: usize = 4;
 const MAX_PARTS: usize = 256;
 /// Most words of what may be a command, from wherever it may begin: each beginning is tried.
 const MAX_GUESSED: usize = 256;
+/// What makes a shell expand `*` to hidden files too.
+const SHOWS_ALL: &[&str] = &[
+    "dotglob",
+    "GLOBIGNORE",
+    "globdots",
+    "glob_dots",
+    "nocaseglob",
+    "extglob",
+];
 /// Characters of a command that are shown.
 const SHOWN: usize = 200;
 
@@ -36,11 +51,21 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         looks_below: 0,
         walks: 0,
         reads_commands: false,
+        shell_input: false,
         work: Work::default(),
         programs: Vec::new(),
         rule_asks: false,
+        variables: Variables::default(),
+        shows_all: SHOWS_ALL.iter().any(|option| line.contains(option)),
+        names_found: 0,
+        listed: 0,
     };
-    let judgement = judge.text(line, &[places.root().to_owned()], false, 0);
+    let root = [places.root().to_owned()];
+    let mut judgement = judge.text(line, &root, false, 0);
+    if line.contains("\\\n") {
+        // Taken away before anything else is read, also inside of words.
+        judgement = judgement.max(judge.text(&line.replace("\\\n", ""), &root, false, 1));
+    }
     if judge.work.is_over() {
         judge.worry(Concern::TooMuch);
     }
@@ -59,12 +84,21 @@ struct Judge<'a> {
     walks: usize,
     /// Whether something in the text at hand may take commands from its input.
     reads_commands: bool,
+    /// Whether a shell in it certainly does.
+    shell_input: bool,
     /// What may still be compared.
     work: Work,
     /// Programs whose names are known; no more than there are parts.
     programs: Vec<String>,
     /// Whether a rule asks about something, or may be about it.
     rule_asks: bool,
+    variables: Variables,
+    /// Whether `*` may stand for hidden files too.
+    shows_all: bool,
+    /// Names of files that words have become.
+    names_found: usize,
+    /// Directories that were listed for that.
+    listed: usize,
 }
 
 /// Where a command was found.
@@ -73,6 +107,8 @@ struct Found<'a> {
     has_input: bool,
     /// Whether the line is plain: nothing in one that is not is allowed.
     plain: bool,
+    /// Whether some of its words are names of files that a pattern fits.
+    has_names: bool,
     nested: usize,
 }
 
@@ -111,10 +147,14 @@ impl Judge<'_> {
         nested: usize,
     ) -> Judgement {
         let mut judgement = Judgement::Allow;
-        let all: Vec<Vec<Word>> = steps
-            .iter()
-            .map(|step| step.words.iter().map(Word::exact).collect())
-            .collect();
+        let all: Vec<Vec<Word>> = steps.iter().map(|step| step.words.clone()).collect();
+        let is_wild_move = |words: &Vec<Word>| {
+            words.iter().any(|word| !word.exact) && is_lost(words, directories, self.ground())
+        };
+        if all.iter().any(is_wild_move) {
+            judgement = self.worry(Concern::Whereabouts);
+        }
+        let all = self.moves(all, directories);
         let (everywhere, whole) = everywhere(&all, directories, self.ground());
         if !whole {
             judgement = judgement.max(self.worry(Concern::TooMuch));
@@ -125,31 +165,60 @@ impl Judge<'_> {
         let straight = steps
             .iter()
             .all(|step| matches!(step.link, Link::First | Link::And));
-        for (step, words) in steps.iter().zip(&all) {
-            let spot = Spot {
-                places: self.places,
-                directories: &standing,
-                has_input: false,
-            };
-            let reads_inside = step.reads.iter().all(|path| spot.is_inside(path));
-            if !reads_inside {
-                judgement = judgement.max(self.worry(Concern::Redirection));
+        for step in steps {
+            for redirect in &step.redirects {
+                let spot = Spot {
+                    places: self.places,
+                    directories: &standing,
+                    has_input: false,
+                    keeps_back: false,
+                };
+                if redirect.reads && !spot.is_inside(&redirect.target.text) {
+                    judgement = judgement.max(self.worry(Concern::Redirection));
+                }
+                judgement = judgement.max(self.redirect(redirect, &standing));
             }
-            for path in &step.reads {
-                judgement = judgement.max(self.redirect(&Redirect::reading(path), &standing));
+            let mut words = self.with_names(&step.words, &standing);
+            let has_names = words.len() != step.words.len() || words != step.words;
+            if words.iter().any(|word| !word.exact) {
+                judgement = judgement.max(self.live(&words, &standing, nested));
+                words = words.into_iter().map(|word| Word::exact(word.text)).collect();
             }
+            let words = &words;
             let found = Found {
                 directories: &standing,
                 has_input: step.link == Link::Pipe
-                    || !step.reads.is_empty()
+                    || step.redirects.iter().any(|redirect| redirect.reads)
                     || (has_input && step.link == Link::First),
                 plain: true,
+                has_names,
                 nested,
             };
             judgement = judgement.max(self.command(words, &found));
+            if std::mem::take(&mut self.shell_input) {
+                self.hidden_commands();
+            }
             if !lost && let Move::To(moved) = moved(words, &standing, self.ground()) {
                 standing = if straight { moved } else { joined(standing, moved) };
             }
+        }
+        judgement
+    }
+
+    /// Judges a command of a plain line as what it becomes if files come to be that its words fit.
+    fn live(&mut self, words: &[Word], directories: &[PathBuf], nested: usize) -> Judgement {
+        let found = Found {
+            directories,
+            has_input: true,
+            plain: false,
+            has_names: false,
+            nested,
+        };
+        let at = self.parts.len();
+        let judgement = self.command(words, &found);
+        if judgement < Judgement::Deny {
+            self.parts.truncate(at);
+            return Judgement::Allow;
         }
         judgement
     }
@@ -161,8 +230,14 @@ impl Judge<'_> {
             self.worry(concern.clone());
         }
         if reading.concerns.is_empty() {
-            self.worry(Concern::Disagreement);
+            let is_live = reading.commands.iter().flatten().any(|word| !word.exact);
+            self.worry(if is_live {
+                Concern::Pattern
+            } else {
+                Concern::Disagreement
+            });
         }
+        self.variables.learn(reading);
         let guessed = if reading
             .concerns
             .iter()
@@ -172,29 +247,50 @@ impl Judge<'_> {
         } else {
             Vec::new()
         };
+        let commands: Vec<_> = reading
+            .commands
+            .iter()
+            .flat_map(|words| self.alternatives(words))
+            .collect();
         // What runs in which order, and what moves the shell for what, is not told apart.
-        let (standing, whole) = everywhere(&reading.commands, directories, self.ground());
+        let moves = self.moves(commands.clone(), directories);
+        let (standing, whole) = everywhere(&moves, directories, self.ground());
         let (standing, more) = everywhere(&guessed, &standing, self.ground());
         if !whole || !more {
             self.worry(Concern::TooMuch);
         }
         let outer = std::mem::take(&mut self.reads_commands);
-        for words in &reading.commands {
+        for words in &commands {
             let found = Found {
                 directories: &standing,
                 has_input: true,
                 plain: false,
+                has_names: true,
                 nested,
             };
-            judgement = judgement.max(self.command(words, &found));
+            let words = self.with_names(words, &standing);
+            judgement = judgement.max(self.command(&words, &found));
         }
         for words in &guessed {
             judgement = judgement.max(self.guess(words, &standing));
         }
         for redirect in &reading.redirects {
-            judgement = judgement.max(self.redirect(redirect, &standing));
+            for words in self.alternatives(std::slice::from_ref(&redirect.target)) {
+                for target in self.with_names(&words, &standing) {
+                    self.hidden_path(&target);
+                    let redirect = Redirect {
+                        target,
+                        ..redirect.clone()
+                    };
+                    judgement = judgement.max(self.redirect(&redirect, &standing));
+                }
+            }
         }
         if std::mem::replace(&mut self.reads_commands, outer) {
+            let has_more = text.contains('|') || reading.redirects.iter().any(|redirect| redirect.reads);
+            if self.shell_input && (reading.inputs.is_empty() || has_more) {
+                self.hidden_commands();
+            }
             for input in &reading.inputs {
                 judgement = judgement.max(self.text(input, &standing, false, nested + 1));
             }
@@ -253,6 +349,8 @@ impl Judge<'_> {
         if let Some(rule) = self.first(Judgement::Deny, &views) {
             return (Judgement::Deny, Because::Rule(rule));
         }
+        self.hidden(words);
+        self.hidden_settings(words);
         let mut highest = (Judgement::Allow, Because::NoRule);
         let mut raise = |judgement: Judgement, because: Because| {
             if judgement > highest.0 {
@@ -280,15 +378,22 @@ impl Judge<'_> {
             }
             raise(Judgement::Ask, Because::Concern(concern));
         }
+        let by_name = self.named(&texts, words);
         let carries = carried(words);
         if let Some(carried) = &carries {
             self.reads_commands |= matches!(
                 carried.concern,
                 Some(Concern::ShellInput(_) | Concern::WrapperArguments(_))
             );
+            self.shell_input |=
+                matches!(carried.concern, Some(Concern::ShellInput(_))) && !runs_a_script(words);
             for command in &carried.commands {
                 let judgement = self.command(command, &inside);
-                raise(judgement, self.last_reason(judgement));
+                let because = self.last_reason(judgement);
+                // What a rule names whole is allowed with what it runs, unless a rule speaks of that.
+                if by_name.is_none() || matches!(because, Because::Rule(_)) {
+                    raise(judgement, because);
+                }
             }
             for text in &carried.texts {
                 let judgement = self.text(&text.text, &chosen, found.has_input, found.nested + 1);
@@ -297,28 +402,30 @@ impl Judge<'_> {
                     raise(Judgement::Ask, Because::Concern(Concern::DynamicName));
                 }
             }
-            if carried.is_open {
-                // A command may begin with any word.
-                let rule = (1..texts.len())
-                    .take_while(|_| !self.work.is_over())
-                    .find_map(|at| self.first(Judgement::Deny, &[&texts[at..]]));
-                if let Some(rule) = rule {
-                    raise(Judgement::Deny, Because::Rule(rule));
-                }
+            if carried.is_open
+                && let Some(rule) = self.inside(words, &texts)
+            {
+                raise(Judgement::Deny, Because::Rule(rule));
             }
         }
         if let Some(rule) = self.first(Judgement::Ask, &views) {
             self.rule_asks = true;
             raise(Judgement::Ask, Because::Rule(rule));
         }
-        if let Some(concern) = carries.as_ref().and_then(|carried| carried.concern.clone()) {
+        if let Some(concern) = carries.as_ref().and_then(|carried| carried.concern.clone())
+            && by_name.is_none()
+        {
             raise(Judgement::Ask, Because::Concern(concern));
         }
         if !words[0].exact || words[0].text.is_empty() {
             raise(Judgement::Ask, Because::Concern(Concern::DynamicName));
         }
         if is_lost(words, found.directories, self.ground()) {
+            self.hidden_moves(words);
             raise(Judgement::Ask, Because::Concern(Concern::Whereabouts));
+        }
+        if matches!(texts[0], "." | "source") || (texts[0] == "hash" && texts.len() > 2) {
+            self.hidden_commands();
         }
         if changes_the_shell(words) {
             raise(
@@ -331,11 +438,36 @@ impl Judge<'_> {
         }
         // A light wrapper around something that is allowed.
         if let Some(carried) = carries
+            && by_name.is_none()
             && !(carried.commands.is_empty() && carried.texts.is_empty())
         {
             return (Judgement::Allow, self.last_reason(Judgement::Allow));
         }
         self.allowed(&texts, words, found)
+    }
+
+    /// Returns a rule that refuses what begins with any of these words, and notes what may be refused.
+    fn inside(&mut self, words: &[Word], texts: &[&str]) -> Option<usize> {
+        for at in (1..words.len()).filter(|at| !words[*at].exact) {
+            self.hidden(&words[at..]);
+        }
+        (1..texts.len())
+            .take_while(|_| !self.work.is_over())
+            .find_map(|at| self.first(Judgement::Deny, &[&texts[at..]]))
+    }
+
+    /// Returns a rule that allows a command that runs another, and names it to the last word, or up to its subcommand.
+    fn named(&self, texts: &[&str], words: &[Word]) -> Option<usize> {
+        let exact = words.iter().all(|word| word.exact);
+        let rule = self
+            .rules
+            .command_rule(Judgement::Allow, texts, Reach::Exact, &self.work)
+            .filter(|_| exact)?;
+        let Kind::Command(pattern) = &self.rules.rules()[rule].subject.0 else {
+            return None;
+        };
+        let has_subcommand = takes_subcommand(texts[0]) && texts.len() > 1 && pattern.says(texts[1]);
+        (pattern.is_literal() || has_subcommand).then_some(rule)
     }
 
     /// Whether a rule, or what the reading tools may do, allows a command that nothing speaks against.
@@ -344,6 +476,7 @@ impl Judge<'_> {
             places: self.places,
             directories: found.directories,
             has_input: found.has_input,
+            keeps_back: self.has_path_rules(),
         };
         let exact = words.iter().all(|word| word.exact);
         let because = if let Some(rule) = self
@@ -360,6 +493,10 @@ impl Judge<'_> {
                     Judgement::Ask,
                     Because::Concern(Concern::Hazard(option.to_owned())),
                 );
+            }
+            if found.has_names {
+                // What files there are may be another's doing.
+                return (Judgement::Ask, Because::Concern(Concern::Pattern));
             }
             Because::Rule(rule)
         } else if exact && is_plain_read(texts, &spot) {
@@ -461,12 +598,12 @@ fn agree(steps: &[Step], reading: &Reading) -> bool {
                     .words
                     .iter()
                     .zip(command)
-                    .all(|(mine, theirs)| theirs.exact && *mine == theirs.text)
+                    .all(|(mine, theirs)| mine == theirs && (theirs.exact || theirs.is_wild()))
         })
         && steps
             .iter()
-            .flat_map(|step| &step.reads)
-            .eq(reading.redirects.iter().map(|redirect| &redirect.target.text))
+            .flat_map(|step| &step.redirects)
+            .eq(&reading.redirects)
 }
 
 fn joined(mut directories: Vec<PathBuf>, more: Vec<PathBuf>) -> Vec<PathBuf> {

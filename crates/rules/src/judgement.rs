@@ -72,12 +72,22 @@ impl Verdict {
     /// Whether every part of the line was held against the rules. Where it was not, a rule that refuses may have been
     /// passed by.
     pub fn is_whole(&self) -> bool {
-        let missed = |concern: &Concern| {
+        self.missed().is_none()
+    }
+
+    /// Returns why a part of the line was not held against the rules.
+    pub fn missed(&self) -> Option<&Concern> {
+        let missed = |concern: &&Concern| {
             matches!(
                 concern,
-                Concern::TooMuch | Concern::Unreadable | Concern::Place | Concern::Below(_)
+                Concern::TooMuch
+                    | Concern::Unreadable
+                    | Concern::Place
+                    | Concern::Below(_)
+                    | Concern::Hidden(_)
+                    | Concern::HiddenCommands
             )
         };
-        !self.concerns.iter().any(missed)
+        self.concerns.iter().find(missed)
     }
 }

@@ -65,6 +65,15 @@ pub trait Places {
     /// Whether there is a directory at a resolved path.
     fn is_directory(&self, path: &Path) -> bool;
 
+    /// Returns the names in a resolved directory, without `.` and `..`; `None` where there are too many.
+    fn names(&self, directory: &Path) -> Option<Vec<String>>;
+
+    /// Whether a resolved path in the workspace belongs to git or to the server, or keys are kept there.
+    fn is_reserved(&self, path: &Path) -> bool;
+
+    /// Whether the workspace is a repository whose own configuration names no programs for git to run when it reads.
+    fn is_plain_repository(&self) -> bool;
+
     /// Whether something below a directory fits; also where there is too much below to say.
     fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool;
 }

@@ -28,7 +28,7 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     let (mut asked, mut told, mut bare) = (Samples::default(), Samples::default(), Samples::default());
     for number in 0..plan.count(200, 3) {
         let began = Instant::now();
-        client.start_turn(&thread, "run `true`").await?;
+        client.start_turn(&thread, "run `sleep 0`").await?;
         let question = client.wait_for("item/approval/request").await?;
         asked.push(began.elapsed());
         let began = Instant::now();
@@ -44,7 +44,7 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     }
     let (mut thought, mut at_once, mut held) = (Samples::default(), Samples::default(), true);
     for number in 0..plan.count(300, 6) {
-        client.start_turn(&thread, "run `true`").await?;
+        client.start_turn(&thread, "run `sleep 0`").await?;
         let question = client.wait_for("item/approval/request").await?;
         let reason = question["params"]["reason"].as_str();
         held &= reason.is_some_and(|reason| reason.contains("It is held by"));

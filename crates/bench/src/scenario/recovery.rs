@@ -23,7 +23,7 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     let mut waiting = String::new();
     for _ in 0..OPEN {
         waiting = client.start_thread().await?;
-        client.start_turn(&waiting, "run `true`").await?;
+        client.start_turn(&waiting, "run `sleep 0`").await?;
         client.wait_for("item/approval/request").await?;
     }
     let (mut ours, mut bare) = (Samples::default(), Samples::default());

@@ -43,16 +43,20 @@ impl Reserved {
 
     /// Returns which part of the machine a resolved path lies in.
     pub(crate) fn standing(&self, trace: &Trace) -> Standing {
-        let Ok(inside) = trace.path.strip_prefix(&self.root) else {
+        if !trace.path.starts_with(&self.root) {
             return Standing::Outside;
-        };
-        let by_name = inside.iter().any(is_reserved);
-        let by_place = self.places.iter().any(|place| trace.path.starts_with(place));
-        if by_name || by_place || trace.through_reserved {
+        }
+        if self.covers(&trace.path) || trace.through_reserved {
             Standing::Reserved
         } else {
             Standing::Inside
         }
+    }
+
+    /// Whether a resolved path of the workspace lies in one of them.
+    pub(crate) fn covers(&self, path: &Path) -> bool {
+        let inside = path.strip_prefix(&self.root).unwrap_or(path);
+        inside.iter().any(is_reserved) || self.places.iter().any(|place| path.starts_with(place))
     }
 }
 

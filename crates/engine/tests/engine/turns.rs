@@ -569,7 +569,7 @@ async fn a_workspace_is_summarized_from_its_files() {
 async fn guidance_reaches_the_model_behind_the_results_of_the_round() {
     let workspace = TestWorkspace::default();
     let model = Scripted::new([
-        Script::Reply(call("c1", "shell", &json!({ "command": "echo hi" }))),
+        Script::Reply(call("c1", "shell", &json!({ "command": "sleep 0; echo hi" }))),
         say("done"),
     ]);
     let bench = Bench::open(&workspace, model.clone(), built_in()).await;
@@ -598,7 +598,7 @@ async fn guidance_that_came_before_a_crash_reaches_the_model_after_it() {
     let model = Scripted::new([Script::Reply(call(
         "c1",
         "shell",
-        &json!({ "command": "echo hi" }),
+        &json!({ "command": "sleep 0; echo hi" }),
     ))]);
     let bench = Bench::open(&workspace, model, built_in()).await;
     let approval = bench.start("go").await.until_asked().await;

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use super::Judge;
 use super::paths::{MAX_LOOKS, named_by};
 use super::searcher::{Searcher, follows, searcher};
+use crate::pattern::Mask;
 use crate::rule::Kind;
-use crate::shell::Word;
+use crate::shell::{Word, pieces};
 use crate::stands::said;
 use crate::{Concern, Judgement, Look, PathUse};
 
@@ -22,6 +23,13 @@ const MAX_DIRECTORIES: usize = 8;
 const NAMES_ONLY: &[&str] = &[
     "basename", "cd", "chdir", "dirname", "du", "echo", "fd", "fdfind", "find", "ls", "mkdir", "printf",
     "pushd", "pwd", "readlink", "realpath", "rmdir", "stat", "test", "touch", "tree", "[",
+];
+
+/// Options with which `find` runs a program.
+const RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
+/// Programs that show or copy all that is below a directory which they are given.
+const TAKES_ALL: &[&str] = &[
+    "7z", "bsdtar", "cp", "cpio", "gtar", "ln", "mv", "pax", "rclone", "rsync", "scp", "tar", "zip",
 ];
 
 impl Judge<'_> {
@@ -34,7 +42,9 @@ impl Judge<'_> {
         directories: &[PathBuf],
     ) -> Option<(usize, bool)> {
         let name = program(&words[0].text);
-        if !self.has_path_rules() || NAMES_ONLY.contains(&name.as_str()) {
+        // What it finds it gives to another.
+        let finds = name == "find" && words.iter().any(|word| RUNS.contains(&word.text.as_str()));
+        if !self.has_path_rules() || (NAMES_ONLY.contains(&name.as_str()) && !finds) {
             return None;
         }
         let searcher = self.searcher(&name, words, bare, directories);
@@ -46,6 +56,14 @@ impl Judge<'_> {
             },
         };
         let mut places = Vec::new();
+        let named = if finds { names_of_find(words) } else { None };
+        let reads_here = finds
+            && words
+                .get(1)
+                .is_none_or(|word| word.text.starts_with(['-', '(', '!']));
+        if reads_here {
+            places.extend(directories.iter().cloned());
+        }
         if searcher.as_ref().is_some_and(|searcher| searcher.reads_here) {
             places.extend(directories.iter().cloned());
         }
@@ -66,9 +84,14 @@ impl Judge<'_> {
         places.sort_unstable();
         places.dedup();
         for place in places {
-            let may_read = |path: &Path| searcher.as_ref().is_none_or(|searcher| searcher.may_read(path));
+            let may_read = |path: &Path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let is_named = named.as_ref().is_none_or(|named| named.fits(&name));
+                is_named && searcher.as_ref().is_none_or(|searcher| searcher.may_read(path))
+            };
             if let Some(rule) = self.kept_back_below(&place, look, &may_read) {
-                return Some((rule, searcher.is_some()));
+                let takes_all = finds || TAKES_ALL.contains(&name.as_str());
+                return Some((rule, takes_all || searcher.is_some()));
             }
         }
         None
@@ -126,6 +149,18 @@ impl Judge<'_> {
         let fits = |path: &Path| may_read(path) && covered(path);
         self.places.holds(directory, look, &fits).then_some(*first)
     }
+}
+
+/// Returns what the names fit that `find` finds, where one `-name` says so.
+fn names_of_find(words: &[Word]) -> Option<Mask> {
+    let joins = |word: &Word| matches!(word.text.as_str(), "-o" | "-or" | "!" | "-not" | "," | "-path");
+    let at = words.iter().position(|word| word.text == "-name")?;
+    let name = words.get(at + 1).filter(|name| name.exact)?;
+    let before_run = words
+        .iter()
+        .take_while(|word| !RUNS.contains(&word.text.as_str()))
+        .count();
+    (at < before_run && !words.iter().any(joins)).then(|| Mask::of(&pieces(&name.text)))
 }
 
 /// Returns the last part of a program's name.

@@ -58,6 +58,20 @@ impl Judge<'_> {
         highest
     }
 
+    /// Whether a rule allows to write the file of a redirection, wherever the command may be standing.
+    fn may_write(&self, redirect: &Redirect, directories: &[PathBuf]) -> bool {
+        let target = &redirect.target;
+        target.exact
+            && directories.iter().all(|directory| {
+                let Some(place) = self.places.find(directory, &target.text) else {
+                    return false;
+                };
+                let known = matches!(place.standing, Standing::Inside | Standing::Outside);
+                let rule = self.path_rule(PathUse::Write, &place.path);
+                known && matches!(rule, Some((Judgement::Allow, _)))
+            })
+    }
+
     /// Returns what the rules say of a resolved path.
     fn path_rule(&self, used: PathUse, path: &Path) -> Option<(Judgement, usize)> {
         let comparisons = self.rules.rules().len() * path.as_os_str().len();
@@ -70,11 +84,10 @@ impl Judge<'_> {
     /// Judges the file of a redirection.
     pub(super) fn redirect(&mut self, redirect: &Redirect, directories: &[PathBuf]) -> Judgement {
         let target = &redirect.target;
-        let mut judgement = if redirect.writes {
-            Judgement::Ask
-        } else {
-            Judgement::Allow
-        };
+        let mut judgement = Judgement::Allow;
+        if redirect.writes && !self.may_write(redirect, directories) {
+            judgement = self.worry(Concern::Redirection);
+        }
         if !self.has_path_rules() {
             return judgement;
         }

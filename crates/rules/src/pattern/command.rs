@@ -1,6 +1,8 @@
 //! A pattern of a command: words, `*` and `?` in them, `**` for any number of words.
 
+use super::mask::may_fit;
 use super::wild::{Case, Element, End, Glob, fits};
+use crate::shell::Word;
 use crate::work::Work;
 
 /// How a pattern is held against a command.
@@ -49,6 +51,17 @@ impl CommandPattern {
     pub(crate) fn says(&self, word: &str) -> bool {
         let says = |one: &Element<Glob>| matches!(one, Element::One(glob) if glob.is_literal() && glob.fits(word, Case::Counts, &Work::default()));
         self.words.iter().any(says)
+    }
+
+    /// Whether a command whose words are not all known may fit when it runs, as widely as [`Reach::Wide`].
+    pub(crate) fn may_fit(&self, command: &[Word], work: &Work) -> bool {
+        may_fit(&self.words, command, work)
+    }
+
+    /// Whether each of its words is one word, to the letter.
+    pub(crate) fn is_literal(&self) -> bool {
+        let mut words = self.words.iter();
+        words.all(|word| matches!(word, Element::One(glob) if glob.is_literal()))
     }
 
     /// Whether a command fits.

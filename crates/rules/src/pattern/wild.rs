@@ -69,6 +69,11 @@ impl Glob {
         Self(text.chars().map(element).collect(), !text.contains(['*', '?']))
     }
 
+    /// Returns its characters and wildcards.
+    pub(super) fn elements(&self) -> &[Element<Option<char>>] {
+        &self.0
+    }
+
     /// Whether it is the text of a word without any wildcard.
     pub(super) fn is_literal(&self) -> bool {
         self.1
@@ -94,6 +99,15 @@ impl Glob {
             }
         })
     }
+}
+
+/// Whether the rest of a pattern can be the rest of a command.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Matched {
+    /// From the beginning of a word.
+    pub(super) from: bool,
+    /// From somewhere in a word that may become several.
+    pub(super) inside: bool,
 }
 
 /// Whether capitals differ from small letters.

@@ -29,7 +29,7 @@ pub(crate) fn guesses(line: &str) -> Vec<Vec<Word>> {
             .filter(|word| !word.is_empty());
         let words: Vec<Word> = words
             .skip_while(|word| BEFORE.contains(&word.as_str()) || word.contains('='))
-            .map(|text| Word { text, exact: false })
+            .map(Word::unknown)
             .collect();
         if !words.is_empty() {
             commands.push(words);

@@ -1,11 +1,11 @@
 //! The second reader: plain commands only, in the part of the language that every POSIX shell reads alike.
 //!
-//! Words of plain characters, quotes without anything live in them, `&&`, `||`, `;`, line breaks and `|`
-//! between commands, redirections of streams into each other and into nothing, and reading from a file.
-//! Anything else makes a line not plain. A line is allowed only if this reader and the parser find the same
+//! Words of plain characters and of `*`, `?` and `[a-z]`, quotes without anything live in them, `&&`, `||`, `;`, line
+//! breaks and `|` between commands, redirections, comments, and variables in front of a command that only change how it
+//! prints. Anything else makes a line not plain. A line is allowed only if this reader and the parser find the same
 //! commands, so a mistake of one of them asks a question and does not run a command.
 
-use super::{MAX_COMMANDS, MAX_WORDS};
+use super::{MAX_COMMANDS, MAX_WORDS, Piece, Redirect, Word};
 
 /// How a command stands to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,16 +28,43 @@ pub(crate) struct Step {
     /// How it is reached.
     pub(crate) link: Link,
     /// Program and arguments, quotes taken off; never empty.
-    pub(crate) words: Vec<String>,
-    /// Files it reads by redirection.
-    pub(crate) reads: Vec<String>,
+    pub(crate) words: Vec<Word>,
+    /// Files it reads or writes by redirection.
+    pub(crate) redirects: Vec<Redirect>,
 }
 
 /// Words that are no command where a command may begin.
 const RESERVED: &[&str] = &[
     "!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
-    "function", "if", "in", "select", "then", "time", "until", "while",
+    "function", "if", "in", "select", "then", "until", "while",
 ];
+/// Variables that change what a program prints, or how much it checks, and not what it runs.
+const HARMLESS: &[&str] = &[
+    "CARGO_INCREMENTAL",
+    "CARGO_TERM_COLOR",
+    "CI",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "DEBUG",
+    "FORCE_COLOR",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "NODE_ENV",
+    "NO_COLOR",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUNBUFFERED",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TERM",
+    "VERBOSE",
+];
+
+/// Whether a variable in front of a command changes nothing of what it may do.
+pub(super) fn is_harmless(name: &str) -> bool {
+    HARMLESS.contains(&name)
+}
 
 /// Splits a plain line into its commands; `None` when it is not plain.
 pub(crate) fn steps(line: &str) -> Option<Vec<Step>> {
@@ -70,16 +97,16 @@ enum After {
 /// What stands where a word may begin.
 enum Here {
     /// A word, and whether any of it was quoted.
-    Word(String, bool),
+    Word(Word, bool),
     /// No word.
     Nothing,
 }
 
 impl Here {
-    fn text(self) -> Option<String> {
+    fn exact(self) -> Option<Word> {
         match self {
-            Self::Word(text, _) => Some(text),
-            Self::Nothing => None,
+            Self::Word(word, _) if word.exact => Some(word),
+            Self::Word(..) | Self::Nothing => None,
         }
     }
 }
@@ -93,7 +120,7 @@ impl Reader<'_> {
         let mut step = Step {
             link,
             words: Vec::new(),
-            reads: Vec::new(),
+            redirects: Vec::new(),
         };
         loop {
             self.skip(&[' ', '\t']);
@@ -103,10 +130,21 @@ impl Reader<'_> {
             let Here::Word(word, quoted) = self.word()? else {
                 break;
             };
-            if step.words.is_empty() {
-                let reserved = !quoted && RESERVED.contains(&word.as_str());
+            let text = word.text.as_str();
+            // `time` is a part of some shells, and times what would be a command there too.
+            let begins = step.words.is_empty() || (step.words.len() == 1 && step.words[0].text == "time");
+            if begins {
+                let reserved = !quoted && RESERVED.contains(&text);
+                if let Some((name, _)) = text.split_once('=')
+                    && step.words.is_empty()
+                    && !quoted
+                    && word.exact
+                    && is_harmless(name)
+                {
+                    continue;
+                }
                 // A name with `=` is an assignment, an empty one no program.
-                if reserved || word.is_empty() || word.contains('=') {
+                if reserved || text.is_empty() || text.contains('=') || !word.exact {
                     return None;
                 }
             }
@@ -123,6 +161,9 @@ impl Reader<'_> {
                 self.skip(&[' ', '\t', '\n']);
                 return Some(After::Command(link));
             }
+        }
+        if self.rest.starts_with('#') {
+            self.rest = self.rest.trim_start_matches(|c| c != '\n');
         }
         if self.rest.is_empty() {
             return Some(After::Nothing);
@@ -157,30 +198,48 @@ impl Reader<'_> {
         {
             self.rest = rest;
             self.skip(&[' ', '\t']);
-            let word = self.word()?.text()?;
-            return (word == "/dev/null").then_some(true);
+            let target = self.word()?.exact()?;
+            if target.text != "/dev/null" {
+                step.redirects.push(Redirect {
+                    target,
+                    reads: false,
+                    writes: true,
+                });
+            }
+            return Some(true);
         }
         self.rest = self.rest.strip_prefix('<')?;
         if digits > 0 || self.rest.starts_with(['<', '&', '>', '(']) {
             return None;
         }
         self.skip(&[' ', '\t']);
-        let word = self.word()?.text()?;
-        step.reads.push(word);
+        let target = self.word()?.exact()?;
+        if target.text != "/dev/null" {
+            step.redirects.push(Redirect {
+                target,
+                reads: true,
+                writes: false,
+            });
+        }
         Some(true)
     }
 
     /// Reads a word; `None` when it is not plain.
     fn word(&mut self) -> Option<Here> {
-        let (mut word, mut quoted, mut begun) = (String::new(), false, false);
+        let (mut pieces, mut word, mut quoted, mut begun) = (Vec::new(), String::new(), false, false);
         while let Some(c) = self.rest.chars().next() {
             if matches!(c, ' ' | '\t' | '\n' | ';' | '|') || self.rest.starts_with("&&") {
+                break;
+            }
+            // A comment.
+            if c == '#' && !begun {
                 break;
             }
             // A digit before an arrow would belong to it; a word that runs into one is not plain.
             if matches!(c, '<' | '>') {
                 return None;
             }
+            let is_first = !begun;
             begun = true;
             self.rest = &self.rest[c.len_utf8()..];
             match c {
@@ -195,22 +254,66 @@ impl Reader<'_> {
                     quoted = true;
                 }
                 '\\' => {
-                    let escaped = self.rest.chars().next().filter(char::is_ascii_graphic)?;
-                    word.push(escaped);
+                    let escaped = |c: &char| c.is_ascii_graphic() || *c == ' ';
+                    word.push(self.rest.chars().next().filter(escaped)?);
                     self.rest = &self.rest[1..];
                     quoted = true;
                 }
-                c if c.is_ascii_alphanumeric() || "_./,:@%+-".contains(c) => word.push(c),
-                // Some shells expand a leading `=`.
-                '=' if !word.is_empty() => word.push(c),
+                '*' | '?' => wild(&mut pieces, &mut word, c.to_string()),
+                '[' => match self.set()? {
+                    Some(set) => wild(&mut pieces, &mut word, set),
+                    None => word.push('['),
+                },
+                // Some shells expand a leading `=`, and each of these where it leads.
+                c if c.is_alphanumeric() || "_./,:@%+-]".contains(c) => word.push(c),
+                '=' | '^' if !is_first => word.push(c),
+                '~' if word.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '^') => word.push(c),
+                // Braces without a comma make no words.
+                '{' if !is_first => {
+                    let (inside, rest) = self.rest.split_once('}')?;
+                    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+                    if inside.is_empty() || !inside.chars().all(is_plain) {
+                        return None;
+                    }
+                    word.push('{');
+                    word.push_str(inside);
+                    word.push('}');
+                    self.rest = rest;
+                }
                 _ => return None,
             }
         }
-        Some(if begun {
-            Here::Word(word, quoted)
+        if !begun {
+            return Some(Here::Nothing);
+        }
+        let word = if pieces.is_empty() {
+            Word::exact(word)
         } else {
-            Here::Nothing
-        })
+            if !word.is_empty() {
+                pieces.push(Piece::Text(word));
+            }
+            Word::of(pieces)
+        };
+        Some(Here::Word(word, quoted))
+    }
+
+    /// Reads a set of characters behind `[`; nothing inside where it is only that character, nothing at all where it is
+    /// not plain.
+    #[expect(
+        clippy::option_option,
+        reason = "no set and a set that is not plain are two things"
+    )]
+    fn set(&mut self) -> Option<Option<String>> {
+        if self.rest.is_empty() || self.rest.starts_with([' ', '\t', '\n', ';', '|']) {
+            return Some(None);
+        }
+        let (inside, rest) = self.rest.split_once(']')?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if inside.is_empty() || !inside.chars().all(is_plain) {
+            return None;
+        }
+        self.rest = rest;
+        Some(Some(format!("[{inside}]")))
     }
 
     fn double(&mut self, word: &mut String) -> Option<()> {
@@ -221,13 +324,12 @@ impl Reader<'_> {
                 '"' => return Some(()),
                 '$' | '`' => return None,
                 '\\' => {
-                    let escaped = self
-                        .rest
-                        .chars()
-                        .next()
-                        .filter(|c| matches!(c, '$' | '`' | '"' | '\\'))?;
+                    let escaped = self.rest.chars().next().filter(|c| *c != '\n')?;
+                    if !matches!(escaped, '$' | '`' | '"' | '\\') {
+                        word.push('\\');
+                    }
                     word.push(escaped);
-                    self.rest = &self.rest[1..];
+                    self.rest = &self.rest[escaped.len_utf8()..];
                 }
                 c => word.push(c),
             }
@@ -243,12 +345,20 @@ impl Reader<'_> {
     }
 }
 
+fn wild(pieces: &mut Vec<Piece>, word: &mut String, wild: String) {
+    if !word.is_empty() {
+        pieces.push(Piece::Text(std::mem::take(word)));
+    }
+    pieces.push(Piece::Wild(wild));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn words(line: &str) -> Option<Vec<Vec<String>>> {
-        steps(line).map(|steps| steps.into_iter().map(|step| step.words).collect())
+        let texts = |step: Step| step.words.into_iter().map(|word| word.text).collect();
+        steps(line).map(|steps| steps.into_iter().map(texts).collect())
     }
 
     #[test]
@@ -256,7 +366,15 @@ mod tests {
         let steps = steps(" cd 'a b' && cat \"x\\\"y\" 2>&1 | head -n5 < in; true >/dev/null\n ls ").unwrap();
         let shape: Vec<_> = steps
             .iter()
-            .map(|step| (step.link, step.words.join("|"), step.reads.join("|")))
+            .map(|step| {
+                let words: Vec<_> = step.words.iter().map(|word| word.text.as_str()).collect();
+                let files: Vec<_> = step
+                    .redirects
+                    .iter()
+                    .map(|file| file.target.text.as_str())
+                    .collect();
+                (step.link, words.join("|"), files.join("|"))
+            })
             .collect();
         let step = |link, words: &str, reads: &str| (link, words.to_owned(), reads.to_owned());
         assert_eq!(
@@ -274,12 +392,11 @@ mod tests {
     #[test]
     fn quotes_inside_of_words_are_taken_off() {
         assert_eq!(words("r\"m\" a'b'c").unwrap(), [["rm", "abc"]]);
-        assert_eq!(
-            words("\\rm a\\ b"),
-            None,
-            "an escaped blank is rare enough to be asked about"
-        );
-        assert_eq!(words("\\rm").unwrap(), [["rm"]]);
+        assert_eq!(words("\\rm a\\ b").unwrap(), [["rm", "a b"]]);
+        assert_eq!(words("a \"b\\.c\"").unwrap(), [["a", "b\\.c"]]);
+        assert_eq!(words("a HEAD^ HEAD~1 @{u} s@{0} é").unwrap().len(), 1);
+        assert_eq!(words("LC_ALL=C time a # b\nc").unwrap().len(), 2);
+        assert_eq!(words("[ -f x ]").unwrap()[0].len(), 4);
     }
 
     #[test]
@@ -301,17 +418,19 @@ mod tests {
             "a $b",
             "a `b`",
             "a \"$b\"",
-            "a *",
-            "a ?",
-            "a [b]",
             "a ~",
             "a {b,c}",
-            "a # b",
+            "a x{b,c}",
             "A=b c",
+            "time A=b c",
+            "LC_ALL=$x c",
+            "a* b",
+            "a [!b]",
+            "a > *",
+            "a ~/x",
+            "a b=~/x",
+            "a {b..c}",
             "A=b",
-            "a > b",
-            "a >> b",
-            "a 2> b",
             "a <<x",
             "a <<< x",
             "a <(b)",
@@ -320,11 +439,9 @@ mod tests {
             "a >&b",
             "a >&1b",
             "if a",
-            "time a",
             "a 'b",
             "a \"b",
             "a \\",
-            "a é",
             "=a",
             "a =b",
             "a\rb",

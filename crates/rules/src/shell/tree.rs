@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
+use super::plain::is_harmless;
 use super::word::word;
-use super::{MAX_COMMANDS, MAX_LINE_BYTES, MAX_WORDS, Reading, Redirect, Word};
+use super::{MAX_COMMANDS, MAX_LINE_BYTES, MAX_WORDS, Piece, Reading, Redirect, Word};
 use crate::Concern;
 
 /// Most nodes looked at.
@@ -145,13 +146,17 @@ impl<'a> Walk<'a> {
             | "file_descriptor"
             // Always in an expansion, or in what sets them.
             | "variable_name"
-            | "special_variable_name" => {}
-            "number" | "word" => {
-                if !word(node, self.line).exact {
-                    self.reading.worry(Concern::Pattern);
-                }
-            }
+            | "special_variable_name"
+            | "comment"
+            // Judged with the command, the redirection or the assignment that they are in.
+            | "number"
+            | "word"
+            // Always in a test or in arithmetic.
+            | "test_operator"
+            | "unary_expression"
+            | "binary_expression" => {}
             "command" => self.command(node),
+            "test_command" if self.test(node) => {}
             "declaration_command" | "unset_command" | "test_command" => {
                 self.command(node);
                 self.reading.worry(Concern::Compound);
@@ -171,9 +176,12 @@ impl<'a> Walk<'a> {
             "command_substitution" | "process_substitution" => self.reading.worry(Concern::Substitution),
             "simple_expansion" | "expansion" | "arithmetic_expansion" => {
                 self.reading.worry(Concern::Expansion);
+                // `${x:=y}`
+                self.reading.sets_more |= self.line[node.byte_range()].contains('=');
             }
             "brace_expression" | "extglob_pattern" | "regex" => self.reading.worry(Concern::Pattern),
-            "variable_assignment" | "variable_assignments" => self.reading.worry(Concern::Assignment),
+            "variable_assignments" => self.reading.worry(Concern::Assignment),
+            "variable_assignment" => self.assignment(node),
             "subshell"
             | "compound_statement"
             | "negated_command"
@@ -186,7 +194,12 @@ impl<'a> Walk<'a> {
             | "while_statement"
             | "do_group"
             | "case_statement"
-            | "case_item" => self.reading.worry(Concern::Compound),
+            | "case_item" => {
+                self.reading.worry(Concern::Compound);
+                if node.kind() == "for_statement" {
+                    self.loop_over(node);
+                }
+            }
             other => self.reading.worry(Concern::Unusual(other.replace('_', " "))),
         }
     }
@@ -202,15 +215,97 @@ impl<'a> Walk<'a> {
                 | "heredoc_redirect"
                 | "subscript"
                     if node.kind() == "command" => {}
+                "comment" => {}
                 _ => words.push(word(child, self.line)),
             }
         }
+        self.keep(words);
+    }
+
+    /// Reads `[ … ]` as the command that it is; `false` where it is more than words.
+    fn test(&mut self, node: Node<'_>) -> bool {
+        let mut words = Vec::new();
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            match node.kind() {
+                "test_command" | "unary_expression" | "binary_expression" => {
+                    let mut cursor = node.walk();
+                    let children: Vec<_> = node.children(&mut cursor).collect();
+                    open.extend(children.into_iter().rev());
+                }
+                "test_operator" | "[" | "]" | "=" | "==" | "!=" | "!" | "-a" | "-o" => {
+                    words.push(Word::exact(&self.line[node.byte_range()]));
+                }
+                "word"
+                | "number"
+                | "string"
+                | "raw_string"
+                | "concatenation"
+                | "simple_expansion"
+                | "expansion"
+                | "command_substitution" => words.push(word(node, self.line)),
+                _ => return false,
+            }
+        }
+        let is_command = words.first() == Some(&Word::exact("["));
+        if is_command {
+            self.keep(words);
+        }
+        is_command
+    }
+
+    fn assignment(&mut self, node: Node<'_>) {
+        let name = node
+            .child_by_field_name("name")
+            .map(|name| &self.line[name.byte_range()]);
+        let value = node.child_by_field_name("value");
+        let value = value.map_or_else(|| Word::exact(""), |value| word(value, self.line));
+        let is_added = node.child(1).is_some_and(|operator| operator.kind() == "+=");
+        let name = name.unwrap_or_default();
+        let in_front = node.parent().is_some_and(|parent| parent.kind() == "command");
+        if !(in_front && value.exact && !is_added && is_harmless(name)) {
+            self.reading.worry(Concern::Assignment);
+        }
+        let value = if is_added {
+            Word::of(vec![Piece::Unknown])
+        } else {
+            value
+        };
+        self.set(name, value);
+    }
+
+    fn set(&mut self, name: &str, value: Word) {
+        if self.reading.assignments.len() == MAX_WORDS {
+            return self.reading.worry(Concern::TooMuch);
+        }
+        self.reading.assignments.push((name.to_owned(), value));
+    }
+
+    fn loop_over(&mut self, node: Node<'_>) {
+        let name = node
+            .child_by_field_name("variable")
+            .map(|name| &self.line[name.byte_range()]);
+        let name = name.unwrap_or_default();
+        let mut cursor = node.walk();
+        let values: Vec<_> = node.children_by_field_name("value", &mut cursor).collect();
+        if values.is_empty() {
+            self.set(name, Word::of(vec![Piece::Unknown]));
+        }
+        for value in values {
+            self.set(name, word(value, self.line));
+        }
+    }
+
+    fn keep(&mut self, words: Vec<Word>) {
         self.words += words.len();
         if words.is_empty() {
             return;
         }
         if self.reading.commands.len() == MAX_COMMANDS {
             return self.reading.worry(Concern::TooMuch);
+        }
+        if words.iter().any(|word| !word.exact && !word.is_wild()) {
+            self.reading.worry(Concern::Pattern);
         }
         self.reading.commands.push(words);
     }
@@ -233,8 +328,11 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let writes = operator != "<";
-            if writes {
+            if !matches!(operator, "<" | ">" | ">>") {
                 self.reading.worry(Concern::Redirection);
+            }
+            if !target.exact {
+                self.reading.worry(Concern::Pattern);
             }
             self.words += 1;
             self.reading.redirects.push(Redirect {

@@ -3,14 +3,51 @@
 use tree_sitter::Node;
 
 use super::Word;
+use super::pieces::{Piece, pieces};
 
-/// Returns the word a node stands for. Does not recurse deeper than quotes go: a concatenation's parts have none.
+/// Returns the word a node stands for, with its pieces where it is not exact.
 pub(super) fn word(node: Node<'_>, source: &str) -> Word {
+    let mut word = by_tree(node, source);
+    if word.exact {
+        return word;
+    }
+    word.pieces = pieces(text(node, source));
+    // Characters that are special elsewhere: `HEAD^`, `stash@{0}`.
+    let node = match node.kind() {
+        "command_name" => node.named_child(0).unwrap_or(node),
+        _ => node,
+    };
+    let is_bare = |node: Node<'_>| matches!(node.kind(), "word" | "number" | "string" | "raw_string");
+    let mut cursor = node.walk();
+    let mut parts = node.children(&mut cursor);
+    let is_bare = is_bare(node) || (node.kind() == "concatenation" && spans(node) && parts.all(is_bare));
+    if let [Piece::Text(text)] = word.pieces.as_slice()
+        && is_bare
+        && !node.has_error()
+    {
+        return Word::exact(text.clone());
+    }
+    word
+}
+
+/// Whether the parts of a concatenation are all of it. What lies between them belongs to none: then the tree does not say
+/// everything.
+fn spans(node: Node<'_>) -> bool {
+    let mut cursor = node.walk();
+    let parts: usize = node
+        .children(&mut cursor)
+        .map(|child| child.byte_range().len())
+        .sum();
+    parts == node.byte_range().len()
+}
+
+/// Does not recurse deeper than quotes go: a concatenation's parts have none.
+fn by_tree(node: Node<'_>, source: &str) -> Word {
     let text = text(node, source);
     match node.kind() {
         "command_name" => node
             .named_child(0)
-            .map_or_else(|| unknown(text), |child| part(child, source)),
+            .map_or_else(|| Word::unknown(text), |child| part(child, source)),
         "concatenation" => {
             let mut whole = Word::exact("");
             let mut cursor = node.walk();
@@ -19,14 +56,7 @@ pub(super) fn word(node: Node<'_>, source: &str) -> Word {
                 whole.text.push_str(&part.text);
                 whole.exact &= part.exact;
             }
-            // What lies between the parts belongs to none of them: then the tree does not say everything.
-            let spanned: usize = {
-                let mut cursor = node.walk();
-                node.children(&mut cursor)
-                    .map(|child| child.byte_range().len())
-                    .sum()
-            };
-            whole.exact &= spanned == node.byte_range().len();
+            whole.exact &= spans(node);
             whole
         }
         _ => part(node, source),
@@ -39,33 +69,21 @@ fn part(node: Node<'_>, source: &str) -> Word {
         "word" | "number" if node.named_child_count() == 0 => bare(text),
         "raw_string" => match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
             Some(inside) => Word::exact(inside),
-            None => unknown(text),
+            None => Word::unknown(text),
         },
         "string" => quoted(node, source),
-        "ansi_c_string" => Word {
-            text: ansi(text),
-            exact: false,
-        },
-        "concatenation" => word(node, source),
-        "translated_string" => Word {
-            text: node
-                .named_child(0)
+        "ansi_c_string" => Word::unknown(ansi(text)),
+        "concatenation" => by_tree(node, source),
+        "translated_string" => Word::unknown(
+            node.named_child(0)
                 .map_or_else(String::new, |inside| quoted(inside, source).text),
-            exact: false,
-        },
-        _ => unknown(text),
+        ),
+        _ => Word::unknown(text),
     }
 }
 
 fn text<'a>(node: Node<'_>, source: &'a str) -> &'a str {
     source.get(node.byte_range()).unwrap_or_default()
-}
-
-fn unknown(text: &str) -> Word {
-    Word {
-        text: text.to_owned(),
-        exact: false,
-    }
 }
 
 /// Takes the backslashes out of a word without quotes.
@@ -94,7 +112,7 @@ fn bare(text: &str) -> Word {
 fn quoted(node: Node<'_>, source: &str) -> Word {
     let text = text(node, source);
     let Some(inside) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else {
-        return unknown(text);
+        return Word::unknown(text);
     };
     let mut word = Word::exact(String::with_capacity(inside.len()));
     let mut cursor = node.walk();
@@ -125,7 +143,7 @@ fn quoted(node: Node<'_>, source: &str) -> Word {
 }
 
 /// Decodes `$'…'` as far as it hides a name: enough to hold it against rules that refuse.
-fn ansi(text: &str) -> String {
+pub(super) fn ansi(text: &str) -> String {
     let inside = text
         .strip_prefix("$'")
         .and_then(|text| text.strip_suffix('\''))

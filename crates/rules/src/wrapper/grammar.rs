@@ -2,7 +2,7 @@
 
 use super::Carried;
 use crate::Concern;
-use crate::shell::Word;
+use crate::shell::{Piece, Word};
 
 /// How much a program does to what it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,13 +40,13 @@ pub(super) struct Wrapper {
 /// Finds what a command of this program runs.
 pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> Carried {
     if wrapper.weight == Weight::Open {
-        return open(wrapper);
+        return open(wrapper, words);
     }
     if !wrapper.marks.is_empty() {
         return marked(wrapper, words);
     }
     let Some(begin) = begin(wrapper, words) else {
-        return open(wrapper);
+        return open(wrapper, words);
     };
     let command = &words[begin..];
     // By another path or another spelling it may be another program.
@@ -72,8 +72,13 @@ pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> Carried {
     }
 }
 
-fn open(wrapper: &Wrapper) -> Carried {
+fn open(wrapper: &Wrapper, words: &[Word]) -> Carried {
+    // One of them may be a text for a shell: `ssh host 'a; b'`.
+    let texts = words[1..]
+        .iter()
+        .filter(|word| word.exact && word.text.contains(' '));
     Carried {
+        texts: texts.cloned().collect(),
         concern: Some(Concern::WrapperArguments(wrapper.name.to_owned())),
         is_open: true,
         ..Carried::default()
@@ -115,6 +120,17 @@ fn begin(wrapper: &Wrapper, words: &[Word]) -> Option<usize> {
         at += 1;
     }
     Some((at + wrapper.operands).min(words.len()))
+}
+
+/// Adds to a command of `xargs` the words that it reads: behind the others, or in the place of braces.
+pub(super) fn add_input(command: &mut Vec<Word>) {
+    for word in command.iter_mut().filter(|word| word.text.contains("{}")) {
+        *word = Word {
+            text: word.text.clone(),
+            ..Word::of(vec![Piece::Unknown])
+        };
+    }
+    command.push(Word::of(vec![Piece::Unknown]));
 }
 
 #[derive(PartialEq, Eq)]
@@ -189,8 +205,6 @@ mod tests {
     #[case("env -i -u B A=b rm x", "rm x", false)]
     #[case("sudo -u root -E A=b rm x", "rm x", false)]
     #[case("sudo -uroot -- rm x", "rm x", false)]
-    #[case("xargs -0 -n 1 -I{} rm x", "rm x", false)]
-    #[case("xargs -i rm x", "rm x", false)]
     #[case("chroot --skip-chdir / rm x", "rm x", false)]
     #[case("find . -name a -exec rm x ;", "rm x", false)]
     #[case("find . -execdir rm x +", "rm x", false)]

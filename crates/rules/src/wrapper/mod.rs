@@ -10,7 +10,7 @@ mod table;
 mod values;
 
 pub(crate) use hazards::hazard;
-pub(crate) use shells::changes_the_shell;
+pub(crate) use shells::{changes_the_shell, runs_a_script};
 
 use crate::Concern;
 use crate::shell::Word;
@@ -34,8 +34,25 @@ pub(crate) fn carried(words: &[Word]) -> Option<Carried> {
     if let Some(carried) = shells::carried(&name, words) {
         return Some(carried);
     }
+    // The loader of programs is one itself.
+    if name.starts_with("ld-") && name.contains(".so") {
+        return Some(Carried {
+            concern: Some(Concern::WrapperArguments(name)),
+            is_open: true,
+            ..Carried::default()
+        });
+    }
     let known = table::WRAPPERS.iter().find(|known| known.name == name)?;
-    Some(grammar::unwrap(known, words))
+    let mut carried = grammar::unwrap(known, words);
+    if name == "xargs" {
+        carried.commands.iter_mut().for_each(grammar::add_input);
+    }
+    Some(carried)
+}
+
+/// Whether a program runs others only under some of its subcommands, which are named second.
+pub(crate) fn takes_subcommand(program: &str) -> bool {
+    matches!(program, "docker" | "podman" | "kubectl")
 }
 
 /// Returns the last part of a program's name, in small letters.
@@ -44,11 +61,20 @@ pub(crate) fn name(word: &Word) -> String {
     name.to_ascii_lowercase()
 }
 
-/// Returns a command of git without the options that stand before its subcommand; `None` where there are none.
+/// Returns a command of git as it is usually written: without the options that stand before its subcommand, and that under
+/// its own name; `None` where it is so already.
 pub(crate) fn without_git_options(words: &[Word]) -> Option<Vec<Word>> {
-    if name(words.first()?) != "git" {
-        return None;
-    }
+    let program = name(words.first()?);
+    // `/usr/lib/git-core/git-push`
+    let (words, own) = match program.strip_prefix("git-") {
+        Some(own) => {
+            let mut whole = vec![Word::exact("git"), Word::exact(own)];
+            whole.extend_from_slice(&words[1..]);
+            (whole, true)
+        }
+        None if program == "git" => (words.to_vec(), false),
+        None => return None,
+    };
     let mut at = 1;
     while let Some(word) = words.get(at) {
         if !word.text.starts_with('-') {
@@ -68,10 +94,14 @@ pub(crate) fn without_git_options(words: &[Word]) -> Option<Vec<Word>> {
         );
         at += 1 + usize::from(takes_next);
     }
-    if at == 1 || at >= words.len() {
+    let does_the_same = |word: &Word| matches!(word.text.as_str(), "send-pack" | "http-push");
+    if at >= words.len() || (at == 1 && !own && !does_the_same(&words[at])) {
         return None;
     }
     let mut bare = vec![words[0].clone()];
     bare.extend_from_slice(&words[at..]);
+    if does_the_same(&bare[1]) {
+        bare[1] = Word::exact("push");
+    }
     Some(bare)
 }

@@ -7,7 +7,7 @@ use crate::shell::Word;
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
 /// Programs that a text is given to with `-c`, in other ways than a shell, and shells of other languages.
 const TEXT_RUNNERS: &[&str] = &[
-    "su", "script", "flock", "watch", "fish", "csh", "tcsh", "nu", "pwsh", "xonsh", "elvish",
+    "su", "sg", "script", "flock", "watch", "fish", "csh", "tcsh", "nu", "pwsh", "xonsh", "elvish",
 ];
 /// Parts of a shell that change what follows.
 const STATE: &[&str] = &[
@@ -69,6 +69,15 @@ pub(crate) fn changes_the_shell(words: &[Word]) -> bool {
     sets || STATE.contains(&name.as_str())
 }
 
+/// Whether a shell is given a script with its options: `bash -x script.sh`.
+pub(crate) fn runs_a_script(words: &[Word]) -> bool {
+    let rest = &words[1..];
+    let reads_input = |word: &Word| word.text.starts_with('-') && word.text.contains(['s', 'o', 'O', 'i']);
+    let exact = rest.iter().all(|word| word.exact);
+    let operand = rest.iter().any(|word| !word.text.starts_with(['-', '+', '/']));
+    exact && operand && !rest.iter().any(reads_input)
+}
+
 /// Returns what a shell, or a part of one, runs.
 pub(super) fn carried(name: &str, words: &[Word]) -> Option<Carried> {
     let rest = &words[1..];
@@ -81,6 +90,20 @@ pub(super) fn carried(name: &str, words: &[Word]) -> Option<Carried> {
             concern: Some(Concern::ShellState(name.to_owned())),
             ..Carried::default()
         }),
+        "alias" => {
+            let values = rest.iter().filter_map(|word| {
+                let (_, text) = word.text.split_once('=')?;
+                Some(Word {
+                    exact: word.exact,
+                    ..Word::exact(text)
+                })
+            });
+            Some(Carried {
+                texts: values.collect(),
+                concern: Some(Concern::ShellState(name.to_owned())),
+                ..Carried::default()
+            })
+        }
         "trap" => Some(Carried {
             texts: rest.first().cloned().into_iter().collect(),
             concern: Some(Concern::ShellState(name.to_owned())),
@@ -148,8 +171,8 @@ fn split_string(rest: &[Word]) -> Option<Carried> {
     };
     let at = rest.iter().position(splits)?;
     let attached = rest[at].text.split_once(['S', '=']).map(|(_, text)| Word {
-        text: text.to_owned(),
         exact: rest[at].exact,
+        ..Word::exact(text)
     });
     let texts = attached.into_iter().chain([joined(&rest[at + 1..])]);
     Some(Carried {
@@ -163,8 +186,8 @@ fn split_string(rest: &[Word]) -> Option<Carried> {
 fn joined(words: &[Word]) -> Word {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     Word {
-        text: texts.join(" "),
         exact: words.iter().all(|word| word.exact),
+        ..Word::exact(texts.join(" "))
     }
 }
 

@@ -88,7 +88,8 @@ const RULES: &[&str] = &[
 #[case("sh -c 'grep -r key .'", Ask)]
 #[case("grep -r key .env", Deny)]
 #[case("grep -r key secrets/key", Deny)]
-#[case("cat app/*", Ask)]
+#[case("cat app/.*", Deny)]
+#[case("shopt -s dotglob; cat app/*", Deny)]
 // Nothing that is kept back lies there.
 #[case("grep -r key src", Allow)]
 #[case("grep -rn key src docs", Allow)]

@@ -140,6 +140,11 @@ const RULES: &[&str] = &[
 #[case("{ rm -rf x $=; }")]
 #[case("if rm -rf x")]
 #[case("for; do r\"m\" -rf x")]
+// What the line itself says that a word stands for.
+#[case("alias ls='rm -rf'; ls x")]
+#[case("`echo rm` -rf x")]
+#[case("$(echo rm) -rf x")]
+#[case("CMD=rm; $CMD -rf x")]
 // Options of git before its subcommand.
 #[case("git -C /a push --force")]
 #[case("git -c a=b --no-pager push --force")]
@@ -153,9 +158,6 @@ fn what_is_refused_is_refused_in_every_disguise(#[case] line: &str) {
 #[rstest]
 // What is run is not known before it runs.
 #[case("$CMD -rf x")]
-#[case("CMD=rm; $CMD -rf x")]
-#[case("$(echo rm) -rf x")]
-#[case("`echo rm` -rf x")]
 #[case("r${a}m -rf x")]
 #[case("rm$IFS-rf${IFS}x")]
 #[case("{rm,-rf,x}")]
@@ -169,7 +171,6 @@ fn what_is_refused_is_refused_in_every_disguise(#[case] line: &str) {
 #[case("bash -i")]
 #[case("source x.sh")]
 #[case(". ./x.sh")]
-#[case("alias ls='rm -rf'; ls x")]
 #[case("ls() { rm \"$@\"; }; ls -rf x")]
 #[case("hash -p /bin/rm ls; ls -rf x")]
 #[case("enable -n echo")]

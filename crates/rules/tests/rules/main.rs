@@ -7,6 +7,10 @@ mod below;
 #[cfg(test)]
 mod bypasses;
 #[cfg(test)]
+mod disguises;
+#[cfg(test)]
+mod harmless;
+#[cfg(test)]
 mod paths;
 #[cfg(test)]
 mod properties;

@@ -68,6 +68,23 @@ impl Places for Mind {
             .any(|file| Path::new(file) != path && Path::new(file).starts_with(path))
     }
 
+    fn names(&self, directory: &Path) -> Option<Vec<String>> {
+        let links = LINKS.iter().map(|(from, _)| from);
+        let inside = FILES.iter().chain(links).filter_map(|file| {
+            let inside = Path::new(file).strip_prefix(directory).ok()?;
+            Some(inside.iter().next()?.to_string_lossy().into_owned())
+        });
+        Some(inside.collect())
+    }
+
+    fn is_reserved(&self, path: &Path) -> bool {
+        path.starts_with("/w/.git") || path.starts_with("/w/.craft")
+    }
+
+    fn is_plain_repository(&self) -> bool {
+        true
+    }
+
     fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
         let links = || {
             LINKS

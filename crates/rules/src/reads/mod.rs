@@ -1,0 +1,221 @@
+//! Commands that can do no more than the reading tools may do anyway.
+//!
+//! Such a command runs without a question. It passes only when its program is listed, every flag of it is, and
+//! every path leads into the workspace, wherever the command may be standing by then.
+
+mod git;
+mod special;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use crate::shell::Word;
+use crate::stands::{Ground, is_lost};
+use crate::{LeavesOut, Look, Places, Standing};
+use table::{Operands, PROGRAMS, Program};
+
+/// Where a command runs.
+pub(crate) struct Spot<'a> {
+    /// Tells where paths lead.
+    pub(crate) places: &'a dyn Places,
+    /// Every directory it may be standing in.
+    pub(crate) directories: &'a [PathBuf],
+    /// Whether its input is another command's output, or a file that was looked at.
+    pub(crate) has_input: bool,
+    /// Whether rules keep some files back.
+    pub(crate) keeps_back: bool,
+}
+
+impl Spot<'_> {
+    /// Whether a path leads into the workspace from everywhere.
+    pub(crate) fn is_inside(&self, text: &str) -> bool {
+        self.all(text, |place| place.standing == Standing::Inside)
+    }
+
+    /// Whether it leads to something there that is no directory.
+    fn is_file(&self, text: &str) -> bool {
+        self.is_inside(text) && self.all(text, |place| !self.places.is_directory(&place.path))
+    }
+
+    fn all(&self, text: &str, holds: impl Fn(&crate::Place) -> bool) -> bool {
+        !self.directories.is_empty()
+            && self.directories.iter().all(|directory| {
+                let place = self.places.find(directory, text);
+                place.is_some_and(|place| holds(&place))
+            })
+    }
+
+    /// Whether nothing below a path is reserved: a search shows all of it.
+    fn is_open_below(&self, text: &str, leaves_out: LeavesOut) -> bool {
+        let look = Look {
+            leaves_out,
+            links: false,
+        };
+        let is_reserved = |path: &Path| self.places.is_reserved(path);
+        self.all(text, |place| {
+            !self.places.is_directory(&place.path) || !self.places.holds(&place.path, look, &is_reserved)
+        })
+    }
+
+    /// Whether these are read: files, or the input where there are none.
+    fn may_read(&self, paths: &[&str]) -> bool {
+        if paths.is_empty() {
+            return self.has_input;
+        }
+        paths.iter().all(|path| self.is_inside(path))
+    }
+}
+
+/// Whether a command only reads inside of the workspace.
+pub(crate) fn is_plain_read(words: &[&str], spot: &Spot<'_>) -> bool {
+    let Some((name, rest)) = words.split_first() else {
+        return false;
+    };
+    match *name {
+        // To stand in another directory is no more than to look at it; what follows is judged from there.
+        "cd" => {
+            let words: Vec<Word> = words.iter().copied().map(Word::exact).collect();
+            let ground = Ground {
+                places: spot.places,
+                home: None,
+            };
+            let stays_known = !is_lost(&words, spot.directories, ground);
+            matches!(rest, [path] if stays_known && spot.is_inside(path))
+        }
+        "awk" => special::awk(rest, spot),
+        "find" => special::find(rest, spot),
+        "git" => git::is_plain_read(rest, spot),
+        "jq" => special::jq(rest, spot),
+        "sed" => special::sed(rest, spot),
+        "[" | "test" => special::test(name, rest),
+        _ if rest == ["--version"] => special::tells_its_version(name),
+        _ => {
+            let program = PROGRAMS.iter().find(|known| known.names.contains(name));
+            program.is_some_and(|program| program.is_plain_read(rest, spot))
+        }
+    }
+}
+
+impl Program {
+    fn is_plain_read(&self, rest: &[&str], spot: &Spot<'_>) -> bool {
+        let Some(given) = self.given(rest) else {
+            return false;
+        };
+        let operands = given.operands.as_slice();
+        let files = |files: &[&str]| files.len() > 1 && files.iter().all(|file| spot.is_file(file));
+        match self.operands {
+            Operands::None => operands.is_empty(),
+            Operands::Texts => true,
+            Operands::Format => operands.iter().all(|operand| operand.starts_with('+')),
+            Operands::Input => !operands.is_empty() && spot.has_input,
+            // Without a path it looks at where it stands, which may be a part that is not to be read.
+            Operands::Paths if operands.is_empty() => spot.is_inside("."),
+            Operands::Paths | Operands::PathsOrInput => spot.may_read(operands),
+            Operands::OnePathOrInput => operands.len() < 2 && spot.may_read(operands),
+            Operands::Files => files(operands),
+            Operands::PatternThenPaths | Operands::Search => {
+                let behind = usize::from(!given.has_pattern);
+                let Some(paths) = operands.get(behind..) else {
+                    return false;
+                };
+                let searches = self.operands == Operands::Search || given.goes_down;
+                if !searches {
+                    return spot.may_read(paths);
+                }
+                let leaves_out = match self.operands {
+                    // A glob or a type may show what is hidden.
+                    Operands::Search if !given.lifts => LeavesOut::AsRipgrep,
+                    _ => LeavesOut::Nothing,
+                };
+                let here = ["."];
+                let paths = if paths.is_empty() { &here[..] } else { paths };
+                let open = |path: &&str| spot.is_inside(path) && spot.is_open_below(path, leaves_out);
+                paths.iter().all(open)
+            }
+        }
+    }
+
+    /// Reads words as this program does; `None` where one is not known to be harmless.
+    fn given<'a>(&self, rest: &[&'a str]) -> Option<Given<'a>> {
+        let mut given = Given::default();
+        let mut words = rest.iter();
+        let texts_only = self.names.contains(&"echo");
+        while let Some(word) = words.next() {
+            if texts_only {
+                // What looks like an option is a text for some.
+                given.operands.push(word);
+            } else if *word == "--" {
+                given.operands.extend(words.by_ref());
+            } else if let Some(long) = word.strip_prefix("--") {
+                let (name, value) = long.split_once('=').map_or((long, ""), |(name, _)| (name, "="));
+                if !self
+                    .long
+                    .iter()
+                    .any(|known| known.strip_prefix(name) == Some(value))
+                {
+                    return None;
+                }
+                given.goes_down |= name == "recursive";
+                given.lifts |= matches!(name, "glob" | "type");
+            } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+                self.letters(letters, &mut words, &mut given)?;
+            } else if *word == "-" {
+                // Its input, whatever that is.
+                return None;
+            } else {
+                given.operands.push(word);
+            }
+        }
+        Some(given)
+    }
+
+    fn letters<'a>(
+        &self,
+        letters: &str,
+        words: &mut std::slice::Iter<'_, &'a str>,
+        given: &mut Given<'a>,
+    ) -> Option<()> {
+        // `head -5`
+        if self.counted.contains(['n', 'C']) && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(());
+        }
+        for (at, letter) in letters.char_indices() {
+            let value = &letters[at + letter.len_utf8()..];
+            if self.counted.contains(letter) {
+                let count = if value.is_empty() { words.next()? } else { value };
+                return is_count(count).then_some(());
+            }
+            if self.texts.contains(letter) {
+                if value.is_empty() {
+                    words.next()?;
+                }
+                given.has_pattern |= letter == 'e';
+                given.lifts |= matches!(letter, 'g' | 't');
+                return Some(());
+            }
+            if !self.letters.contains(letter) {
+                return None;
+            }
+            given.goes_down |= letter == 'r' && self.operands == Operands::PatternThenPaths;
+        }
+        Some(())
+    }
+}
+
+/// The words of a program, read.
+#[derive(Default)]
+struct Given<'a> {
+    operands: Vec<&'a str>,
+    /// Whether an option has given the pattern.
+    has_pattern: bool,
+    /// Whether it reads what is below directories.
+    goes_down: bool,
+    /// Whether it may show what it leaves out otherwise.
+    lifts: bool,
+}
+
+fn is_count(word: &str) -> bool {
+    let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
+    let digits = digits.trim_end_matches(['k', 'K', 'M']);
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}

@@ -1,0 +1,168 @@
+//! Programs whose words are a language of their own, and how much of it only reads.
+
+use super::Spot;
+use crate::wrapper::hazard;
+
+/// Programs that print their version before they read anything.
+const TELL_THEIR_VERSION: &[&str] = &[
+    "bash", "cmake", "gcc", "git", "make", "node", "python", "python3", "ruby", "sqlite3",
+];
+/// What `find` may be told without a value: tests, and to print.
+const FIND_FLAGS: &[&str] = &[
+    "!",
+    "(",
+    ")",
+    ",",
+    "-a",
+    "-and",
+    "-daystart",
+    "-depth",
+    "-empty",
+    "-executable",
+    "-false",
+    "-ls",
+    "-mount",
+    "-nogroup",
+    "-noleaf",
+    "-not",
+    "-nouser",
+    "-o",
+    "-or",
+    "-print",
+    "-print0",
+    "-prune",
+    "-quit",
+    "-readable",
+    "-true",
+    "-writable",
+    "-xdev",
+];
+/// The same with a value, which is no path that it opens.
+const FIND_VALUES: &[&str] = &[
+    "-amin",
+    "-atime",
+    "-cmin",
+    "-ctime",
+    "-gid",
+    "-group",
+    "-iname",
+    "-inum",
+    "-ipath",
+    "-iregex",
+    "-links",
+    "-maxdepth",
+    "-mindepth",
+    "-mmin",
+    "-mtime",
+    "-name",
+    "-path",
+    "-perm",
+    "-printf",
+    "-regex",
+    "-regextype",
+    "-size",
+    "-type",
+    "-uid",
+    "-user",
+    "-wholename",
+];
+/// What `test` may be asked. `-v` and `-R` look into a variable, whose name may be a command.
+const TESTS: &[&str] = &[
+    "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-n", "-p", "-r", "-s", "-S", "-u", "-w", "-x",
+    "-z", "-a", "-o", "-eq", "-ge", "-gt", "-le", "-lt", "-ne", "-ef", "-nt", "-ot",
+];
+
+pub(super) fn tells_its_version(name: &str) -> bool {
+    TELL_THEIR_VERSION.contains(&name)
+}
+
+/// Whether a script only prints, and every file is in the workspace.
+pub(super) fn awk(rest: &[&str], spot: &Spot<'_>) -> bool {
+    let mut words = rest.iter();
+    let mut options = 0;
+    // `-v` sets variables, some of which say what is read.
+    while let Some(word) = words.clone().next().filter(|word| word.starts_with("-F")) {
+        words.next();
+        options += 1;
+        if *word == "-F" {
+            words.next();
+            options += 1;
+        }
+    }
+    let Some((script, files)) = rest.get(options..).and_then(<[_]>::split_first) else {
+        return false;
+    };
+    let is_file = |file: &&str| !file.contains('=') && *file != "-";
+    is_harmless("awk", rest) && !script.starts_with('-') && files.iter().all(is_file) && spot.may_read(files)
+}
+
+/// Whether it only tells names below directories of the workspace.
+pub(super) fn find(rest: &[&str], spot: &Spot<'_>) -> bool {
+    let begins = |word: &&&str| word.starts_with(['-', '(', ')', '!', ',']);
+    let starts = rest.iter().take_while(|word| !begins(word)).count();
+    let mut words = rest[starts..].iter();
+    while let Some(word) = words.next() {
+        let known = FIND_FLAGS.contains(word) || (FIND_VALUES.contains(word) && words.next().is_some());
+        if !known {
+            return false;
+        }
+    }
+    let starts = &rest[..starts];
+    starts.iter().all(|start| spot.is_inside(start)) && (!starts.is_empty() || spot.is_inside("."))
+}
+
+/// Whether a filter reads nothing but the files that it is given, in the workspace.
+pub(super) fn jq(rest: &[&str], spot: &Spot<'_>) -> bool {
+    let is_flag = |word: &&&str| {
+        let letters = word.strip_prefix('-').unwrap_or_default();
+        !letters.is_empty() && letters.chars().all(|letter| "acCeMnrsSj".contains(letter))
+    };
+    let flags = rest.iter().take_while(is_flag).count();
+    let Some((filter, files)) = rest[flags..].split_first() else {
+        return false;
+    };
+    let reads_more = ["env", "ENV", "import", "include", "modulemeta", "input_filename"];
+    let has_none = !reads_more.iter().any(|name| filter.contains(name)) && !filter.starts_with('-');
+    let plain = |file: &&str| !file.starts_with('-');
+    has_none && files.iter().all(plain) && spot.may_read(files)
+}
+
+/// Whether a script only prints, deletes and replaces in what goes by, and every file is in the workspace.
+pub(super) fn sed(rest: &[&str], spot: &Spot<'_>) -> bool {
+    let (mut files, mut has_script) = (Vec::new(), false);
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix('-') {
+            Some("e" | "-expression") => {
+                has_script = true;
+                words.next();
+            }
+            Some(letters)
+                if letters.chars().all(|letter| "nErsuz".contains(letter)) && !letters.is_empty() => {}
+            Some(_) => return false,
+            None => files.push(*word),
+        }
+    }
+    let files = files.get(usize::from(!has_script)..);
+    files.is_some_and(|files| is_harmless("sed", rest) && spot.may_read(files))
+}
+
+/// Whether it asks about files and compares texts.
+pub(super) fn test(name: &str, rest: &[&str]) -> bool {
+    let rest = match rest.split_last() {
+        Some((&"]", rest)) if name == "[" => rest,
+        _ if name == "[" => return false,
+        _ => rest,
+    };
+    // What looks like an option may be one, and what is compared as a number is evaluated by some shells.
+    let plain = |word: &&str| {
+        let is_text = !word.starts_with('-') && !word.contains(['[', ']', '$', '`', '(', ')']);
+        is_text || TESTS.contains(word)
+    };
+    rest.iter().all(plain)
+}
+
+fn is_harmless(name: &str, rest: &[&str]) -> bool {
+    let words: Vec<&str> = std::iter::once(name).chain(rest.iter().copied()).collect();
+    hazard(&words, |_| false).is_none()
+}
