@@ -15,7 +15,8 @@ use crate::config::at;
 use crate::trust::Gate;
 use crate::workspace::Workspace;
 
-/// Places in a home that hold keys; no command in the sandbox reads them.
+/// Places in a home that hold keys, or what a user has typed; no command in the sandbox reads them. Secrets only, never
+/// caches: builds need those.
 const SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -30,10 +31,87 @@ const SECRETS: &[&str] = &[
     ".config/gcloud",
     ".config/gh",
     ".config/git/credentials",
+    ".config/containers/auth.json",
+    ".config/rclone",
+    ".config/op",
+    ".config/sops",
+    ".config/hub",
+    ".config/glab-cli",
+    ".config/doctl",
+    ".config/heroku",
+    ".config/helm/registry",
     ".docker/config.json",
+    ".cargo/credentials",
     ".cargo/credentials.toml",
+    ".m2/settings-security.xml",
+    ".gem/credentials",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".s3cfg",
+    ".boto",
+    ".fly",
     ".local/share/keyrings",
     ".password-store",
+    // Agents.
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".config/github-copilot",
+    ".local/share/opencode/auth.json",
+    // Browsers, with their cookies and passwords.
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".config/opera",
+    ".config/vivaldi",
+    "snap/firefox",
+    "snap/chromium",
+    // What was typed.
+    ".bash_history",
+    ".zsh_history",
+    ".local/share/fish/fish_history",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".mysql_history",
+    ".rediscli_history",
+    ".sqlite_history",
+    ".lesshst",
+    ".viminfo",
+];
+
+/// Settings of build tools, which do not run where they cannot read them: hidden only where they hold a secret.
+const SETTINGS: &[&str] = &[
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+    ".config/pip/pip.conf",
+    ".pip/pip.conf",
+    ".bundle/config",
+    ".yarnrc.yml",
+    ".terraformrc",
+];
+/// Largest file of settings; a larger one is hidden.
+const MAX_SETTINGS_BYTES: u64 = 256 << 10;
+/// What settings say of a secret, in small letters.
+const SECRET_WORDS: &[&str] = &[
+    "password",
+    "passphrase",
+    "privatekey",
+    "secret",
+    "token",
+    "credential",
+    "apikey",
+    "api_key",
+    "auth",
 ];
 
 /// The program that holds commands, as the build has made it; empty where it could not. See `build.rs`.
@@ -151,6 +229,10 @@ impl Settings {
         };
         let secrets = home.map(|home| SECRETS.iter().map(|name| home.join(name)).collect());
         let mut hide: Vec<PathBuf> = secrets.unwrap_or_default();
+        let settings = home
+            .into_iter()
+            .flat_map(|home| SETTINGS.iter().map(|name| home.join(name)));
+        hide.extend(settings.filter(|path| holds_a_secret(path)));
         hide.extend(self.hidden.iter().map(place));
         hide.extend(keys);
         Sandbox {
@@ -174,6 +256,23 @@ fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
     let mut path = path.into_os_string();
     path.push(ending);
     path.into()
+}
+
+/// Whether a file of settings holds a secret, or cannot be looked at.
+fn holds_a_secret(path: &Path) -> bool {
+    match bobbin_files::read_text(path, MAX_SETTINGS_BYTES) {
+        Ok(text) => {
+            let text = text.to_ascii_lowercase();
+            // An address with a user in it: `https://name:password@host`.
+            let has_user = text
+                .split("://")
+                .skip(1)
+                .filter_map(|rest| rest.split(['/', ' ', '\n', '"', '<']).next())
+                .any(|host| host.contains('@'));
+            has_user || SECRET_WORDS.iter().any(|word| text.contains(word))
+        }
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
 }
 
 fn text<'a>(value: &'a Value, path: &str) -> anyhow::Result<Option<&'a str>> {

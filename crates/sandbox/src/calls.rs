@@ -98,6 +98,22 @@ const SOCKETS: &[i64] = &[
     libc::SYS_accept,
     libc::SYS_accept4,
 ];
+/// Limits and scheduling of a process that the first argument names; 0 is the caller.
+const OF_A_PROCESS: &[i64] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setaffinity,
+];
+/// Priorities of what the first argument says of which kind it is, and the second names; 0 is the caller, its group, or
+/// its user. With the kind that means all processes of a user.
+const OF_A_KIND: [(i64, u32); 2] = [
+    (libc::SYS_setpriority, libc::PRIO_USER),
+    (libc::SYS_ioprio_set, IOPRIO_WHO_USER),
+];
+/// As the kernel has it.
+const IOPRIO_WHO_USER: u32 = 3;
 /// Flags of `clone` that make a new view of the machine.
 const NEW_NAMESPACES: i32 = libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
@@ -141,6 +157,15 @@ fn refused(network: Network) -> Result<Calls, seccompiler::BackendError> {
             rules.push(when(1, SeccompCmpArgLen::Dword, is_kind, kind.cast_unsigned())?);
         }
         calls.insert(libc::SYS_socketpair, rules);
+    }
+    for call in OF_A_PROCESS {
+        let others = when(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0_u32)?;
+        calls.insert(*call, vec![others]);
+    }
+    for (call, user) in OF_A_KIND {
+        let others = when(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0_u32)?;
+        let all = when(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, user)?;
+        calls.insert(call, vec![others, all]);
     }
     // Each flag by itself: a rule tells whether masked bits equal a value, not whether any of them is set.
     let flags = (0..32)
