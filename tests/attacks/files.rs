@@ -1,6 +1,6 @@
 //! Hostile files: what a workspace holds where a program expects a small text, and links that change under a reader.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
@@ -52,7 +52,8 @@ async fn run(lab: &Lab, args: &[&str]) -> Output {
         .unwrap()
 }
 
-fn text(output: &Output) -> String {
+/// Returns all that a program has written.
+pub(crate) fn written(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
@@ -69,7 +70,7 @@ async fn an_ignore_file_that_is_endless_huge_or_a_pipe_changes_nothing() {
                 ("run `echo done`", "done"),
             ] {
                 let output = run(&lab, &["exec", "--approve", prompt]).await;
-                let text = text(&output);
+                let text = written(&output);
                 assert!(
                     output.status.success() && text.contains(said),
                     "{place} {hostile:?} {prompt}: {text}"
@@ -86,7 +87,11 @@ async fn a_configuration_that_is_endless_huge_or_a_pipe_ends_the_start_with_word
         hostile.make(&lab.work().join(".craft/config.json"));
         let output = run(&lab, &["exec", "list the files"]).await;
         // Not by a signal.
-        assert!(output.status.code().is_some(), "{hostile:?}: {}", text(&output));
+        assert!(
+            output.status.code().is_some(),
+            "{hostile:?}: {}",
+            written(&output)
+        );
     }
 }
 
@@ -180,6 +185,83 @@ async fn a_link_that_stays_inside_is_followed_whether_absolute_or_not() {
         "search for grey in far",
     ] {
         let output = run(&lab, &["exec", prompt]).await;
-        assert!(text(&output).contains("earl grey"), "{prompt}: {}", text(&output));
+        assert!(
+            written(&output).contains("earl grey"),
+            "{prompt}: {}",
+            written(&output)
+        );
     }
+}
+
+/// Runs a Turn, accepting what is asked; returns its id.
+async fn accepted_turn(client: &mut Client, thread: &str, prompt: &str) -> String {
+    let turn = client.start_turn(thread, prompt).await;
+    loop {
+        let message = tokio::time::timeout(PATIENCE, client.next())
+            .await
+            .expect("the turn goes on")
+            .expect("the connection stays");
+        match message["method"].as_str() {
+            Some("item/approval/request") => {
+                client.reply(&message, json!({ "decision": "accept" })).await;
+            }
+            Some("turn/completed" | "turn/failed" | "turn/cancelled") => return turn,
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_whose_command_makes_files_large_or_unreadable_is_undone() {
+    let lab = Lab::new(Bubblewrap::Off);
+    for name in ["grown", "locked", "other"] {
+        lab.write(name, "before");
+    }
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let prompt = "run `truncate -s 20M grown; chmod 000 locked; echo after > other`";
+    let turn = accepted_turn(&mut client, &thread, prompt).await;
+    let wish = json!({ "threadId": thread, "turnId": turn, "force": true });
+    client.call("turn/revert", wish).await;
+    for name in ["grown", "locked", "other"] {
+        let path = lab.work().join(name);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "before", "{name}");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o400, 0o400, "{name}");
+    }
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_was_open_at_two_crashes_in_a_row_fails_with_a_message() {
+    let lab = Lab::new(Bubblewrap::Off);
+    // A provider that takes every request and answers none.
+    let provider = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = provider.local_addr().unwrap();
+    lab.configure(&json!({
+        "Model": "silent/m",
+        "Providers": { "silent": { "Wire": "chat", "BaseUrl": format!("http://{address}/v1"), "ContextWindow": 20_000 } },
+    }));
+    let mut taken = Vec::new();
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "go on for ever").await;
+    taken.push(provider.accept().await.unwrap());
+    server.kill().await;
+    // Once it is taken up.
+    let server = lab.serve().await;
+    let again = tokio::time::timeout(PATIENCE, provider.accept()).await;
+    taken.push(again.expect("the turn is taken up").unwrap());
+    server.kill().await;
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let read = client
+        .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
+        .await;
+    let turn = &read["thread"]["turns"][0];
+    assert_eq!(turn["status"], "failed", "{turn:#}");
+    assert!(turn.to_string().contains("crashed twice"), "{turn:#}");
+    server.kill().await;
 }

@@ -113,6 +113,9 @@ pub enum Event {
         turn: TurnId,
         /// What was in flight, for the user.
         reason: String,
+        /// Whether the process ended while the Turn ran, and not while it waited for an answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        crashed: bool,
     },
     /// Somebody stopped the Turn: it takes nothing new and ends as cancelled, whatever happens before that.
     TurnCancelling {

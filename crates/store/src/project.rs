@@ -178,8 +178,8 @@ fn project(script: &mut Script, thread: &str, stored: &StoredEvent) {
         | Event::QueueChanged { .. }
         | Event::PlanUpdated { .. }
         | Event::CallPreviewed { .. }
-        | Event::TurnReverted { .. }
-        | Event::TurnRecovered { .. } => {}
+        | Event::TurnReverted { .. } => {}
+        Event::TurnRecovered { turn, crashed, .. } => count_crash(script, thread, *turn, *crashed),
     }
 }
 
@@ -239,6 +239,14 @@ fn set_cancelling(script: &mut Script, thread: &str, turn: TurnId, reason: &str)
     script
         .then("UPDATE turn SET cancelling = ? WHERE thread_id = ? AND turn_no = ?")
         .bind(reason.to_owned())
+        .bind(thread.to_owned())
+        .bind(turn.0);
+}
+
+fn count_crash(script: &mut Script, thread: &str, turn: TurnId, crashed: bool) {
+    script
+        .then("UPDATE turn SET crashes = crashes + ? WHERE thread_id = ? AND turn_no = ?")
+        .bind(crashed)
         .bind(thread.to_owned())
         .bind(turn.0);
 }

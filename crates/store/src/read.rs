@@ -39,7 +39,7 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
         reason: format!("features of turn {}: {error}", row.turn_no),
     })?;
     let (diff_seq, cancelling) = (row.diff_seq, row.cancelling.clone());
-    let (cost, compacting) = (row.cost_micros, row.compacting);
+    let (cost, compacting, crashes) = (row.cost_micros, row.compacting, row.crashes);
     let history = row.history.as_deref().map(serde_json::from_str).transpose();
     let history = history.map_err(|error| StoreError::CorruptThread {
         thread: id.clone(),
@@ -55,6 +55,7 @@ async fn open_turn(connection: &mut SqliteConnection, id: &ThreadId) -> Read<Opt
     live.cancelling = cancelling;
     live.cost_micros = u64::try_from(cost).unwrap_or(0);
     live.compacting = compacting;
+    live.crashes = crashes;
     live.history = history;
     add_text(connection, id, &mut live).await?;
     add_approvals(connection, id, &mut live).await?;

@@ -230,6 +230,7 @@ pub(crate) struct TurnRow {
     pub(crate) cancelling: Option<String>,
     pub(crate) cost_micros: i64,
     pub(crate) compacting: bool,
+    pub(crate) crashes: u32,
     pub(crate) history: Option<String>,
 }
 

@@ -20,6 +20,10 @@ use crate::sub_agent::{begun_above, configuration_below};
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(8);
 
+/// Why a Turn that was open at two crashes in a row ends.
+const CRASHED_TWICE: &str = "The server crashed twice while this turn ran, so the turn does not go on by itself. What it did \
+                             is kept; send another message to go on.";
+
 /// Why a Turn has to be taken up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
@@ -70,6 +74,15 @@ impl Owner {
             // Somebody was told that it ends: it does not go on.
             return self.end_turn(Outcome::Cancelled { reason }).await;
         }
+        // Nothing of it runs while it waits for an answer.
+        let crashed = why == Why::Restarted && live.approvals.is_empty();
+        if crashed && live.crashes > 0 {
+            tracing::warn!(thread = %self.state.header.id, %turn, "a turn was open at two crashes in a row: it fails");
+            let error = CRASHED_TWICE.to_owned();
+            return self
+                .end_turn_with(Outcome::Failed { error }, "crashed_twice")
+                .await;
+        }
         let happened = match why {
             Why::Restarted => "The server restarted",
             Why::NotStored => "What the turn did could not be stored for a while",
@@ -87,6 +100,7 @@ impl Owner {
         let recovered = Event::TurnRecovered {
             turn,
             reason: format!("{happened}{then}"),
+            crashed,
         };
         // The one above goes on with what may have been changed there meanwhile.
         let config = match above {

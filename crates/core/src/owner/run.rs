@@ -176,7 +176,7 @@ impl Owner {
     }
 
     /// The same; `code` is that of the error Item of a failure.
-    async fn end_turn_with(&mut self, outcome: Outcome, code: &str) -> Result<(), CoreError> {
+    pub(super) async fn end_turn_with(&mut self, outcome: Outcome, code: &str) -> Result<(), CoreError> {
         let now = self.now();
         let mut events: Vec<Event> = Vec::new();
         if let Outcome::Failed { error } = &outcome {

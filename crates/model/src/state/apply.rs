@@ -17,10 +17,7 @@ impl ThreadState {
         match event {
             Event::ThreadStarted { thread } => *self = Self::new((**thread).clone()),
             // An undoing is about files; the conversation stays.
-            Event::ThreadResumed { .. }
-            | Event::TurnRecovered { .. }
-            | Event::TurnReverted { .. }
-            | Event::ThreadDeleted => {}
+            Event::ThreadResumed { .. } | Event::TurnReverted { .. } | Event::ThreadDeleted => {}
             Event::ThreadRenamed { display_name } => self.header.display_name = Some(display_name.clone()),
             Event::ThreadLabelled { name, value } => self.label(name, value.as_ref()),
             Event::ThreadStatusChanged { new, .. } => self.header.status = *new,
@@ -48,6 +45,11 @@ impl ThreadState {
                 self.live = Some(LiveTurn::new(*turn, at, origin_channel.clone(), *features));
             }
             Event::HistoryGiven { messages, .. } => self.put_history(messages),
+            Event::TurnRecovered { crashed, .. } => {
+                if let Some(live) = &mut self.live {
+                    live.crashes += u32::from(*crashed);
+                }
+            }
             Event::TurnCancelling { reason, .. } => {
                 if let Some(live) = &mut self.live {
                     live.cancelling = Some(reason.clone());

@@ -85,6 +85,8 @@ pub struct LiveTurn {
     pub cost_micros: u64,
     /// Whether its conversation is being compacted.
     pub compacting: bool,
+    /// How often the process ended while it ran.
+    pub crashes: u32,
     /// The conversation before it, where the client keeps that.
     pub history: Option<Arc<[GivenMessage]>>,
 }
@@ -155,6 +157,7 @@ impl LiveTurn {
             cancelling: None,
             cost_micros: 0,
             compacting: false,
+            crashes: 0,
             history: None,
         }
     }

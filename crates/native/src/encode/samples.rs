@@ -222,6 +222,7 @@ pub(super) fn of_turns() -> Vec<(&'static str, Frame)> {
             plainly(Event::TurnRecovered {
                 turn: TURN,
                 reason: "The server restarted.".into(),
+                crashed: true,
             }),
         ),
         (

@@ -115,7 +115,7 @@ fn of_system(thread: &ThreadId, event: &Event, seq: Option<u64>) -> Option<WireM
         seq,
     };
     let params = match event {
-        Event::TurnRecovered { turn, reason } => base(turn, wire::SystemEventKind::TurnResumed, reason),
+        Event::TurnRecovered { turn, reason, .. } => base(turn, wire::SystemEventKind::TurnResumed, reason),
         Event::ContextNoted {
             turn,
             note,

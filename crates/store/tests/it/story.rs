@@ -107,6 +107,7 @@ async fn an_open_turn_is_loaded_as_it_was_applied() {
             Event::TurnRecovered {
                 turn,
                 reason: "again".into(),
+                crashed: true,
             },
         ])
         .await
