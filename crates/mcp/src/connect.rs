@@ -18,11 +18,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::listing::{self, Listing};
 use crate::logged::LastLine;
+use crate::pace::{Flooded, MAX_MESSAGE, Paced};
 use crate::text::told;
 use crate::{HttpSpec, Launch, ServerSpec};
 
-/// Largest message a server may send; larger ones are dropped (what `rmcp` takes over HTTP too).
-const MAX_MESSAGE: usize = 16 << 20;
 /// How long a server may take to end by itself, and again once it is asked to.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long a connection may take to close.
@@ -45,6 +44,15 @@ pub(crate) struct Child {
     companion: Companion,
     said: LastLine,
     reading: AbortOnDropHandle<()>,
+    flooded: Flooded,
+}
+
+/// What is left of the process of a server.
+pub(crate) struct Ended {
+    /// The last that it said beside its messages.
+    pub(crate) said: String,
+    /// Why it was given up, if it flooded.
+    pub(crate) flood: Option<String>,
 }
 
 /// Why a server could not be started.
@@ -137,22 +145,33 @@ async fn start(spec: &ServerSpec, children: &Children, process: ProcessSpec) -> 
         errors,
     } = pipes;
     let said = LastLine::default();
-    let reading = tokio::spawn(said.clone().follow(spec.name.clone(), errors));
+    let flooded = Flooded::default();
+    let reading = tokio::spawn(said.clone().follow(spec.name.clone(), errors, flooded.clone()));
     let child = Child {
         companion,
         said,
         reading: AbortOnDropHandle::new(reading),
+        flooded: flooded.clone(),
     };
+    let output = Paced::new(output, flooded.clone());
     let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_MESSAGE);
-    match shake_hands(spec, transport).await {
+    let shaken = tokio::select! {
+        biased;
+        _ = flooded.wait() => Err("floods".to_owned()),
+        shaken = shake_hands(spec, transport) => shaken,
+    };
+    match shaken {
         Ok((service, tools)) => Ok(Connection {
             service,
             tools,
             child: Some(child),
         }),
         Err(how) => {
-            let said = child.end().await;
-            Err(Trouble::Talk { how, said })
+            let Ended { said, flood } = child.end().await;
+            Err(match flood {
+                Some(flood) => Trouble::Setting(flood),
+                None => Trouble::Talk { how, said },
+            })
         }
     }
 }
@@ -231,25 +250,33 @@ impl Connection {
             tracing::warn!(%error, "a connection to an MCP server ended badly");
         }
         if let Some(child) = self.child {
-            child.end().await;
+            drop(child.end().await);
         }
     }
 }
 
 impl Child {
-    /// Returns once the process has exited.
+    /// Returns once the process has exited or floods.
     pub(crate) async fn exited(&mut self) {
-        self.companion.exited().await;
+        tokio::select! {
+            () = self.companion.exited() => {}
+            _ = self.flooded.wait() => {}
+        }
     }
 
-    /// Ends it with everything that it started. Returns the last that it said beside its messages.
-    pub(crate) async fn end(self) -> String {
+    /// Ends it with everything that it started.
+    pub(crate) async fn end(self) -> Ended {
         if let Err(error) = self.companion.end(GRACE).await {
             tracing::debug!(%error, "an MCP server's end was not seen");
         }
         // Its last words are in the pipe; who has left the group may hold that open for ever.
         drop(timeout(LAST_WORDS, self.reading).await);
-        self.said.get()
+        Ended {
+            said: self.said.get(),
+            flood: self.flooded.get().map(|stream| {
+                format!("it was stopped: it floods its {stream}. Start it again once that is mended")
+            }),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod host;
 mod http;
 mod listing;
 mod logged;
+mod pace;
 mod permission;
 mod server;
 mod spec;

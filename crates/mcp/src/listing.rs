@@ -10,8 +10,11 @@ use bobbin_core::tool::ToolSpec;
 use bobbin_core::tool_name;
 use bobbin_model::{Json, OfferedTool};
 use rmcp::RoleClient;
-use rmcp::model::{PaginatedRequestParams, Tool};
+use rmcp::model::{
+    ClientRequest, CustomResult, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
+};
 use rmcp::service::{Peer, ServiceError};
+use serde_json::Value;
 
 use crate::permission::Traits;
 use crate::text::head;
@@ -109,9 +112,15 @@ pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Listi
     let mut names = HashSet::new();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
-        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-        let page = peer.list_tools(Some(params)).await?;
+        let page = page(peer, cursor.take()).await?;
         for tool in page.tools {
+            let tool = match tool {
+                Ok(tool) => tool,
+                Err(name) => {
+                    left_out.unfit(server, &name, "it is not described as a tool is");
+                    continue;
+                }
+            };
             if tools.len() == MAX_TOOLS {
                 left_out.beyond += 1;
                 continue;
@@ -131,6 +140,44 @@ pub(crate) async fn tools(peer: &Peer<RoleClient>, server: &str) -> Result<Listi
     left_out.pages = cursor.is_some();
     let left_out = left_out.in_words(server);
     Ok(Listing { tools, left_out })
+}
+
+/// A page of the list; of an entry that is no tool its name.
+struct Page {
+    tools: Vec<Result<Tool, String>>,
+    next_cursor: Option<String>,
+}
+
+async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<Page, ServiceError> {
+    let params = PaginatedRequestParams::default().with_cursor(cursor);
+    let request = ListToolsRequest {
+        params: Some(params),
+        ..ListToolsRequest::default()
+    };
+    match peer
+        .send_request(ClientRequest::ListToolsRequest(request))
+        .await?
+    {
+        ServerResult::ListToolsResult(page) => Ok(Page {
+            tools: page.tools.into_iter().map(Ok).collect(),
+            next_cursor: page.next_cursor,
+        }),
+        // What is not a list as a whole may have tools in it.
+        ServerResult::CustomResult(CustomResult(mut page)) => {
+            let Some(Value::Array(entries)) = page.get_mut("tools").map(Value::take) else {
+                return Err(ServiceError::UnexpectedResponse);
+            };
+            let tools = entries.into_iter().map(|entry| {
+                let name = entry["name"].as_str().unwrap_or("without a name").to_owned();
+                serde_json::from_value(entry).map_err(|_| name)
+            });
+            Ok(Page {
+                tools: tools.collect(),
+                next_cursor: page["nextCursor"].as_str().map(str::to_owned),
+            })
+        }
+        _ => Err(ServiceError::UnexpectedResponse),
+    }
 }
 
 fn checked(server: &str, tool: &Tool) -> Result<Listed, &'static str> {

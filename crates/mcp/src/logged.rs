@@ -1,12 +1,15 @@
 //! What a server writes beside its messages: to the log, and its last line for people who ask why it failed.
 //!
-//! Read until its end or until the server is given up; bounded by one buffer and one line.
+//! Read until its end or until the server is given up, at a bounded rate; bounded by one buffer and one line.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
+use tokio::time::{Instant, sleep_until};
+
+use crate::pace::{Flood, Flooded, Pace};
 
 /// Longest line that is kept; the rest of it is passed over.
 const MAX_LINE: usize = 1024;
@@ -24,7 +27,8 @@ impl LastLine {
     }
 
     /// Reads everything that a server writes there.
-    pub(crate) async fn follow(self, server: String, mut errors: pipe::Receiver) {
+    pub(crate) async fn follow(self, server: String, mut errors: pipe::Receiver, flooded: Flooded) {
+        let mut pace = Pace::new();
         let mut chunk = vec![0; CHUNK];
         let mut line = Vec::new();
         loop {
@@ -37,6 +41,15 @@ impl LastLine {
                     self.take(&server, &mut line);
                 } else if line.len() < MAX_LINE {
                     line.push(byte);
+                }
+            }
+            match pace.took(Instant::now(), &chunk[..read]) {
+                Ok(None) => {}
+                Ok(Some(until)) => sleep_until(until).await,
+                Err(Flood) => {
+                    // The first stream that floods is named.
+                    drop(flooded.set("standard error"));
+                    break;
                 }
             }
         }

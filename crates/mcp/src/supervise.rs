@@ -12,7 +12,7 @@ use rmcp::service::ServiceError;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::error::Elapsed;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::connect::{CLOSE, Child, Connection, Failure, connect};
 use crate::extras::{self, Extras};
@@ -28,6 +28,8 @@ const MAX_FAILURES: u32 = 5;
 const STABLE: Duration = Duration::from_mins(1);
 /// Pause before changed tools are listed: changes come in bursts.
 const GATHER: Duration = Duration::from_millis(100);
+/// Shortest time between two lists of one server, whatever it says.
+const BETWEEN: Duration = Duration::from_secs(2);
 /// Longest sentence about what went wrong.
 const MAX_PROBLEM: usize = 500;
 
@@ -73,16 +75,13 @@ async fn keep_running(server: &Server, children: &Children, wishes: &mut watch::
         let failure = match connected {
             Ok(connection) => {
                 let begun = Instant::now();
-                let Some(problem) = serve(server, connection, wishes).await else {
+                let Some(failure) = serve(server, connection, wishes).await else {
                     return;
                 };
                 if begun.elapsed() >= STABLE {
                     failures = 0;
                 }
-                Failure {
-                    problem,
-                    lasting: false,
-                }
+                failure
             }
             Err(failure) => failure,
         };
@@ -115,7 +114,7 @@ async fn serve(
     server: &Server,
     connection: Connection,
     wishes: &mut watch::Receiver<Wish>,
-) -> Option<String> {
+) -> Option<Failure> {
     let Connection {
         service,
         tools,
@@ -128,6 +127,8 @@ async fn serve(
     server.up(peer.clone(), &tools);
     // Nobody waits for what a server has besides tools.
     let mut extras_due = extras::are_there(&peer);
+    // The first change is taken up at once.
+    let mut listed_at = Instant::now().checked_sub(BETWEEN).unwrap_or_else(Instant::now);
     let lost = loop {
         let listed = async {
             if extras_due {
@@ -135,6 +136,7 @@ async fn serve(
             }
             changed.notified().await;
             sleep(GATHER).await;
+            sleep_until(listed_at + BETWEEN).await;
             let tools = listing::tools(&peer, &server.spec.name);
             Heard::Tools(timeout(server.spec.start_timeout, tools).await)
         };
@@ -160,6 +162,7 @@ async fn serve(
                 tracing::warn!(server = server.spec.name, "tools were not listed in time");
             }
         }
+        listed_at = Instant::now();
         extras_due = extras::are_there(&peer);
     };
     // Closing its input is the polite way to end a server; whoever does not listen is killed below.
@@ -167,21 +170,22 @@ async fn serve(
     if !peer.is_transport_closed() {
         drop(timeout(CLOSE, closed).await);
     }
-    let said = match child {
-        Some(child) => child.end().await,
-        None => String::new(),
+    let (said, flood) = match child {
+        Some(child) => {
+            let ended = child.end().await;
+            (ended.said, ended.flood)
+        }
+        None => (String::new(), None),
     };
-    lost.then(|| {
-        let said = if said.is_empty() {
-            said
-        } else {
-            format!(": {said}")
-        };
-        told(
-            &format!("it ended by itself{said}"),
-            &server.spec.secrets,
-            MAX_PROBLEM,
-        )
+    let lasting = flood.is_some();
+    let problem = match flood {
+        Some(flood) => flood,
+        None if said.is_empty() => "it ended by itself".to_owned(),
+        None => format!("it ended by itself: {said}"),
+    };
+    lost.then(|| Failure {
+        problem: told(&problem, &server.spec.secrets, MAX_PROBLEM),
+        lasting,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Servers run for real: the host over child processes that behave and others that do not.
 #![cfg(target_os = "linux")]
 
+mod hostile;
 #[cfg(test)]
 mod hosting;
 #[cfg(test)]
