@@ -166,6 +166,10 @@ impl Policy for RulesPolicy {
     fn search_path(&self, root: &Path) -> Option<OsString> {
         self.programs.search_path(root)
     }
+
+    fn home(&self) -> Option<&Path> {
+        self.rules.home()
+    }
 }
 
 /// Where paths of a workspace lead on this disk.

@@ -44,7 +44,8 @@ impl RuleSet {
     }
 
     /// Returns where `~/` begins.
-    pub(crate) fn home(&self) -> Option<&Path> {
+    /// Returns where `~/` begins.
+    pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 

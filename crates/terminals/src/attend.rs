@@ -246,14 +246,18 @@ impl Command {
     }
 
     async fn end(mut self, outcome: Result<Outcome, ChildError>, ended: oneshot::Sender<Ended>) {
-        self.writer.finish().await;
+        let left_out = self.writer.finish().await;
         let had_file = self.writer.has_file();
         if let Some(kept) = self.kept.take() {
             self.end_terminal(kept, outcome).await;
         } else {
             let output_path = self.writer.path();
             // Nobody waits for a command whose Turn is gone.
-            drop(ended.send(Ended { outcome, output_path }));
+            drop(ended.send(Ended {
+                outcome,
+                output_path,
+                left_out,
+            }));
         }
         self.inner.let_go(&self.id);
         if had_file {

@@ -37,6 +37,8 @@ pub struct Ended {
     pub outcome: Result<Outcome, ChildError>,
     /// The file with its output, where there was more than memory holds.
     pub output_path: Option<String>,
+    /// How many bytes of the output are not in that file.
+    pub left_out: u64,
 }
 
 /// Why a command could not be left in the background. It goes on as before.
@@ -99,6 +101,7 @@ impl Running {
             Err(_) => Ended {
                 outcome: Err(ChildError::ThreadGone),
                 output_path: None,
+                left_out: 0,
             },
         }
     }

@@ -119,10 +119,10 @@ impl Writer {
         Some(path.to_string_lossy().into_owned())
     }
 
-    /// Writes the end of what did not fit into the file behind it.
-    pub(crate) async fn finish(&mut self) {
+    /// Writes the end of what did not fit into the file behind it. Returns how many bytes of the output are not in the file.
+    pub(crate) async fn finish(&mut self) -> u64 {
         let Place::Full(file, left_out) = &mut self.file else {
-            return;
+            return 0;
         };
         let end = self.spool.tail.lock().text().to_owned();
         let fits = usize::try_from(*left_out).unwrap_or(usize::MAX);
@@ -133,8 +133,12 @@ impl Writer {
         if let Some(shelf) = &self.shelf {
             shelf.add(note.len() as u64);
         }
-        if let Err(error) = append(file, note.as_bytes()).await {
-            tracing::warn!(%error, id = self.id, "the end of a command's output was not written");
+        match append(file, note.as_bytes()).await {
+            Ok(()) => lost,
+            Err(error) => {
+                tracing::warn!(%error, id = self.id, "the end of a command's output was not written");
+                *left_out
+            }
         }
     }
 
@@ -214,7 +218,7 @@ mod tests {
         for piece in ["0123456789", "aaaa", "bbbbbb"] {
             writer.push(piece).await;
         }
-        writer.finish().await;
+        assert_eq!(writer.finish().await, 2);
         let text = std::fs::read_to_string(writer.path().unwrap()).unwrap();
         assert_eq!(text, "0123456789\n[... 2 bytes left out ...]\naabbbbbb");
     }

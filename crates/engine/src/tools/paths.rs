@@ -10,6 +10,7 @@
 //!
 //! Blocking, but only a `stat` per path part. Bounded by [`MAX_PATH_BYTES`] and [`MAX_LINKS`].
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
@@ -134,6 +135,7 @@ pub(crate) fn locate(
     access: Access,
 ) -> Result<(Target, Permission), ToolRefusal> {
     let root = &environment.root;
+    let text = &*expanded(text, environment.policy.home())?;
     let trace = trace(root, text, None)?;
     let standing = Reserved::of(root).standing(&trace);
     let is_output = environment.policy.is_output(&trace.path) && !trace.through_reserved;
@@ -190,6 +192,25 @@ pub(crate) fn locate(
         path,
     };
     Ok((target, permission))
+}
+
+/// Returns a path with the user's home in the place of `~`. A file of that name is `./~`.
+///
+/// # Errors
+/// There is no home.
+fn expanded<'a>(text: &'a str, home: Option<&Path>) -> Result<Cow<'a, str>, ToolRefusal> {
+    let Some(rest) = text
+        .strip_prefix('~')
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+    else {
+        return Ok(text.into());
+    };
+    match home.and_then(Path::to_str) {
+        Some(home) => Ok(format!("{home}{rest}").into()),
+        None => Err(ToolRefusal(format!(
+            "{text} begins with ~, and there is no home; give the whole path, or ./~ for a file of that name"
+        ))),
+    }
 }
 
 /// Resolves a path against an absolute root that is free of symbolic links.

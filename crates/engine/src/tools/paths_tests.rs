@@ -206,3 +206,26 @@ fn a_link_of_gits_name_to_the_workspace_itself_takes_nothing_away() {
     assert!(locate(&workspace.environment(), "src/new", Access::Write).is_ok());
     assert!(locate(&workspace.environment(), ".git/src/new", Access::Write).is_err());
 }
+
+#[test]
+fn a_tilde_is_the_home_and_never_a_directory() {
+    let home = Some(Path::new("/home/me"));
+    for (text, path) in [
+        ("~", "/home/me"),
+        ("~/.bashrc", "/home/me/.bashrc"),
+        ("./~/x", "./~/x"),
+        ("~lock", "~lock"),
+        ("a/~/b", "a/~/b"),
+    ] {
+        assert_eq!(expanded(text, home).unwrap(), path);
+    }
+    assert!(expanded("~/x", None).is_err());
+    let workspace = workspace();
+    let mut environment = workspace.environment();
+    let rules = bobbin_rules::RuleSet::new([], Some(workspace.outside())).unwrap();
+    environment.policy = std::sync::Arc::new(crate::RulesPolicy::new(rules));
+    let (target, permission) = locate(&environment, "~/secret", Access::Write).unwrap();
+    assert_eq!(target.path(), workspace.outside().join("secret"));
+    assert!(matches!(permission, Permission::Ask { .. }));
+    assert!(target.confirm().is_ok());
+}

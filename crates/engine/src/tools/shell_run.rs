@@ -213,7 +213,7 @@ impl PreparedCall for Prepared {
                         }
                         return not_held(&format!("{why}. The next command is held by what works then"));
                     }
-                    let path = ended.output_path;
+                    let path = ended.output_path.map(|path| (path, ended.left_out));
                     let mut output = told(outcome, path, &root, patience, not_left);
                     if through_bubblewrap {
                         add_signal(&mut output);
@@ -352,7 +352,7 @@ fn left(terminal: &Terminal) -> ToolOutput {
 /// Returns what is told of a command that has ended.
 fn told(
     outcome: Outcome,
-    path: Option<String>,
+    file: Option<(String, u64)>,
     root: &std::path::Path,
     patience: Patience,
     not_left: Option<NotLeft>,
@@ -383,12 +383,13 @@ fn told(
         (Exit::Cancelled, None) => (CommandStatus::Cancelled, "cancelled".to_owned()),
     };
     let mut text = format!("{how}\n{}", head_and_tail(&output.text, MODEL_BYTES));
-    if let Some(path) = &path {
-        let place = shown(root, path.as_ref());
-        text = format!(
-            "{text}\n[All {} bytes of it are in {place}, for readFile and search]",
-            output.total_bytes
-        );
+    if let Some((path, left_out)) = &file {
+        let (place, total) = (shown(root, path.as_ref()), output.total_bytes);
+        let what = match left_out {
+            0 => format!("All {total} bytes of it are"),
+            _ => format!("It has {total} bytes; all but {left_out} from its middle are"),
+        };
+        text = format!("{text}\n[{what} in {place}, for readFile and search]");
     }
     let command = CommandEnd {
         exit_code: if let Exit::Exited(code) = exit {
@@ -401,7 +402,7 @@ fn told(
         truncated: output.is_truncated(),
         output: output.text,
         duration,
-        output_path: path,
+        output_path: file.map(|(path, _)| path),
         background: None,
     };
     ToolOutput {
