@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::Workspace;
+use crate::support::{Workspace, not_tested};
 
 pub(crate) const STRICT: Profile = Profile {
     files: Files::WorkspaceWrite,
@@ -95,7 +95,7 @@ impl Place {
             told.contains("bad   sandbox") && told.contains("bubblewrap is required"),
             "{told}"
         );
-        println!("not tested: {why}");
+        not_tested(&why);
         None
     }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::sandbox_attempts::{ATTEMPT, NAME, OBJECT, raw};
-use crate::support::Workspace;
+use crate::support::{Workspace, not_tested};
 
 const STRICT: Profile = Profile {
     files: Files::WorkspaceWrite,
@@ -35,7 +35,7 @@ impl Place {
     fn new() -> Option<Self> {
         let support = Support::probe();
         if let Some(missing) = support.missing(STRICT) {
-            println!("skipped: {missing}");
+            not_tested(&missing.to_string());
             return None;
         }
         let top = tempfile::tempdir().unwrap();
@@ -194,10 +194,10 @@ fn a_hidden_place_in_the_workspace_keeps_the_command_from_running() {
 fn other_processes_are_out_of_reach(#[case] attempt: &str) {
     let Some(place) = Place::new() else { return };
     if attempt == "signal" && place.support.landlock < 6 {
-        println!(
-            "skipped: Landlock {} does not hold signals",
+        not_tested(&format!(
+            "Landlock {} does not hold signals",
             place.support.landlock
-        );
+        ));
         return;
     }
     // This very process: without the sandbox the same user may do all of it.

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::held_place::{CARRIED, Ears, Place, STRICT};
-use crate::support::PATIENCE;
+use crate::support::{PATIENCE, not_tested};
 
 /// Returns what holds commands, or says why there is nothing to test.
 async fn holding(place: &Place, bubblewrap: BubblewrapUse) -> Option<Sandbox> {
@@ -24,7 +24,7 @@ async fn holding(place: &Place, bubblewrap: BubblewrapUse) -> Option<Sandbox> {
     sandbox.settle().await;
     let missing = sandbox.missing();
     if let Some(why) = &missing {
-        println!("not tested: {why}");
+        not_tested(why);
     }
     missing.is_none().then_some(sandbox)
 }
@@ -77,7 +77,7 @@ async fn the_helper_that_the_server_carries_holds_commands_and_its_own_binary_wh
             _ => not_carried.clone().filter(|_| is_carried),
         };
         if let Some(why) = not_tested {
-            println!("not tested: {why}");
+            not_tested(why);
             assert!(is_carried, "it works with the other one");
             return;
         }

@@ -9,6 +9,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+/// Says that a test ends early, since this machine lacks something.
+///
+/// # Panics
+/// On a machine of continuous integration, where that is a failure.
+#[expect(clippy::disallowed_methods, reason = "tests are told by CI where they run")]
+pub(crate) fn not_tested(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "not tested: {why}");
+    println!("!! not tested: {why}");
+}
+
 /// How long a process may take to start or to end.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
