@@ -245,10 +245,26 @@ mod tests {
                 "done; nothing was said",
             ),
             (ToolAnswer::default(), "the tool failed without saying why"),
+            (
+                ToolAnswer {
+                    success: true,
+                    content: vec![ToolContent::Text(String::new())],
+                    ..ToolAnswer::default()
+                },
+                "done; nothing was said",
+            ),
         ];
         for (answer, text) in table {
             assert_eq!(answer.text(), text);
         }
+    }
+
+    #[test]
+    fn only_a_call_that_was_denied_is_refused() {
+        let refused = |error| ToolAnswer::failed(error, "").is_refused();
+        assert!(refused(DynamicToolError::AccessDenied));
+        assert!(!refused(DynamicToolError::Timeout) && !refused(DynamicToolError::Cancelled));
+        assert!(!ToolAnswer::default().is_refused());
     }
 
     #[test]

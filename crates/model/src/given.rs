@@ -156,6 +156,7 @@ mod tests {
             (vec![agent(&["1"]), user("u"), result("1")], false),
             (vec![agent(&["1"]), result("1"), agent(&["1"])], false),
             (vec![agent(&["1", "1"])], false),
+            (vec![agent(&["1"]), agent(&["2"]), result("1")], false),
         ];
         for (messages, sound) in table {
             assert_eq!(check(&messages).is_ok(), sound, "{messages:?}");

@@ -206,3 +206,83 @@ pub struct QueuedInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after: Option<TurnId>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a history shows, what the model gets, and the bytes that count for the queue's bound.
+    #[test]
+    fn parts_are_shown_sent_and_counted_as_the_table_says() {
+        let part = |text: &str| serde_json::from_str::<InputPart>(text).expect(text);
+        let same = None;
+        let table = [
+            (r#"{"type":"text","text":"é"}"#, "é", same, 2),
+            (r#"{"type":"commandRef","name":"tea"}"#, "/tea", same, 3),
+            (
+                r#"{"type":"commandRef","name":"tea","argsText":""}"#,
+                "/tea",
+                same,
+                3,
+            ),
+            (
+                r#"{"type":"commandRef","name":"tea","argsText":"hot","rawText":"/tea hot","expanded":"Make it."}"#,
+                "/tea hot",
+                Some("Make it."),
+                3 + 3 + 8 + 8,
+            ),
+            (r#"{"type":"skillRef","name":"tea"}"#, "$tea", same, 3),
+            (
+                r#"{"type":"skillRef","name":"tea","content":"Boil."}"#,
+                "$tea",
+                Some("Follow the skill 'tea':\n\nBoil.\n\n"),
+                3 + 5,
+            ),
+            (
+                r#"{"type":"fileRef","path":"/a/b","displayPath":"b"}"#,
+                "@b",
+                Some("@/a/b"),
+                4 + 1,
+            ),
+            (
+                r#"{"type":"image","url":"http://a"}"#,
+                "[image: http://a]",
+                same,
+                8,
+            ),
+            (
+                r#"{"type":"localImage","path":"/a","mimeType":"i/p","fileName":"a.png"}"#,
+                "[image: a.png]",
+                same,
+                2 + 3 + 5,
+            ),
+            (
+                r#"{"type":"context","label":"c","text":"long"}"#,
+                " @c",
+                same,
+                1 + 4,
+            ),
+        ];
+        let mut all = Vec::new();
+        for (text, shown, sent, bytes) in table {
+            let part = part(text);
+            assert_eq!((&*part.display(), part.bytes()), (shown, bytes), "{text}");
+            let sent = sent.map(|text: &str| InputPart::Text {
+                text: text.to_owned(),
+            });
+            assert_eq!(
+                part.materialized(),
+                sent.unwrap_or_else(|| part.clone()),
+                "{text}"
+            );
+            all.push(part);
+        }
+        let shown: String = table.map(|(_, shown, ..)| shown).concat();
+        assert_eq!(display_text(&all), shown);
+        assert_eq!(
+            typed_text(&all),
+            shown.trim_end_matches(" @c"),
+            "without what was attached"
+        );
+    }
+}

@@ -207,6 +207,14 @@ mod tests {
         );
         let list = PlanChange::Todos(vec![todo("a", "A")]);
         assert_eq!(plan.changed(&list).unwrap().title, "Tea");
+        let first = StepChange {
+            priority: Some(TodoPriority::Low),
+            ..step("fill", None, None)
+        };
+        let changed = plan.changed(&PlanChange::Steps(vec![first])).unwrap();
+        assert_eq!(changed.todos[0].priority, TodoPriority::Low);
+        let full = PlanChange::Todos((0..MAX_TODOS).map(|n| todo(&n.to_string(), "x")).collect());
+        assert!(plan.changed(&full).is_ok());
         let long = PlanChange::Todos((0..=MAX_TODOS).map(|n| todo(&n.to_string(), "x")).collect());
         assert_eq!(plan.changed(&long), Err(PlanRefusal::TooLong));
     }

@@ -68,3 +68,20 @@ fn listed(files: &[String]) -> String {
         Some(more) => format!("{text} and {more} more"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_stand_in_the_way_are_named_and_many_are_counted() {
+        let text = |count: usize| {
+            let turn = TurnId(1);
+            let files = (1..=count).map(|n| format!("f{n}")).collect();
+            Refusal::FilesChanged { turn, files }.to_string()
+        };
+        assert!(text(2).contains("by others: f1, f2; "));
+        assert!(text(LISTED).contains("f19, f20; "));
+        assert!(text(LISTED + 2).contains("f19, f20 and 2 more; "));
+    }
+}

@@ -234,3 +234,36 @@ pub struct TurnDiff {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_is_found_by_its_word() {
+        use TurnStatus::{Cancelled, Completed, Failed, Running, WaitingApproval};
+        for status in [Running, WaitingApproval, Completed, Failed, Cancelled] {
+            assert_eq!(TurnStatus::from_word(status.as_str()), Some(status));
+            let stored = serde_json::to_string(&status).unwrap();
+            assert_eq!(stored, format!("\"{}\"", status.as_str()));
+        }
+        assert_eq!(TurnStatus::from_word("idle"), None);
+    }
+
+    #[test]
+    fn tokens_and_costs_are_added_up() {
+        let usage = |input_tokens, output_tokens| TokenUsage {
+            input_tokens,
+            output_tokens,
+        };
+        let mut sum = TokenUsage::default();
+        assert!(sum.is_zero());
+        sum.add(usage(1, 2));
+        sum.add(usage(3, 4));
+        assert_eq!((sum, sum.total(), sum.is_zero()), (usage(4, 6), 10, false));
+        let mut spent = Spent::default();
+        spent.add(sum, 7);
+        spent.add(sum, u64::MAX);
+        assert_eq!((spent.tokens, spent.cost_micros), (20, u64::MAX));
+    }
+}

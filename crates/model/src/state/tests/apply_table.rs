@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scenes::{asking, call, cancelled, failed, guided, open, queued, subagent, working};
+use super::scenes::{asking, call, cancelled, failed, guided, open, prose, queued, subagent, working};
 use super::*;
 use crate::{ContextNote, EdgeStatus, GivenMessage, ThreadConfig, TokenUsage};
 
@@ -339,5 +339,10 @@ fn streamed_text_stands_behind_what_was_there_while_its_item_is_open() {
         live.restore_text(ItemId(item), "éab");
     }
     live.restore_text(ItemId(1), "a");
+    assert_eq!(restored, state);
+    // Also of an Item that had none yet.
+    let (mut restored, mut state) = (open(running("one"), prose()), open(running("one"), prose()));
+    state.push_text(ItemId(2), AgentMessage, "a");
+    restored.live.as_mut().unwrap().restore_text(ItemId(2), "a");
     assert_eq!(restored, state);
 }

@@ -92,6 +92,9 @@ fn well_formed(state: &ThreadState, event: &Event) {
 pub(super) fn line(event: &Event) -> String {
     let what = match event {
         Event::ThreadRenamed { display_name } => display_name.clone(),
+        Event::ThreadLabelled { name, value } => {
+            name.clone() + &value.as_ref().map_or(String::new(), |value| format!("={value}"))
+        }
         Event::ThreadResumed { by } => by.clone(),
         Event::ThreadStatusChanged { previous, new } => format!("{previous} {new}"),
         Event::EdgeChanged { status } => format!("{status:?}"),

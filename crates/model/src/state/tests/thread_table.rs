@@ -96,6 +96,9 @@ fn guidance_reaches_the_running_turn_as_the_table_says() {
         guided(), |s| guide(s, "x", 1, Some("l")) => [
             r#"queueChanged q@turn_001="q" g!@turn_001="g" x!~@turn_001="l\nx""#,
         ];
+        guided(), |s| guide(s, "x", 1, Some("q")) => [
+            r#"queueChanged g!@turn_001="g" l!~@turn_001="l" x!~@turn_001="q\nx""#,
+        ];
         guided(), |s| s.decide_steer(&q("q"), "turn_001", None) => [
             r#"queueChanged q!@turn_001="q" g!@turn_001="g" l!~@turn_001="l""#,
         ];
@@ -150,4 +153,117 @@ fn a_thread_is_taken_up_and_its_edge_changes_as_the_table_says() {
         queued(), |s| s.decide_rename(" Tea ") => [];
         thread(), |s| s.decide_rename(" ") => ["no: Invalid"];
     }
+}
+
+fn labels(count: usize) -> ThreadState {
+    let mut state = thread();
+    state.header.metadata = (0..count).map(|n| (n.to_string(), String::new())).collect();
+    state
+}
+
+#[test]
+fn labels_and_titles_change_within_their_bounds() {
+    table! {
+        labels(0), |s| s.decide_label("tea", Some("hot")) => ["threadLabelled tea=hot"];
+        labels(1), |s| s.decide_label("0", Some("hot")) => ["threadLabelled 0=hot"];
+        labels(1), |s| s.decide_label("0", Some("")) => [];
+        labels(1), |s| s.decide_label("0", None) => ["threadLabelled 0"];
+        labels(1), |s| s.decide_label("tea", None) => [];
+        labels(MAX_LABELS), |s| s.decide_label("tea", Some("")) => ["no: NotNow"];
+        labels(MAX_LABELS), |s| s.decide_label("0", Some("hot")) => ["threadLabelled 0=hot"];
+        labels(MAX_LABELS), |s| s.decide_label("0", None) => ["threadLabelled 0"];
+        labels(MAX_LABELS - 1), |s| s.decide_label("tea", Some("")) => ["threadLabelled tea="];
+        labels(0), |s| s.decide_label("tea", Some(&"x".repeat(MAX_LABEL - 2))) => ["no: Invalid"];
+    }
+    let longest = "x".repeat(MAX_LABEL - 3);
+    assert_eq!(
+        labels(0)
+            .decide_label("tea", Some(&longest))
+            .map(|events| events.len()),
+        Ok(1)
+    );
+}
+
+#[test]
+fn a_new_thread_has_a_title_and_a_workspace_as_the_table_says() {
+    let new = |title: Option<&str>, path: Option<&str>| NewThread {
+        id: ThreadId::new("t"),
+        identity: Identity {
+            channel_name: "cli".into(),
+            channel_context: Some("room".into()),
+            workspace_path: path.map(str::to_owned),
+            ..Identity::default()
+        },
+        config: None,
+        history_mode: HistoryMode::Server,
+        display_name: title.map(str::to_owned),
+    };
+    let longest = "x".repeat(MAX_DISPLAY_NAME);
+    let table = [
+        (Some(" Tea "), Some("/a"), Some("Tea"), "/a"),
+        (Some(" "), Some(" "), None, "/srv"),
+        (None, None, None, "/srv"),
+        (Some(&*longest), None, Some(&*longest), "/srv"),
+    ];
+    for (title, path, expected, workspace) in table {
+        let Ok(Event::ThreadStarted { thread }) = new(title, path).decide("/srv", NOW) else {
+            panic!("{title:?} is refused")
+        };
+        assert_eq!(thread.display_name.as_deref(), expected);
+        assert_eq!(thread.workspace_path, workspace);
+        assert_eq!(thread.metadata["channelContext"], "room");
+        assert_eq!(ThreadState::new(*thread).edge, None);
+    }
+    let refused = new(Some(&(longest + "x")), None).decide("/srv", NOW);
+    assert!(matches!(refused, Err(Refusal::Invalid(_))));
+}
+
+#[test]
+fn a_subagent_is_put_away_with_the_thread_above() {
+    let parent = ThreadId::new("top");
+    let source = crate::SubAgentSource {
+        parent: parent.clone(),
+        parent_turn: TurnId(1),
+        spawn_call: "call_1".into(),
+        root: parent.clone(),
+        depth: 1,
+        nickname: None,
+        role: None,
+    };
+    let mut header = thread().header;
+    assert_eq!(
+        (thread().check_stands_alone(), header.root()),
+        (Ok(()), &header.id)
+    );
+    header.source = crate::ThreadSource::SubAgent {
+        sub_agent: Box::new(source),
+    };
+    let child = ThreadState::new(header);
+    assert!(matches!(child.check_stands_alone(), Err(Refusal::Invalid(_))));
+    assert_eq!(child.header.root(), &parent);
+    assert_eq!(child.edge.map(|edge| edge.status), Some(EdgeStatus::Open));
+}
+
+#[test]
+fn only_a_turn_that_there_was_is_undone_and_none_while_one_runs() {
+    let mut state = thread();
+    state.last_turn = TurnId(2);
+    let table = [
+        ("turn_000", false),
+        ("turn_001", true),
+        ("turn_002", true),
+        ("turn_003", false),
+        ("x", false),
+    ];
+    for (text, found) in table {
+        let turn = state.turn_to_revert(text);
+        let expected = text.parse().map_err(|_| ()).ok().filter(|_| found);
+        assert_eq!(
+            turn,
+            expected.ok_or_else(|| Refusal::TurnNotFound(text.into())),
+            "{text}"
+        );
+    }
+    let busy = running("one").turn_to_revert("turn_001");
+    assert!(matches!(busy, Err(Refusal::TurnInProgress { .. })));
 }
