@@ -69,6 +69,16 @@ fn server() -> Notice {
     }))
 }
 
+fn asked() -> Notice {
+    let approval = r#"{"id":"a","turn":"turn_001","item":"item_001","callId":"c","reason":"why","openedAt":0,
+        "expiresAt":1,"scope":{"kind":"shell","operation":"make","target":"/"}}"#;
+    let approval: Approval = serde_json::from_str(approval).expect("an approval as it is stored");
+    Notice::Below {
+        root: ThreadId::new("t"),
+        question: BelowQuestion::Asked(Arc::new(approval)),
+    }
+}
+
 fn settled() -> Notice {
     let body = ItemBody::AgentMessage { text: String::new() };
     Notice::Below {
@@ -106,6 +116,7 @@ fn notices_weigh_their_text_and_concern_whom_the_table_says() {
         (terminal(TerminalChange::Completed), 14, true),
         (Notice::QuestionOpened(question()), 12, true),
         (Notice::QuestionClosed(question()), 12, true),
+        (asked(), 3 + 4 + 1, true),
         (settled(), 0, true),
         (progress(), 3 + 64 + 2 + 64, false),
         (Notice::RuntimeChanged(Runtime::default()), 0, true),
@@ -131,6 +142,15 @@ fn notices_weigh_their_text_and_concern_whom_the_table_says() {
         (paused.concerns_everyone(), resumed.concerns_everyone()),
         (true, false)
     );
+}
+
+#[test]
+fn a_log_counts_what_its_frames_weigh() {
+    let log: crate::Log<Arc<Frame>> = crate::Log::new(Seq(7), crate::Limits::default());
+    let weight = log
+        .append(|_| Arc::new(frame(FrameBody::Notice(Notice::Synced))))
+        .bytes();
+    assert_eq!((log.depth(), weight), ((1, weight), FRAME_OVERHEAD + 5));
 }
 
 #[test]

@@ -1,0 +1,178 @@
+//! What a client is sent: everything once, in order, whatever it follows and however slowly it reads.
+
+use std::time::Duration;
+
+use bobbin_model::Seq;
+use bobbin_session::{Begin, Until};
+
+use crate::support::{PATIENCE, server, start};
+
+/// Returns the number that a line begins with.
+fn seq(line: &str) -> u64 {
+    let number = line.trim_start_matches('*').split(' ').next();
+    number
+        .and_then(|number| number.parse().ok())
+        .expect("a line begins with its number")
+}
+
+/// Returns the streamed text of lines; each piece stands where the one before it ended.
+fn text(lines: &[String]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        if let Some((offset, piece)) = line.split_once(" +").and_then(|(_, rest)| rest.split_once(' ')) {
+            assert_eq!(offset, text.len().to_string(), "{line}");
+            text.push_str(piece);
+        }
+    }
+    text
+}
+
+fn goes_up(lines: &[String]) -> bool {
+    lines.windows(2).all(|pair| seq(&pair[0]) < seq(&pair[1]))
+}
+
+#[tokio::test]
+async fn a_subscriber_is_sent_every_event_once_and_others_only_news() {
+    let server = server().await;
+    let (mut one, other) = (server.client("one"), server.client("other"));
+    let thread = server.thread().await;
+    one.until("*1 threadStarted").await;
+    one.subscribe(&thread);
+    start(&thread, "stream 20\nplan Tea").await;
+    let lines = one.until("turnEnded").await;
+    assert!(goes_up(&lines), "{lines:?}");
+    assert!(
+        lines.iter().all(|line| !line.starts_with('*')),
+        "news of its own Thread: {lines:?}"
+    );
+    let numbers: String = (0..20).map(|n| n.to_string() + " ").collect();
+    assert_eq!(text(&lines), numbers);
+    assert_eq!(
+        lines.iter().filter(|line| line.ends_with("planUpdated")).count(),
+        1
+    );
+
+    one.session.unsubscribe(thread.id());
+    assert!(!one.session.is_subscribed(thread.id()));
+    start(&thread, "say more\nplan Milk").await;
+    let lines = one.until("planUpdated").await;
+    assert!(lines.iter().all(|line| line.starts_with('*')), "{lines:?}");
+    let lines = other.finish().await;
+    let news: Vec<_> = lines
+        .iter()
+        .map(|line| line.split(' ').next_back().unwrap_or_default())
+        .collect();
+    assert_eq!(news, ["threadStarted", "planUpdated", "planUpdated"], "{lines:?}");
+    server.hub.stop().await;
+}
+
+/// Text of a client that reads late is joined, and whole; the one beside it is not held up.
+#[tokio::test]
+async fn a_client_that_does_not_read_costs_another_nothing_and_misses_nothing() {
+    const PIECES: usize = 3000;
+    let server = server().await;
+    let (mut quick, mut stalled) = (server.client("quick"), server.client("stalled"));
+    let thread = server.thread().await;
+    quick.subscribe(&thread);
+    stalled.subscribe(&thread);
+    start(&thread, &format!("stream {PIECES}")).await;
+    let read = quick.until("turnEnded").await;
+    let pieces = |lines: &[String]| lines.iter().filter(|line| line.contains(" +")).count();
+    // It has everything before the other has read a line.
+    let late = stalled.until("turnEnded").await;
+    assert_eq!(text(&read), text(&late));
+    assert!(text(&late).ends_with(&format!("{} ", PIECES - 1)));
+    assert!(goes_up(&late), "{late:?}");
+    assert!(pieces(&late) < PIECES, "{} pieces", pieces(&late));
+    server.hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_cursor_of_a_turn_ends_with_the_turn_and_a_promised_one_with_its_number() {
+    let server = server().await;
+    let (mut own, mut promised) = (server.client("own"), server.client("promised"));
+    let thread = server.thread().await;
+    let first = start(&thread, "wait\nsay tea").await;
+    own.attach(&thread, Begin::At(first.seq), Until::TurnEnds(first.turn.id));
+    promised.attach(&thread, Begin::At(first.seq), Until::Seq(first.seq));
+    server.engine.release();
+    let lines = own.until("turnEnded").await;
+    assert!(lines.contains(&format!("{} turnStarted", first.seq)), "{lines:?}");
+    promised.until("turnStarted").await;
+    start(&thread, "say more\nplan Tea").await;
+    for client in [&mut own, &mut promised] {
+        let lines = client.until("planUpdated").await;
+        assert!(lines.iter().all(|line| line.starts_with('*')), "{lines:?}");
+    }
+    server.hub.stop().await;
+}
+
+/// A client that says where it stopped is sent exactly what it missed, then that it has caught up, then what happens.
+#[tokio::test]
+async fn a_client_that_comes_back_is_sent_what_it_missed_then_synced() {
+    let server = server().await;
+    let mut client = server.client("back");
+    let thread = server.thread().await;
+    let first = start(&thread, "say tea").await;
+    client.attach(&thread, Begin::At(first.seq), Until::Unsubscribed);
+    let lines = client.until("turnEnded").await;
+    let recorded = |lines: &[String]| -> Vec<String> {
+        lines
+            .iter()
+            .filter(|line| !line.contains(" +") && !line.starts_with('*'))
+            .cloned()
+            .collect()
+    };
+    let all = recorded(&lines);
+    for (n, line) in all.iter().enumerate() {
+        let mut again = server.client("again");
+        again.attach(
+            &thread,
+            Begin::After(Seq(seq(line)).next(), 0),
+            Until::Unsubscribed,
+        );
+        let lines = again.until("synced").await;
+        assert_eq!(recorded(&lines[..lines.len() - 1]), all[n + 1..], "after {line}");
+    }
+    server.hub.stop().await;
+}
+
+/// A request about something in a Thread goes out behind what the Thread's log says of it.
+#[tokio::test]
+async fn a_client_has_been_sent_all_that_was_visible_when_somebody_waits_for_that() {
+    let server = server().await;
+    let mut client = server.client("one");
+    let thread = server.thread().await;
+    client.subscribe(&thread);
+    start(&thread, "stream 2000").await;
+    let stalled = tokio::time::timeout(Duration::from_millis(50), async {
+        loop {
+            client.session.told(thread.id()).await;
+            tokio::task::yield_now().await;
+        }
+    });
+    assert!(stalled.await.is_err());
+    let reading = client.until("turnEnded").await;
+    assert!(goes_up(&reading));
+    tokio::time::timeout(PATIENCE, client.session.told(thread.id()))
+        .await
+        .expect("it has been sent");
+    server.hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_ends_with_its_connection_and_with_the_core() {
+    let server = server().await;
+    let (gone, stays) = (server.client("gone"), server.client("stays"));
+    let thread = server.thread().await;
+    gone.subscribe(&thread);
+    stays.subscribe(&thread);
+    assert_eq!(thread.log().watchers(), 2);
+    gone.finish().await;
+    assert_eq!(thread.log().watchers(), 1);
+    // What comes after the end attaches to nothing.
+    server.hub.stop().await;
+    let ended = tokio::time::timeout(PATIENCE, stays.peer.closed()).await;
+    assert!(ended.is_ok());
+    assert_eq!(thread.log().watchers(), 0);
+}
