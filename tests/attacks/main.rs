@@ -18,6 +18,8 @@ mod load;
 #[cfg(test)]
 mod ordinary;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod scopes;
 #[cfg(test)]
 mod state;

@@ -20,7 +20,9 @@ fn activated(bubblewrap: Bubblewrap) -> Lab {
 }
 
 fn put_program(lab: &Lab, path: &str) {
-    lab.write(path, &format!("#!/bin/sh\ntouch {TRACE}\necho {TRACE}\n"));
+    // Wherever it is started.
+    let trace = lab.work().join(TRACE).display().to_string();
+    lab.write(path, &format!("#!/bin/sh\ntouch '{trace}'\necho {TRACE}\n"));
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(lab.work().join(path), mode).unwrap();
 }

@@ -57,7 +57,10 @@ async fn a_database_that_a_folder_brings_is_named_and_not_used() {
     // The first start of `bobbin exec` would carry out what is open as well.
     let said = victim.run(&["exec", "hello"]).await;
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
-    assert!(said.contains("bobbin import .craft/bobbin.db"), "{said}");
+    assert!(
+        said.contains("the conversations in .craft/bobbin.db are not used"),
+        "{said}"
+    );
     let server = victim.serve().await;
     let mut client = server.client().await;
     let list = json!({ "identity": { "channelName": "test" } });

@@ -50,16 +50,10 @@ async fn told(client: &mut Client, model: &ModelServer) -> String {
     asked.iter().map(|asked| asked.body.to_string()).collect()
 }
 
-#[tokio::test]
-async fn a_cloned_folder_runs_and_instructs_nothing_before_its_user_has_said_so() {
-    let lab = Lab::new(Bubblewrap::Off);
-    let model = ModelServer::start(Script::default()).await.unwrap();
-    lab.configure(&json!({
-        "Model": "script/m",
-        "Providers": { "script": { "Wire": "chat", "BaseUrl": model.base_url() } },
-    }));
+/// Writes one of each kind that a folder can bring.
+fn bring_all_kinds(lab: &Lab) {
     bring(
-        &lab,
+        lab,
         &json!({
             "McpServers": { "evil": marking("ran") },
             "Permissions": { "Rules": [
@@ -77,6 +71,17 @@ async fn a_cloned_folder_runs_and_instructs_nothing_before_its_user_has_said_so(
         ".craft/skills/steep/SKILL.md",
         "---\ndescription: How to steep\n---\nSteep.",
     );
+}
+
+#[tokio::test]
+async fn a_cloned_folder_runs_and_instructs_nothing_before_its_user_has_said_so() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let model = ModelServer::start(Script::default()).await.unwrap();
+    lab.configure(&json!({
+        "Model": "script/m",
+        "Providers": { "script": { "Wire": "chat", "BaseUrl": model.base_url() } },
+    }));
+    bring_all_kinds(&lab);
     let (server, mut client) = knowing(&lab).await;
 
     let asked = client.call("workspace/trust/get", json!({})).await;

@@ -172,7 +172,7 @@ async fn start_and_end() -> BTreeSet<String> {
         let mut line = Line::new(wire, &mut known, step);
         line.accepts = false;
         // It waits for an answer that nobody gives.
-        let waited = tokio::time::timeout(Duration::from_millis(300), line.work(&script)).await;
+        let waited = tokio::time::timeout(Duration::from_millis(1_500), line.work(&script)).await;
         assert!(waited.is_err(), "{told}: nobody was asked");
         if step == "BeforeClose" {
             host.arm(&format!("{step} 1"));

@@ -29,10 +29,7 @@ async fn a_chat_of_an_editor_is_a_thread_of_everybody_and_approved_through_anoth
     let (home, workspace) = (Workspace::new(), Workspace::new());
     let server = workspace.web_socket();
     let mut native = server.client("browser").await;
-    // Another home has another token.
-    let address = server.address().await;
-    let (_, token) = address.split_once("?token=").unwrap();
-    let (mut child, mut editor) = start(&home, &["eca", "--token", token]);
+    let (mut child, mut editor) = start(&home, &["eca", "--state", workspace.state().to_str().unwrap()]);
     assert_eq!(
         editor.call("initialize", hello(&workspace)).await["models"],
         json!(["offline"])

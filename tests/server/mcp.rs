@@ -121,12 +121,7 @@ async fn a_server_that_comes_with_the_workspace_is_not_started_until_a_person_al
     let (mut child, mut client) = start(&workspace, &home).await;
     let shown = status(&mut client).await;
     assert_eq!(shown["startupState"], "idle");
-    assert!(
-        shown["lastError"]
-            .as_str()
-            .unwrap()
-            .contains("bobbin trust")
-    );
+    assert!(shown["lastError"].as_str().unwrap().contains("bobbin trust"));
     let thread = client.start_thread().await;
     client.start_turn(&thread, "call mcp__pantry__steep").await;
     let ended = client.wait_for("turn/completed").await;
@@ -181,6 +176,8 @@ async fn servers_are_managed_over_the_wire() {
         (&json!(false), &json!("McpServerTestFailed"))
     );
 
+    // The folder's model waits for its user.
+    client.wait_for("system/event").await;
     let id = client.request("mcp/upsert", json!({ "server": server })).await;
     let first = client.next().await.unwrap();
     assert_eq!(first["id"], id, "the answer comes before what it causes");

@@ -207,7 +207,7 @@ async fn a_project_s_file_gets_no_key_and_a_wrong_one_is_told() {
     )
     .unwrap();
     let output = project
-        .bobbin(&["exec", "hello"])
+        .bobbin(&["exec", "--trust", "hello"])
         .env("HOME", home.path())
         .output()
         .await
@@ -228,7 +228,7 @@ async fn a_project_s_file_gets_no_key_and_a_wrong_one_is_told() {
     )
     .unwrap();
     let output = project
-        .bobbin(&["exec", "say fine"])
+        .bobbin(&["exec", "--trust", "say fine"])
         .env("HOME", home.path())
         .output()
         .await

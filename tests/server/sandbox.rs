@@ -35,7 +35,7 @@ impl Place {
     fn new() -> Option<Self> {
         let support = Support::probe();
         if let Some(missing) = support.missing(STRICT) {
-            not_tested(&missing.to_string());
+            not_tested(&missing);
             return None;
         }
         let top = tempfile::tempdir().unwrap();

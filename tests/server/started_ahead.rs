@@ -71,13 +71,13 @@ async fn the_helper_that_the_server_carries_holds_commands_and_its_own_binary_wh
         sandbox.settle().await;
         let not_carried = sandbox.bubblewrap.not_carried();
         let is_carried = carried == CARRIED;
-        let not_tested = match sandbox.bubblewrap.found() {
+        let missing = match sandbox.bubblewrap.found() {
             Some(Err(why)) => Some(why),
             // As where nothing may be executed in memory.
             _ => not_carried.clone().filter(|_| is_carried),
         };
-        if let Some(why) = not_tested {
-            not_tested(why);
+        if let Some(why) = missing {
+            not_tested(&why);
             assert!(is_carried, "it works with the other one");
             return;
         }

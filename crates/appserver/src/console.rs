@@ -1,7 +1,7 @@
 //! What the user sees. stdout may belong to the protocol, so nothing else in the server prints; the helper that holds commands
 //! has a word of its own (`bobbin_sandbox::held`).
 //!
-//! Everything goes through [`visible`]: text of models, files and servers can stand in any line. Only a script that reads
+//! Everything goes through [`visible()`]: text of models, files and servers can stand in any line. Only a script that reads
 //! an answer from stdout gets it byte for byte.
 
 use std::fmt::Write as _;

@@ -3,6 +3,7 @@
 //! Rules of both files count together; the higher judgement wins. A workspace is often somebody else's work, so a
 //! rule in it that allows something counts only once its user trusts exactly this rule.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -71,7 +72,8 @@ fn name(rule: &RuleText) -> String {
         ("operation", &rule.operation),
     ] {
         if let Some(value) = value {
-            name.push_str(&format!(" {member} `{value}`"));
+            // Writing to a string cannot fail.
+            let _ = write!(name, " {member} `{value}`");
         }
     }
     name

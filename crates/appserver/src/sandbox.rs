@@ -186,12 +186,10 @@ impl Settings {
             .map(str::to_ascii_lowercase)
             .as_deref()
         {
-            None => {}
-            Some("ask") => {
-                if self.when_missing == WhenMissing::Ask || passes("Sandbox.WhenMissing") {
-                    self.when_missing = WhenMissing::Ask;
-                }
+            Some("ask") if self.when_missing == WhenMissing::Ask || passes("Sandbox.WhenMissing") => {
+                self.when_missing = WhenMissing::Ask;
             }
+            None | Some("ask") => {}
             Some("refuse") => self.when_missing = WhenMissing::Refuse,
             Some(other) => bail!("Sandbox.WhenMissing is {other:?}; it can be ask or refuse"),
         }

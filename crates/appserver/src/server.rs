@@ -4,6 +4,7 @@
 //! connections, all within five seconds.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use bobbin_core::trust::WorkspaceTrust;
 use bobbin_core::undo::Undo;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_eca::EditorTools;
-use bobbin_engine::{AgentEngine, Checkpoints, Helpers, Programs, RulesPolicy, ToolSet};
+use bobbin_engine::{AgentEngine, Checkpoints, Helpers, Programs, RulesPolicy, Sandbox, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
@@ -97,6 +98,32 @@ impl Opened {
     }
 }
 
+/// Returns where commands find their programs, and which of those places the agent may write.
+fn programs(environment: &Environment, root: &Path, temporary: &Path, sandbox: &Sandbox) -> Programs {
+    let writable = [root, temporary].map(Path::to_path_buf).into_iter();
+    let writable = writable.chain(sandbox.write.iter().cloned());
+    Programs::new(environment.get("PATH"), writable)
+}
+
+/// Returns the variables of what the server starts for itself. The sandbox does not confine that, so its search path has no
+/// place that the agent may write.
+fn own_environment(environment: &Environment, programs: &Programs, root: &Path) -> Environment {
+    let mut own = environment.clone();
+    if let Some(search) = programs.search_path(root) {
+        own.set("PATH", search);
+    }
+    own
+}
+
+/// Returns what starts processes, with a guard that ends them when the server is killed.
+fn guarded_children() -> anyhow::Result<Children> {
+    let guard = GuardProgram {
+        program: "/proc/self/exe".into(),
+        args: vec![GUARD_ARGUMENT.into()],
+    };
+    Children::new(Some(guard)).context("commands cannot be run")
+}
+
 /// Opens the core of a held workspace and takes up what was open.
 pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened> {
     // Nothing, except in builds for tests.
@@ -107,11 +134,7 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     };
     let foreign = named_foreign(workspace);
     let store = SqliteStore::open(&workspace.database(), options).await?;
-    let guard = GuardProgram {
-        program: "/proc/self/exe".into(),
-        args: vec![GUARD_ARGUMENT.into()],
-    };
-    let children = Children::new(Some(guard)).context("commands cannot be run")?;
+    let children = guarded_children()?;
     let variables: Vec<_> = std::env::vars_os().collect();
     let environment = Environment::from_base(variables.iter().cloned(), &[]);
     let trust_file = TrustFile::of(&StateDirectory::find(None)?, &workspace.root);
@@ -127,25 +150,13 @@ pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened>
     let mut sandbox = config
         .sandbox
         .sandbox(workspace, home.as_deref(), keys, &children);
-    let writable = [workspace.root.clone(), temporary.clone()].into_iter();
-    let writable = writable.chain(sandbox.write.iter().cloned());
-    let programs = Programs::new(environment.get("PATH"), writable);
-    // What the server starts for itself is confined by nothing: no program that the agent may write.
-    let mut own = environment.clone();
-    if let Some(search) = programs.search_path(&workspace.root) {
-        own.set("PATH", search);
-    }
+    let programs = programs(&environment, &workspace.root, &workspace.temporary(), &sandbox);
+    let own = own_environment(&environment, &programs, &workspace.root);
     let (checkpoints, without) = checkpoints::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = sandbox.hide.clone();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, trust_file.clone());
-    let trust = Arc::new(Folder::new(
-        &workspace.root,
-        home.as_deref(),
-        trust_file,
-        config,
-        servers.clone(),
-    ));
+    let trust = Arc::new(Folder::new(home.as_deref(), trust_file, config, servers.clone()));
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();
     let git = (children.clone(), own, sandbox.clone());
@@ -220,8 +231,8 @@ fn named_foreign(workspace: &Workspace) -> Option<String> {
     let is_first = !workspace.database().exists();
     let is_there = std::fs::symlink_metadata(workspace.foreign_database()).is_ok();
     (is_first && is_there).then(|| {
-        "the conversations in .craft/bobbin.db are not used: the folder may have brought them along. If they are yours, \
-         `bobbin import .craft/bobbin.db` takes them over"
+        "the conversations in .craft/bobbin.db are not used: the folder may have brought them along. New ones are stored in \
+         your state directory; nothing changes or removes that file"
             .to_owned()
     })
 }

@@ -139,6 +139,7 @@ pub trait Policy: fmt::Debug + Send + Sync + 'static {
     /// unasked gets it: its names start then what they started when it was judged.
     fn search_path(&self, root: &Path) -> Option<OsString> {
         let _ = root;
+        None
     }
 
     /// Returns the user's home, which is what `~/` means at the beginning of a path.

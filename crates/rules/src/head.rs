@@ -40,10 +40,10 @@ const HEADS: &[(&str, &[&str])] = &[
 /// Returns the head of a line, if it has one.
 pub(crate) fn head(line: &str) -> Option<String> {
     let [step] = <[_; 1]>::try_from(steps(line)?).ok()?;
-    if step.link != Link::First || !step.reads.is_empty() {
+    if step.link != Link::First || !step.redirects.is_empty() || step.words.iter().any(|word| !word.exact) {
         return None;
     }
-    let words: Vec<&str> = step.words.iter().map(String::as_str).collect();
+    let words: Vec<&str> = step.words.iter().map(|word| word.text.as_str()).collect();
     let (program, rest) = words.split_first()?;
     let (_, subcommands) = HEADS.iter().find(|(known, _)| known == program)?;
     let (head, rest) = if subcommands.is_empty() {

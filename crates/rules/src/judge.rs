@@ -24,6 +24,8 @@ use crate::{Because, Concern, Judgement, Part, Places, RuleSet, Verdict};
 
 /// Most texts within texts that are read.
 const MAX_NESTED: usize = 4;
+/// Longest that a line and the texts in it may be together: each of them is parsed.
+const MAX_BYTES: usize = 3 * (64 << 10);
 /// Most commands that are judged, all texts together.
 const MAX_PARTS: usize = 256;
 /// Most words of what may be a command, from wherever it may begin: each beginning is tried.
@@ -52,6 +54,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
         walks: 0,
         reads_commands: false,
         shell_input: false,
+        bytes_read: 0,
         work: Work::default(),
         programs: Vec::new(),
         rule_asks: false,
@@ -72,6 +75,10 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
     judge.verdict(judgement)
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one thing found in the line"
+)]
 struct Judge<'a> {
     rules: &'a RuleSet,
     places: &'a dyn Places,
@@ -86,6 +93,8 @@ struct Judge<'a> {
     reads_commands: bool,
     /// Whether a shell in it certainly does.
     shell_input: bool,
+    /// Bytes of the line and of the texts in it, so far.
+    bytes_read: usize,
     /// What may still be compared.
     work: Work,
     /// Programs whose names are known; no more than there are parts.
@@ -122,7 +131,8 @@ impl Judge<'_> {
 
     /// Judges a text for a shell.
     fn text(&mut self, text: &str, directories: &[PathBuf], has_input: bool, nested: usize) -> Judgement {
-        if nested > MAX_NESTED {
+        self.bytes_read += text.len();
+        if nested > MAX_NESTED || self.bytes_read > MAX_BYTES {
             return self.worry(Concern::TooMuch);
         }
         let reading = read(text);

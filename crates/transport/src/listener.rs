@@ -86,7 +86,6 @@ pub enum ListenError {
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
-    room: usize,
 }
 
 #[derive(Clone)]
@@ -106,19 +105,7 @@ impl Listener {
         let failed = |source| ListenError::Bind { address, source };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
-        let room = MAX_CONNECTIONS;
-        Ok(Self {
-            socket,
-            address,
-            room,
-        })
-    }
-
-    /// Serves at most this many connections at once, where the process can have fewer descriptors than usual.
-    #[must_use]
-    pub fn with_room(mut self, connections: usize) -> Self {
-        self.room = connections.min(MAX_CONNECTIONS);
-        self
+        Ok(Self { socket, address })
     }
 
     /// Returns the address as bound.
@@ -130,7 +117,7 @@ impl Listener {
     /// every route.
     pub async fn run(self, access: Access, routes: Vec<Route>, stop: CancellationToken) {
         let tasks = TaskTracker::new();
-        let room = Arc::new(Semaphore::new(self.room));
+        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let mut waiting = VecDeque::new();
         let mut router = Router::new()
             .route("/healthz", get(probe))

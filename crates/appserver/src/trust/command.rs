@@ -55,7 +55,8 @@ pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
     if trust.revoke {
         file.change(|record| *record = super::TrustRecord::default())?;
         console::say(&format!("Nothing of {shown} counts any more."));
-        return effect(&workspace);
+        say_effect(&workspace);
+        return Ok(ExitCode::SUCCESS);
     }
     let record = file.read();
     let home = cli::home();
@@ -85,21 +86,21 @@ pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
     if trust.yes || answer() {
         file.change(|record| scan.apply(&TrustChange::TrustAll, record))?;
         console::say("You trust this folder. `bobbin trust --revoke` takes that back.");
-        return effect(&workspace);
+        say_effect(&workspace);
+        return Ok(ExitCode::SUCCESS);
     }
     console::say("Nothing was changed; everything else works.");
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says when it counts where a server runs.
-fn effect(workspace: &Workspace) -> anyhow::Result<ExitCode> {
+fn say_effect(workspace: &Workspace) {
     if workspace.holder().is_some() {
         console::say(
             "A server runs here. Texts count at once; MCP servers and settings from its next start, or once a client \
              says the same.",
         );
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Shows on stderr what waits, asks the user at this terminal whether it counts, and returns the answer.

@@ -58,16 +58,10 @@ impl Place {
 
 impl Folder {
     /// Returns the trust of a folder whose configuration was read as `config`.
-    pub(crate) fn new(
-        root: &Path,
-        home: Option<&Path>,
-        file: TrustFile,
-        config: &Config,
-        servers: Arc<Servers>,
-    ) -> Self {
+    pub(crate) fn new(home: Option<&Path>, file: TrustFile, config: &Config, servers: Arc<Servers>) -> Self {
         Self {
             place: Place {
-                root: root.to_owned(),
+                root: file.root().to_owned(),
                 home: home.map(Path::to_owned),
                 file,
             },

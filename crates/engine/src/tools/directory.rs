@@ -134,7 +134,7 @@ impl Directory {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::ErrorKind::NotFound.into())
+        Err(Errno::ENOENT.into())
     }
 
     fn walk(path: &Path, mut step: impl FnMut(&Self, &OsStr, &Path) -> io::Result<Self>) -> io::Result<Self> {
@@ -194,7 +194,7 @@ impl Directory {
     /// # Errors
     /// None has.
     pub(crate) fn stamp(&self, name: &OsStr) -> io::Result<Stamp> {
-        Ok(stamp(&self.about(name)?.ok_or(io::ErrorKind::NotFound)?))
+        Ok(stamp(&self.about(name)?.ok_or(Errno::ENOENT)?))
     }
 
     /// Reads what has this name, a file up to `max_bytes`.
@@ -217,7 +217,7 @@ impl Directory {
     /// # Errors
     /// None has this name; a link is `ELOOP`.
     fn open_file(&self, name: &OsStr) -> io::Result<File> {
-        let about = self.about(name)?.ok_or(io::ErrorKind::NotFound)?;
+        let about = self.about(name)?.ok_or(Errno::ENOENT)?;
         if is(&about, SFlag::S_IFLNK) {
             return Err(Errno::ELOOP.into());
         }
@@ -285,7 +285,7 @@ impl Directory {
                 copy.set_permissions(Permissions::from_mode(mode))
             }
             Found::Link(target) => self.link(OsStr::from_bytes(&target), second),
-            Found::Nothing => Err(io::ErrorKind::NotFound.into()),
+            Found::Nothing => Err(Errno::ENOENT.into()),
             Found::Unread(_) | Found::Other => Err(error.into()),
         }
     }

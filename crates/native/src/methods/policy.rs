@@ -88,9 +88,8 @@ async fn answer(
             ApprovalPolicy::Sandboxed if !ruled.rule_asks && ruled.unseen.is_none() => {
                 wire::PolicyOutcome::RunsSandboxed
             }
-            ApprovalPolicy::Sandboxed => wire::PolicyOutcome::Asks,
             ApprovalPolicy::Interrupt => wire::PolicyOutcome::Interrupts,
-            ApprovalPolicy::Default => wire::PolicyOutcome::Asks,
+            ApprovalPolicy::Default | ApprovalPolicy::Sandboxed => wire::PolicyOutcome::Asks,
         },
     };
     let commands = ruled.commands.into_iter();

@@ -21,12 +21,24 @@ fn rows(section: &str) -> Vec<(&'static str, bool)> {
         let cells: Vec<_> = line.split('|').map(str::trim).collect();
         let there = cells[3] != "not here";
         let names = cells[1].split('`').skip(1).step_by(2);
-        // The server asked here hosts no MCP servers, runs no commands, suggests nothing and keeps no checkpoints, and so has
+        // The server asked here hosts no MCP servers, runs no commands, suggests nothing, keeps no checkpoints and no record of trust, and so has
         // none of those families; the method of the last says so.
         let beside = |name: &str| {
-            let families = ["mcp", "terminal/", "workspace/commitMessage/", "welcome/"];
+            let families = [
+                "mcp",
+                "terminal/",
+                "workspace/commitMessage/",
+                "workspace/trust/",
+                "welcome/",
+            ];
             families.iter().any(|family| name.starts_with(family))
-                || ["backgroundTerminals", "extensions", "turnRevert"].contains(&name)
+                || [
+                    "backgroundTerminals",
+                    "extensions",
+                    "turnRevert",
+                    "workspaceTrust",
+                ]
+                .contains(&name)
         };
         rows.extend(names.map(|name| (name, there && !beside(name))));
     }

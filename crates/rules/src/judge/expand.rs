@@ -77,6 +77,13 @@ impl Judge<'_> {
                 self.worry(Concern::TooMuch);
                 values = vec![vec![word.clone()]];
             }
+            // Nearly always: each beginning is copied only where there are several ends.
+            if let [end] = values.as_slice() {
+                for begin in &mut all {
+                    begin.extend_from_slice(end);
+                }
+                continue;
+            }
             let longer = all.iter().flat_map(|begin| {
                 let ends = values.iter();
                 ends.map(|end| begin.iter().chain(end).cloned().collect())
@@ -125,6 +132,12 @@ impl Judge<'_> {
             } else {
                 ends
             };
+            if let [end] = ends.as_slice() {
+                for begin in &mut all {
+                    begin.extend_from_slice(end);
+                }
+                continue;
+            }
             let longer = all.iter().flat_map(|begin| {
                 let ends = ends.iter();
                 ends.map(|end| begin.iter().chain(end).cloned().collect())

@@ -48,6 +48,10 @@ impl Judge<'_> {
         let Some(unknown) = words.iter().find(|word| !word.exact) else {
             return;
         };
+        let length: usize = words.iter().map(|word| word.text.len()).sum();
+        if !self.work.spend(length) {
+            return;
+        }
         let text = unknown.text.clone();
         let refused = self.rules.rules().iter().any(|rule| match &rule.subject.0 {
             Kind::Command(pattern) if rule.judgement == Judgement::Deny => pattern.may_fit(words, &self.work),

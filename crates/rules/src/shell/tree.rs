@@ -205,7 +205,8 @@ impl<'a> Walk<'a> {
     }
 
     fn command(&mut self, node: Node<'_>) {
-        let mut words = Vec::new();
+        let mut words: Vec<Word> = Vec::new();
+        let mut end = usize::MAX;
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             match child.kind() {
@@ -216,8 +217,19 @@ impl<'a> Walk<'a> {
                 | "subscript"
                     if node.kind() == "command" => {}
                 "comment" => {}
+                // The tree takes apart what is one word to a shell: `$.*`.
+                _ if child.start_byte() == end => {
+                    if let Some(before) = words.last_mut() {
+                        let text = before.text.clone() + &self.line[child.byte_range()];
+                        *before = Word {
+                            text,
+                            ..Word::of(vec![Piece::Unknown])
+                        };
+                    }
+                }
                 _ => words.push(word(child, self.line)),
             }
+            end = child.end_byte();
         }
         self.keep(words);
     }
@@ -304,7 +316,12 @@ impl<'a> Walk<'a> {
         if self.reading.commands.len() == MAX_COMMANDS {
             return self.reading.worry(Concern::TooMuch);
         }
-        if words.iter().any(|word| !word.exact && !word.is_wild()) {
+        // Variables and substitutions have nodes of their own, which say so.
+        let is_pattern = |word: &Word| {
+            let mut pieces = word.pieces.iter();
+            !word.exact && pieces.any(|piece| *piece == Piece::Unknown)
+        };
+        if words.iter().any(is_pattern) {
             self.reading.worry(Concern::Pattern);
         }
         self.reading.commands.push(words);

@@ -79,6 +79,7 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
         request::MODEL_LIST,
         request::SERVER_STATS,
         request::POLICY_EXPLAIN,
+        request::WORKSPACE_TRUST_GET,
     ];
     for method in METHODS
         .iter()
@@ -98,6 +99,7 @@ fn exactly_the_events_of_a_thread_carry_a_number() {
         notification::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED,
         notification::MCP_STATUS_UPDATED,
         notification::WORKSPACE_CONFIG_CHANGED,
+        notification::WORKSPACE_TRUST_CHANGED,
         notification::TERMINAL_STARTED,
         notification::TERMINAL_OUTPUT_DELTA,
         notification::TERMINAL_COMPLETED,
