@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::json;
 
-use crate::lab::{Bubblewrap, Lab};
+use crate::lab::{Bubblewrap, Lab, PATIENCE};
 
 /// Returns the files of this name below a directory.
 fn named(directory: &Path, name: &str) -> Vec<PathBuf> {
@@ -140,6 +141,75 @@ async fn the_only_file_put_into_a_folder_is_private_ignored_and_without_a_token(
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
     child.wait().await.unwrap();
     assert_eq!(names().len(), 0);
+}
+
+/// Waits until a process has ended, and returns its exit code.
+async fn code(child: &mut tokio::process::Child) -> Option<i32> {
+    let ended = tokio::time::timeout(PATIENCE, child.wait()).await;
+    ended.expect("the process ends").unwrap().code()
+}
+
+#[tokio::test]
+async fn a_database_that_is_removed_or_replaced_ends_the_server_and_completes_no_turn() {
+    for what in ["removed", "replaced", "without its log", "with its folder"] {
+        let lab = Lab::new(Bubblewrap::Off);
+        let mut server = lab.serve().await;
+        let mut client = server.client().await;
+        let thread = client.start_thread().await;
+        client.start_turn(&thread, "run `touch made`").await;
+        let asked = client.wait_for("item/approval/request").await;
+        let database = database(&lab);
+        match what {
+            "removed" => std::fs::remove_file(&database).unwrap(),
+            "replaced" => {
+                let other = database.with_extension("other");
+                std::fs::copy(&database, &other).unwrap();
+                std::fs::rename(&other, &database).unwrap();
+            }
+            "without its log" => std::fs::remove_file(database.with_extension("db-wal")).unwrap(),
+            _ => std::fs::remove_dir_all(database.parent().unwrap()).unwrap(),
+        }
+        client.reply(&asked, json!({ "decision": "accept" })).await;
+        assert_eq!(code(&mut server.child).await, Some(7), "{what}");
+        let sent = client.finish().await;
+        let completed = sent
+            .iter()
+            .filter(|message| message["method"] == "turn/completed");
+        assert_eq!(completed.count(), 0, "{what}: {sent:?}");
+        assert!(!lab.work().join("made").exists(), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_is_answered_that_the_database_is_gone_and_exec_says_it_in_words() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    std::fs::remove_file(database(&lab)).unwrap();
+    let input = json!([{ "type": "text", "text": "hello" }]);
+    let refused = client
+        .error("turn/start", json!({ "threadId": thread, "input": input }))
+        .await;
+    assert_eq!(refused["data"]["reason"], "databaseRemoved", "{refused}");
+    server.kill().await;
+
+    let lab = Lab::new(Bubblewrap::Off);
+    let running = lab
+        .bobbin(&["exec", "--approve", "run `touch started; sleep 3`"])
+        .spawn()
+        .unwrap();
+    while !lab.work().join("started").exists() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    std::fs::remove_file(database(&lab)).unwrap();
+    let ended = tokio::time::timeout(PATIENCE, running.wait_with_output())
+        .await
+        .unwrap()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(7), "{said}");
+    assert!(said.contains("was removed or replaced"), "{said}");
 }
 
 #[tokio::test]

@@ -49,7 +49,7 @@ enum Command {
     /// Run one prompt, show what happens, exit.
     ///
     /// Exit codes: 0 done, 1 could not start, 2 wrong usage, 3 the turn failed, 4 an approval was refused,
-    /// 5 interrupted, 6 the workspace is held by a process that cannot be joined.
+    /// 5 interrupted, 6 the workspace is held by a process that cannot be joined, 7 the database was removed meanwhile.
     Exec(exec::Exec),
     /// Show what a folder brings along to run, to loosen or to instruct, and say whether it counts.
     Trust(trust::Trust),

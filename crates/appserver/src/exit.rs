@@ -1,5 +1,6 @@
 //! Exit codes, and the one line a failure is told in.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::console;
@@ -15,6 +16,9 @@ pub(crate) const INTERRUPTED: u8 = 5;
 /// Another process holds the workspace and cannot be joined.
 pub(crate) const BUSY: u8 = 6;
 
+/// The database was removed or replaced while it was open.
+pub(crate) const REMOVED: u8 = 7;
+
 /// A failure with a code of its own.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -29,6 +33,18 @@ impl std::fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// Returns how a process ends whose database is no longer at its path.
+pub(crate) fn removed(database: &Path) -> Failure {
+    Failure {
+        code: REMOVED,
+        message: format!(
+            "the database {} was removed or replaced while it was open: nothing more can be stored, so the server ends. \
+             Conversations that were in it are gone unless you have a copy; the next start makes a new one",
+            database.display()
+        ),
+    }
+}
 
 /// Whether another process holds the workspace.
 pub(crate) fn is_busy(error: &anyhow::Error) -> bool {

@@ -125,12 +125,20 @@ fn guarded_children() -> anyhow::Result<Children> {
 }
 
 /// Opens the core of a held workspace and takes up what was open.
-pub(crate) async fn open(held: &Held, config: &Config) -> anyhow::Result<Opened> {
+///
+/// `removed` is cancelled once the database is no longer at its path. Then nothing can be stored any more, and the caller
+/// ends what was opened.
+pub(crate) async fn open(
+    held: &Held,
+    config: &Config,
+    removed: &CancellationToken,
+) -> anyhow::Result<Opened> {
     // Nothing, except in builds for tests.
     bobbin_store::step::arm_by(|name| models::variable(name).map(Into::into));
     let workspace = held.workspace();
     let options = Options {
         durability: config.durability,
+        removed: removed.clone(),
     };
     let foreign = named_foreign(workspace);
     let store = SqliteStore::open(&workspace.database(), options).await?;
@@ -252,7 +260,8 @@ pub(crate) async fn run(
     let address = bound
         .as_ref()
         .map(|(listener, _)| format!("ws://{}/ws", listener.address()));
-    let opened = open(&held, config).await?;
+    let removed = CancellationToken::new();
+    let opened = open(&held, config, &removed).await?;
     let notice = opened.trust.notice().await;
     for line in notice.iter().chain(&config.warnings).chain(&opened.complaints) {
         console::complain(line);
@@ -295,6 +304,7 @@ pub(crate) async fn run(
         // End of input: whoever owns this process wants it to end.
         () = &mut stdio => stdio_open = false,
         () = signals.next() => {}
+        () = removed.cancelled() => {}
     }
     let ending = async {
         stop.cancel();
@@ -311,6 +321,9 @@ pub(crate) async fn run(
             tracing::warn!("the end took too long; leaving anyway");
         },
         () = signals.next() => return Ok(ExitCode::from(exit::INTERRUPTED)),
+    }
+    if removed.is_cancelled() {
+        return Err(exit::removed(&held.workspace().database()).into());
     }
     Ok(ExitCode::SUCCESS)
 }

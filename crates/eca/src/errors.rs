@@ -53,6 +53,9 @@ pub(crate) fn sentence(error: &CoreError) -> String {
                 StoreError::Damaged(_) => {
                     "the database is damaged; nothing was changed (stop the server and run `bobbin doctor`)"
                 }
+                StoreError::Removed(_) => {
+                    "the database was removed or replaced; nothing was changed (the server ends; start it again)"
+                }
                 StoreError::CorruptEvent { .. } | StoreError::CorruptThread { .. } => {
                     "the stored chat is damaged; see the server's log"
                 }

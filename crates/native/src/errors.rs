@@ -39,6 +39,10 @@ fn of_store(error: &StoreError) -> RpcError {
             "The database is damaged; nothing was changed. Stop the server and run `bobbin doctor`.",
             Some("databaseDamaged"),
         ),
+        StoreError::Removed(_) => (
+            "The database was removed or replaced; nothing was changed. The server ends; start it again.",
+            Some("databaseRemoved"),
+        ),
         StoreError::CorruptEvent { .. } | StoreError::CorruptThread { .. } => (
             "The stored thread is damaged; see the server's log.",
             Some("threadDamaged"),

@@ -114,7 +114,10 @@ fn store_case(
     threads: usize,
 ) {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options { durability };
+    let options = Options {
+        durability,
+        ..Options::default()
+    };
     let store = runtime
         .block_on(SqliteStore::open(&directory.path().join("store.db"), options))
         .unwrap();

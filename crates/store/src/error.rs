@@ -17,7 +17,9 @@ pub enum StoreError {
         reason: String,
     },
     /// The file system is one on which SQLite's log corrupts quietly.
-    #[error("{path} is on a network file system ({kind}); put the workspace on a local disk")]
+    #[error(
+        "{path} is on a network file system ({kind}); name a state directory on a local disk with --state DIR"
+    )]
     NetworkFileSystem {
         /// The file.
         path: PathBuf,
@@ -33,6 +35,9 @@ pub enum StoreError {
     /// The file is no sound database. Nothing of a write is stored; what can be read is right as far as SQLite can tell.
     #[error("the database is damaged (SQLite code {0})")]
     Damaged(i32),
+    /// The file at the database's path is not the one that is open: it was removed or replaced. Nothing is stored any more.
+    #[error("the database {0} was removed or replaced while it was open")]
+    Removed(PathBuf),
     /// An event of that number is stored already: two owners, or an owner that lost its place.
     #[error("thread {thread} already has an event {seq}")]
     Conflict {

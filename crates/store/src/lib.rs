@@ -8,6 +8,7 @@ mod error;
 mod filter;
 mod index;
 mod open;
+mod presence;
 mod project;
 mod read;
 mod row;

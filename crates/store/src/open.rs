@@ -10,6 +10,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection, SqlitePool};
+use tokio_util::sync::CancellationToken;
 
 use crate::StoreError;
 use crate::step::{Step, reached};
@@ -29,6 +30,8 @@ pub enum Durability {
 pub struct Options {
     /// How safe a commit is.
     pub durability: Durability,
+    /// Cancelled once the database is no longer at its path: every later write fails with [`StoreError::Removed`].
+    pub removed: CancellationToken,
 }
 
 /// Readers at most: more than cores, since some wait for the disk.

@@ -12,6 +12,7 @@ use sqlx::SqlitePool;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::presence::Presence;
 use crate::writer::{Counters, Order, QUEUE, Writer};
 use crate::{
     Closed, KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, Store,
@@ -51,6 +52,8 @@ impl SqliteStore {
             orders: waiting,
             counters: counters.clone(),
             failed: HashMap::new(),
+            presence: Presence::of(path),
+            removed: options.removed,
         };
         let small = std::fs::metadata(path).is_ok_and(|file| file.len() <= CHECKED);
         let check = small.then(|| tokio::spawn(first_check(pools.readers.clone())));

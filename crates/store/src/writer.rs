@@ -14,8 +14,10 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Connection, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::index;
+use crate::presence::Presence;
 use crate::project;
 use crate::step::{Step, reached};
 use crate::write::Write;
@@ -67,6 +69,10 @@ pub(crate) struct Writer {
     /// The owner of each Thread whose last write failed: what it wrote behind that builds on what is not
     /// there. One entry per Thread in trouble, gone with the next owner's first write.
     pub(crate) failed: HashMap<ThreadId, u64>,
+    /// The files that are open.
+    pub(crate) presence: Presence,
+    /// Cancelled when they are no longer at their path.
+    pub(crate) removed: CancellationToken,
 }
 
 impl Writer {
@@ -120,6 +126,10 @@ impl Writer {
                 orders.push(order);
             }
         }
+        if self.removed.is_cancelled() {
+            self.refuse(orders);
+            return;
+        }
         let writes: Vec<&Write> = orders.iter().map(|order| &order.0).collect();
         if writes.is_empty() {
             return;
@@ -129,6 +139,10 @@ impl Writer {
                 self.failed.remove(&write.thread);
                 acknowledge(done, Ok(()));
             }
+            return;
+        }
+        if self.removed.is_cancelled() {
+            self.refuse(orders);
             return;
         }
         for (write, done) in orders {
@@ -143,6 +157,13 @@ impl Writer {
                 self.failed.insert(write.thread.clone(), write.owner);
             }
             acknowledge(done, outcome.map_err(|error| named(error, &write)));
+        }
+    }
+
+    /// Answers writes that no file is there for.
+    fn refuse(&self, orders: Vec<Order>) {
+        for (_, done) in orders {
+            acknowledge(done, Err(self.presence.removed()));
         }
     }
 
@@ -166,15 +187,21 @@ impl Writer {
     ) -> Result<T, E> {
         if outcome.is_ok() {
             self.connection = Some(connection);
-        } else if let Err(error) = connection.close().await {
-            tracing::debug!(%error, "a connection on which something failed was not closed well");
+        } else {
+            self.presence.forget_log();
+            if let Err(error) = connection.close().await {
+                tracing::debug!(%error, "a connection on which something failed was not closed well");
+            }
         }
         outcome
     }
 
     async fn transaction(&mut self, writes: &[&Write]) -> Result<(), StoreError> {
         let mut connection = self.connection().await?;
-        let written = commit(&mut connection, writes).await;
+        let written = commit(&mut connection, writes, &mut self.presence).await;
+        if let Err(StoreError::Removed(_)) = &written {
+            self.removed.cancel();
+        }
         self.hold(connection, written).await?;
         reached(Step::AfterCommit);
         let events = writes.iter().map(|write| write.events.len() as u64).sum();
@@ -188,6 +215,9 @@ impl Writer {
 
     /// Removes some of what deleted Threads left. Returns whether there is more.
     async fn purge(&mut self) -> bool {
+        if self.removed.is_cancelled() {
+            return false;
+        }
         let purged = async {
             let mut connection = self.connection().await?;
             let purged = purge_some(&mut connection).await;
@@ -201,6 +231,9 @@ impl Writer {
 
     /// Indexes some of what is new. Returns whether there is more.
     async fn index(&mut self) -> bool {
+        if self.removed.is_cancelled() {
+            return false;
+        }
         let indexed = async {
             let mut connection = self.connection().await?;
             let indexed = index::step(&mut connection).await;
@@ -215,7 +248,13 @@ impl Writer {
 
 /// Writes in one transaction. Its beginning and end are statements as the others: the driver's own each take a trip to the
 /// connection's thread more, and one to say that the answer has come.
-async fn commit(connection: &mut SqliteConnection, writes: &[&Write]) -> Result<(), sqlx::Error> {
+///
+/// The files are looked up last: what a removed database took is rolled back, so that no reader finds it.
+async fn commit(
+    connection: &mut SqliteConnection,
+    writes: &[&Write],
+    presence: &mut Presence,
+) -> Result<(), StoreError> {
     for (write, n) in writes.iter().zip(0..) {
         let script = project::script(write);
         let script = if n == 0 {
@@ -226,7 +265,9 @@ async fn commit(connection: &mut SqliteConnection, writes: &[&Write]) -> Result<
         script.run(connection).await?;
     }
     reached(Step::BeforeCommit);
-    sqlx::query("COMMIT").execute(connection).await.map(drop)
+    presence.check()?;
+    sqlx::query("COMMIT").execute(connection).await?;
+    Ok(())
 }
 
 async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {

@@ -91,6 +91,7 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
     let end = tokio::select! {
         end = &mut serving => Some(end),
         () = signals.next() => None,
+        () = workplace.removed.cancelled() => None,
     };
     if let Some(taken) = handover.taken() {
         return joined(bridge::run(taken, &mut signals).await);
@@ -111,10 +112,15 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
             // The connection ends when everything is said.
             serving.await;
         }
-        drop(held);
+        held.map(|held| held.workspace().database())
     };
-    if tokio::time::timeout(END, ending).await.is_err() {
+    let database = tokio::time::timeout(END, ending).await;
+    if database.is_err() {
         tracing::warn!("the end took too long; leaving anyway");
+    }
+    if workplace.removed.is_cancelled() {
+        let database = database.ok().flatten().unwrap_or_else(|| "bobbin.db".into());
+        return Err(exit::removed(&database).into());
     }
     Ok(match end {
         Some(End::Exited {

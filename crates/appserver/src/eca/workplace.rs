@@ -36,6 +36,8 @@ pub(super) struct Workplace {
     config_file: Option<PathBuf>,
     token: TokenOptions,
     open: Mutex<Open>,
+    /// Cancelled once the database of what is served here is gone.
+    pub(super) removed: CancellationToken,
 }
 
 /// What has become of it.
@@ -115,6 +117,7 @@ impl Workplace {
             config_file,
             token,
             open: Mutex::new(Open::Nothing),
+            removed: CancellationToken::new(),
         }
     }
 
@@ -204,7 +207,7 @@ impl Workplace {
             config,
             mut notices,
         } = prepared;
-        let opened = server::open(&held, &config).await?;
+        let opened = server::open(&held, &config, &self.removed).await?;
         let waiting = opened.trust.notice().await;
         let complaints = opened.complaints.iter().cloned().chain(waiting);
         notices.extend(complaints.map(|message| Notice {

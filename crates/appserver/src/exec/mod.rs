@@ -15,6 +15,7 @@ use anyhow::{Context, bail};
 use bobbin_core::trust::TrustChange;
 use bobbin_peer::Transport;
 use clap::Args;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::exit::Failure;
@@ -24,7 +25,7 @@ use crate::state::StateDirectory;
 use crate::token::TokenOptions;
 use crate::trust::{self, Scan, TrustFile};
 use crate::workspace::Workspace;
-use crate::{cli, console, logging, server};
+use crate::{cli, console, exit, logging, server};
 
 use client::{Approvals, Prompt};
 
@@ -96,7 +97,8 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     }
     let held = workspace.hold().await?;
     held.announce(None)?;
-    let opened = server::open(&held, &config).await?;
+    let removed = CancellationToken::new();
+    let opened = server::open(&held, &config, &removed).await?;
     for complaint in config.warnings.iter().chain(&opened.complaints) {
         console::complain(complaint);
     }
@@ -107,7 +109,10 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
         opened.hub.clone(),
         server::identity(&opened),
     ));
-    let ended = client::run(ours, prompt, &mut signals).await;
+    let ended = tokio::select! {
+        ended = client::run(ours, prompt, &mut signals) => ended,
+        () = removed.cancelled() => Err(exit::removed(&workspace.database()).into()),
+    };
     opened.end().await;
     drop(serving.await);
     ended
