@@ -213,6 +213,61 @@ async fn a_client_is_answered_that_the_database_is_gone_and_exec_says_it_in_word
 }
 
 #[tokio::test]
+async fn another_folder_at_the_same_path_is_asked_again() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    client.start_turn(&thread, "run `touch made`").await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "acceptAlways" })).await;
+    client.wait_for("turn/completed").await;
+    server.kill().await;
+    // The same folder: the answer counts.
+    std::fs::remove_file(lab.work().join("made")).unwrap();
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let other = client.start_thread().await;
+    client.start_turn(&other, "run `touch made`").await;
+    client.wait_for("turn/completed").await;
+    assert!(lab.work().join("made").exists());
+    server.kill().await;
+    // Another one in its place: the conversations are there, the answer is not.
+    std::fs::rename(lab.work(), lab.work().with_extension("aside")).unwrap();
+    std::fs::create_dir(lab.work()).unwrap();
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let list = json!({ "identity": { "channelName": "test" } });
+    let list = client.call("thread/list", list).await;
+    assert_eq!(list["data"].as_array().unwrap().len(), 2, "{list}");
+    let third = client.start_thread().await;
+    client.start_turn(&third, "run `touch made`").await;
+    client.wait_for("item/approval/request").await;
+    assert!(!lab.work().join("made").exists());
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn after_a_quiet_time_nothing_lies_in_the_log_alone() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let log = database(&lab).with_extension("db-wal");
+    let until = tokio::time::Instant::now() + PATIENCE;
+    while std::fs::metadata(&log).unwrap().len() > 0 {
+        assert!(tokio::time::Instant::now() < until, "the log is not folded in");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    server.kill().await;
+    std::fs::write(&log, "damaged").unwrap();
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    client.call("thread/read", json!({ "threadId": thread })).await;
+    server.kill().await;
+}
+
+#[tokio::test]
 async fn another_user_reaches_nothing_of_the_state() {
     let lab = Lab::new(Bubblewrap::Off);
     // As a machine without per-user groups has it.

@@ -35,7 +35,7 @@ use crate::state::StateDirectory;
 use crate::tool_servers::Servers;
 use crate::trust::{Folder, TrustFile};
 use crate::workspace::{GUARD_ARGUMENT, Held, Workspace};
-use crate::{checkpoints, cli, console, exit, join, models, prompts};
+use crate::{checkpoints, cli, console, exit, join, models, prompts, state};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -138,6 +138,7 @@ pub(crate) async fn open(
     let workspace = held.workspace();
     let options = Options {
         durability: config.durability,
+        directory: state::directory_id(&workspace.root),
         removed: removed.clone(),
     };
     let foreign = named_foreign(workspace);

@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, bail};
 use nix::fcntl::OFlag;
@@ -123,6 +124,17 @@ pub(crate) fn digest(path: &Path) -> String {
     text
 }
 
+/// Returns which directory lies at a path, by inode and time of birth; `None` where there is none. What a user has said
+/// about a folder is about this directory: it does not count for another one in its place.
+pub(crate) fn directory_id(path: &Path) -> Option<String> {
+    let found = fs::metadata(path).ok()?;
+    let born = found
+        .created()
+        .ok()
+        .and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    Some(format!("{}-{}", found.ino(), born.unwrap_or_default().as_nanos()))
+}
+
 /// Resolves the links of the part of an absolute path that exists.
 fn real(path: &Path) -> PathBuf {
     for above in path.ancestors() {
@@ -201,7 +213,10 @@ pub(crate) fn write_small(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     // What an earlier process left behind, if it did.
     drop(fs::remove_file(&next));
     open_private(&next, OpenOptions::new().write(true).create_new(true))
-        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
         .and_then(|()| fs::rename(&next, path))
         .with_context(|| format!("{} cannot be written", path.display()))
 }

@@ -4,6 +4,7 @@
 //! implementation. A write is acknowledged after its commit. Reads see committed state and never a whole
 //! Thread at once, except for the one open Turn.
 
+mod copy;
 mod error;
 mod filter;
 mod index;
@@ -20,6 +21,7 @@ mod store;
 mod write;
 mod writer;
 
+pub use copy::{CopyError, copy};
 pub use error::StoreError;
 pub use filter::ListFilter;
 pub use open::{Durability, Options};

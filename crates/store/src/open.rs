@@ -13,6 +13,7 @@ use sqlx::{ConnectOptions, Connection, SqlitePool};
 use tokio_util::sync::CancellationToken;
 
 use crate::StoreError;
+use crate::copy::{self, Existing};
 use crate::step::{Step, reached};
 
 /// How safe a commit is.
@@ -30,6 +31,8 @@ pub enum Durability {
 pub struct Options {
     /// How safe a commit is.
     pub durability: Durability,
+    /// Which directory is served, as text. Answers given for ever in another directory at its path are forgotten.
+    pub directory: Option<String>,
     /// Cancelled once the database is no longer at its path: every later write fails with [`StoreError::Removed`].
     pub removed: CancellationToken,
 }
@@ -74,6 +77,10 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .connect_with(connect.clone())
         .await
         .map_err(failed)?;
+    {
+        let mut connection = writer.acquire().await.map_err(failed)?;
+        copy_before_migration(path, &mut connection).await?;
+    }
     MIGRATIONS.run(&writer).await.map_err(|error| match error {
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => failed(error),
         error => refused(
@@ -87,6 +94,15 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .execute(&writer)
         .await
         .map_err(failed)?;
+    if let Some(directory) = &options.directory {
+        forget_answers_elsewhere(&writer, directory)
+            .await
+            .map_err(failed)?;
+    }
+    {
+        let mut connection = writer.acquire().await.map_err(failed)?;
+        fold(&mut connection).await.map_err(failed)?;
+    }
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
         .after_release(|connection, _| is_free(connection).boxed())
@@ -95,6 +111,89 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .await
         .map_err(failed)?;
     Ok(Pools { writer, readers })
+}
+
+/// Forgets what was accepted for ever in another directory, and remembers which one this is.
+async fn forget_answers_elsewhere(writer: &SqlitePool, directory: &str) -> Result<(), sqlx::Error> {
+    let mut transaction = writer.begin().await?;
+    sqlx::query("DELETE FROM approval_rule WHERE EXISTS (SELECT 1 FROM folder WHERE directory <> ?)")
+        .bind(directory.to_owned())
+        .execute(&mut *transaction)
+        .await?;
+    sqlx::query(
+        "INSERT INTO folder (id, directory) VALUES (1, ?) ON CONFLICT DO UPDATE SET directory = excluded.directory \
+         WHERE directory <> excluded.directory",
+    )
+    .bind(directory.to_owned())
+    .execute(&mut *transaction)
+    .await?;
+    transaction.commit().await
+}
+
+/// Writes the log into the database and empties it. Returns whether nothing is left in it: a reader may be in the way,
+/// and is not waited for. A damaged log is read up to the damage only, so little should lie in it.
+pub(crate) async fn fold(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query("PRAGMA busy_timeout = 0")
+        .execute(&mut *connection)
+        .await?;
+    let (busy, ..): (i64, i64, i64) = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)")
+        .fetch_one(&mut *connection)
+        .await?;
+    let restored = format!("PRAGMA busy_timeout = {}", BUSY_TIMEOUT.as_millis());
+    sqlx::query(sqlx::AssertSqlSafe(restored))
+        .execute(connection)
+        .await?;
+    Ok(busy == 0)
+}
+
+/// Copies a database of an earlier version before it is migrated, as `bobbin-vN.db` beside it. The copy before that goes.
+async fn copy_before_migration(path: &Path, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let failed = |error: sqlx::Error| refused(path, reason(error));
+    let is_new = sqlx::query("SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'")
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(failed)?
+        .is_none();
+    if is_new {
+        return Ok(());
+    }
+    let (version,): (Option<i64>,) = sqlx::query_as("SELECT max(version) FROM _sqlx_migrations")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let newest = MIGRATIONS.iter().map(|migration| migration.version).max();
+    let Some(version) = version.filter(|version| Some(*version) < newest) else {
+        return Ok(());
+    };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = format!("{stem}-v{version}.db");
+    copy::write(connection, &path.with_file_name(&name), Existing::Replaced)
+        .await
+        .map_err(|error| refused(path, format!("no copy can be made before its migration: {error}")))?;
+    remove_earlier_copies(path, &format!("{stem}-v"), &name);
+    Ok(())
+}
+
+/// Removes the copies made before earlier migrations: one is enough to go back.
+fn remove_earlier_copies(path: &Path, prefix: &str, newest: &str) {
+    for entry in path
+        .parent()
+        .and_then(|folder| folder.read_dir().ok())
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let name = entry.file_name();
+        let version = name
+            .to_str()
+            .filter(|name| *name != newest)
+            .and_then(|name| name.strip_prefix(prefix)?.strip_suffix(".db"));
+        if version.is_some_and(|version| version.parse::<i64>().is_ok())
+            && let Err(error) = std::fs::remove_file(entry.path())
+        {
+            tracing::warn!(%error, "an earlier copy of the database stays");
+        }
+    }
 }
 
 fn refused(path: &Path, reason: String) -> StoreError {

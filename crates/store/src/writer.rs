@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::index;
+use crate::open::fold;
 use crate::presence::Presence;
 use crate::project;
 use crate::step::{Step, reached};
@@ -33,6 +34,8 @@ const PURGE_ROWS: i64 = 500;
 const PURGE_TEXTS: i64 = 4;
 /// How long nothing is written before the index is brought up: its transactions cost as much as any.
 const QUIET: Duration = Duration::from_millis(50);
+/// How long nothing is written before the log is folded into the database (a guess: a pause between two Turns).
+const FOLD_AFTER: Duration = Duration::from_secs(2);
 /// How long a writer with nothing to do sleeps.
 const FAR: Duration = Duration::from_hours(1);
 /// Batches after which a step of the index is not put off any longer, though writes wait.
@@ -83,6 +86,7 @@ impl Writer {
         let mut unindexed = true;
         let mut put_off = 0;
         let mut quiet = true;
+        let mut unfolded = true;
         loop {
             let idle = self.orders.is_empty() && !self.orders.is_closed();
             if leftovers && idle {
@@ -94,11 +98,19 @@ impl Writer {
                 put_off = 0;
                 continue;
             }
-            let wait = if unindexed { QUIET } else { FAR };
+            let wait = match (unindexed, unfolded) {
+                (true, _) => QUIET,
+                (false, true) => FOLD_AFTER,
+                (false, false) => FAR,
+            };
             let Ok(taken) = timeout(wait, self.orders.recv_many(&mut batch, BATCH)).await else {
                 quiet = true;
+                if !unindexed && unfolded {
+                    unfolded = self.fold().await;
+                }
                 continue;
             };
+            unfolded = true;
             if taken == 0 {
                 return;
             }
@@ -211,6 +223,25 @@ impl Writer {
             .fetch_add(writes.len() as u64, Ordering::Relaxed);
         self.counters.events.fetch_add(events, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Folds the log into the database. Returns whether some of it is left.
+    async fn fold(&mut self) -> bool {
+        if self.removed.is_cancelled() {
+            return false;
+        }
+        let folded = async {
+            let mut connection = self.connection().await?;
+            let folded = fold(&mut connection).await;
+            self.hold(connection, folded).await
+        };
+        match folded.await {
+            Ok(folded) => !folded,
+            Err(error) => {
+                tracing::warn!(%error, "the log of the database stays for now");
+                false
+            }
+        }
     }
 
     /// Removes some of what deleted Threads left. Returns whether there is more.

@@ -3,14 +3,12 @@
 //! A record is about the directory that was there when it was given: another one in its place has none. At most
 //! [`MAX_FINGERPRINTS`] things; the oldest go.
 
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use crate::state::StateDirectory;
+use crate::state::{StateDirectory, directory_id, private_directory, write_small};
 
 /// Name of the file.
 const NAME: &str = "trust.json";
@@ -24,7 +22,7 @@ pub(crate) struct TrustRecord {
     /// The folder.
     root: PathBuf,
     /// Which directory was there, by inode and birth.
-    directory: String,
+    directory: Option<String>,
     /// Whether the folder is trusted: its texts count then.
     pub(crate) trusted: bool,
     /// What counts of all that runs or loosens, oldest first.
@@ -85,7 +83,10 @@ impl TrustFile {
             );
             TrustRecord::default()
         });
-        if record.root == self.root && record.directory == directory(&self.root) {
+        if record.root == self.root
+            && record.directory.is_some()
+            && record.directory == directory_id(&self.root)
+        {
             record
         } else {
             TrustRecord::default()
@@ -100,7 +101,7 @@ impl TrustFile {
         let mut record = self.read();
         change(&mut record);
         record.root.clone_from(&self.root);
-        record.directory = directory(&self.root);
+        record.directory = directory_id(&self.root);
         self.write(&record)
             .with_context(|| format!("{} cannot be written", self.path.display()))?;
         Ok(record)
@@ -124,14 +125,8 @@ impl TrustFile {
             };
         }
         let folder = self.path.parent().context("it has no directory")?;
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(folder)?;
-        // Made for its user alone, and renamed into place.
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer_pretty(&mut file, record)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path)?;
-        Ok(())
+        private_directory(folder)?;
+        write_small(&self.path, &serde_json::to_vec_pretty(record)?)
     }
 }
 
@@ -140,7 +135,7 @@ impl TrustFile {
 /// # Errors
 /// The state directory cannot be listed.
 pub(super) fn all(state: &StateDirectory) -> anyhow::Result<Vec<(PathBuf, TrustRecord)>> {
-    let folders = state.path().join("workspaces");
+    let folders = state.folders();
     let entries = match std::fs::read_dir(&folders) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -160,18 +155,6 @@ pub(super) fn all(state: &StateDirectory) -> anyhow::Result<Vec<(PathBuf, TrustR
     }
     records.sort_by(|one, other| one.0.cmp(&other.0));
     Ok(records)
-}
-
-/// Returns which directory lies at a path, by inode and time of birth.
-fn directory(root: &Path) -> String {
-    let Ok(found) = std::fs::metadata(root) else {
-        return String::new();
-    };
-    let born = found
-        .created()
-        .ok()
-        .and_then(|born| born.duration_since(UNIX_EPOCH).ok());
-    format!("{}-{}", found.ino(), born.unwrap_or_default().as_nanos())
 }
 
 #[cfg(test)]

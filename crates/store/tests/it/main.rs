@@ -1,6 +1,8 @@
 //! The store on a real file.
 
 #[cfg(test)]
+mod copying;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod reading;
