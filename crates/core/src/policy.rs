@@ -9,16 +9,7 @@ use std::path::{Path, PathBuf};
 
 use bobbin_model::{ApprovalKind, ApprovalPolicy, Coverage, Scope};
 
-/// What may happen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Judgement {
-    /// It may be done without a question.
-    Allow,
-    /// A person's word is needed, or a standing one.
-    Ask,
-    /// It is refused.
-    Deny,
-}
+pub use bobbin_model::Judgement;
 
 /// What is done with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

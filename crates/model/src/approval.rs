@@ -8,6 +8,7 @@ use crate::{ApprovalId, ItemId, TurnId, UnixMillis};
 
 /// Kind of operation that needs a person's word (AppServer protocol 04 §1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ApprovalKind {
     /// A command line.
@@ -19,7 +20,8 @@ pub enum ApprovalKind {
 }
 
 /// How a Thread's Approvals are decided (AppServer protocol 04 §4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ApprovalPolicy {
     /// Ask.
@@ -33,8 +35,30 @@ pub enum ApprovalPolicy {
     Sandboxed,
 }
 
+/// What rules say of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "PolicyJudgement")
+)]
+pub enum Judgement {
+    /// It may be done without a question.
+    Allow,
+    /// A user's answer is needed.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
 /// A person's answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ApprovalDecision")
+)]
 #[serde(rename_all = "camelCase")]
 pub enum Decision {
     /// This operation.

@@ -166,7 +166,12 @@ pub struct Sender {
 }
 
 /// State of a queue entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "QueuedInputStatus")
+)]
 #[serde(rename_all = "camelCase")]
 pub enum QueueStatus {
     /// Waits for its own Turn.

@@ -8,7 +8,8 @@ use crate::{
 };
 
 /// How far an Item is. A completed Item never changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ItemStatus {
     /// Opened, nothing streamed yet.
@@ -50,7 +51,8 @@ impl Item {
 }
 
 /// How a user message came into its Turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum DeliveryMode {
     /// It started the Turn.
@@ -83,7 +85,8 @@ pub struct UserMessage {
 }
 
 /// State of a command as its terminal view shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum CommandStatus {
     /// Runs.
@@ -146,7 +149,12 @@ pub struct CommandExecution {
 }
 
 /// State of one call among parallel ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ToolExecutionStatus")
+)]
 #[serde(rename_all = "camelCase")]
 pub enum ExecutionStatus {
     /// Runs.

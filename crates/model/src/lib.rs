@@ -28,7 +28,7 @@ pub mod tool_server;
 pub mod turn;
 pub mod visible;
 
-pub use approval::{Approval, ApprovalKind, ApprovalPolicy, Coverage, DecidedBy, Decision, Scope};
+pub use approval::{Approval, ApprovalKind, ApprovalPolicy, Coverage, DecidedBy, Decision, Judgement, Scope};
 pub use config::{Mode, ThreadConfig};
 pub use context::{ContextNote, ContextUsage, ContextWindow};
 pub use dynamic_tool::{
@@ -39,9 +39,11 @@ pub use event::{Delta, DeltaChannel, Event};
 pub use given::{GivenCall, GivenMessage};
 pub use id::{ApprovalId, ItemId, QueuedInputId, Seq, ThreadId, TurnId, UnixMillis};
 pub use input::{InputPart, QueueStatus, QueuedInput, Sender};
-pub use item::{CommandStatus, Compaction, CompactionTrigger, DeliveryMode, Item, ItemBody, ItemStatus};
+pub use item::{
+    CommandStatus, Compaction, CompactionTrigger, DeliveryMode, ExecutionStatus, Item, ItemBody, ItemStatus,
+};
 pub use json::Json;
-pub use plan::{Plan, PlanChange, Todo};
+pub use plan::{Plan, PlanChange, Todo, TodoPriority, TodoStatus};
 pub use question::{Choice, Inquiry, Question, QuestionAnswer};
 pub use refusal::Refusal;
 pub use state::{LiveTurn, ThreadState};

@@ -11,6 +11,11 @@ pub const MAX_TODOS: usize = 200;
 
 /// A plan with its to-do list. Empty texts mean "no such part".
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "PlanSnapshot")
+)]
 pub struct Plan {
     /// One line.
     #[serde(default)]
@@ -28,6 +33,11 @@ pub struct Plan {
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "PlanTodo")
+)]
 pub struct Todo {
     /// Unique in its plan.
     pub id: String,
@@ -42,7 +52,8 @@ pub struct Todo {
 }
 
 /// How much a step matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TodoPriority {
     /// First.
@@ -55,7 +66,8 @@ pub enum TodoPriority {
 }
 
 /// How far a step is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
     /// Not begun.

@@ -30,7 +30,12 @@ pub struct SubAgentSource {
 }
 
 /// Whether the Thread above still has to do with a subagent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "SubagentEdgeStatus")
+)]
 #[serde(rename_all = "camelCase")]
 pub enum EdgeStatus {
     /// It does: it can be given more to do.

@@ -21,7 +21,8 @@ pub struct Identity {
 }
 
 /// Life of a Thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ThreadStatus {
     /// Takes Turns.
@@ -50,7 +51,8 @@ impl fmt::Display for ThreadStatus {
 }
 
 /// Who keeps the model's history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum HistoryMode {
     /// We do.
@@ -131,6 +133,11 @@ impl ThreadHeader {
 
 /// What lists show of a Thread's activity (AppServer protocol 02 §2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "ThreadRuntime")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Runtime {
     /// A Turn runs or waits.

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Json;
 
 /// A tool server at one moment.
@@ -55,7 +57,13 @@ pub enum ServerOrigin {
 }
 
 /// How far a tool server is (AppServer protocol 05 §8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "McpStartupState")
+)]
 pub enum ServerState {
     /// It does not run, and nothing is under way: it was stopped, or nobody has allowed it yet.
     Idle,

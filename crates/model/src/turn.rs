@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::{Item, TurnId, UnixMillis};
 
 /// Life of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum TurnStatus {
     /// The engine works.
@@ -159,15 +160,20 @@ pub struct Turn {
 
 /// How one file was changed by a Turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "DiffFile")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
     /// Path relative to the workspace.
     pub path: String,
+    /// What happened to it.
+    pub status: FileChangeStatus,
     /// Where a renamed file was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
-    /// What happened to it.
-    pub status: FileChangeStatus,
     /// Lines added.
     pub additions: u64,
     /// Lines removed.
@@ -175,7 +181,12 @@ pub struct FileChange {
 }
 
 /// Kind of change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "DiffFileStatus")
+)]
 #[serde(rename_all = "camelCase")]
 pub enum FileChangeStatus {
     /// It was not there before.
@@ -204,6 +215,7 @@ pub struct CallPreview {
 
 /// A file that is as it was before a Turn again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RevertedFile {
     /// Path relative to the workspace, absolute for a file outside of it.
@@ -213,7 +225,8 @@ pub struct RevertedFile {
 }
 
 /// How a file became what it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum RevertAction {
     /// It has its earlier content.

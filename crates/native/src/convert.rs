@@ -39,16 +39,13 @@ pub(crate) fn thread(state: &model::ThreadState) -> wire::Thread {
         channel_context: header.channel_context.clone(),
         display_name: header.display_name.clone(),
         source: subagent::source(&header.source),
-        status: status(header.status),
+        status: header.status,
         created_at: time(header.created_at),
         last_active_at: time(header.last_active_at),
-        history_mode: match header.history_mode {
-            model::HistoryMode::Server => wire::HistoryMode::Server,
-            model::HistoryMode::Client => wire::HistoryMode::Client,
-        },
+        history_mode: header.history_mode,
         configuration: header.config.as_ref().and_then(config_out),
         metadata: header.metadata.clone(),
-        runtime: runtime(state.runtime()),
+        runtime: state.runtime(),
         queued_inputs: queue(&id, &state.queue),
         turns: None,
         context_usage: Some(context(state.context)),
@@ -67,28 +64,12 @@ pub(crate) fn summary(summary: ThreadSummary) -> wire::ThreadSummary {
         channel_context: header.channel_context,
         display_name: header.display_name,
         source: subagent::source(&header.source),
-        status: status(header.status),
+        status: header.status,
         created_at: time(header.created_at),
         last_active_at: time(header.last_active_at),
         turn_count: summary.turn_count.into(),
-        runtime: Some(runtime(summary.runtime)),
+        runtime: Some(summary.runtime),
         metadata: header.metadata,
-    }
-}
-
-pub(crate) fn status(status: model::ThreadStatus) -> wire::ThreadStatus {
-    match status {
-        model::ThreadStatus::Active => wire::ThreadStatus::Active,
-        model::ThreadStatus::Paused => wire::ThreadStatus::Paused,
-        model::ThreadStatus::Archived => wire::ThreadStatus::Archived,
-    }
-}
-
-pub(crate) fn runtime(runtime: model::Runtime) -> wire::ThreadRuntime {
-    wire::ThreadRuntime {
-        running: runtime.running,
-        waiting_on_approval: runtime.waiting_on_approval,
-        waiting_on_plan_confirmation: runtime.waiting_on_plan_confirmation,
     }
 }
 
@@ -114,31 +95,6 @@ pub(crate) fn context_note(note: model::ContextNote) -> wire::SystemEventKind {
     }
 }
 
-pub(crate) fn plan(plan: &model::Plan) -> wire::PlanSnapshot {
-    use model::plan::{TodoPriority, TodoStatus};
-    let todos = plan.todos.iter().map(|todo| wire::PlanTodo {
-        id: todo.id.clone(),
-        content: todo.content.clone(),
-        priority: match todo.priority {
-            TodoPriority::High => wire::TodoPriority::High,
-            TodoPriority::Medium => wire::TodoPriority::Medium,
-            TodoPriority::Low => wire::TodoPriority::Low,
-        },
-        status: match todo.status {
-            TodoStatus::Pending => wire::TodoStatus::Pending,
-            TodoStatus::InProgress => wire::TodoStatus::InProgress,
-            TodoStatus::Completed => wire::TodoStatus::Completed,
-            TodoStatus::Cancelled => wire::TodoStatus::Cancelled,
-        },
-    });
-    wire::PlanSnapshot {
-        title: plan.title.clone(),
-        overview: plan.overview.clone(),
-        content: plan.content.clone(),
-        todos: todos.collect(),
-    }
-}
-
 pub(crate) fn queue(thread: &str, queue: &[model::QueuedInput]) -> Vec<wire::QueuedTurnInput> {
     queue.iter().map(|entry| queued(thread, entry)).collect()
 }
@@ -160,10 +116,7 @@ pub(crate) fn queued(thread: &str, entry: &model::QueuedInput) -> wire::QueuedTu
             sender_role: sender.sender_role.clone(),
             group_id: sender.group_id.clone(),
         }),
-        status: match entry.status {
-            model::QueueStatus::Queued => wire::QueuedInputStatus::Queued,
-            model::QueueStatus::GuidancePending => wire::QueuedInputStatus::GuidancePending,
-        },
+        status: entry.status,
         created_at: time(entry.created_at),
         ready_after_turn_id: entry.ready_after.map(|turn| turn.to_string()),
     }
@@ -215,13 +168,7 @@ pub(crate) fn turn(thread: &ThreadId, turn: &model::Turn, shown: ToolExecutions)
     wire::Turn {
         id: turn.id.to_string(),
         thread_id: thread.to_string(),
-        status: match turn.status {
-            model::TurnStatus::Running => wire::TurnStatus::Running,
-            model::TurnStatus::WaitingApproval => wire::TurnStatus::WaitingApproval,
-            model::TurnStatus::Completed => wire::TurnStatus::Completed,
-            model::TurnStatus::Failed => wire::TurnStatus::Failed,
-            model::TurnStatus::Cancelled => wire::TurnStatus::Cancelled,
-        },
+        status: turn.status,
         items: Some(items.collect()),
         started_at: time(turn.started_at),
         completed_at: turn.completed_at.map(time),
@@ -260,11 +207,7 @@ pub(crate) fn item(turn: TurnId, item: &model::Item) -> wire::Item {
     wire::Item {
         id: item.id.to_string(),
         turn_id: turn.to_string(),
-        status: match item.status {
-            model::ItemStatus::Started => wire::ItemStatus::Started,
-            model::ItemStatus::Streaming => wire::ItemStatus::Streaming,
-            model::ItemStatus::Completed => wire::ItemStatus::Completed,
-        },
+        status: item.status,
         created_at: time(item.created_at),
         completed_at: item.completed_at.map(time),
         payload: payload(&item.body),
@@ -316,12 +259,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
         } => wire::ItemPayload::ToolExecution(wire::ToolExecutionPayload {
             call_id,
             tool_name,
-            status: match status {
-                model::item::ExecutionStatus::InProgress => wire::ToolExecutionStatus::InProgress,
-                model::item::ExecutionStatus::Completed => wire::ToolExecutionStatus::Completed,
-                model::item::ExecutionStatus::Failed => wire::ToolExecutionStatus::Failed,
-                model::item::ExecutionStatus::Cancelled => wire::ToolExecutionStatus::Cancelled,
-            },
+            status,
             success,
             duration_ms,
             result_preview,
@@ -335,7 +273,7 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
             scope_key,
             reason,
         } => wire::ItemPayload::ApprovalRequest(wire::ApprovalRequestPayload {
-            approval_type: approval_kind(approval_type),
+            approval_type,
             operation,
             target,
             request_id: request_id.to_string(),
@@ -345,11 +283,11 @@ fn payload(body: &model::ItemBody) -> wire::ItemPayload {
         Body::ApprovalResponse {
             request_id,
             approved,
-            decision: given,
+            decision,
         } => wire::ItemPayload::ApprovalResponse(wire::ApprovalResponsePayload {
             request_id: request_id.to_string(),
             approved,
-            decision: decision(given),
+            decision,
         }),
         Body::Compaction(done) => wire::ItemPayload::SystemNotice(wire::SystemNoticePayload {
             kind: wire::SystemNoticeKind::Compacted,
@@ -381,11 +319,7 @@ fn user_message(message: model::item::UserMessage) -> wire::UserMessagePayload {
                 .collect(),
         ),
         native_input_parts: Some(message.native.iter().map(part).collect()),
-        delivery_mode: Some(match message.delivery {
-            model::DeliveryMode::Normal => wire::DeliveryMode::Normal,
-            model::DeliveryMode::Queued => wire::DeliveryMode::Queued,
-            model::DeliveryMode::Guidance => wire::DeliveryMode::Guidance,
-        }),
+        delivery_mode: Some(message.delivery),
         sender_id: sender.as_ref().map(|sender| sender.sender_id.clone()),
         sender_name: sender.as_ref().map(|sender| sender.sender_name.clone()),
         sender_role: sender.as_ref().and_then(|sender| sender.sender_role.clone()),
@@ -426,15 +360,7 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
             wire::CommandSource::Host
         },
         held_by: (!run.held_by.is_empty()).then_some(run.held_by),
-        status: match run.status {
-            model::CommandStatus::InProgress => wire::CommandStatus::InProgress,
-            model::CommandStatus::Completed => wire::CommandStatus::Completed,
-            model::CommandStatus::Failed => wire::CommandStatus::Failed,
-            model::CommandStatus::Cancelled => wire::CommandStatus::Cancelled,
-            model::CommandStatus::Backgrounded => wire::CommandStatus::Backgrounded,
-            model::CommandStatus::Killed => wire::CommandStatus::Killed,
-            model::CommandStatus::Lost => wire::CommandStatus::Lost,
-        },
+        status: run.status,
         aggregated_output: run.aggregated_output,
         exit_code: run.exit_code.map(Into::into),
         duration_ms: run.duration_ms,
@@ -444,42 +370,6 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
         original_output_chars: run.original_output_chars,
         truncated: run.truncated.then_some(true),
         background_reason: run.background_reason.map(|reason| reason.name().to_owned()),
-    }
-}
-
-pub(crate) fn approval_kind(kind: model::ApprovalKind) -> wire::ApprovalKind {
-    match kind {
-        model::ApprovalKind::Shell => wire::ApprovalKind::Shell,
-        model::ApprovalKind::File => wire::ApprovalKind::File,
-        model::ApprovalKind::RemoteResource => wire::ApprovalKind::RemoteResource,
-    }
-}
-
-fn approval_kind_in(kind: wire::ApprovalKind) -> model::ApprovalKind {
-    match kind {
-        wire::ApprovalKind::Shell => model::ApprovalKind::Shell,
-        wire::ApprovalKind::File => model::ApprovalKind::File,
-        wire::ApprovalKind::RemoteResource => model::ApprovalKind::RemoteResource,
-    }
-}
-
-fn decision(decision: model::Decision) -> wire::ApprovalDecision {
-    match decision {
-        model::Decision::Accept => wire::ApprovalDecision::Accept,
-        model::Decision::AcceptForSession => wire::ApprovalDecision::AcceptForSession,
-        model::Decision::AcceptAlways => wire::ApprovalDecision::AcceptAlways,
-        model::Decision::Decline => wire::ApprovalDecision::Decline,
-        model::Decision::Cancel => wire::ApprovalDecision::Cancel,
-    }
-}
-
-pub(crate) fn decision_in(decision: wire::ApprovalDecision) -> model::Decision {
-    match decision {
-        wire::ApprovalDecision::Accept => model::Decision::Accept,
-        wire::ApprovalDecision::AcceptForSession => model::Decision::AcceptForSession,
-        wire::ApprovalDecision::AcceptAlways => model::Decision::AcceptAlways,
-        wire::ApprovalDecision::Decline => model::Decision::Decline,
-        wire::ApprovalDecision::Cancel => model::Decision::Cancel,
     }
 }
 
@@ -501,17 +391,4 @@ fn config_out(config: &model::ThreadConfig) -> Option<wire::ThreadConfiguration>
 
 pub(crate) fn config_in(config: &wire::ThreadConfiguration) -> Option<model::ThreadConfig> {
     serde_json::from_value(serde_json::to_value(config).ok()?).ok()
-}
-
-/// Returns files that were put back.
-pub(crate) fn reverted(files: &[bobbin_model::RevertedFile]) -> Vec<wire::RevertedFile> {
-    use bobbin_model::RevertAction;
-    let files = files.iter().map(|file| wire::RevertedFile {
-        path: file.path.clone(),
-        action: match file.action {
-            RevertAction::Restored => wire::RevertAction::Restored,
-            RevertAction::Removed => wire::RevertAction::Removed,
-        },
-    });
-    files.collect()
 }

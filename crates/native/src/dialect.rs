@@ -204,9 +204,7 @@ impl Dialect for Native {
                 .call_raw(server_request::ITEM_APPROVAL_REQUEST, &params, None)
                 .await
             {
-                Ok(result) => Some(convert::decision_in(wire::ApprovalDecision::from_result(Some(
-                    &*result,
-                )))),
+                Ok(result) => Some(wire::ApprovalRequestResult::read(Some(&result)).decision),
                 // "I cannot answer that" is a no (04 §5).
                 Err(CallError::Remote(_)) => Some(Decision::Decline),
                 Err(
@@ -219,7 +217,7 @@ impl Dialect for Native {
 }
 
 fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParams {
-    use wire::ApprovalDecision::{Accept, AcceptForSession, Cancel, Decline};
+    use Decision::{Accept, AcceptForSession, Cancel, Decline};
     let decisions = match (
         approval.scope.may_be_granted(),
         approval.scope.may_be_remembered(),
@@ -233,7 +231,7 @@ fn request(thread: &ThreadId, approval: &Approval) -> wire::ApprovalRequestParam
         turn_id: approval.turn.to_string(),
         item_id: approval.item.to_string(),
         request_id: approval.id.to_string(),
-        approval_type: convert::approval_kind(approval.scope.kind),
+        approval_type: approval.scope.kind,
         operation: approval.scope.operation.clone(),
         target: approval.scope.target.clone(),
         scope_key: approval.scope.session_key(),

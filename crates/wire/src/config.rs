@@ -3,6 +3,7 @@
 //! AppServer protocol 02 §2.4. Clients read the object, change one member and send it back whole, so
 //! nothing may be lost on the way.
 
+use bobbin_model::ApprovalPolicy;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -76,21 +77,6 @@ pub struct ThreadConfiguration {
     /// Every other member, as it came.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Opaque>,
-}
-
-/// How Approvals are decided (AppServer protocol 04 §4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ApprovalPolicy {
-    /// A person is asked.
-    Default,
-    /// Accepted without asking.
-    AutoApprove,
-    /// The Turn is cancelled without asking.
-    Interrupt,
-    /// Extension: what is confined to the sandbox is accepted, the rest is asked about. The answers to `thread/start`,
-    /// `thread/resume` and `thread/read` show it to clients that declared `sandboxedPolicy`; all else shows `default`.
-    Sandboxed,
 }
 
 /// Whether an agent may start and steer other agents.

@@ -2,6 +2,7 @@
 //!
 //! AppServer protocol 03 §9.
 
+use bobbin_model::FileChange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,42 +18,11 @@ pub struct TurnDiffUpdatedNotification {
     pub diff: String,
     /// The changed files; complete even when `diff` was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub files: Option<Vec<DiffFile>>,
+    pub files: Option<Vec<FileChange>>,
     /// `true` when `diff` was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-}
-
-/// One changed file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DiffFile {
-    /// Path relative to the workspace.
-    pub path: String,
-    /// What happened to it.
-    pub status: DiffFileStatus,
-    /// Where a renamed file was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub old_path: Option<String>,
-    /// Lines added.
-    pub additions: u64,
-    /// Lines taken away.
-    pub deletions: u64,
-}
-
-/// What happened to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum DiffFileStatus {
-    /// It is new.
-    Added,
-    /// Its content changed.
-    Modified,
-    /// It is gone.
-    Deleted,
-    /// It has another name.
-    Renamed,
 }

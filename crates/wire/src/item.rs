@@ -3,6 +3,7 @@
 //! AppServer protocol 03 §1.2. What the payload looks like depends on the sibling member `type`, and
 //! `payloadKind` repeats that value; here the payload alone says it, so the three cannot disagree.
 
+use bobbin_model::ItemStatus;
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -27,18 +28,6 @@ pub struct Item {
     pub completed_at: Option<Timestamp>,
     /// What it is; written as `type`, `payloadKind` and `payload`.
     pub payload: ItemPayload,
-}
-
-/// How far an Item is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ItemStatus {
-    /// Begun.
-    Started,
-    /// In the making; only seen when a running Turn is read.
-    Streaming,
-    /// Final.
-    Completed,
 }
 
 impl Serialize for Item {

@@ -3,13 +3,13 @@
 //! AppServer protocol 03 §5. A new type is one row in the table at the end. Payloads about tools are in
 //! `tool_payload`.
 
+use bobbin_model::{ApprovalKind, Decision, DeliveryMode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
-    ApprovalDecision, ApprovalKind, CommandExecutionPayload, DecodeError, DynamicToolCallPayload,
-    FileChangePayload, InputPart, Opaque, PluginFunctionCallPayload, ToolCallPayload, ToolExecutionPayload,
-    ToolResultPayload, decode,
+    CommandExecutionPayload, DecodeError, DynamicToolCallPayload, FileChangePayload, InputPart, Opaque,
+    PluginFunctionCallPayload, ToolCallPayload, ToolExecutionPayload, ToolResultPayload, decode,
 };
 
 /// Payload of `userMessage`: what a person, or a trigger in a person's place, said.
@@ -57,18 +57,6 @@ pub struct UserMessagePayload {
     /// Id of the job or task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger_ref_id: Option<String>,
-}
-
-/// How an input got into its Turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum DeliveryMode {
-    /// It started the Turn.
-    Normal,
-    /// It waited in the queue, then started the Turn.
-    Queued,
-    /// It was put into the running Turn.
-    Guidance,
 }
 
 /// What spoke in a person's place.
@@ -131,7 +119,7 @@ pub struct ApprovalResponsePayload {
     /// Whether the operation may go ahead.
     pub approved: bool,
     /// The answer.
-    pub decision: ApprovalDecision,
+    pub decision: Decision,
 }
 
 /// Payload of `error`: something went wrong in the Turn.

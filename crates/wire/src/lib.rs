@@ -55,6 +55,13 @@ pub mod user_input;
 #[cfg(test)]
 mod examples;
 
+// What the protocol shows as the model has it.
+pub use bobbin_model::{
+    ApprovalKind, ApprovalPolicy, CommandStatus, Decision, DeliveryMode, EdgeStatus, ExecutionStatus,
+    HistoryMode, ItemStatus, Plan, QueueStatus, RevertAction, RevertedFile, Runtime, ServerState,
+    TerminalStatus, ThreadStatus, Todo, TodoPriority, TodoStatus, TurnStatus,
+};
+
 pub use approval::*;
 pub use capabilities::*;
 pub use command::*;

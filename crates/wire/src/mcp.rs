@@ -3,6 +3,7 @@
 //! AppServer protocol 05 §8. Values of variables and headers are secrets: they are given back as they are stored and
 //! never logged.
 
+use bobbin_model::ServerState;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -124,22 +125,6 @@ pub struct McpServerConfig {
     pub read_only: Option<bool>,
 }
 
-/// How far an MCP server is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum McpStartupState {
-    /// It does not run, and nothing is under way; `lastError` says why where there is a reason.
-    Idle,
-    /// It is being started.
-    Starting,
-    /// Its tools can be called.
-    Ready,
-    /// It does not run although it should.
-    Error,
-    /// It must not run.
-    Disabled,
-}
-
 /// How an MCP server is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -149,7 +134,7 @@ pub struct McpServerStatus {
     /// Whether it may run.
     pub enabled: bool,
     /// How far it is.
-    pub startup_state: McpStartupState,
+    pub startup_state: ServerState,
     /// How many tools it offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_count: Option<u64>,

@@ -2,60 +2,9 @@
 //!
 //! AppServer protocol 02 §2.8 and 03 §8.
 
+use bobbin_model::{Plan, Todo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// A plan with its to-do list. Empty texts mean "no such part".
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct PlanSnapshot {
-    /// One line.
-    pub title: String,
-    /// A paragraph.
-    pub overview: String,
-    /// The plan itself, Markdown.
-    pub content: String,
-    /// The steps.
-    pub todos: Vec<PlanTodo>,
-}
-
-/// One step of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PlanTodo {
-    /// Unique in its plan.
-    pub id: String,
-    /// What is to be done.
-    pub content: String,
-    /// How much it matters.
-    pub priority: TodoPriority,
-    /// How far it is.
-    pub status: TodoStatus,
-}
-
-/// How much a step matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum TodoPriority {
-    /// First.
-    High,
-    /// Ordinary.
-    Medium,
-    /// When there is time.
-    Low,
-}
-
-/// How far a step is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TodoStatus {
-    /// Not begun.
-    Pending,
-    /// Begun.
-    InProgress,
-    /// Done.
-    Completed,
-    /// Given up.
-    Cancelled,
-}
 
 /// Params of `plan/updated`: always the complete plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,7 +19,7 @@ pub struct PlanUpdatedNotification {
     /// The plan itself, Markdown.
     pub content: String,
     /// The steps.
-    pub todos: Vec<PlanTodo>,
+    pub todos: Vec<Todo>,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
@@ -78,8 +27,8 @@ pub struct PlanUpdatedNotification {
 
 impl PlanUpdatedNotification {
     /// Announces a plan.
-    pub fn new(thread_id: impl Into<String>, plan: PlanSnapshot) -> Self {
-        let PlanSnapshot {
+    pub fn new(thread_id: impl Into<String>, plan: Plan) -> Self {
+        let Plan {
             title,
             overview,
             content,

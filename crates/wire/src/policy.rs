@@ -1,5 +1,6 @@
 //! Extension: `policy/explain`, what the rules say of a command before anybody runs it.
 
+use bobbin_model::Judgement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ pub struct PolicyExplainParams {
 #[serde(rename_all = "camelCase")]
 pub struct PolicyExplainResult {
     /// What the rules say.
-    pub judgement: PolicyJudgement,
+    pub judgement: Judgement,
     /// What would happen if the agent wanted to run it now.
     pub outcome: PolicyOutcome,
     /// Why the rules say so: half a sentence.
@@ -31,18 +32,6 @@ pub struct PolicyExplainResult {
     pub commands: Vec<PolicyCommand>,
     /// What keeps the line as a whole from running without a question; half sentences.
     pub concerns: Vec<String>,
-}
-
-/// What rules say of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum PolicyJudgement {
-    /// It may run without a question.
-    Allow,
-    /// A person's word is needed.
-    Ask,
-    /// It is refused.
-    Deny,
 }
 
 /// What happens to a command.
@@ -87,7 +76,7 @@ pub struct PolicyCommand {
     /// Its words, as the shell would see them, joined by spaces; at most 200 characters.
     pub command: String,
     /// What the rules say of it.
-    pub judgement: PolicyJudgement,
+    pub judgement: Judgement,
     /// Why: half a sentence.
     pub reason: String,
     /// The rule that decides, when one does.

@@ -2,6 +2,7 @@
 //!
 //! AppServer protocol 03 §4.
 
+use bobbin_model::QueueStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,20 +26,10 @@ pub struct QueuedTurnInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<SenderContext>,
     /// Whether it waits for a Turn of its own or for a boundary in the running one.
-    pub status: QueuedInputStatus,
+    pub status: QueueStatus,
     /// When it was given.
     pub created_at: Timestamp,
     /// The Turn that ran then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_after_turn_id: Option<String>,
-}
-
-/// What a queued input waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum QueuedInputStatus {
-    /// A Turn of its own.
-    Queued,
-    /// The next safe boundary in the running Turn.
-    GuidancePending,
 }

@@ -2,6 +2,7 @@
 //!
 //! Gated by the server capability `turnRevert`.
 
+use bobbin_model::RevertedFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,24 +54,4 @@ pub struct TurnRevertedNotification {
     /// Extension: the number of the event, for clients that declared `eventCursors`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-}
-
-/// A file that is as it was before the Turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RevertedFile {
-    /// Path relative to the workspace, absolute for a file outside of it.
-    pub path: String,
-    /// What was done.
-    pub action: RevertAction,
-}
-
-/// How a file became what it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum RevertAction {
-    /// It has its earlier content.
-    Restored,
-    /// It was not there before, and is gone.
-    Removed,
 }

@@ -2,6 +2,7 @@
 //!
 //! AppServer protocol 05 §10.2. Their news is in [`crate::system`].
 
+use bobbin_model::EdgeStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,21 +73,11 @@ pub struct SubagentEdge {
     /// Whether it can be closed.
     pub supports_close: bool,
     /// Open or closed.
-    pub status: SubagentEdgeStatus,
+    pub status: EdgeStatus,
     /// When it was started.
     pub created_at: Timestamp,
     /// When it was opened or closed last.
     pub updated_at: Timestamp,
-}
-
-/// Whether a Thread still has to do with a subagent of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum SubagentEdgeStatus {
-    /// It has.
-    Open,
-    /// It has not until the edge is opened again.
-    Closed,
 }
 
 /// Params of `subagent/close` and `subagent/resume`.
@@ -109,7 +100,7 @@ pub struct SubagentTargetResult {
     /// The subagent.
     pub child_thread_id: String,
     /// Open or closed, now.
-    pub status: SubagentEdgeStatus,
+    pub status: EdgeStatus,
     /// A word for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,

@@ -2,6 +2,7 @@
 //!
 //! AppServer protocol 03 §13.
 
+use bobbin_model::TerminalStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,24 +51,6 @@ pub struct BackgroundTerminal {
     /// Why it is in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background_reason: Option<String>,
-}
-
-/// How far a background terminal is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum TerminalStatus {
-    /// Running.
-    Running,
-    /// Ended by itself.
-    Completed,
-    /// Could not run or ended badly.
-    Failed,
-    /// Ended by the server.
-    Killed,
-    /// Ended by the server because it took too long.
-    TimedOut,
-    /// Nobody knows.
-    Lost,
 }
 
 /// Params of `terminal/list`.

@@ -2,12 +2,13 @@
 //!
 //! AppServer protocol 02 §2.
 
+use bobbin_model::{HistoryMode, Plan, Runtime, ThreadStatus};
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ContextUsage, Nullable, PlanSnapshot, QueuedTurnInput, ThreadConfiguration, Timestamp, Turn};
+use crate::{ContextUsage, Nullable, QueuedTurnInput, ThreadConfiguration, Timestamp, Turn};
 
 /// Who is talking, and where.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,7 +62,7 @@ pub struct Thread {
     /// Free texts; keys that begin with `dotcraft.` are reserved.
     pub metadata: BTreeMap<String, String>,
     /// What it is doing now.
-    pub runtime: ThreadRuntime,
+    pub runtime: Runtime,
     /// Inputs that wait for their Turn.
     pub queued_inputs: Vec<QueuedTurnInput>,
     /// Its Turns, where the message carries them.
@@ -76,7 +77,7 @@ pub struct Thread {
         skip_serializing_if = "Option::is_none",
         deserialize_with = "Nullable::present"
     )]
-    pub plan: Option<Nullable<PlanSnapshot>>,
+    pub plan: Option<Nullable<Plan>>,
 }
 
 /// A Thread in a list. A missing `runtime` means "unknown", not "idle".
@@ -110,32 +111,9 @@ pub struct ThreadSummary {
     pub turn_count: u64,
     /// What it is doing now, when known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<ThreadRuntime>,
+    pub runtime: Option<Runtime>,
     /// Free texts.
     pub metadata: BTreeMap<String, String>,
-}
-
-/// Whether a Thread can be worked on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ThreadStatus {
-    /// Turns may be started.
-    Active,
-    /// Must be resumed first.
-    Paused,
-    /// Must be unarchived first.
-    Archived,
-}
-
-/// Who supplies the model's history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum HistoryMode {
-    /// The server keeps it.
-    #[default]
-    Server,
-    /// The client sends it with every Turn.
-    Client,
 }
 
 /// Who started a Thread.
@@ -186,16 +164,4 @@ pub struct SubAgentSource {
     pub supports_resume: bool,
     /// Whether it can be closed.
     pub supports_close: bool,
-}
-
-/// What a Thread is doing now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadRuntime {
-    /// A Turn is running or waiting.
-    pub running: bool,
-    /// At least one Approval is open.
-    pub waiting_on_approval: bool,
-    /// A plan was made and waits for the user's word.
-    pub waiting_on_plan_confirmation: bool,
 }

@@ -2,13 +2,11 @@
 //!
 //! AppServer protocol 02 §5; extensions are marked.
 
+use bobbin_model::{ApprovalKind, HistoryMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    ApprovalKind, ClientRequestId, HistoryMode, Opaque, SessionIdentity, Thread, ThreadConfiguration,
-    ThreadSummary,
-};
+use crate::{ClientRequestId, Opaque, SessionIdentity, Thread, ThreadConfiguration, ThreadSummary};
 
 /// Params of `thread/start`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,10 +3,11 @@
 //! AppServer protocol 02 §6; who receives what is decided in `native`. `seq` stands where a Thread's log is read, not in
 //! what everybody is told.
 
+use bobbin_model::{Runtime, ThreadStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{QueuedTurnInput, Thread, ThreadRuntime, ThreadStatus};
+use crate::{QueuedTurnInput, Thread};
 
 /// Params of `thread/started`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -78,7 +79,7 @@ pub struct ThreadRuntimeChangedNotification {
     /// The Thread.
     pub thread_id: String,
     /// What it is doing now.
-    pub runtime: ThreadRuntime,
+    pub runtime: Runtime,
     /// Extension: the number of the event, for clients that declared `eventCursors`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,

@@ -2,6 +2,7 @@
 //!
 //! AppServer protocol 03 §5.4 to §5.9 and §5.16. Items about the same call have the same `callId`.
 
+use bobbin_model::{CommandStatus, ExecutionStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,26 +90,6 @@ pub enum CommandSource {
     Sandbox,
 }
 
-/// How far a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum CommandStatus {
-    /// Running.
-    InProgress,
-    /// Ended by itself.
-    Completed,
-    /// Could not run or ended badly.
-    Failed,
-    /// Stopped with its Turn.
-    Cancelled,
-    /// Goes on in a background terminal.
-    Backgrounded,
-    /// Ended by the server.
-    Killed,
-    /// Nobody knows.
-    Lost,
-}
-
 /// Payload of `toolExecution`: one call among parallel ones, as it runs. The result is in `toolResult`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -118,7 +99,7 @@ pub struct ToolExecutionPayload {
     /// The tool.
     pub tool_name: String,
     /// How far it is.
-    pub status: ToolExecutionStatus,
+    pub status: ExecutionStatus,
     /// Whether the tool did what it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success: Option<bool>,
@@ -131,20 +112,6 @@ pub struct ToolExecutionPayload {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-}
-
-/// How far the execution of a tool is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ToolExecutionStatus {
-    /// Running.
-    InProgress,
-    /// Ended.
-    Completed,
-    /// Ended badly.
-    Failed,
-    /// Stopped with its Turn.
-    Cancelled,
 }
 
 /// Payload of `pluginFunctionCall`: a tool of a plugin or channel adapter, call and result in one Item.

@@ -2,6 +2,7 @@
 //!
 //! AppServer protocol 03 §1.1.
 
+use bobbin_model::TurnStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,22 +38,6 @@ pub struct Turn {
     /// Who started this Turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initiator: Option<TurnInitiator>,
-}
-
-/// How far a Turn is. The last three never change again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum TurnStatus {
-    /// At work.
-    Running,
-    /// Waiting for a person's word.
-    WaitingApproval,
-    /// Ended well.
-    Completed,
-    /// Ended by an error.
-    Failed,
-    /// Ended by someone's wish.
-    Cancelled,
 }
 
 /// Who started a Turn.

@@ -46,7 +46,7 @@ fn tool_in(index: usize, spec: wire::DynamicToolSpec) -> Result<DynamicTool, Rpc
                 }
             };
             Some(DynamicApproval {
-                kind: super::approval_kind_in(approval.kind),
+                kind: approval.kind,
                 target_argument: approval.target_argument,
                 operation,
             })

@@ -137,13 +137,7 @@ pub(crate) fn status(server: &ToolServer) -> wire::McpServerStatus {
     wire::McpServerStatus {
         name: server.name.clone(),
         enabled: server.enabled,
-        startup_state: match server.state {
-            ServerState::Idle => wire::McpStartupState::Idle,
-            ServerState::Starting => wire::McpStartupState::Starting,
-            ServerState::Ready => wire::McpStartupState::Ready,
-            ServerState::Error => wire::McpStartupState::Error,
-            ServerState::Disabled => wire::McpStartupState::Disabled,
-        },
+        startup_state: server.state,
         tool_count: (server.state == ServerState::Ready).then_some(server.tools.len() as u64),
         resource_count: None,
         resource_template_count: None,

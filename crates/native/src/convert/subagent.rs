@@ -68,7 +68,7 @@ pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> O
         supports_send_input: can.send_input,
         supports_resume: can.resume,
         supports_close: can.close,
-        status: status(edge.status),
+        status: edge.status,
         created_at: time(header.created_at),
         updated_at: time(edge.updated_at),
     })
@@ -79,7 +79,7 @@ pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> wire::SubagentTar
     let (source, can) = (&edged.source, Can::with(edged.edge.status));
     wire::SubagentTargetResult {
         child_thread_id: child.to_string(),
-        status: status(edged.edge.status),
+        status: edged.edge.status,
         message: None,
         agent_nickname: source.nickname.clone(),
         agent_role: source.role.clone(),
@@ -88,13 +88,6 @@ pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> wire::SubagentTar
         supports_send_input: can.send_input,
         supports_resume: can.resume,
         supports_close: can.close,
-    }
-}
-
-fn status(status: model::EdgeStatus) -> wire::SubagentEdgeStatus {
-    match status {
-        model::EdgeStatus::Open => wire::SubagentEdgeStatus::Open,
-        model::EdgeStatus::Closed => wire::SubagentEdgeStatus::Closed,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Background terminals between the core and the wire (AppServer protocol 03 §13). Pure.
 
-use bobbin_model::{Terminal, TerminalStatus};
+use bobbin_model::Terminal;
 use bobbin_wire as wire;
 
 /// Returns a terminal as clients are shown it.
@@ -18,14 +18,7 @@ pub(crate) fn terminal(terminal: &Terminal) -> wire::BackgroundTerminal {
         } else {
             wire::CommandSource::Host
         },
-        status: match terminal.status {
-            TerminalStatus::Running => wire::TerminalStatus::Running,
-            TerminalStatus::Completed => wire::TerminalStatus::Completed,
-            TerminalStatus::Failed => wire::TerminalStatus::Failed,
-            TerminalStatus::Killed => wire::TerminalStatus::Killed,
-            TerminalStatus::TimedOut => wire::TerminalStatus::TimedOut,
-            TerminalStatus::Lost => wire::TerminalStatus::Lost,
-        },
+        status: terminal.status,
         output: terminal.output.clone(),
         output_path: facts.output_path.clone(),
         exit_code: terminal.exit_code.map(Into::into),

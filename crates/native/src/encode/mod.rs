@@ -66,7 +66,7 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
     match &frame.body {
         FrameBody::Delta(delta) => messages.push(turn::delta(thread_id, delta, seq)),
         FrameBody::Notice(Notice::RuntimeChanged(runtime)) => {
-            let runtime = convert::runtime(*runtime);
+            let runtime = *runtime;
             let params = wire::ThreadRuntimeChangedNotification {
                 thread_id,
                 runtime,
@@ -210,8 +210,8 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
             method::THREAD_STATUS_CHANGED,
             &wire::ThreadStatusChangedNotification {
                 thread_id,
-                previous_status: convert::status(*previous),
-                new_status: convert::status(*new),
+                previous_status: *previous,
+                new_status: *new,
                 seq,
             },
         ),
@@ -239,19 +239,9 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
             message(method::THREAD_ROLLED_BACK, &params)
         }
         (Event::PlanUpdated { plan }, _) => {
-            let wire::PlanSnapshot {
-                title,
-                overview,
-                content,
-                todos,
-            } = convert::plan(plan);
             let params = wire::PlanUpdatedNotification {
-                thread_id,
-                title,
-                overview,
-                content,
-                todos,
                 seq,
+                ..wire::PlanUpdatedNotification::new(thread_id, plan.clone())
             };
             message(method::PLAN_UPDATED, &params)
         }

@@ -213,7 +213,7 @@ fn of_revert(
     let params = wire::TurnRevertedNotification {
         thread_id: thread.to_string(),
         turn_id: turn.to_string(),
-        files: convert::reverted(files),
+        files: files.to_vec(),
         notes: notes.to_vec(),
         seq,
     };
@@ -221,24 +221,11 @@ fn of_revert(
 }
 
 fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -> WireMessage {
-    use bobbin_model::turn::FileChangeStatus;
-    let files = diff.files.iter().map(|file| wire::DiffFile {
-        path: file.path.clone(),
-        status: match file.status {
-            FileChangeStatus::Added => wire::DiffFileStatus::Added,
-            FileChangeStatus::Modified => wire::DiffFileStatus::Modified,
-            FileChangeStatus::Deleted => wire::DiffFileStatus::Deleted,
-            FileChangeStatus::Renamed => wire::DiffFileStatus::Renamed,
-        },
-        old_path: file.old_path.clone(),
-        additions: file.additions,
-        deletions: file.deletions,
-    });
     let params = wire::TurnDiffUpdatedNotification {
         thread_id: thread.to_string(),
         turn_id: turn.to_string(),
         diff: diff.diff.clone(),
-        files: Some(files.collect()),
+        files: Some(diff.files.clone()),
         truncated: diff.truncated.then_some(true),
         seq,
     };

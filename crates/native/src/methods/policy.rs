@@ -1,6 +1,6 @@
 //! `policy/explain`: what would happen to a command, and which rule decides. Runs, asks and remembers nothing.
 
-use bobbin_core::policy::{AppliedRule, Judgement, Ruling};
+use bobbin_core::policy::{AppliedRule, Judgement};
 use bobbin_core::tool::ToolEnvironment;
 use bobbin_core::{CoreError, Snapshot};
 use bobbin_model::{ApprovalPolicy, Mode};
@@ -94,28 +94,20 @@ async fn answer(
     };
     let commands = ruled.commands.into_iter();
     Ok(wire::PolicyExplainResult {
-        judgement: judgement(&ruled.ruling),
+        judgement: ruled.ruling.judgement,
         outcome,
         reason,
         rule: ruled.ruling.rule.map(rule),
         commands: commands
             .map(|(command, ruling)| wire::PolicyCommand {
                 command,
-                judgement: judgement(&ruling),
+                judgement: ruling.judgement,
                 reason: ruling.reason,
                 rule: ruling.rule.map(rule),
             })
             .collect(),
         concerns: ruled.concerns,
     })
-}
-
-fn judgement(ruling: &Ruling) -> wire::PolicyJudgement {
-    match ruling.judgement {
-        Judgement::Allow => wire::PolicyJudgement::Allow,
-        Judgement::Ask => wire::PolicyJudgement::Ask,
-        Judgement::Deny => wire::PolicyJudgement::Deny,
-    }
 }
 
 fn rule(rule: AppliedRule) -> wire::PolicyRule {

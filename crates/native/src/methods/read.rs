@@ -134,7 +134,7 @@ pub(super) async fn read(client: &Client, request: &CallContext, responder: Resp
             } else {
                 (None, None)
             };
-            let plan = snapshot.state.plan.as_ref().map(convert::plan);
+            let plan = snapshot.state.plan.clone();
             let thread = wire::Thread {
                 turns,
                 plan: Some(Nullable(plan)),

@@ -6,7 +6,6 @@ use bobbin_peer::{CallContext, Responder};
 use bobbin_wire as wire;
 
 use super::{Client, fail, handle, params};
-use crate::convert;
 
 pub(super) async fn revert(client: &Client, request: &CallContext, responder: Responder) {
     let Some((params, responder)) = params::<wire::TurnRevertParams>(request, responder) else {
@@ -18,7 +17,7 @@ pub(super) async fn revert(client: &Client, request: &CallContext, responder: Re
     let reply: Reply<Reverted> = Box::new(move |reverted| match reverted {
         Ok(Reverted { turn, undone }) => responder.ok(wire::TurnRevertResult {
             turn_id: turn.to_string(),
-            files: convert::reverted(&undone.files),
+            files: undone.files.clone(),
             notes: undone.notes,
         }),
         Err(error) => fail(responder, &error),

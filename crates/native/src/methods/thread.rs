@@ -3,7 +3,7 @@
 use bobbin_core::sub_agent::Beforehand;
 use bobbin_core::{Command, CoreError, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
-use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadId};
+use bobbin_model::{Identity, Mode, Refusal, ThreadId};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_session::{Attach, Begin, Until};
 use bobbin_wire as wire;
@@ -33,10 +33,7 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
         id: client.hub.fresh_thread_id(),
         identity,
         config,
-        history_mode: match params.history_mode {
-            None | Some(wire::HistoryMode::Server) => HistoryMode::Server,
-            Some(wire::HistoryMode::Client) => HistoryMode::Client,
-        },
+        history_mode: params.history_mode.unwrap_or_default(),
         display_name: params.display_name,
     };
     let native = client.native.clone();
