@@ -4,14 +4,17 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
+use bobbin_core::tool::CallContext;
 use bobbin_engine::BubblewrapUse;
 use bobbin_model::CommandStatus;
 use bobbin_sandbox::{Files, HELPER_ARGUMENT, Outer, Plan, Profile};
 use serde_json::json;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
-use crate::held_place::{OPEN, Place, STRICT, leash, told};
+use crate::held_place::{Ears, OPEN, Place, STRICT, leash, told};
 use crate::support::{PATIENCE, Workspace, rich};
 
 #[tokio::test]
@@ -184,6 +187,24 @@ async fn a_workspace_whose_craft_is_a_link_is_not_held() {
     std::os::unix::fs::symlink("elsewhere", place.work.join(".craft")).unwrap();
     let refused = place.prepared(&sandbox, "echo x").await.err().unwrap();
     assert!(refused.contains(".craft is a link"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_hidden_file_that_appears_after_the_question_is_hidden() {
+    let place = Place::new();
+    let Some(mut sandbox) = place.held(STRICT).await else {
+        return;
+    };
+    let keys = place.work.join("keys");
+    sandbox.hide = vec![keys.clone()];
+    let prepared = place.prepared(&sandbox, "cat keys").await.unwrap();
+    std::fs::write(&keys, "secret").unwrap();
+    let context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
+    let text = prepared.run(context).await.text;
+    assert!(
+        text.starts_with("exit code 1\n") && text.contains("Permission denied"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -32,9 +32,6 @@ pub(crate) const OPEN: Profile = Profile {
     ..STRICT
 };
 
-/// The program that the server carries within it.
-pub(crate) static CARRIED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bobbin-hold"));
-
 /// A workspace, a place outside of it with a file in it, and what runs commands.
 pub(crate) struct Place {
     pub(crate) _top: TempDir,
@@ -75,7 +72,7 @@ impl Place {
     }
 
     pub(crate) fn bubblewrap(&self, wanted: BubblewrapUse) -> Bubblewrap {
-        Bubblewrap::new(wanted, self.children.clone()).carrying(CARRIED)
+        Bubblewrap::new(wanted, self.children.clone())
     }
 
     /// Returns a sandbox in which bubblewrap holds, or makes sure that people are told why it does not.
@@ -137,22 +134,20 @@ impl Place {
         variables.set("PATH", "/usr/bin:/bin");
         let tools = ToolSet::sandboxed(self.children.clone(), variables, Shell::Posix, sandbox.clone());
         let tool = tools.get("shell").unwrap().clone();
-        tool.settle().await;
+        sandbox.settle().await;
         tool
     }
 
     /// Runs a command as if somebody had allowed it.
     pub(crate) async fn run(&self, sandbox: &Sandbox, command: &str) -> ToolOutput {
-        let mut prepared = self.prepared(sandbox, command).await.unwrap();
-        prepared.get_ready().await;
+        let prepared = self.prepared(sandbox, command).await.unwrap();
         let context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
         prepared.run(context).await
     }
 
     /// Runs a command until it says something, and ends it then.
     pub(crate) async fn run_and_cancel(&self, sandbox: &Sandbox, command: &str) -> ToolOutput {
-        let mut prepared = self.prepared(sandbox, command).await.unwrap();
-        prepared.get_ready().await;
+        let prepared = self.prepared(sandbox, command).await.unwrap();
         let ears = Ears::default();
         let context = CallContext::alone(ears.1.clone(), Arc::new(ears));
         prepared.run(context).await

@@ -65,10 +65,6 @@ mod sandbox;
 #[cfg(test)]
 mod sandbox_attempts;
 #[cfg(test)]
-mod spare;
-#[cfg(test)]
-mod started_ahead;
-#[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod subagents;

@@ -250,10 +250,6 @@ async fn sandbox(workspace: &Workspace, report: &mut Report) {
                 (_, Some(Ok(program))) => {
                     let text = format!("bubblewrap is {}", program.display());
                     report.add(WHAT, Verdict::Good, text);
-                    if let Some(why) = sandbox.bubblewrap.not_carried() {
-                        let text = format!("commands begin later than they could, with bobbin-hold: {why}");
-                        report.add(WHAT, Verdict::Note, text);
-                    }
                 }
                 (_, Some(Err(why))) => {
                     report.add(WHAT, Verdict::Note, format!("bubblewrap is not used: {why}"));
@@ -281,7 +277,7 @@ async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &std::path::
     let script = "true > file; true > ../outside/file; exit 0";
     let environment = Environment::from_base(std::env::vars_os(), &[]);
     let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment);
-    let Wrapped { spec, begun, .. } = sandbox.wrap(&plan, spec)?;
+    let Wrapped { spec, begun } = sandbox.wrap(&plan, spec)?;
     let outcome = run_child(children, spec)
         .await
         .map_err(|error| error.to_string())?;

@@ -114,9 +114,6 @@ const SECRET_WORDS: &[&str] = &[
     "auth",
 ];
 
-/// The program that holds commands, as the build has made it; empty where it could not. See `build.rs`.
-static CARRIED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bobbin-hold"));
-
 /// What the files say.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
@@ -236,7 +233,7 @@ impl Settings {
         Sandbox {
             profile: self.profile,
             support: Support::probe(),
-            bubblewrap: Bubblewrap::new(self.bubblewrap, children.clone()).carrying(CARRIED),
+            bubblewrap: Bubblewrap::new(self.bubblewrap, children.clone()),
             helper: "/proc/self/exe".into(),
             temporary: Some(workspace.temporary()),
             write: self.writable.iter().map(place).collect(),

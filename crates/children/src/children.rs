@@ -40,7 +40,7 @@ struct Thread {
 /// A process that has started and that nobody attends yet: what it writes waits in a pipe. Dropped, it is killed with its
 /// whole group.
 #[derive(Debug)]
-pub struct Started {
+pub(crate) struct Started {
     pub(crate) group: Group,
     /// Standard output, and standard error too where the streams are one.
     pub(crate) output: pipe::Receiver,
@@ -68,13 +68,6 @@ struct Request {
     answer: oneshot::Sender<Result<Started, ChildError>>,
 }
 
-impl Started {
-    /// Whether it has ended meanwhile. Systems other than Linux do not say so before it is run.
-    pub fn has_ended(&self) -> bool {
-        self.group.has_exited()
-    }
-}
-
 impl Children {
     /// Creates the thread; the guard is started together with the first child.
     ///
@@ -96,19 +89,6 @@ impl Children {
                 handle: Some(handle),
             }),
         })
-    }
-
-    /// Starts a command that is to be run later: one that waits by itself for a word, and does nothing before.
-    ///
-    /// # Errors
-    ///
-    /// Any [`ChildError`] but [`ChildError::Wait`]; nothing runs then.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future leaves nothing running.
-    pub async fn start_ahead(&self, spec: ProcessSpec) -> Result<Started, ChildError> {
-        self.start(spec, Streams::Together).await
     }
 
     /// Starts a process. A caller that goes away meanwhile leaves nothing running.

@@ -38,12 +38,11 @@ mod utf8;
 mod vfork;
 
 pub use capture::Captured;
-pub use children::{Children, Started};
+pub use children::Children;
 pub use companion::{Companion, Pipes};
 pub use environment::Environment;
 pub use error::ChildError;
 pub use guard::{GuardProgram, guard_main};
 pub use outcome::{Exit, Limits, Outcome};
 pub use output::{CHUNK_BYTES, OutputSink, output_channel};
-pub use run::Process;
 pub use spec::{Input, ProcessSpec, Shell, Starter};

@@ -26,27 +26,6 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// The longest wait for a killed leader: only one stuck in the kernel takes longer.
 pub(crate) const REAP: Duration = Duration::from_secs(2);
 
-/// A command to run.
-#[derive(Debug)]
-pub enum Process {
-    /// One that is started for that.
-    New(ProcessSpec),
-    /// One that waits for its word already.
-    Started(Box<Started>),
-}
-
-impl From<ProcessSpec> for Process {
-    fn from(spec: ProcessSpec) -> Self {
-        Self::New(spec)
-    }
-}
-
-impl From<Started> for Process {
-    fn from(started: Started) -> Self {
-        Self::Started(Box::new(started))
-    }
-}
-
 impl Children {
     /// Runs a command until it ends, or until it is ended by `limits` or `cancel`.
     ///
@@ -63,17 +42,16 @@ impl Children {
     /// Dropping the future kills the group at once and loses the outcome.
     pub async fn run(
         &self,
-        process: impl Into<Process>,
+        spec: ProcessSpec,
         limits: &Limits,
         sink: Option<OutputSink>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, ChildError> {
-        self.run_with(process.into(), limits, sink, None, cancel).await
+        self.run_with(spec, limits, sink, None, cancel).await
     }
 
     /// Runs a command as [`Children::run`] does, with a standard input that stays open: what comes through `typed`
-    /// is written to it, in order, until its sender is dropped. The spec's own input is not used, except that one
-    /// that was started before has to have been started with [`Input::Bytes`]. A command that does not read fills the
+    /// is written to it, in order, until its sender is dropped. The spec's own input is not used. A command that does not read fills the
     /// channel, and nothing else.
     ///
     /// # Errors
@@ -85,31 +63,27 @@ impl Children {
     /// As [`Children::run`].
     pub async fn run_typed(
         &self,
-        process: impl Into<Process>,
+        spec: ProcessSpec,
         limits: &Limits,
         sink: Option<OutputSink>,
         typed: mpsc::Receiver<Vec<u8>>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, ChildError> {
-        let process = match process.into() {
-            // Bytes, so that there is a pipe at all.
-            Process::New(spec) => Process::New(spec.input(Input::Bytes(Vec::new()))),
-            Process::Started(started) => Process::Started(started),
-        };
-        self.run_with(process, limits, sink, Some(typed), cancel).await
+        // Bytes, so that there is a pipe at all.
+        let spec = spec.input(Input::Bytes(Vec::new()));
+        self.run_with(spec, limits, sink, Some(typed), cancel).await
     }
 
     async fn run_with(
         &self,
-        process: Process,
+        spec: ProcessSpec,
         limits: &Limits,
         sink: Option<OutputSink>,
         typed: Option<mpsc::Receiver<Vec<u8>>>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, ChildError> {
         let begin = Instant::now();
-        // One that was started may have had its word: it is asked to end as any other is.
-        if cancel.is_cancelled() && matches!(process, Process::New(_)) {
+        if cancel.is_cancelled() {
             let output = Captured::default();
             return Ok(Outcome {
                 exit: Exit::Cancelled,
@@ -122,10 +96,7 @@ impl Children {
             output,
             input,
             ..
-        } = match process {
-            Process::New(spec) => self.start(spec, Streams::Together).await?,
-            Process::Started(started) => *started,
-        };
+        } = self.start(spec, Streams::Together).await?;
         let mut output = Output::new(output, sink, limits.captured_bytes);
         let mut time_out = pin!(sleep(limits.wall_clock));
 

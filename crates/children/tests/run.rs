@@ -264,51 +264,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_started_ahead_is_run_later_or_is_gone_with_its_group() {
-        let children = children();
-        let line = spec("read -r word; echo got $word").input(Input::Bytes(b"tea\n".to_vec()));
-        let started = children.start_ahead(line).await.unwrap();
-        let never = CancellationToken::new();
-        let outcome = children.run(started, &Limits::default(), None, &never).await;
-        assert_eq!(outcome.unwrap().output.text, "got tea\n");
-
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("pids");
-        let line = format!("sleep 1000 & echo $$ $! > {}; sleep 1000", file.display());
-        let started = children.start_ahead(spec(&line)).await.unwrap();
-        let begun = async || {
-            let said = async {
-                loop {
-                    match std::fs::read_to_string(&file) {
-                        Ok(text) if text.ends_with('\n') => return text,
-                        _ => tokio::time::sleep(Duration::from_millis(2)).await,
-                    }
-                }
-            };
-            let text = tokio::time::timeout(Duration::from_secs(20), said).await.unwrap();
-            std::fs::remove_file(&file).unwrap();
-            text
-        };
-        let text = begun().await;
-        drop(started);
-        assert_gone(&pids(&text)).await;
-
-        // One that has had its word is asked to end, as any other.
-        let line = format!(
-            "trap 'echo bye; exit' TERM; echo $$ > {}; while :; do sleep 0.01; done",
-            file.display()
-        );
-        let started = children.start_ahead(spec(&line)).await.unwrap();
-        begun().await;
-        let cancel = CancellationToken::new();
-        cancel.cancel();
-        let outcome = children.run(started, &Limits::default(), None, &cancel).await;
-        let outcome = outcome.unwrap();
-        assert_eq!(outcome.exit, Exit::Cancelled);
-        assert!(outcome.output.text.ends_with("bye\n"), "{outcome:?}");
-    }
-
-    #[tokio::test]
     async fn a_grandchild_that_holds_the_pipe_neither_delays_the_outcome_nor_survives_it() {
         let outcome = run("sleep 1000 & echo $!").await;
         assert_eq!(outcome.exit, Exit::Exited(0));

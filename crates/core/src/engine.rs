@@ -18,7 +18,7 @@ use bobbin_model::{
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::CoreError;
@@ -258,14 +258,13 @@ impl TurnContext {
 
     /// Asks a person, or finds the standing answer: the policy, an earlier answer for the session or for
     /// ever, an answer this very call got before a crash. Waits as long as people take. The answer is on
-    /// disk when this returns. `soon` is told of a person's yes before that: for what has no effect.
+    /// disk when this returns.
     ///
     /// # Errors
     /// [`TurnGone`], also when the answer ends the Turn.
-    pub async fn ask(&self, ask: Ask, soon: Option<Arc<Notify>>) -> Result<Decision, TurnGone> {
+    pub async fn ask(&self, ask: Ask) -> Result<Decision, TurnGone> {
         let (reply, answer) = oneshot::channel();
-        let asker = Asker { soon, reply };
-        self.wish(EngineWish::Ask { ask, asker }).await?;
+        self.wish(EngineWish::Ask { ask, asker: reply }).await?;
         answer.await.map_err(|_| TurnGone)
     }
 

@@ -268,12 +268,6 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
-    /// Finds out what must be known before a call can be prepared, such as what can hold a command here. Called before
-    /// calls of tools that do not only read. Bounds its own time.
-    fn settle(&self) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
-    }
-
     /// Says what is known of a call that ran when the server stopped, without doing anything again. `None` leaves it at
     /// the word that it may have had its effect.
     fn found_interrupted(
@@ -285,7 +279,7 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// Checks a call without any effect.
+    /// Checks a call without any effect. May look at the disk and wait for it: called where that is allowed.
     ///
     /// # Errors
     /// The arguments are not usable or break a rule; the text is the call's result.
@@ -337,25 +331,6 @@ pub trait PreparedCall: Send {
     fn inquiry(&self) -> Option<Inquiry> {
         None
     }
-
-    /// Tells it the call's id, which its effect may carry. Called before [`PreparedCall::run`].
-    fn named(&mut self, _call_id: &str) {}
-
-    /// Looks up what it takes to get ready, while somebody is just being asked: an answer may come at once. Starts nothing.
-    fn look(&mut self) {}
-
-    /// Gets ready what it takes to run, and does nothing of the call itself. Called once somebody has let the call, while that and
-    /// its intent are written down; before that too where people take their time, for what was ready then may not be right any more. Dropping the call
-    /// takes back what is ready.
-    ///
-    /// # Cancel safety
-    /// Safe: dropping the future takes back what it was at.
-    fn get_ready(&mut self) -> BoxFuture<'_, ()> {
-        ready(()).boxed()
-    }
-
-    /// Takes back what is ready, since nobody answers.
-    fn let_go(&mut self) {}
 
     /// Runs it. Failures are outputs with `success: false`: the model decides what to do about them.
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput>;

@@ -30,5 +30,5 @@ pub use helper::Helpers;
 pub use offline::Offline;
 pub use policy::RulesPolicy;
 pub use programs::Programs;
-pub use tools::{Begun, Bubblewrap, BubblewrapUse, Sandbox, ToolSet, WhenMissing, Word, Wrapped};
+pub use tools::{Begun, Bubblewrap, BubblewrapUse, Sandbox, ToolSet, WhenMissing, Wrapped};
 pub use web::read_page;

@@ -1,9 +1,8 @@
 //! Holding a command: which files it may write, whether it may use the network, and no way out of its process.
 //!
 //! The server never restricts itself. It starts a helper mode of its own binary ([`held`]) that restricts itself with
-//! Landlock and seccomp and then becomes the command; both stay with every process the command starts. The same mode is a
-//! program of its own, `bobbin-hold`, which a server carries within it: small, it begins in a fraction of the time. Where the
-//! machine has bubblewrap and it works, the helper runs in a view of the machine that bubblewrap makes ([`Seen`]). What can be
+//! Landlock and seccomp and then becomes the command; both stay with every process the command starts. Where the
+//! machine has bubblewrap and it works, the helper runs in a view of the machine that bubblewrap makes ([`view_arguments`]). What can be
 //! held is found out beforehand ([`Support`]), so that it can be said before anybody is asked, and the helper holds exactly
 //! what was promised or does not run the command, and says so on stderr.
 //!
@@ -27,7 +26,7 @@ mod signals;
 mod support;
 mod written;
 
-pub use bubblewrap::{PLACES, Seen, Unfit, find};
+pub use bubblewrap::{PLACES, Unfit, find, view_arguments};
 pub use error::SandboxError;
 pub use helper::{HANDED_ARGUMENT, HELPER_ARGUMENT, MAX_HANDED, REPORT_ARGUMENT, held};
 pub use plan::{Outer, Plan};

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Exit, Limits, Outcome, Process, output_channel};
+use bobbin_children::{ChildError, Exit, Limits, Outcome, ProcessSpec, output_channel};
 use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, UnixMillis};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -30,7 +30,7 @@ type Typed = (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
 /// What a command's task begins with.
 pub(crate) struct Task {
     pub(crate) id: String,
-    pub(crate) process: Process,
+    pub(crate) spec: ProcessSpec,
     pub(crate) order: Order,
     pub(crate) stop: CancellationToken,
     /// Its standard input, when it stays open.
@@ -44,7 +44,7 @@ pub(crate) struct Task {
 pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
     let Task {
         id,
-        process,
+        spec,
         order,
         stop,
         typed,
@@ -87,10 +87,10 @@ pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
             Some(typed) => {
                 inner
                     .children
-                    .run_typed(process, &limits, Some(sink), typed, &stop)
+                    .run_typed(spec, &limits, Some(sink), typed, &stop)
                     .await
             }
-            None => inner.children.run(process, &limits, Some(sink), &stop).await,
+            None => inner.children.run(spec, &limits, Some(sink), &stop).await,
         }
     };
     // The run drops its end of the channel when it is over, which ends the other half.

@@ -5,8 +5,7 @@
 //! goes to files below a directory that no command can reach (`shelf`), which are there after a restart, as are the records of
 //! terminals: those that ran when the server died are found and recorded as lost.
 //!
-//! It knows nothing of tools, rules, approvals or wires: whoever hands over an [`Order`] has had it allowed, and its process,
-//! which may have been started before, wrapped.
+//! It knows nothing of tools, rules, approvals or wires: whoever hands over an [`Order`] has had it allowed, and its process wrapped.
 //! Processes are started by `bobbin-children` only and are gone with the server, however it ends. Everything is bounded by
 //! [`Bounds`], which also says what happens when something is full.
 

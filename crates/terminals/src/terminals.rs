@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Children, Process, ProcessSpec, Started};
+use bobbin_children::{Children, ProcessSpec};
 use bobbin_core::terminal::{TerminalError, TerminalReply, Wait};
 use bobbin_core::{Clock, Hub, Notice, Once};
 use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, ThreadId};
@@ -118,16 +118,8 @@ impl Terminals {
         self.0.room(&self.0.entries.lock(), thread)
     }
 
-    /// Starts a process that waits by itself for a word before it becomes a command, to be run later.
-    ///
-    /// # Errors
-    /// It could not be started.
-    pub async fn start_ahead(&self, spec: ProcessSpec) -> Result<Started, ChildError> {
-        self.0.children.start_ahead(spec).await
-    }
-
     /// Runs a command.
-    pub fn run(&self, process: impl Into<Process>, order: Order) -> Running {
+    pub fn run(&self, spec: ProcessSpec, order: Order) -> Running {
         let (listener, output) = mpsc::channel(LISTENING);
         let (leave, leaving) = mpsc::channel(1);
         let (ended, end) = oneshot::channel();
@@ -136,7 +128,7 @@ impl Terminals {
         self.0.active.lock().insert(id.clone());
         let task = Task {
             id,
-            process: process.into(),
+            spec,
             typed: order.typed.then(|| mpsc::channel(TYPED)),
             order,
             stop: stop.clone(),

@@ -336,14 +336,11 @@ impl ScriptEngine {
             let scope = Scope::new(kind, command, root);
             let reason = "The agent wants to run a command.".to_owned();
             let decision = turn
-                .ask(
-                    Ask {
-                        call_id: call_id.clone(),
-                        scope,
-                        reason,
-                    },
-                    None,
-                )
+                .ask(Ask {
+                    call_id: call_id.clone(),
+                    scope,
+                    reason,
+                })
                 .await?;
             if !decision.approves() {
                 let result = "not allowed".to_owned();

@@ -6,7 +6,7 @@ use bobbin_model::{
     CallPreview, Compaction, ContextNote, ContextWindow, Decision, Item, ItemBody, ItemId, Plan, PlanChange,
     Scope, SubAgentProgress, ThreadId, TokenUsage, TurnDiff,
 };
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 /// Something an engine wants to happen, on its way to the owner.
 pub(crate) enum EngineWish {
@@ -114,23 +114,8 @@ pub struct WindowNote {
     pub message: String,
 }
 
-/// Who waits for the answer to a question.
-#[derive(Debug)]
-pub(crate) struct Asker {
-    /// Told when a person lets the call, before that is on disk.
-    pub(crate) soon: Option<Arc<Notify>>,
-    /// Told once the answer is on disk; dropped when there will be none.
-    pub(crate) reply: oneshot::Sender<Decision>,
-}
-
-impl Asker {
-    /// Tells that the answer is a yes, which is being written down.
-    pub(crate) fn tell_soon(&self) {
-        if let Some(soon) = &self.soon {
-            soon.notify_one();
-        }
-    }
-}
+/// Where the answer to a question goes once it is on disk; dropped when there will be none.
+pub(crate) type Asker = oneshot::Sender<Decision>;
 
 /// A question to a person.
 #[derive(Debug, Clone)]

@@ -44,7 +44,7 @@ impl Owner {
             return self.cancel_turn(BY_REQUEST, Effect::default()).await;
         }
         if let Some(decision) = known {
-            let effect = Effect::after(After::Standing(asker.reply, decision));
+            let effect = Effect::after(After::Standing(asker, decision));
             return self.commit(Staged::default(), effect).await;
         }
         if policy == ApprovalPolicy::Interrupt {
@@ -128,10 +128,6 @@ impl Owner {
             staged.append(self.stage(events));
             effect.after.extend(self.state.live_turn().map(After::CancelTurn));
             return self.commit(staged, effect).await;
-        }
-        if answer.decision.approves() && !events.is_empty() {
-            let askers = self.askers.get(&answer.approval).into_iter().flatten();
-            askers.for_each(Asker::tell_soon);
         }
         effect.after.push(After::Decided(decisions(&events)));
         let staged = self.stage(events);

@@ -185,7 +185,7 @@ impl Owner {
                 for (approval, decision) in decisions {
                     for asker in self.askers.remove(&approval).into_iter().flatten() {
                         // An engine that no longer waits has ended.
-                        let _ = asker.reply.send(decision);
+                        let _ = asker.send(decision);
                     }
                 }
             }

@@ -1,15 +1,12 @@
 //! One call, from the model's wish to its result (AppServer protocol 03 §7 and §15): permission, intent on
-//! disk, effect, result. What has no effect, such as making a sandbox, is got ready beside the first two.
+//! disk, effect, result.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_core::engine::{Ask, TurnGone};
 use bobbin_core::policy::{Judgement, Ruling};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_model::{ApprovalKind, ItemBody, Scope};
-use tokio::sync::Notify;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
@@ -25,11 +22,6 @@ const MAX_NAMES: usize = 4 << 10;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// How long a call that only reads may take to end by itself once it is told to; it has nothing to undo.
 pub(super) const GRACE: Duration = Duration::from_millis(50);
-/// How long nothing is got ready for a call about which somebody is asked: it would take the processor from the question
-/// itself (measured: that came 5 ms later), and be for nothing where the answer is no and comes at once.
-const A_MOMENT: Duration = Duration::from_millis(20);
-/// How long what is ready for a call waits for an answer (guess: whoever has not answered by then is not there).
-const READY_FOR: Duration = Duration::from_mins(5);
 /// What the model is told of a call that nobody allowed.
 pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
 
@@ -39,14 +31,12 @@ impl TurnRun {
         if self.stop.is_cancelled() {
             return Err(TurnGone);
         }
-        if let Some(tool) = self.tools.get(&call.tool) {
-            tokio::select! {
-                biased;
-                () = self.stop.cancelled() => return Err(TurnGone),
-                () = tool.settle() => {}
-            }
-        }
-        let (mut output, begun) = match self.prepare(call) {
+        let prepared = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            prepared = self.prepare(call) => prepared,
+        };
+        let (mut output, begun) = match prepared {
             Ok(prepared) => self.run_if_allowed(call, prepared).await?,
             Err(why) => (*why, Begun::default()),
         };
@@ -111,7 +101,9 @@ impl TurnRun {
     }
 
     /// Prepares a call, or gives the result that says why it cannot be run.
-    pub(super) fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
+    ///
+    /// Tools look at the disk for that, and wait for it: on a thread that may be held.
+    pub(super) async fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
         let environment = self.turn.environment();
         let Some(tool) = self.tools.get(&call.tool) else {
             let names = self.tools.names(environment.mode);
@@ -141,7 +133,13 @@ impl TurnRun {
         let Some(arguments) = &call.arguments else {
             return Err(Box::new(not_run("the arguments are not a JSON object")));
         };
-        tool.prepare(arguments, environment).map_err(|refusal| {
+        let (tool, arguments, environment) = (tool.clone(), arguments.clone(), environment.clone());
+        let prepared = tokio::task::spawn_blocking(move || tool.prepare(&arguments, &environment)).await;
+        let prepared = prepared.map_err(|error| {
+            tracing::error!(%error, tool = call.tool, "a call could not be prepared");
+            Box::new(not_run("the tool failed; it was not run"))
+        })?;
+        prepared.map_err(|refusal| {
             let refused = refusal.is_denial();
             Box::new(ToolOutput {
                 refused,
@@ -153,23 +151,27 @@ impl TurnRun {
     async fn run_if_allowed(
         &self,
         call: &Call,
-        mut prepared: Box<dyn PreparedCall>,
+        prepared: Box<dyn PreparedCall>,
     ) -> Result<(ToolOutput, Begun), TurnGone> {
-        prepared.named(&call.id);
         if let Some(preview) = prepared.preview().await {
             self.turn.preview(&call.id, preview).await?;
         }
         let said = self.turn.environment().policy.tool(&call.tool);
         let permission = with_rule(prepared.permission(), said, &call.tool);
         if let Some(inquiry) = prepared.inquiry() {
-            if !self.is_allowed(call, permission, None).await? {
+            if !self.is_allowed(call, permission).await? {
                 return Ok((refused(DECLINED), Begun::default()));
             }
             return Ok((self.inquire(&call.id, inquiry).await?, Begun::default()));
         }
-        // Boxed: it is large, and a Turn holds it while everything else goes on.
-        let Some(begun) = Box::pin(self.begin(call, permission, &mut *prepared)).await? else {
+        let touches = self.touches(call, &*prepared);
+        if !self.is_allowed(call, permission).await? {
             return Ok((refused(DECLINED), Begun::default()));
+        }
+        let begun = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            begun = self.keeper.begin(&call.id, touches, self.turn.start_call(&call.id)) => begun?,
         };
         if let Some(message) = begun.notice.clone() {
             let code = "checkpoint_skipped".to_owned();
@@ -192,68 +194,8 @@ impl TurnRun {
         }
     }
 
-    /// Has a call allowed and its intent written down, and gets ready meanwhile what it takes to run. `None` where nobody
-    /// allows it.
-    async fn begin(
-        &self,
-        call: &Call,
-        permission: Permission,
-        prepared: &mut dyn PreparedCall,
-    ) -> Result<Option<Begun>, TurnGone> {
-        let touches = self.touches(call, prepared);
-        let allowed = Arc::new(Notify::new());
-        let stopped = || self.stop.cancelled();
-        // Each half ends when the other fails; a no is such an end.
-        let recorded = async {
-            let soon = Some(allowed.clone());
-            if !self.is_allowed(call, permission, soon).await.map_err(Some)? {
-                return Err(None);
-            }
-            allowed.notify_one();
-            let intent = self.turn.start_call(&call.id);
-            self.keeper.begin(&call.id, touches, intent).await.map_err(Some)
-        };
-        let got_ready = async {
-            prepared.look();
-            if timeout(A_MOMENT, allowed.notified()).await.is_err() {
-                prepared.get_ready().await;
-                if timeout(READY_FOR, allowed.notified()).await.is_err() {
-                    prepared.let_go();
-                    allowed.notified().await;
-                }
-            }
-            prepared.get_ready().await;
-            Ok(())
-        };
-        let recorded = async {
-            tokio::select! {
-                biased;
-                () = stopped() => Err(Some(TurnGone)),
-                recorded = recorded => recorded,
-            }
-        };
-        let got_ready = async {
-            tokio::select! {
-                biased;
-                // What is recorded as begun gets its result from its run.
-                () = stopped() => Ok(()),
-                got_ready = got_ready => got_ready,
-            }
-        };
-        match tokio::try_join!(recorded, got_ready) {
-            Ok((begun, ())) => Ok(Some(begun)),
-            Err(None) => Ok(None),
-            Err(Some(gone)) => Err(gone),
-        }
-    }
-
-    /// Has a call allowed that needs it, and returns whether it is. `soon` is told of a yes before that is on disk.
-    async fn is_allowed(
-        &self,
-        call: &Call,
-        permission: Permission,
-        soon: Option<Arc<Notify>>,
-    ) -> Result<bool, TurnGone> {
+    /// Has a call allowed that needs it, and returns whether it is.
+    async fn is_allowed(&self, call: &Call, permission: Permission) -> Result<bool, TurnGone> {
         let Permission::Ask { scope, reason } = permission else {
             return Ok(true);
         };
@@ -266,7 +208,7 @@ impl TurnRun {
         let decision = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(TurnGone),
-            decision = self.turn.ask(ask, soon) => decision?,
+            decision = self.turn.ask(ask) => decision?,
         };
         Ok(decision.approves())
     }

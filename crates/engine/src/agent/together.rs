@@ -24,7 +24,7 @@ impl TurnRun {
     pub(super) async fn calls(&mut self, calls: &[Call]) -> Result<(), TurnGone> {
         let mut rest = calls;
         while let Some((first, others)) = rest.split_first() {
-            let readers = self.readers(rest);
+            let readers = self.readers(rest).await;
             if readers.len() > 1 {
                 let (now, later) = rest.split_at(readers.len());
                 self.run_together(now, readers).await?;
@@ -38,14 +38,17 @@ impl TurnRun {
     }
 
     /// Prepares the calls at the beginning of `calls` that may run together.
-    fn readers(&self, calls: &[Call]) -> Vec<Box<dyn PreparedCall>> {
+    async fn readers(&self, calls: &[Call]) -> Vec<Box<dyn PreparedCall>> {
         let mut readers = Vec::new();
         let must_end = calls.first().is_some_and(|first| self.must_end(first));
         for call in calls {
             let reads = self.tools.get(&call.tool).is_some_and(|tool| {
                 tool.spec().effect == Effect::Reads && !tool.runs_alone() && tool.must_end() == must_end
             });
-            let Some(prepared) = reads.then(|| self.prepare(call).ok()).flatten() else {
+            if !reads {
+                break;
+            }
+            let Ok(prepared) = self.prepare(call).await else {
                 break;
             };
             let said = self.turn.environment().policy.tool(&call.tool);

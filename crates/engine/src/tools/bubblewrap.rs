@@ -3,10 +3,9 @@
 //! A machine can have a bubblewrap that does not work, because the system lets nobody make namespaces or because we are
 //! in a container ourselves. So it is run once with all that a command's view is made of, around the helper, before
 //! anything is promised ([`super::bubblewrap_try`]). The result stays for the life of the process; one failure later has it
-//! tried again, with our own binary as the helper, and where it fails a command once more although the try went well, it is
-//! not used for a while. Bounds: one try at a time, of 25 s.
+//! tried again, and where it fails a command once more although the try went well, it is not used for a while. Bounds: one
+//! try at a time, of 20 s.
 
-use std::ffi::OsString;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -16,14 +15,15 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bobbin_children::{Children, Environment, ProcessSpec, Starter};
-use bobbin_sandbox::{HANDED_ARGUMENT, HELPER_ARGUMENT, PLACES, Plan, REPORT_ARGUMENT, Seen, Support, find};
+use bobbin_sandbox::{
+    HANDED_ARGUMENT, HELPER_ARGUMENT, PLACES, Plan, REPORT_ARGUMENT, Support, find, view_arguments,
+};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-use super::bubblewrap_try::{Helpers, try_it};
-use super::memory::file;
-use super::wrapped::{MAX_WORD, Word, Wrapped, give, not_told, number, pair, text};
+use super::bubblewrap_try::try_it;
+use super::wrapped::{Wrapped, handed, number, pair};
 
 /// Whether commands are to be held by bubblewrap too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,8 +43,6 @@ pub struct Bubblewrap {
     wanted: BubblewrapUse,
     places: Vec<PathBuf>,
     children: Option<Children>,
-    /// The helper as a program of its own; empty where there is none.
-    carried: &'static [u8],
     known: Arc<Mutex<Known>>,
 }
 
@@ -70,8 +68,6 @@ pub(super) struct Working {
     pub(super) program: PathBuf,
     /// The helper, open: its name may lead nowhere in a command's view, or to something else after an upgrade.
     pub(super) helper: Arc<OwnedFd>,
-    /// Why that is not the one that is carried, if that was tried.
-    pub(super) not_carried: Option<String>,
 }
 
 /// Whether a command has begun, or what was to hold it has failed before.
@@ -98,16 +94,8 @@ impl Bubblewrap {
             wanted,
             places: PLACES.map(PathBuf::from).to_vec(),
             children: Some(children),
-            carried: &[],
             known: Arc::default(),
         }
-    }
-
-    /// Takes a program that does what the helper does and begins sooner; used where it works.
-    #[must_use]
-    pub fn carrying(mut self, program: &'static [u8]) -> Self {
-        self.carried = program;
-        self
     }
 
     /// Looks in other places. They must be nobody's but root's, as the usual ones.
@@ -139,38 +127,26 @@ impl Bubblewrap {
         )
     }
 
-    /// Returns why the helper that is carried does not work although bubblewrap does; `None` where it does, or was not tried.
-    pub fn not_carried(&self) -> Option<String> {
-        let cell = self.known.lock().found.clone();
-        let (_, found) = cell.get()?;
-        found.as_ref().ok()?.not_carried.clone()
-    }
-
     /// Returns what starts a process within a plan's view, held by the helper there.
     ///
     /// # Errors
     /// Why it cannot be started so, as half a sentence.
-    pub(super) fn wrap<W>(
-        &self,
-        plan: &Plan,
-        inner: ProcessSpec,
-        seen: Seen,
-        hand: impl FnOnce(&[u8]) -> std::io::Result<(Arc<OwnedFd>, W)>,
-    ) -> Result<Wrapped<W>, String> {
+    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped, String> {
         let cell = self.known.lock().found.clone();
         let Some((_, Ok(working))) = cell.get() else {
             return Err("bubblewrap, which was to hold it, works no more".to_owned());
         };
-        working.wrap(plan, inner, seen, hand, Arc::downgrade(&cell))
+        working.wrap(plan, inner, Arc::downgrade(&cell))
     }
 
-    /// Returns what starts one that is told later what it is to hold, a process with these variables, and what tells it.
-    /// `None` where it does not work.
-    pub(super) fn untold(&self, environment: Environment) -> Option<(ProcessSpec, Untold)> {
-        let cell = self.known.lock().found.clone();
-        let (_, working) = cell.get()?;
-        let working = working.as_ref().ok()?;
-        working.untold(environment, Arc::downgrade(&cell))
+    /// Whether it is wanted and it is not known whether it works.
+    pub(super) fn wants_a_try(&self) -> bool {
+        self.wanted != BubblewrapUse::Off
+            && self.children.is_some()
+            && match self.known.lock().found.get() {
+                None => true,
+                Some((at, found)) => found.is_err() && at.elapsed() >= FAILED_FOR,
+            }
     }
 
     /// Notes that it has held a command.
@@ -198,20 +174,15 @@ impl Bubblewrap {
         let (false, Some(children)) = (self.wanted == BubblewrapUse::Off, &self.children) else {
             return;
         };
-        let (cell, has_failed) = {
+        let cell = {
             let mut known = self.known.lock();
             if matches!(known.found.get(), Some((at, Err(_))) if at.elapsed() >= FAILED_FOR) {
                 known.found = Arc::default();
             }
-            (known.found.clone(), known.has_failed)
+            known.found.clone()
         };
         let tried = async || {
-            let helpers = Helpers {
-                // It may have been what failed.
-                carried: if has_failed { &[] } else { self.carried },
-                own: helper,
-            };
-            let found = try_it(&self.places, children, helpers, kernel, hide).await;
+            let found = try_it(&self.places, children, helper, kernel, hide).await;
             (Instant::now(), found)
         };
         match &cell.get_or_init(tried).await.1 {
@@ -226,44 +197,25 @@ impl Working {
     ///
     /// # Errors
     /// Why it cannot be started so, as half a sentence.
-    pub(super) fn wrap<W>(
+    pub(super) fn wrap(
         &self,
         plan: &Plan,
         inner: ProcessSpec,
-        seen: Seen,
-        hand: impl FnOnce(&[u8]) -> std::io::Result<(Arc<OwnedFd>, W)>,
         by: Weak<OnceCell<Tried>>,
-    ) -> Result<Wrapped<W>, String> {
+    ) -> Result<Wrapped, String> {
         let ProcessSpec {
             program,
             args,
             cwd,
-            env,
+            env: mut environment,
             input,
             ..
         } = inner;
-        let (view, within) = texts(plan, &seen, &cwd, program, args)?;
-        let for_bubblewrap = file(&view).map_err(|error| not_told(&error))?;
-        let (for_helper, word) = hand(&within).map_err(|error| not_told(&error))?;
-        let (spec, begun) = self.spec(cwd, env, for_bubblewrap, for_helper, by)?;
-        Ok(Wrapped {
-            spec: spec.input(input),
-            begun: Some(begun),
-            word,
-            seen,
-        })
-    }
-
-    /// Returns what starts it in a directory, to read its arguments and those of the helper, and where it is seen whether
-    /// the command has begun.
-    fn spec(
-        &self,
-        cwd: impl Into<PathBuf>,
-        mut environment: Environment,
-        for_bubblewrap: Arc<OwnedFd>,
-        for_helper: Arc<OwnedFd>,
-        by: Weak<OnceCell<Tried>>,
-    ) -> Result<(ProcessSpec, Begun), String> {
+        let real = cwd
+            .canonicalize()
+            .map_err(|error| format!("{} cannot be entered: {error}", cwd.display()))?;
+        let for_bubblewrap = handed(view_arguments(plan, &real))?;
+        let for_helper = handed(plan.within().arguments(program, args))?;
         without_upkeep(&mut environment);
         let (told, theirs) = pair().map_err(|error| format!("its begin cannot be watched: {error}"))?;
         // Its first process is seen by the command, and by everybody outside: what it is called with names hidden places.
@@ -273,76 +225,14 @@ impl Working {
             .arg(HELPER_ARGUMENT)
             .args([REPORT_ARGUMENT.to_owned(), number(&theirs)])
             .args([HANDED_ARGUMENT.to_owned(), number(&for_helper)])
+            .input(input)
             .starter(Starter {
                 open: vec![self.helper.clone(), theirs, for_bubblewrap, for_helper],
             });
         let heard = AtomicBool::new(false);
-        Ok((spec, Begun { told, heard, by }))
+        let begun = Some(Begun { told, heard, by });
+        Ok(Wrapped { spec, begun })
     }
-
-    /// Returns what starts one that is told later, and what tells it.
-    fn untold(&self, environment: Environment, by: Weak<OnceCell<Tried>>) -> Option<(ProcessSpec, Untold)> {
-        let (view, for_bubblewrap) = pair().ok()?;
-        let (within, for_helper) = pair().ok()?;
-        // Where it begins says nothing: it is told where the command runs.
-        let (spec, begun) = self
-            .spec("/", environment.clone(), for_bubblewrap, for_helper, by)
-            .ok()?;
-        let untold = Untold {
-            environment,
-            view,
-            within,
-            begun,
-        };
-        Some((spec, untold))
-    }
-}
-
-/// What tells a bubblewrap that was started what it is to hold. It waits for its arguments, and has made nothing yet.
-#[derive(Debug)]
-pub(super) struct Untold {
-    environment: Environment,
-    view: UnixStream,
-    within: UnixStream,
-    begun: Begun,
-}
-
-impl Untold {
-    /// Whether it was started as it would be now, for a process with these variables.
-    pub(super) fn is_for(&self, bubblewrap: &Bubblewrap, environment: &Environment) -> bool {
-        let now = Arc::downgrade(&bubblewrap.known.lock().found);
-        Weak::ptr_eq(&now, &self.begun.by) && *environment == self.environment
-    }
-
-    /// Tells bubblewrap what it is to make, and returns whether it could be told that, and the helper its own later, without
-    /// waiting. It must be ended before this is dropped where it could not.
-    pub(super) fn tell(&self, view: &[u8], within: &[u8]) -> bool {
-        view.len() <= MAX_WORD && within.len() <= MAX_WORD && give(&self.view, view).is_ok()
-    }
-
-    /// Returns what lets the command begin once bubblewrap was told, and where it is seen whether it has.
-    pub(super) fn word(self, within: Vec<u8>) -> (Word, Begun) {
-        (Word::to(self.within, within), self.begun)
-    }
-}
-
-/// Returns what bubblewrap and the helper in it are told to hold a program in a directory.
-///
-/// # Errors
-/// Why they cannot be, as half a sentence.
-pub(super) fn texts(
-    plan: &Plan,
-    seen: &Seen,
-    directory: &Path,
-    program: OsString,
-    arguments: Vec<OsString>,
-) -> Result<(Vec<u8>, Vec<u8>), String> {
-    let real = directory
-        .canonicalize()
-        .map_err(|error| format!("{} cannot be entered: {error}", directory.display()))?;
-    let view = text(seen.arguments(&real))?;
-    let within = text(plan.within().arguments(program, arguments))?;
-    Ok((view, within))
 }
 
 /// Settings of git's: no upkeep of a repository behind a command's back. It would be killed with the command, and leave its

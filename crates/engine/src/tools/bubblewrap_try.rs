@@ -1,25 +1,18 @@
-//! A try of bubblewrap: whether it makes what a command's view is made of, and which helper it can start there.
-//!
-//! The helper that the server carries within it is a program in memory, which some systems do not let anybody execute. So it
-//! is tried first, and the helper mode of our own binary after it.
+//! A try of bubblewrap: whether it makes what a command's view is made of, and can start the helper there.
 
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bobbin_children::{Children, Environment, Exit, Limits, Outcome, ProcessSpec};
-use bobbin_sandbox::{Outer, Plan, Profile, Seen, Support, find};
+use bobbin_sandbox::{Outer, Plan, Profile, Support, find};
 use tokio_util::sync::CancellationToken;
 
 use super::bubblewrap::{Found, Working};
-use super::memory::program;
-use super::wrapped::{Wrapped, at_once};
+use super::wrapped::Wrapped;
 
-/// Time for a try with our own binary. Many times what a busy machine needs.
+/// Time for a try. Many times what a busy machine needs.
 const TRY_TIME: Duration = Duration::from_secs(20);
-/// Time for one with the carried helper, behind which there is the other.
-const TRY_TIME_OF_CARRIED: Duration = Duration::from_secs(5);
 /// What is told of a failure, characters.
 const MAX_SAID: usize = 300;
 /// Output kept of a try.
@@ -43,24 +36,15 @@ const RESTRICTIONS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// What does what the helper does.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Helpers<'a> {
-    /// A program of its own; empty where there is none.
-    pub(super) carried: &'static [u8],
-    /// A program with the helper mode.
-    pub(super) own: &'a Path,
-}
-
-/// Runs a harmless command as strictly as any can be held, with the carried helper and, where that fails, with our own.
+/// Runs a harmless command as strictly as any can be held.
 pub(super) async fn try_it(
     places: &[PathBuf],
     children: &Children,
-    helpers: Helpers<'_>,
+    helper: &Path,
     kernel: Support,
     hide: &[PathBuf],
 ) -> Found {
-    let bubblewrap = find(places).map_err(|unfit| unfit.to_string())?;
+    let program = find(places).map_err(|unfit| unfit.to_string())?;
     let plan = Plan {
         profile: Profile::default(),
         hide: hide.to_vec(),
@@ -68,47 +52,22 @@ pub(super) async fn try_it(
         outer: Outer::Bubblewrap,
         ..Plan::default()
     };
-    let working = |helper: OwnedFd, not_carried: Option<String>| Working {
-        program: bubblewrap.clone(),
-        helper: Arc::new(helper),
-        not_carried,
-    };
-    let mut not_carried = None;
-    if !helpers.carried.is_empty() {
-        let why = match program(helpers.carried) {
-            Ok(carried) => {
-                let working = working(carried, None);
-                match try_with(&working, &plan, children, TRY_TIME_OF_CARRIED).await {
-                    Ok(()) => return Ok(working),
-                    Err(why) => why,
-                }
-            }
-            Err(error) => format!("there can be no program in memory: {error}"),
-        };
-        not_carried = Some(why);
-    }
-    let own = std::fs::File::open(helpers.own)
-        .map_err(|error| format!("{} cannot be opened: {error}", helpers.own.display()))?;
-    let working = working(own.into(), not_carried);
-    match try_with(&working, &plan, children, TRY_TIME).await {
-        Ok(()) => Ok(working),
-        Err(why) => Err(match working.not_carried {
-            Some(other) if other != why => format!("{why}; before, with the helper it carries: {other}"),
-            Some(_) | None => why,
-        }),
-    }
+    let helper = std::fs::File::open(helper)
+        .map_err(|error| format!("{} cannot be opened: {error}", helper.display()))?;
+    let helper = Arc::new(helper.into());
+    let working = Working { program, helper };
+    try_with(&working, &plan, children).await?;
+    Ok(working)
 }
 
-/// Runs it with one of them.
-async fn try_with(working: &Working, plan: &Plan, children: &Children, time: Duration) -> Result<(), String> {
-    let seen = Seen::of(plan, Path::new("/"));
+async fn try_with(working: &Working, plan: &Plan, children: &Children) -> Result<(), String> {
     let harmless = ProcessSpec::new("/bin/sh", "/", Environment::empty())
         .arg("-c")
         .arg(":");
-    let wrapped = working.wrap(plan, harmless, seen, at_once, Weak::new())?;
-    let Wrapped { spec, begun, .. } = wrapped;
+    let wrapped = working.wrap(plan, harmless, Weak::new())?;
+    let Wrapped { spec, begun } = wrapped;
     let limits = Limits {
-        wall_clock: time,
+        wall_clock: TRY_TIME,
         grace: Duration::from_secs(1),
         captured_bytes: TRY_OUTPUT,
     };
@@ -123,7 +82,7 @@ async fn try_with(working: &Working, plan: &Plan, children: &Children, time: Dur
     match outcome.exit {
         Exit::Exited(0) if begun.is_some_and(|begun| begun.has()) => Ok(()),
         Exit::Exited(0) => Err(format!("{name} ran, and what it was to start did not")),
-        Exit::TimedOut => Err(format!("{name} did not end within {} s", time.as_secs())),
+        Exit::TimedOut => Err(format!("{name} did not end within {} s", TRY_TIME.as_secs())),
         Exit::Exited(_) | Exit::Signaled(_) | Exit::Cancelled => {
             let restricted = RESTRICTIONS.iter().find(|(path, value, _)| {
                 std::fs::read_to_string(path).is_ok_and(|text| text.trim() == *value)

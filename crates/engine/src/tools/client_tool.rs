@@ -195,10 +195,6 @@ impl PreparedCall for Prepared {
         }
     }
 
-    fn named(&mut self, call_id: &str) {
-        call_id.clone_into(&mut self.call.call_id);
-    }
-
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         async move {
             if let May::Not(why) = self.permission {
@@ -212,13 +208,17 @@ impl PreparedCall for Prepared {
                 let why = "the client that runs this tool is not connected; the call was not sent";
                 return output(ToolAnswer::failed(DynamicToolError::Unavailable, why));
             };
+            let call = ClientToolCall {
+                call_id: context.origin.call.clone(),
+                ..self.call
+            };
             let answer = tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => {
                     let why = "the call was given up; it may have had some or all of its effect";
                     ToolAnswer::failed(DynamicToolError::Cancelled, why)
                 }
-                answer = client.run_tool(self.call) => answer.map_or_else(failure, named),
+                answer = client.run_tool(call) => answer.map_or_else(failure, named),
             };
             output(answer)
         }

@@ -23,10 +23,8 @@ mod fetch_url;
 mod file_batch;
 mod leftovers;
 mod list_files;
-mod memory;
 mod paths;
 mod read_file;
-mod ready;
 mod replace_file;
 mod reserved;
 mod sandbox;
@@ -34,7 +32,6 @@ mod search;
 mod search_report;
 mod shell;
 mod shell_run;
-mod spare;
 mod terminal_tools;
 mod todos;
 mod tool_set;
@@ -62,7 +59,7 @@ pub(crate) use shell_run::split_status;
 pub use tool_set::ToolSet;
 pub(crate) use tool_set::is_allowed;
 pub(crate) use view_skill::ViewSkill;
-pub use wrapped::{Word, Wrapped};
+pub use wrapped::Wrapped;
 
 #[cfg(test)]
 pub(crate) mod testing;

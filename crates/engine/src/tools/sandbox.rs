@@ -1,14 +1,12 @@
 //! How the commands of a server are held, and what is done about those that cannot be.
 
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use bobbin_children::{ProcessSpec, Starter};
-use bobbin_sandbox::{Files, HANDED_ARGUMENT, HELPER_ARGUMENT, Network, Outer, Plan, Profile, Seen, Support};
+use bobbin_sandbox::{Files, HANDED_ARGUMENT, HELPER_ARGUMENT, Network, Outer, Plan, Profile, Support};
 
 use super::bubblewrap::{Bubblewrap, BubblewrapUse};
-use super::wrapped::{Word, Wrapped, at_once, not_told, number, text};
+use super::wrapped::{Wrapped, handed, number};
 
 /// How commands are held. A value; the default holds nothing.
 #[derive(Debug, Clone)]
@@ -80,6 +78,16 @@ impl Sandbox {
             self.bubblewrap
                 .settle(&self.helper, self.support, &self.hide)
                 .await;
+        }
+    }
+
+    /// Does the same on a thread that may be held, and nothing where all is known.
+    pub(crate) fn settle_now(&self) {
+        if self.profile.holds_something()
+            && self.bubblewrap.wants_a_try()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.block_on(self.settle());
         }
     }
 
@@ -183,39 +191,9 @@ impl Sandbox {
     /// # Errors
     /// Why it cannot be held as planned, as half a sentence. It must not be started otherwise then.
     pub fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped, String> {
-        self.wrap_in(plan, inner, at_once)
-    }
-
-    /// Returns what starts a process that waits for its word to become the one that a plan holds.
-    ///
-    /// # Errors
-    /// As [`Sandbox::wrap`], and where the word would be too long to be given without waiting.
-    pub fn wrap_ahead(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped<Word>, String> {
-        self.wrap_in(plan, inner, Word::of)
-    }
-
-    /// Returns the process that a plan holds with the variables that it gets for that.
-    pub(super) fn outfit(&self, plan: &Plan, mut inner: ProcessSpec) -> ProcessSpec {
-        if let Some(temporary) = self
-            .temporary
-            .as_ref()
-            .filter(|_| plan.profile.files == Files::WorkspaceWrite)
-        {
-            inner.env.set("TMPDIR", temporary);
-        }
-        inner
-    }
-
-    fn wrap_in<W>(
-        &self,
-        plan: &Plan,
-        inner: ProcessSpec,
-        hand: impl FnOnce(&[u8]) -> std::io::Result<(Arc<OwnedFd>, W)>,
-    ) -> Result<Wrapped<W>, String> {
         let inner = self.outfit(plan, inner);
-        let seen = Seen::of(plan, &inner.cwd);
         if plan.outer == Outer::Bubblewrap {
-            return self.bubblewrap.wrap(plan, inner, seen, hand);
+            return self.bubblewrap.wrap(plan, inner);
         }
         let ProcessSpec {
             program,
@@ -225,19 +203,25 @@ impl Sandbox {
             input,
             starter: _,
         } = inner;
-        let told = text(plan.arguments(program, args))?;
-        let (theirs, word) = hand(&told).map_err(|error| not_told(&error))?;
+        let theirs = handed(plan.arguments(program, args))?;
         let spec = ProcessSpec::new(&self.helper, cwd, env)
             .arg(HELPER_ARGUMENT)
             .args([HANDED_ARGUMENT.to_owned(), number(&theirs)])
             .input(input)
             .starter(Starter { open: vec![theirs] });
-        Ok(Wrapped {
-            spec,
-            begun: None,
-            word,
-            seen,
-        })
+        Ok(Wrapped { spec, begun: None })
+    }
+
+    /// Returns the process that a plan holds with the variables that it gets for that.
+    fn outfit(&self, plan: &Plan, mut inner: ProcessSpec) -> ProcessSpec {
+        if let Some(temporary) = self
+            .temporary
+            .as_ref()
+            .filter(|_| plan.profile.files == Files::WorkspaceWrite)
+        {
+            inner.env.set("TMPDIR", temporary);
+        }
+        inner
     }
 
     /// Returns what the model is told of it.

@@ -11,13 +11,10 @@ use bobbin_core::policy::{CommandRuling, Judgement};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec};
 use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Scope};
 use bobbin_terminals::Terminals;
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
 use super::arguments::{decode, spec};
 use super::editor::EditorOf;
-use super::ready::Room;
 use super::sandbox::{Hold, Sandbox, WhenMissing};
 use super::shell_run::{Patience, Prepared, Programs};
 
@@ -42,7 +39,6 @@ pub(super) struct ShellTool {
     environment: Environment,
     shell: Shell,
     sandbox: Sandbox,
-    room: Room,
 }
 
 #[derive(Debug, Deserialize)]
@@ -107,7 +103,6 @@ impl ShellTool {
             environment,
             shell,
             sandbox,
-            room: Room::default(),
         }
     }
 }
@@ -115,10 +110,6 @@ impl ShellTool {
 impl Tool for ShellTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
-    }
-
-    fn settle(&self) -> BoxFuture<'_, ()> {
-        self.sandbox.settle().boxed()
     }
 
     fn prepare(
@@ -137,8 +128,8 @@ impl Tool for ShellTool {
         if let Some(why) = ruled.refusal(environment.approvals) {
             return Err(ToolRefusal(format!("refused: {why}; it was not run")));
         }
-        let hold = self.sandbox.hold(&environment.root);
-        let hold = match hold {
+        self.sandbox.settle_now();
+        let hold = match self.sandbox.hold(&environment.root) {
             Hold::Held(_) if arguments.outside_sandbox => None,
             hold => Some(hold),
         };
@@ -189,9 +180,6 @@ impl Tool for ShellTool {
                 names: ruled.names,
                 writable: ruled.programs,
             },
-            room: self.room.clone(),
-            looked: None,
-            ready: None,
         }))
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Exit, Outcome, Process, ProcessSpec};
+use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
 use bobbin_core::policy::{Policy, WritableProgram};
 use bobbin_core::tool::{CallContext, CommandEnd, CommandLine, Permission, PreparedCall, ToolOutput};
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
@@ -23,9 +23,7 @@ use super::bubblewrap_try::said;
 use super::cut::head_and_tail;
 use super::editor::{EditorOf, TerminalLimits};
 use super::paths::shown;
-use super::ready::{Ready, Room};
 use super::sandbox::Sandbox;
-use super::spare::Looked;
 
 /// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -86,12 +84,6 @@ pub(super) struct Prepared {
     pub(super) policy: Arc<dyn Policy>,
     /// What they started when the line was judged.
     pub(super) judged: Programs,
-    /// Room for what waits.
-    pub(super) room: Room,
-    /// What was looked up for what will hold it.
-    pub(super) looked: Option<Looked>,
-    /// What will hold it, and waits.
-    pub(super) ready: Option<Ready>,
 }
 
 impl PreparedCall for Prepared {
@@ -109,31 +101,6 @@ impl PreparedCall for Prepared {
         })
     }
 
-    fn look(&mut self) {
-        let held = self.held.as_ref().filter(|_| self.editor.is_none());
-        if let Some((plan, sandbox)) = held.filter(|_| self.room.spares.waits()) {
-            self.looked = Looked::at(plan, &sandbox.outfit(plan, self.spec.clone()));
-        }
-    }
-
-    fn get_ready(&mut self) -> BoxFuture<'_, ()> {
-        async {
-            let Some((plan, sandbox)) = self.held.as_ref().filter(|_| self.editor.is_none()) else {
-                return;
-            };
-            self.ready = self.ready.take().and_then(|ready| ready.still(plan, &self.root));
-            if self.ready.is_none() {
-                let (spec, looked) = (self.spec.clone(), self.looked.take());
-                self.ready = Ready::start(&self.room, sandbox, plan, spec, looked, &self.terminals).await;
-            }
-        }
-        .boxed()
-    }
-
-    fn let_go(&mut self) {
-        self.ready = None;
-    }
-
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         let Self {
             command,
@@ -143,10 +110,9 @@ impl PreparedCall for Prepared {
             spec,
             terminals,
             editor,
-            ready,
             policy,
             judged,
-            ..
+            permission: _,
         } = *self;
         async move {
             if !judged.are_as_judged(policy, root.clone()).await {
@@ -171,8 +137,8 @@ impl PreparedCall for Prepared {
                 return not_run(format!("did not run: {why}"));
             }
             let sandboxed = held.is_some();
-            let begins = begin(held.as_ref(), ready, spec, &context.cancel).await;
-            let (process, begun) = match begins {
+            let begins = begin(held.as_ref(), spec, &context.cancel).await;
+            let (spec, begun) = match begins {
                 Ok(begins) => begins,
                 Err(output) => return output,
             };
@@ -186,7 +152,7 @@ impl PreparedCall for Prepared {
                 captured_bytes: if requested { MODEL_BYTES } else { CAPTURED_BYTES },
                 typed: requested,
             };
-            let running = terminals.run(process, order);
+            let running = terminals.run(spec, order);
             let end = follow(running, patience, &context, begun.as_ref()).await;
             if let Some((_, sandbox)) = held.as_ref().filter(|_| begun.as_ref().is_some_and(Begun::has)) {
                 sandbox.bubblewrap.has_held();
@@ -234,31 +200,24 @@ impl PreparedCall for Prepared {
 /// Returns what runs, held as planned, and where it is seen whether the command has begun; or why it is not run.
 async fn begin(
     held: Option<&(Plan, Sandbox)>,
-    ready: Option<Ready>,
     spec: ProcessSpec,
     cancel: &CancellationToken,
-) -> Result<(Process, Option<Begun>), ToolOutput> {
+) -> Result<(ProcessSpec, Option<Begun>), ToolOutput> {
     let Some((plan, sandbox)) = held else {
-        return Ok((spec.into(), None));
+        return Ok((spec, None));
     };
-    if cancel.is_cancelled() {
-        return Err(cancelled());
-    }
-    if let Some(ready) = ready.and_then(|ready| ready.still(plan, &spec.cwd)) {
-        match ready.begin() {
-            Ok(begun) => return Ok(begun),
-            Err(why) => tracing::debug!(%why, "what waited for a command is not used"),
-        }
-    }
-    // It may have failed another command since.
+    // It may have failed another command since the call was judged.
     tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(cancelled()),
         () = sandbox.settle() => {}
     }
     // Now and not before the question: what is hidden may have come or gone since.
-    let wrapped = sandbox.wrap(plan, spec).map_err(|why| not_held(&why))?;
-    Ok((wrapped.spec.into(), wrapped.begun))
+    let (plan, sandbox) = (plan.clone(), sandbox.clone());
+    let wrapped = tokio::task::spawn_blocking(move || sandbox.wrap(&plan, spec)).await;
+    let wrapped = wrapped.unwrap_or_else(|error| Err(error.to_string()));
+    let wrapped = wrapped.map_err(|why| not_held(&why))?;
+    Ok((wrapped.spec, wrapped.begun))
 }
 
 enum End {

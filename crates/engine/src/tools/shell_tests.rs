@@ -16,7 +16,6 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::tools::bubblewrap::{Bubblewrap, BubblewrapUse};
 use crate::tools::split_status;
 use crate::tools::testing::Workspace;
 
@@ -353,50 +352,4 @@ fn what_is_no_command_is_refused() {
             "{command:?}"
         );
     }
-}
-
-#[tokio::test]
-async fn an_interrupt_is_heard_while_what_is_to_hold_a_command_is_tried() {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-
-    let workspace = Workspace::new();
-    let (hangs, begun) = (
-        workspace.outside().join("bwrap"),
-        workspace.outside().join("begun"),
-    );
-    std::fs::write(
-        &hangs,
-        format!("#!/bin/sh\n: > {}\nexec sleep 60\n", begun.display()),
-    )
-    .unwrap();
-    std::fs::set_permissions(&hangs, std::fs::Permissions::from_mode(0o755)).unwrap();
-    if hangs.metadata().unwrap().uid() != 0 {
-        // Only one of root's is tried.
-        return;
-    }
-    let kernel = Support {
-        landlock: 6,
-        seccomp: true,
-        ..Support::NONE
-    };
-    let mut tool = held(kernel, WhenMissing::Ask);
-    let bubblewrap = Bubblewrap::new(BubblewrapUse::Auto, Children::new(None).unwrap());
-    tool.sandbox.bubblewrap = bubblewrap.with_places(vec![hangs]);
-    tool.sandbox.helper = "/bin/sh".into();
-    let arguments = Workspace::json(&json!({ "command": "make" }));
-    let call = tool.prepare(&arguments, &workspace.environment()).unwrap();
-    let cancel = CancellationToken::new();
-    let context = CallContext {
-        cancel: cancel.clone(),
-        ..Workspace::context()
-    };
-    let interrupt = async {
-        while !begun.exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        cancel.cancel();
-    };
-    let (output, ()) = tokio::join!(call.run(context), interrupt);
-    assert_eq!(output.text, "did not run: cancelled");
-    assert_eq!(output.command.unwrap().status, CommandStatus::Cancelled);
 }

@@ -15,7 +15,6 @@ mod limits;
 #[cfg(test)]
 mod long_threads;
 #[cfg(test)]
-mod readiness;
 #[cfg(test)]
 mod restart;
 #[cfg(test)]

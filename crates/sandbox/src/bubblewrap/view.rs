@@ -11,6 +11,14 @@ use super::kept::Kept;
 use crate::plan::{around, looked};
 use crate::{Files, Network, Plan, Profile};
 
+/// Returns bubblewrap's arguments that make the view of a plan, as its places are now, for a command that runs in `directory`,
+/// a real name; the program and its own arguments come behind them.
+///
+/// There is no `--new-session`: the caller has made a session, and another one would leave the group that the caller ends.
+pub fn view_arguments(plan: &Plan, directory: &Path) -> Vec<OsString> {
+    View::of(plan).arguments(directory)
+}
+
 /// What a command sees of the machine's files. Everything that is not spoken of is seen and cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct View {
@@ -84,12 +92,7 @@ impl View {
         }
     }
 
-    /// Returns the places of which it speaks, real names.
-    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
-        self.mounts.keys().map(PathBuf::as_path)
-    }
-
-    /// Returns the arguments of [`super::Seen::arguments`].
+    /// Returns the arguments of [`view_arguments`].
     pub(super) fn arguments(&self, directory: &Path) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         let mut add = |flag: &str, paths: &[&Path]| {

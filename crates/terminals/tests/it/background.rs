@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{Input, Starter};
+use bobbin_children::Starter;
 use bobbin_core::Once;
 use bobbin_core::terminal::{TerminalError, Terminals as _, Wait};
 use bobbin_model::{BackgroundReason, TerminalStatus, TurnId};
@@ -55,32 +55,6 @@ async fn a_command_that_is_not_left_leaves_nothing_but_output_that_was_too_long(
     let path = long.output_path.unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 100);
     assert_eq!(terminals.list(None).await, []);
-    terminals.end().await;
-}
-
-#[tokio::test]
-async fn what_was_started_ahead_is_run_with_its_whole_time_and_typed_into() {
-    let place = Place::new();
-    let terminals = place.open(Bounds::default());
-    let line = "read -r first; echo $first; read -r second; echo $second";
-    let spec = place.spec(line).input(Input::Bytes(Vec::new()));
-    let started = terminals.start_ahead(spec).await.unwrap();
-    // Its time has not begun.
-    tokio::time::pause();
-    tokio::time::sleep(Duration::from_secs(100)).await;
-    tokio::time::resume();
-    let mut order = place.order(line);
-    order.time_limit = Some(Duration::from_mins(1));
-    let mut running = terminals.run(started, order);
-    let terminal = left(&mut running).await;
-    for word in ["tea\n", "milk\n"] {
-        typed(&terminals, &terminal.facts.id, word).await.unwrap();
-    }
-    let over = ended(&terminals, &terminal.facts.id).await;
-    assert_eq!(
-        (over.status, over.output.as_str()),
-        (TerminalStatus::Completed, "tea\nmilk\n")
-    );
     terminals.end().await;
 }
 
