@@ -39,6 +39,8 @@ use crate::{checkpoints, cli, console, exit, join, models, prompts, state};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
+/// Open files that a process usually may have, where the system does not say.
+const USUAL_FILES: u64 = 1024;
 /// How long the whole end may take.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
@@ -254,8 +256,12 @@ pub(crate) async fn run(
     greet: impl FnOnce(Option<&str>),
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
+    let files = bobbin_children::raise_file_limit().unwrap_or_else(|error| {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+        USUAL_FILES
+    });
     let bound = match &doors.listen {
-        Some(listen) => Some(bind(listen, config).await?),
+        Some(listen) => Some(bind(listen, config, files).await?),
         None => None,
     };
     let address = bound
@@ -329,7 +335,7 @@ pub(crate) async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-async fn bind(listen: &Listen, config: &Config) -> anyhow::Result<(Listener, Access)> {
+async fn bind(listen: &Listen, config: &Config, files: u64) -> anyhow::Result<(Listener, Access)> {
     let admission = Admission {
         token: listen.token.clone(),
         origins: config.allowed_origins.clone(),
@@ -347,7 +353,9 @@ async fn bind(listen: &Listen, config: &Config) -> anyhow::Result<(Listener, Acc
         );
     }
     let access = Access::new(listener.address(), admission)?;
-    Ok((listener, access))
+    // The other half is for the database, for commands and for clients before their upgrade.
+    let most = usize::try_from(files / 2).unwrap_or(usize::MAX);
+    Ok((listener.with_most(most), access))
 }
 
 pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {

@@ -41,6 +41,8 @@ pub(crate) struct Lead {
     /// The signals that are blocked when the program starts.
     pub(crate) blocked: SigSet,
     announce: Option<Announce>,
+    /// The soft limit of open files.
+    files: Option<nix::libc::rlim_t>,
 }
 
 impl Lead {
@@ -52,6 +54,7 @@ impl Lead {
             open: open.map(std::os::fd::AsRawFd::as_raw_fd).collect(),
             blocked: starter.map_or_else(SigSet::empty, |_| SigSet::from(Signal::SIGTERM)),
             announce,
+            files: crate::files::limit_of_children(),
         }
     }
 
@@ -73,6 +76,9 @@ impl Lead {
         let _ = self.parent;
         let group = setsid()?;
         close_on_exec_from(3);
+        if let Some(files) = self.files {
+            crate::files::set_limit(files)?;
+        }
         for &descriptor in &self.open {
             // SAFETY: takes integers; the descriptor is open until the command was spawned.
             if unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } < 0 {

@@ -86,6 +86,7 @@ pub enum ListenError {
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
+    most: usize,
 }
 
 #[derive(Clone)]
@@ -105,7 +106,19 @@ impl Listener {
         let failed = |source| ListenError::Bind { address, source };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
-        Ok(Self { socket, address })
+        Ok(Self {
+            socket,
+            address,
+            most: MAX_CONNECTIONS,
+        })
+    }
+
+    /// Serves no more connections at once than this, where it is less than [`MAX_CONNECTIONS`]: a process may have few
+    /// descriptors.
+    #[must_use]
+    pub fn with_most(mut self, connections: usize) -> Self {
+        self.most = self.most.min(connections);
+        self
     }
 
     /// Returns the address as bound.
@@ -117,7 +130,7 @@ impl Listener {
     /// every route.
     pub async fn run(self, access: Access, routes: Vec<Route>, stop: CancellationToken) {
         let tasks = TaskTracker::new();
-        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let room = Arc::new(Semaphore::new(self.most));
         let mut waiting = VecDeque::new();
         let mut router = Router::new()
             .route("/healthz", get(probe))
