@@ -48,6 +48,7 @@ fn main() -> ExitCode {
     if eca::is_asked_for_its_version() {
         return ExitCode::SUCCESS;
     }
+    give_memory_back();
     let cli = cli::Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -61,3 +62,19 @@ fn main() -> ExitCode {
         Err(error) => exit::report(&error),
     }
 }
+
+/// Has the allocator return large blocks to the system when they are freed. Otherwise it learns from the first large answer to
+/// cut the next ones out of its heap, where a small block behind them holds all of them for good.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "the C library's setting has no safe form")]
+fn give_memory_back() {
+    use nix::libc;
+    /// From here on a block is a mapping of its own.
+    const LARGE: libc::c_int = 1 << 20;
+    // SAFETY: takes integers. No other thread runs yet. A failure leaves the allocator as it is.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) };
+}
+
+/// Other allocators do so by themselves.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn give_memory_back() {}

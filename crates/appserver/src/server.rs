@@ -361,6 +361,7 @@ async fn bind(listen: &Listen, config: &Config, files: u64) -> anyhow::Result<(L
 pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {
     Arc::new(ServerIdentity {
         repeats: Arc::default(),
+        answers: Arc::default(),
         models: Some(Arc::new(models::Catalog(opened.models.clone()))),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         tool_servers: Some(opened.servers.clone()),

@@ -90,6 +90,7 @@ impl Native {
     fn through(&self, transport: Transport, door: NativeDoor) -> BoxFuture<'static, ()> {
         let identity = Arc::new(ServerIdentity {
             repeats: Arc::default(),
+            answers: Arc::default(),
             models: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tool_servers: None,

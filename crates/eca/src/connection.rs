@@ -69,15 +69,28 @@ pub async fn serve(transport: Transport, host: Arc<dyn Host>) -> End {
             return End::Closed;
         }
     };
+    let handshake = async {
+        match parts.host.handshake() {
+            None => std::future::pending().await,
+            Some(limit) => tokio::time::sleep(limit).await,
+        }
+        if !parts.is_fresh() {
+            std::future::pending::<()>().await;
+        }
+    };
     tokio::select! {
         () = peer.closed() => {}
+        () = handshake => {
+            peer.close_with(1008, "initialize did not come in time");
+            peer.closed().await;
+        }
         () = parts.ending.cancelled() => {
             peer.close_with(1000, "");
             peer.closed().await;
         }
         () = parts.host.ended() => {
             // A client before its handshake has no pump that would end it.
-            if matches!(*parts.state.lock(), State::Fresh) {
+            if parts.is_fresh() {
                 peer.close_with(1000, "Server shutting down");
             }
             peer.closed().await;
@@ -135,6 +148,11 @@ struct Parts {
 }
 
 impl Parts {
+    /// Whether no workspace has been opened for this connection.
+    fn is_fresh(&self) -> bool {
+        matches!(*self.state.lock(), State::Fresh)
+    }
+
     /// Ends the connection; the first reason stands.
     fn end(&self, end: End) {
         self.end.lock().get_or_insert(end);

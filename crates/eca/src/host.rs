@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bobbin_core::Hub;
 use bobbin_core::tool::ToolSpec;
@@ -22,6 +23,11 @@ pub trait Host: Send + Sync + 'static {
 
     /// Returns the version said to clients.
     fn version(&self) -> &'static str;
+
+    /// Returns how long a client has for its `initialize`. `None`: no limit, as for the process that started us.
+    fn handshake(&self) -> Option<Duration> {
+        None
+    }
 
     /// Returns once connections that have not opened anything are to end.
     fn ended(&self) -> BoxFuture<'_, ()> {

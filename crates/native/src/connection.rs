@@ -22,9 +22,11 @@ use bobbin_wire as wire;
 use bobbin_wire::{RpcError, decode, method};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
+use crate::answers::Answers;
 use crate::dialect::Native;
 use crate::errors;
 use crate::methods::{self, Client};
@@ -37,6 +39,9 @@ const MAX_IN_FLIGHT: usize = 32;
 pub(crate) const RETRY_AFTER_MS: u64 = 250;
 /// How long requests that were read before the end of input have to be answered.
 const DRAIN: Duration = Duration::from_secs(5);
+/// How long a WebSocket client has for its handshake. The process that started us on its stdio has no limit: the server ends
+/// with it.
+const HANDSHAKE: Duration = Duration::from_secs(30);
 /// How long a write may stand still.
 const WRITE_STALL: Duration = Duration::from_secs(30);
 /// Bytes that may wait to be written before the client's input is left alone.
@@ -72,6 +77,8 @@ pub struct ServerIdentity {
     pub models: Option<Arc<dyn ModelCatalog>>,
     /// What its clients' named requests came to that no Thread's record tells of.
     pub repeats: Arc<Repeats>,
+    /// What bounds the answers that its clients do not read.
+    pub answers: Arc<Answers>,
 }
 
 /// Knows the models that a Thread can be given.
@@ -87,17 +94,33 @@ pub async fn serve(transport: Transport, door: Door, hub: Arc<Hub>, identity: Ar
         identity,
         state: Mutex::new(State::Fresh),
         reads: TaskTracker::new(),
+        one_answer: Arc::new(Semaphore::new(1)),
     });
-    let started = Peer::start(transport, options(door), |peer| handlers(peer, parts.clone()));
+    let started = Peer::start(transport, options(door, &parts.identity.answers), |peer| {
+        handlers(peer, parts.clone())
+    });
     let peer = match started {
         Ok(peer) => peer,
         Err(error) => return tracing::error!(%error, "a connection cannot be served"),
     };
+    let handshake = async {
+        match door {
+            Door::Stdio => std::future::pending().await,
+            Door::WebSocket => tokio::time::sleep(HANDSHAKE).await,
+        }
+        if parts.is_ready() {
+            std::future::pending::<()>().await;
+        }
+    };
     tokio::select! {
         () = peer.closed() => {}
+        () = handshake => {
+            peer.close_with(1008, "initialize and initialized did not come within 30 seconds");
+            peer.closed().await;
+        }
         () = parts.hub.ended() => {
             // A client in the middle of its handshake has no pump that would end it.
-            if !matches!(*parts.state.lock(), State::Ready { .. }) {
+            if !parts.is_ready() {
                 peer.close_with(1000, "Server shutting down");
             }
             peer.closed().await;
@@ -114,7 +137,7 @@ pub async fn serve(transport: Transport, door: Door, hub: Arc<Hub>, identity: Ar
     }
 }
 
-fn options(door: Door) -> PeerOptions {
+fn options(door: Door, answers: &Answers) -> PeerOptions {
     PeerOptions {
         eof_policy: match door {
             Door::Stdio => EofPolicy::DrainFirst(DRAIN),
@@ -129,6 +152,7 @@ fn options(door: Door) -> PeerOptions {
         max_running_requests: MAX_IN_FLIGHT,
         overload_error: errors::object(RpcError::overloaded(RETRY_AFTER_MS)),
         max_queue_bytes: MAX_QUEUE_BYTES,
+        answer_budget: Some(answers.budget.clone()),
         write_stall_timeout: Some(WRITE_STALL),
         drain_timeout: Some(DRAIN),
         // A question that was answered elsewhere is not taken back (04 §6).
@@ -157,6 +181,15 @@ struct Parts {
     identity: Arc<ServerIdentity>,
     state: Mutex<State>,
     reads: TaskTracker,
+    /// The connection makes one large answer at a time.
+    one_answer: Arc<Semaphore>,
+}
+
+impl Parts {
+    /// Whether the handshake is done.
+    fn is_ready(&self) -> bool {
+        matches!(*self.state.lock(), State::Ready { .. })
+    }
 }
 
 enum State {
@@ -294,6 +327,8 @@ impl Connection {
                 session: session.clone(),
                 peer: self.peer.clone(),
                 reads: self.parts.reads.clone(),
+                answers: self.parts.identity.answers.clone(),
+                one_answer: self.parts.one_answer.clone(),
                 models: self.parts.identity.models.clone(),
                 repeats: self.parts.identity.repeats.clone(),
                 once: None,

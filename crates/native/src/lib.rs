@@ -3,6 +3,7 @@
 //! [`serve`] runs one connection from its handshake to its end. No state machine of its own beside the
 //! handshake: Threads and Turns live in the core, cursors in the session.
 
+mod answers;
 mod channels;
 mod connection;
 mod convert;
@@ -17,5 +18,6 @@ mod repeats;
 mod serving;
 mod user_input;
 
+pub use answers::Answers;
 pub use connection::{Door, ModelCatalog, ServerIdentity, serve};
 pub use repeats::Repeats;

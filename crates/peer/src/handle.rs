@@ -55,6 +55,17 @@ impl PeerHandle {
         Self { shared }
     }
 
+    /// Waits until the answers in the write queue are within
+    /// [`max_queue_bytes`](crate::PeerOptions::max_queue_bytes). Returns whether the connection is still there. Call it before a
+    /// large answer is made.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe.
+    pub async fn answers_drained(&self) -> bool {
+        crate::reader::wait_for_room(&self.shared).await
+    }
+
     /// Sends a notification; returns after it was written and flushed.
     ///
     /// Params that serialize to `null`, such as `()`, are left out.

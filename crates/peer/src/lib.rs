@@ -105,6 +105,7 @@
 //!   by [`Redaction`]. A [`Layer`] wraps every handler and every send.
 
 mod batch;
+mod budget;
 mod call;
 mod calls;
 mod connection;
@@ -141,6 +142,7 @@ mod timer;
 mod writer;
 
 pub use bobbin_framing::{CloseReason, Transport};
+pub use budget::AnswerBudget;
 pub use context::{CallContext, Extensions, NoParams, NotificationContext};
 pub use encode::RawJson;
 pub use error::{CallError, ConfigError, ErrorObject, HandlerError, SendError, code};

@@ -1,7 +1,9 @@
 //! What a connection is asked to be like: every policy and every bound, with its default.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::budget::AnswerBudget;
 use crate::error::{ErrorObject, code};
 use crate::log::{LogFn, Redaction};
 
@@ -178,6 +180,9 @@ pub struct PeerOptions {
     /// The largest answer that is sent, whatever the write queue holds; a larger one becomes an error. So does one to
     /// a batch when it comes to more than this with all the answers that wait for others of their batch. Default 64 MiB.
     pub max_answer_bytes: usize,
+    /// Counts the answers in the write queue together with those of other connections. The peer refuses nothing for it: a
+    /// handler asks it before it makes a large answer. Default none.
+    pub answer_budget: Option<Arc<AnswerBudget>>,
     /// Messages in the write queue: the same rules as for [`max_queue_bytes`](Self::max_queue_bytes). Default 65,536.
     pub max_queue_messages: usize,
     /// Bytes that go into one write together; a larger message has its own. Default 256 KiB, which keeps the framing's
@@ -236,6 +241,7 @@ impl Default for PeerOptions {
             max_queued_notification_bytes: 16 << 20,
             max_queue_bytes: 64 << 20,
             max_answer_bytes: 64 << 20,
+            answer_budget: None,
             max_queue_messages: 65_536,
             flush_bytes: 256 << 10,
             write_stall_timeout: None,

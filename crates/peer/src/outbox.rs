@@ -12,12 +12,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::oneshot;
 
+use crate::budget::AnswerBudget;
 use crate::encode::Text;
 use crate::error::SendError;
 use crate::redact::Methods;
 
 /// Most messages that an empty queue keeps room for.
 const MAX_KEPT: usize = 1024;
+
+/// Bytes of flushed answers that a quiet connection may leave counted in a shared budget.
+const MAX_UNSETTLED: usize = 16 << 10;
 
 /// One message to be written.
 #[derive(Debug)]
@@ -104,6 +108,8 @@ pub(crate) struct Outbox {
     pub(crate) waiting: usize,
     messages_written: u64,
     writer: Arc<Writer>,
+    /// Counts the bytes of the answers of several connections.
+    budget: Option<Arc<AnswerBudget>>,
 }
 
 impl Outbox {
@@ -121,6 +127,19 @@ impl Outbox {
             waiting: 0,
             messages_written: 0,
             writer: Arc::default(),
+            budget: None,
+        }
+    }
+
+    /// Returns an outbox whose answers count in a shared budget as well.
+    pub(crate) fn with_budget(mut self, budget: Option<Arc<AnswerBudget>>) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    fn release(&self, bytes: usize) {
+        if let Some(budget) = &self.budget {
+            budget.release(bytes);
         }
     }
 
@@ -146,6 +165,7 @@ impl Outbox {
             self.writer.flushed.store(false, Ordering::Relaxed);
             self.messages_written += self.in_flight.messages as u64;
             self.all.subtract(std::mem::take(&mut self.in_flight));
+            self.release(self.in_flight_answers.bytes);
             self.answers.subtract(std::mem::take(&mut self.in_flight_answers));
         }
     }
@@ -162,6 +182,9 @@ impl Outbox {
             self.all.add(&frame);
             if frame.is_answer {
                 self.answers.add(&frame);
+                if let Some(budget) = &self.budget {
+                    budget.add(frame.bytes.len());
+                }
             }
             self.queue.push_back(frame);
         }
@@ -186,7 +209,7 @@ impl Outbox {
     }
 
     /// Moves the next flush worth of messages into `batch`, for a writer that has flushed what it took before. It will look
-    /// again if it leaves something, or somebody waits for what it took.
+    /// again if it leaves something, if somebody waits for what it took, or if that is much of a shared budget.
     pub(crate) fn take(&mut self, batch: &mut VecDeque<OutFrame>) {
         self.settle();
         if self.all.bytes <= self.batch_bytes {
@@ -211,7 +234,9 @@ impl Outbox {
             }
             batch.push_back(frame);
         }
-        let last = self.queue.is_empty() && (batch.is_empty() || self.waiting == 0);
+        // The budget must not wait for the next message to hear that this much is read.
+        let counts = self.budget.is_some() && self.in_flight_answers.bytes > MAX_UNSETTLED;
+        let last = self.queue.is_empty() && (batch.is_empty() || (self.waiting == 0 && !counts));
         self.writer.idle.store(last, Ordering::Release);
     }
 
@@ -219,6 +244,7 @@ impl Outbox {
     pub(crate) fn break_off(&mut self) -> VecDeque<OutFrame> {
         self.broken = true;
         self.settle();
+        self.release(self.answers.bytes);
         (self.all, self.answers) = (Load::default(), Load::default());
         (self.in_flight, self.in_flight_answers) = (Load::default(), Load::default());
         std::mem::take(&mut self.queue)
@@ -242,9 +268,57 @@ impl Outbox {
     }
 }
 
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.release(self.answers.bytes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_budget_counts_answers_until_they_are_flushed_or_given_up() {
+        let budget = Arc::new(AnswerBudget::new(10));
+        let outbox = || Outbox::new(1000, 100, 10).with_budget(Some(budget.clone()));
+        let answer = |size| OutFrame {
+            is_answer: true,
+            ..OutFrame::new(bytes::Bytes::from(vec![b'x'; size]))
+        };
+        let (mut read, mut broken, mut dropped) = (outbox(), outbox(), outbox());
+        read.push(OutFrame::new(bytes::Bytes::from_static(
+            b"no answer, however long",
+        )));
+        assert!(budget.has_room());
+        for outbox in [&mut read, &mut broken, &mut dropped] {
+            outbox.push(answer(10));
+            assert!(!budget.has_room());
+        }
+        while read.bytes() > 0 {
+            read.take(&mut VecDeque::new());
+            read.writer().has_flushed();
+        }
+        broken.break_off();
+        broken.push(answer(10));
+        assert!(!budget.has_room());
+        drop(dropped);
+        assert!(budget.has_room());
+    }
+
+    #[test]
+    fn the_writer_looks_again_after_much_of_a_budget_and_not_after_little() {
+        let budget = Arc::new(AnswerBudget::new(usize::MAX));
+        for (size, again) in [(100, false), (MAX_UNSETTLED + 1, true)] {
+            let mut outbox = Outbox::new(1 << 20, 100, 10).with_budget(Some(budget.clone()));
+            outbox.push(OutFrame {
+                is_answer: true,
+                ..OutFrame::new(bytes::Bytes::from(vec![b'x'; size]))
+            });
+            outbox.take(&mut VecDeque::new());
+            assert_eq!(!outbox.is_idle(), again, "{size}");
+        }
+    }
 
     #[test]
     fn a_flush_stays_below_its_size_unless_one_message_is_larger() {

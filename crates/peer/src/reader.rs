@@ -117,7 +117,7 @@ async fn rest() {
 }
 
 /// Waits until the write queue is within its bounds; returns whether reading goes on.
-async fn wait_for_room(shared: &Arc<Shared>) -> bool {
+pub(crate) async fn wait_for_room(shared: &Arc<Shared>) -> bool {
     let _in_line = InLine::enter(shared);
     loop {
         let mut room = pin!(shared.room.notified());

@@ -182,7 +182,8 @@ impl State {
                 options.max_queue_bytes,
                 options.max_queue_messages,
                 options.flush_bytes,
-            ),
+            )
+            .with_budget(options.answer_budget.clone()),
             batches: Batches::default(),
             counters: Counters::default(),
             close_reason: CloseReason::default(),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bobbin_core::trust::WorkspaceTrust;
 use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
@@ -17,6 +18,9 @@ use crate::pages::WebPages;
 use crate::server::Opened;
 use crate::trust::Folder;
 use crate::workspace::Workspace;
+
+/// How long an editor has for its `initialize`.
+const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// Serves every editor that connects.
 pub(crate) struct Editors(Arc<Served>);
@@ -88,6 +92,10 @@ impl Host for Served {
 
     fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    fn handshake(&self) -> Option<Duration> {
+        Some(HANDSHAKE)
     }
 
     fn ended(&self) -> BoxFuture<'_, ()> {

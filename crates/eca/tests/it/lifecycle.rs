@@ -1,5 +1,7 @@
 //! From the handshake to the end (section 4).
 
+use std::time::Duration;
+
 use bobbin_eca::{End, Tenure};
 use serde_json::json;
 
@@ -89,6 +91,30 @@ async fn one_of_several_is_shown_out_when_the_core_stops() {
     client.call("shutdown", json!(null)).await;
     server.hub.stop().await;
     assert_eq!(serving.await.unwrap(), End::Closed);
+}
+
+#[tokio::test]
+async fn one_of_several_that_never_says_initialize_is_closed() {
+    let server = Server::start().await;
+    let pass = async |seconds| {
+        // Lets the connections start before the clock moves.
+        tokio::task::yield_now().await;
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        tokio::time::resume();
+    };
+    let (_silent, serving) = server.connect_as(Tenure::Shared);
+    let (mut first, alone) = server.connect();
+    let (mut other, _) = server.connect_as(Tenure::Shared);
+    other.call("initialize", hello()).await;
+    pass(29).await;
+    assert!(!serving.is_finished());
+    pass(2).await;
+    assert_eq!(serving.await.unwrap(), End::Closed);
+    // Those that are ready stay, and so does an editor whose process the server is.
+    other.call("shutdown", json!(null)).await;
+    assert!(!alone.is_finished());
+    first.call("initialize", hello()).await;
 }
 
 #[tokio::test]

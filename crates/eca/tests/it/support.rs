@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bobbin_core::engine::Engine;
 use bobbin_core::tool::{Effect, ToolSpec};
@@ -87,6 +88,10 @@ impl Host for Opened {
 
     fn version(&self) -> &'static str {
         "0.0.0"
+    }
+
+    fn handshake(&self) -> Option<Duration> {
+        (self.1 == Tenure::Shared).then_some(Duration::from_secs(30))
     }
 }
 

@@ -39,8 +39,10 @@ use bobbin_wire::method::{client_notification, request as method};
 use bobbin_wire::{ClientRequestId, RpcError, decode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use crate::answers::{AnswerPermit, Answers};
 use crate::connection::ModelCatalog;
 use crate::dialect::Native;
 use crate::errors;
@@ -61,6 +63,9 @@ pub(crate) struct Client {
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
     pub(crate) reads: TaskTracker,
+    pub(crate) answers: Arc<Answers>,
+    /// The connection makes one large answer at a time.
+    pub(crate) one_answer: Arc<Semaphore>,
     pub(crate) models: Option<Arc<dyn ModelCatalog>>,
     pub(crate) repeats: Arc<Repeats>,
     /// The client's name for the request at hand.
@@ -68,6 +73,14 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// Waits for the permission to make a large answer.
+    ///
+    /// # Errors
+    /// Too much waits to be read.
+    async fn large_answer(&self) -> Result<AnswerPermit, RpcError> {
+        self.answers.permit(self.one_answer.clone(), &self.peer).await
+    }
+
     /// Returns who is to be answered when the request at hand is to be carried out, where it changes something that is
     /// in no Thread's record.
     fn first_time(&self, responder: Responder) -> Option<Answer> {

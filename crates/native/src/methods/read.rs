@@ -57,8 +57,13 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
         limit: Some(limit + 1),
         ..visible_to(client, params.identity)
     };
-    let hub = client.hub.clone();
-    client.reads.spawn(async move {
+    let (hub, client) = (client.hub.clone(), client.clone());
+    let reads = client.reads.clone();
+    reads.spawn(async move {
+        let _permit = match client.large_answer().await {
+            Ok(permit) => permit,
+            Err(error) => return refuse(responder, error),
+        };
         match hub.list(as_stored(&hub, filter).await).await {
             Ok(mut threads) => {
                 let more = threads.len() > limit as usize;
@@ -125,6 +130,10 @@ pub(super) async fn read(client: &Client, request: &CallContext, responder: Resp
     let client = client.clone();
     let reads = client.reads.clone();
     reads.spawn(async move {
+        let _permit = match client.large_answer().await {
+            Ok(permit) => permit,
+            Err(error) => return refuse(responder, error),
+        };
         let answer = async {
             let snapshot = client.hub.snapshot(&thread).await?;
             let at = snapshot.at;

@@ -21,9 +21,15 @@ pub(super) async fn rollback(client: &Client, request: &CallContext, responder: 
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
+    // Before anything is changed: a refusal leaves all as it was.
+    let permit = match client.large_answer().await {
+        Ok(permit) => permit,
+        Err(error) => return refuse(responder, error),
+    };
     let shown = client.native.tool_executions();
     let reply: Reply<RolledBack> = Box::new(move |rolled_back| match rolled_back {
         Ok(rolled_back) => {
+            let _until_queued = permit;
             let state = &rolled_back.snapshot.state;
             let turn = |turn| convert::turn(&state.header.id, turn, shown);
             let thread = wire::Thread {

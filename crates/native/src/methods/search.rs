@@ -25,8 +25,14 @@ pub(super) fn search(client: &Client, request: &CallContext, responder: Responde
         Ok(filter) => filter,
         Err(detail) => return refuse(responder, RpcError::invalid_params(detail)),
     };
-    let hub = client.hub.clone();
-    client.reads.spawn(async move {
+    let (hub, client) = (client.hub.clone(), client.clone());
+    let reads = client.reads.clone();
+    reads.spawn(async move {
+        // What was found is whole Items until a line is cut out of each.
+        let _permit = match client.large_answer().await {
+            Ok(permit) => permit,
+            Err(error) => return refuse(responder, error),
+        };
         let words = filter.words.clone();
         let filter = SearchFilter {
             visible: as_stored(&hub, filter.visible).await,

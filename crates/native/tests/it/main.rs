@@ -21,6 +21,8 @@ mod gate;
 #[cfg(test)]
 mod halfway;
 #[cfg(test)]
+mod handshake;
+#[cfg(test)]
 mod inquiries;
 #[cfg(test)]
 mod joining;

@@ -116,6 +116,7 @@ impl Server {
             suggestions: None,
             models: Some(Arc::new(Kiln)),
             repeats: Arc::default(),
+            answers: Arc::default(),
         }
     }
 

@@ -1,0 +1,71 @@
+//! Permission for large answers: what bounds the memory of those that clients ask for and do not read.
+//!
+//! A connection makes one large answer at a time, when its client has read those before; the whole server makes a few. While
+//! [`MAX_QUEUED_BYTES`] wait on all connections, a request for another is refused with `-32001`.
+
+use std::sync::Arc;
+
+use bobbin_peer::{AnswerBudget, PeerHandle};
+use bobbin_wire::RpcError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::connection::RETRY_AFTER_MS;
+
+/// Bytes of answers that wait to be read, on all connections together: four of the largest.
+const MAX_QUEUED_BYTES: usize = 256 << 20;
+/// Large answers that are made at once. Each takes a few times its size meanwhile.
+const MAX_MADE: usize = 4;
+
+/// What all connections of a server share.
+#[derive(Debug)]
+pub struct Answers {
+    pub(crate) budget: Arc<AnswerBudget>,
+    making: Arc<Semaphore>,
+}
+
+impl Default for Answers {
+    fn default() -> Self {
+        Self {
+            budget: Arc::new(AnswerBudget::new(MAX_QUEUED_BYTES)),
+            making: Arc::new(Semaphore::new(MAX_MADE)),
+        }
+    }
+}
+
+/// Permission to make one large answer. Hold it until the answer is queued.
+#[derive(Debug)]
+pub(crate) struct AnswerPermit {
+    _connection: OwnedSemaphorePermit,
+    _server: OwnedSemaphorePermit,
+}
+
+impl Answers {
+    /// Waits until the connection makes no other large answer and its client has read what is queued.
+    ///
+    /// # Errors
+    /// The answers of other clients fill the budget, or the connection has ended.
+    pub(crate) async fn permit(
+        &self,
+        connection: Arc<Semaphore>,
+        peer: &PeerHandle,
+    ) -> Result<AnswerPermit, RpcError> {
+        let overloaded = || RpcError::overloaded(RETRY_AFTER_MS);
+        let connection = connection.acquire_owned().await.map_err(|_| overloaded())?;
+        if !peer.answers_drained().await {
+            return Err(overloaded());
+        }
+        let server = self
+            .making
+            .clone()
+            .acquire_owned()
+            .await
+            .map_err(|_| overloaded())?;
+        if !self.budget.has_room() {
+            return Err(overloaded());
+        }
+        Ok(AnswerPermit {
+            _connection: connection,
+            _server: server,
+        })
+    }
+}
