@@ -198,6 +198,67 @@ async fn story(trouble: Trouble) {
     assert!(server.terminate().await.success());
 }
 
+/// Interrupts a Turn whose command runs while nothing can be stored.
+async fn interrupted(trouble: Trouble) {
+    let workspace = Workspace::new();
+    let server = trouble.start(&workspace);
+    let state = trouble.state(&workspace, &server);
+    let address = server.address_in(&state).await;
+    let mut client = Client::ready(Link::web_socket(&address).await, "disk", rich()).await;
+    let thread = client.start_thread().await;
+    let turn = client
+        .start_turn(
+            &thread,
+            "run `echo x >> ran; while sleep 0.05; do touch alive; done`",
+        )
+        .await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    has_run(&workspace).await;
+    trouble.begin(&state, &server);
+    let interrupt = json!({ "threadId": thread, "turnId": turn });
+    let error = client.error("turn/interrupt", interrupt).await;
+    assert_eq!(error["data"]["reason"], trouble.reason(), "{error}");
+    assert!(error.to_string().contains("was stopped"), "{error}");
+    // The command has ended, and not only the Turn.
+    let alive = workspace.path().join("alive");
+    let gone = async {
+        loop {
+            drop(std::fs::remove_file(&alive));
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            if !alive.exists() {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone)
+        .await
+        .expect("the command ends");
+    let (_, turns) = picture(&mut client, &thread).await;
+    assert!(turns[0]["completedAt"].is_null(), "{turns:#}");
+    trouble.end(&state, &server);
+    client.wait_for("turn/cancelled").await;
+    let (_, turns) = picture(&mut client, &thread).await;
+    assert_eq!(turns[0]["status"], "cancelled", "{turns:#}");
+    let ran = std::fs::read_to_string(workspace.path().join("ran")).unwrap();
+    assert_eq!(ran, "x\n");
+    assert!(server.terminate().await.success());
+}
+
+#[tokio::test]
+async fn a_turn_can_be_interrupted_while_the_disk_is_full() {
+    if !tool("unshare", &["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]) {
+        // The other test of it needs no file system.
+        return;
+    }
+    interrupted(Trouble::Filled).await;
+}
+
+#[tokio::test]
+async fn a_turn_can_be_interrupted_while_no_file_may_grow() {
+    interrupted(Trouble::Limited).await;
+}
+
 #[tokio::test]
 async fn a_full_disk_is_told_and_passes() {
     if !tool("unshare", &["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]) {

@@ -14,6 +14,9 @@ pub enum CoreError {
     /// The store failed; nothing of the command is recorded.
     #[error("the change could not be stored")]
     Store(#[source] Arc<StoreError>),
+    /// The Turn was stopped, and the store could not record that. It is recorded when the store takes writes again.
+    #[error("the turn was stopped, which could not be stored yet")]
+    StoppedNotStored(#[source] Arc<StoreError>),
     /// The same named request is being carried out, or the Thread is just being loaded anew; repeated in a moment it is
     /// answered.
     #[error("the same request is being carried out; repeat it in a moment")]

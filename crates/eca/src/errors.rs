@@ -67,6 +67,10 @@ pub(crate) fn sentence(error: &CoreError) -> String {
             }
             .to_owned()
         }
+        CoreError::StoppedNotStored(_) => {
+            "the turn was stopped, but the disk does not take that yet; make room or look at its limits, quota and health"
+                .to_owned()
+        }
         CoreError::Busy => "the same request is being carried out".to_owned(),
         CoreError::Stopping => "the server is shutting down".to_owned(),
     }

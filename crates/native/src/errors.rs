@@ -20,6 +20,18 @@ pub(crate) fn of(error: &CoreError) -> RpcError {
             tracing::error!(error = %source, "the store could not do what was asked");
             of_store(source)
         }
+        CoreError::StoppedNotStored(source) => {
+            tracing::error!(error = %source, "the end of an interrupted turn could not be stored");
+            let cause = of_store(source);
+            let error = RpcError::internal_error(
+                "The turn was stopped, but its end could not be stored: the disk is full or fails. It is stored as soon as \
+                 the disk takes it; until then the thread shows the turn as running.",
+            );
+            match cause.data.and_then(|data| data.reason) {
+                Some(reason) => error.with_reason(reason),
+                None => error,
+            }
+        }
         CoreError::Busy => RpcError::overloaded(RETRY_AFTER_MS),
         CoreError::Stopping => {
             RpcError::internal_error("The server is shutting down; reconnect in a moment.")

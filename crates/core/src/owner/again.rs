@@ -69,6 +69,7 @@ impl Owner {
         let stopped = live
             .cancelling
             .clone()
+            .or_else(|| (self.interrupted == Some(turn)).then(|| run::BY_REQUEST.to_owned()))
             .or_else(|| (archived || matches!(above, Above::Over)).then(|| run::BY_CALLER.to_owned()));
         if let Some(reason) = stopped {
             // Somebody was told that it ends: it does not go on.

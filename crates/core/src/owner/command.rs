@@ -109,9 +109,16 @@ impl Owner {
 
     async fn interrupt(&mut self, turn: &str, reply: Reply<()>) -> Result<(), CoreError> {
         match self.state.turn_to_interrupt(turn) {
-            Ok(_) => {
-                self.cancel_turn(BY_REQUEST, Effect::answer(Box::new(reply)))
-                    .await
+            Ok(turn) => {
+                self.interrupted = Some(turn);
+                // The engine is stopped either way: at once, or by the owner that starts over.
+                let answer = Effect::answer(Box::new(|done| {
+                    reply(done.map_err(|error| match error {
+                        CoreError::Store(source) => CoreError::StoppedNotStored(source),
+                        other => other,
+                    }));
+                }));
+                self.cancel_turn(BY_REQUEST, answer).await
             }
             Err(refusal) => self.refuse(refusal, reply).await,
         }

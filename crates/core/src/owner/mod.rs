@@ -88,6 +88,8 @@ pub(crate) struct Owner {
     run: Option<Run>,
     /// The open Turn that no engine works on, because the store did not take what it did.
     stalled: Option<Stalled>,
+    /// The last Turn that a client interrupted. It does not go on, even where its interruption could not be stored.
+    interrupted: Option<TurnId>,
     /// Calls that wait for an answer.
     askers: HashMap<ApprovalId, Vec<Asker>>,
     /// Tells this owner's writes from those of others of the same Thread.
@@ -139,6 +141,7 @@ impl Owner {
             unstored: Unstored::default(),
             run: None,
             stalled: None,
+            interrupted: None,
             askers: HashMap::new(),
             number,
             once: None,

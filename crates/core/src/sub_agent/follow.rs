@@ -84,7 +84,9 @@ impl Follower {
                 return Then::Lost;
             }
             Err(CoreError::Stopping) => return Then::Lost,
-            Err(CoreError::Store(_) | CoreError::Busy) => return Then::Again,
+            Err(CoreError::Store(_) | CoreError::StoppedNotStored(_) | CoreError::Busy) => {
+                return Then::Again;
+            }
         };
         let waker = Waker::default();
         handle.log().watch(&waker);

@@ -279,6 +279,44 @@ async fn an_answer_that_is_not_stored_was_not_given_and_nothing_runs_on_it() {
 }
 
 #[tokio::test]
+async fn an_interrupted_turn_stops_at_once_and_is_recorded_when_there_is_room() {
+    let place = Place::open().await;
+    let thread = new_thread(&place.hub).await;
+    let begun = start(&thread, "call boil\nwait\ncall pour").await;
+    let mut reader = LogReader::at(&thread, begun.seq);
+    reader
+        .until(|frame| {
+            matches!(recorded(frame), Some(Event::ItemAdded { item, .. })
+                if matches!(item.body, ItemBody::ToolResult { .. }))
+        })
+        .await;
+    place.fill();
+    let interrupt = || {
+        answer(&thread, |reply| Command::Interrupt {
+            turn: String::new(),
+            reply,
+        })
+    };
+    let error = interrupt().await.unwrap_err();
+    assert!(matches!(error, CoreError::StoppedNotStored(_)), "{error:?}");
+    // It waits for a record, which a second request does not change.
+    assert!(matches!(interrupt().await, Err(CoreError::StoppedNotStored(_))));
+    place.engine.release();
+    place.make_room();
+    reader.next = thread.log().first();
+    let frames = reader.until_event("turnEnded").await;
+    assert!(frames.iter().all(|frame| kind_of(frame) != "turnRecovered"));
+    let (turns, _) = place
+        .hub
+        .turns_of(&read(&thread).await, None, 9, usize::MAX)
+        .await
+        .unwrap();
+    assert_eq!(turns[0].status, TurnStatus::Cancelled);
+    assert_eq!(place.engine.effects(), ["boil"]);
+    place.hub.stop().await;
+}
+
+#[tokio::test]
 async fn a_server_ends_in_time_while_nothing_can_be_stored() {
     let place = Place::open().await;
     let thread = new_thread(&place.hub).await;
