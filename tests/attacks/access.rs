@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::files::written;
 use crate::lab::{Bubblewrap, Lab, PATIENCE, Server};
 
 /// Asks for an upgrade with these headers; returns the status.
@@ -231,4 +234,79 @@ async fn a_weak_token_is_refused_where_other_machines_can_reach() {
     lab.configure(&json!({ "AppServer": { "WebSocket": { "Token": "" } } }));
     let said = lab.run(&["serve", "--listen", "ws://0.0.0.0:0"]).await;
     assert_eq!(said.status.code(), Some(1), "{said:?}");
+}
+
+/// Connects to a socket as a client that knows its path, and asks to be let in.
+const JOIN: &str = r#"
+import json, os, socket, sys
+os.chdir(sys.argv[1])
+s = socket.socket(socket.AF_UNIX)
+s.connect("eca.sock")
+s.settimeout(5)
+params = {"processId": None, "workspaceFolders": [], "capabilities": {}}
+hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+s.sendall(f"Content-Length: {len(hello)}\r\n\r\n{hello}".encode())
+if b"serverInfo" in s.recv(65536): print("JO" + "INED")
+"#;
+
+#[tokio::test]
+async fn a_command_with_network_does_not_join_an_editor() {
+    for bubblewrap in Bubblewrap::all() {
+        let lab = Lab::new(bubblewrap);
+        lab.configure(&json!({
+            "Sandbox": { "Network": true, "Bubblewrap": if bubblewrap == Bubblewrap::Off { "off" } else { "require" } },
+        }));
+        lab.write("join.py", JOIN);
+        // The editor's workspace is another one, so that the command below is not the editor's own.
+        let other = lab.work().join("other");
+        std::fs::create_dir_all(other.join(".craft")).unwrap();
+        let mut command = lab.bobbin(&["eca"]);
+        let mut editor = command.stdin(Stdio::piped()).spawn().unwrap();
+        let folders = json!([{ "uri": format!("file://{}", other.display()), "name": "other" }]);
+        let hello = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "initialize",
+            "params": { "processId": null, "workspaceFolders": folders, "capabilities": {} },
+        });
+        let hello = hello.to_string();
+        let mut stdin = editor.stdin.take().unwrap();
+        let message = format!("Content-Length: {}\r\n\r\n{hello}", hello.len());
+        stdin.write_all(message.as_bytes()).await.unwrap();
+        let mut answer = [0; 512];
+        let read = editor.stdout.as_mut().unwrap().read(&mut answer);
+        assert!(tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap() > 0);
+        let socket = find(&lab.state(), "eca.sock").expect("further editors can join");
+        assert!(find(&lab.state(), "eca.sock.key").is_some());
+        let folder = socket.parent().unwrap();
+        let attack = format!("run `python3 join.py '{}' 2>&1`", folder.display());
+        let output = lab.run(&["exec", "--approve", &attack]).await;
+        let text = written(&output);
+        assert!(!text.contains("JOINED"), "{bubblewrap:?}: {text}");
+        let key = format!("run `cat '{}/eca.sock.key' | wc -c`", folder.display());
+        let text = written(&lab.run(&["exec", "--approve", &key]).await);
+        assert!(!text.contains("32"), "{bubblewrap:?}: {text}");
+        // It would be answered with the key: a second editor joins.
+        let mut command = lab.bobbin(&["eca"]);
+        let mut second = command.stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = second.stdin.take().unwrap();
+        stdin.write_all(message.as_bytes()).await.unwrap();
+        let read = second.stdout.as_mut().unwrap().read(&mut answer);
+        let count = tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap();
+        let text = String::from_utf8_lossy(&answer[..count]);
+        assert!(text.contains("Content-Length"), "{text}");
+        drop((second, stdin));
+        editor.kill().await.unwrap();
+    }
+}
+
+/// Returns where a file of this name is.
+fn find(top: &Path, name: &str) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(top).ok()?;
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let here = paths.iter().find(|path| path.ends_with(name)).cloned();
+    here.or_else(|| {
+        paths
+            .iter()
+            .filter(|path| path.is_dir())
+            .find_map(|path| find(path, name))
+    })
 }

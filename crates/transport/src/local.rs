@@ -2,15 +2,21 @@
 //!
 //! Owns every connection's task and joins them. At most [`MAX_CONNECTIONS`] at once; one more is closed at once, and
 //! so is one of another user. The directory may be deeper than a socket's address is long.
+//!
+//! A client's first message is the content of the key file beside the socket. Not every sandbox keeps a process of the same user
+//! from connecting to a socket whose path it knows; reading a file in the state directory is refused to all of them.
 
 use std::fs::{File, Permissions};
+use std::io::{Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_framing::{Limits, Transport};
+use bytes::Bytes;
+use subtle::ConstantTimeEq as _;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -20,33 +26,46 @@ use crate::{Connections, MAX_BODY_BYTES};
 
 /// Connections at once (guess: more windows than anybody has open).
 const MAX_CONNECTIONS: usize = 32;
+/// Bytes of a key.
+const KEY_BYTES: usize = 32;
+/// How long a client may take to send the key.
+const KEY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause after a connection could not be accepted.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// A bound socket. Its file is gone when it is dropped.
+/// A bound socket. Its file and that of its key are gone when it is dropped.
 #[derive(Debug)]
 pub struct LocalListener {
     socket: UnixListener,
     path: PathBuf,
     user: u32,
+    key: Key,
 }
 
+/// What clients send first.
+#[derive(Clone, Copy)]
+struct Key([u8; KEY_BYTES]);
+
 impl LocalListener {
-    /// Binds a socket file in a directory, in the place of one that was left behind.
+    /// Binds a socket file in a directory, in the place of one that was left behind, and makes a key for it.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// A file cannot be made.
     pub fn bind(directory: &Path, name: &str) -> std::io::Result<Self> {
         let path = directory.join(name);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+        remove(&path)?;
+        // First, so that a client that finds the socket finds the key.
+        let key = Key::make(&key_path(&path))?;
         let opened = File::open(directory)?;
         let socket = UnixListener::bind(short(&opened, name))?;
         std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         let user = std::fs::metadata(&path)?.uid();
-        Ok(Self { socket, path, user })
+        Ok(Self {
+            socket,
+            path,
+            user,
+            key,
+        })
     }
 
     /// Accepts until told to stop, then waits for the connections to end.
@@ -75,9 +94,18 @@ impl LocalListener {
                 );
                 continue;
             };
-            let serving = connections.serve(framed(stream));
+            let (key, connections, stop) = (self.key, connections.clone(), stop.clone());
             tasks.spawn(async move {
-                serving.await;
+                let mut transport = framed(stream);
+                let admitted = tokio::select! {
+                    admitted = key.is_sent(&mut transport) => admitted,
+                    () = stop.cancelled() => false,
+                };
+                if admitted {
+                    connections.serve(transport).await;
+                } else {
+                    tracing::warn!("a connection was closed: it did not send the key");
+                }
                 drop(permit);
             });
         }
@@ -91,16 +119,67 @@ impl Drop for LocalListener {
     fn drop(&mut self) {
         // Only tidiness: nobody answers there any more.
         drop(std::fs::remove_file(&self.path));
+        drop(std::fs::remove_file(key_path(&self.path)));
     }
 }
 
-/// Connects to the socket file of a directory.
+impl Key {
+    /// Makes a key and writes it to a file that only this user can read.
+    fn make(path: &Path) -> std::io::Result<Self> {
+        let mut key = [0; KEY_BYTES];
+        File::open("/dev/urandom")?.read_exact(&mut key)?;
+        remove(path)?;
+        let mut options = File::options();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(&key)?;
+        Ok(Self(key))
+    }
+
+    fn read(path: &Path) -> std::io::Result<Self> {
+        let mut key = [0; KEY_BYTES];
+        File::open(path)?.read_exact(&mut key)?;
+        Ok(Self(key))
+    }
+
+    /// Returns whether the first message is the key, and comes in time.
+    async fn is_sent(self, transport: &mut Transport) -> bool {
+        let first = tokio::time::timeout(KEY_TIMEOUT, transport.next()).await;
+        matches!(first, Ok(Some(Ok(message))) if message.ct_eq(&self.0[..]).into())
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+/// Returns where the key of a socket file is.
+fn key_path(socket: &Path) -> PathBuf {
+    let mut name = socket.as_os_str().to_owned();
+    name.push(".key");
+    name.into()
+}
+
+/// Removes a file if there is one.
+fn remove(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Connects to the socket file of a directory and sends its key.
 ///
 /// # Errors
-/// Nobody listens there.
+/// No server listens there.
 pub async fn connect_local(directory: &Path, name: &str) -> std::io::Result<Transport> {
+    let key = Key::read(&key_path(&directory.join(name)))?;
     let opened = File::open(directory)?;
-    Ok(framed(UnixStream::connect(short(&opened, name)).await?))
+    let mut transport = framed(UnixStream::connect(short(&opened, name)).await?);
+    let sent = transport.send(Bytes::copy_from_slice(&key.0)).await;
+    sent.map_err(std::io::Error::other)?;
+    Ok(transport)
 }
 
 /// Returns a short path of a file in an open directory: a socket's address has room for 107 bytes.
@@ -117,7 +196,6 @@ fn framed(stream: UnixStream) -> Transport {
 #[cfg(test)]
 mod tests {
     use bobbin_framing::CloseReason;
-    use bytes::Bytes;
     use futures_util::FutureExt as _;
     use futures_util::future::BoxFuture;
 
@@ -146,15 +224,24 @@ mod tests {
         let listener = LocalListener::bind(&directory, "s").unwrap();
         let file = std::fs::metadata(directory.join("s")).unwrap();
         assert_eq!(file.permissions().mode() & 0o777, 0o600);
+        let key = std::fs::metadata(directory.join("s.key")).unwrap();
+        assert_eq!((key.permissions().mode() & 0o777, key.len()), (0o600, 32));
         let stop = CancellationToken::new();
         let running = tokio::spawn(listener.run(Arc::new(Echo), stop.clone()));
         let mut client = connect_local(&directory, "s").await.unwrap();
         client.send(Bytes::from_static(b"{}")).await.unwrap();
         assert_eq!(client.next().await.unwrap().unwrap(), "{}");
+        for first in [&b"{}"[..], &[0; KEY_BYTES], &[0; KEY_BYTES + 1]] {
+            let opened = File::open(&directory).unwrap();
+            let stream = UnixStream::connect(short(&opened, "s")).await.unwrap();
+            let mut other = framed(stream);
+            other.send(Bytes::copy_from_slice(first)).await.unwrap();
+            assert!(!matches!(other.next().await, Some(Ok(_))));
+        }
         stop.cancel();
         client.close(&CloseReason::default()).await.unwrap();
         running.await.unwrap();
-        assert!(!directory.join("s").exists());
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
         assert!(connect_local(&directory, "s").await.is_err());
     }
 }
