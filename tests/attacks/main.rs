@@ -8,6 +8,8 @@ mod access;
 #[cfg(test)]
 mod confined;
 #[cfg(test)]
+mod copies;
+#[cfg(test)]
 mod disguises;
 #[cfg(test)]
 mod files;

@@ -29,7 +29,7 @@ fn database(lab: &Lab) -> PathBuf {
 }
 
 /// Makes a database with an answer that was given for ever and a Turn that waits for one, and plants it in a folder.
-async fn plant(victim: &Lab) {
+pub(crate) async fn plant(victim: &Lab) {
     let attacker = Lab::new(Bubblewrap::Off);
     let server = attacker.serve().await;
     let mut client = server.client().await;

@@ -2,7 +2,7 @@
 //!
 //! It says where the server listens and carries no token. While the server runs, it holds an operating system lock on the
 //! file. The server itself never reads one: the folder may have brought it along. It is written through open directories,
-//! without following a link, and git is told to ignore it where that needs no second file in the folder.
+//! without following a link, and git ignores it where that needs no second file in the folder.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -89,7 +89,7 @@ fn ignore_in_git(root: &Path) {
             continue;
         };
         if let Err(error) = add_ignored(&git) {
-            tracing::debug!(%error, "git is not told to ignore {NAME}");
+            tracing::debug!(%error, "git does not ignore {NAME}");
         }
         return;
     }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn git_is_told_once() {
+    fn git_ignores_it_once() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap();
         let exclude = root.join(".git/info/exclude");

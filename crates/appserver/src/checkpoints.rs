@@ -1,4 +1,4 @@
-//! Where what files were before Turns changed them is kept: `checkpoints` in the workspace's folder of the state directory.
+//! The shadow repository with files as they were before Turns changed them: `checkpoints` in the workspace's folder of the state directory.
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use crate::config::{Config, DEFAULT_PORT, Mode};
 use crate::server::{Doors, Listen};
 use crate::token::{self, TokenOptions};
 use crate::workspace::Workspace;
-use crate::{console, doctor, eca, exec, logging, server, state, tool_servers, trust};
+use crate::{console, copies, doctor, eca, exec, logging, server, state, state_command, tool_servers, trust};
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -55,6 +55,14 @@ enum Command {
     Trust(trust::Trust),
     /// Show the workspace's MCP servers, and allow those that come with it to run.
     Mcp(tool_servers::Mcp),
+    /// Copy the workspace's conversations to a file, also while a server runs.
+    Backup(copies::Backup),
+    /// Take the conversations of a backup, or of an earlier version's `.craft/bobbin.db`, as finished history.
+    ///
+    /// Nothing that was allowed there counts here, and no turn goes on. Works while no server runs.
+    Import(copies::Import),
+    /// List, move or remove the state of workspaces.
+    State(state_command::State),
     /// Print the token that clients present, which is yours for all workspaces.
     Token(token::Token),
     /// Check the workspace, the configuration and this machine.
@@ -111,6 +119,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Exec(exec)) => exec::run(exec).await,
         Some(Command::Trust(trust)) => trust::run(&trust),
         Some(Command::Mcp(mcp)) => tool_servers::run(mcp),
+        Some(Command::Backup(backup)) => copies::backup(backup).await,
+        Some(Command::Import(import)) => copies::import(import).await,
+        Some(Command::State(state)) => state_command::run(state).await,
         Some(Command::Token(token)) => token::run(&token),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
         Some(Command::Completions { shell }) => {

@@ -21,7 +21,7 @@ use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
 use bobbin_prompts::Prompts;
-use bobbin_store::{Options, SqliteStore};
+use bobbin_store::{Options, ServedFolder, SqliteStore};
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_transport::{Access, Admission, Connections, Listener, Route};
 use futures_util::FutureExt;
@@ -138,11 +138,7 @@ pub(crate) async fn open(
     // Nothing, except in builds for tests.
     bobbin_store::step::arm_by(|name| models::variable(name).map(Into::into));
     let workspace = held.workspace();
-    let options = Options {
-        durability: config.durability,
-        directory: state::directory_id(&workspace.root),
-        removed: removed.clone(),
-    };
+    let options = store_options(workspace, config, removed);
     let foreign = named_foreign(workspace);
     let store = SqliteStore::open(&workspace.database(), options).await?;
     let children = guarded_children()?;
@@ -237,13 +233,24 @@ pub(crate) async fn open(
     })
 }
 
+fn store_options(workspace: &Workspace, config: &Config, removed: &CancellationToken) -> Options {
+    Options {
+        durability: config.durability,
+        folder: state::directory_id(&workspace.root).map(|directory| ServedFolder {
+            path: workspace.root.to_string_lossy().into_owned(),
+            directory,
+        }),
+        removed: removed.clone(),
+    }
+}
+
 /// Returns what to say of conversations in the folder, at the first start only.
 fn named_foreign(workspace: &Workspace) -> Option<String> {
     let is_first = !workspace.database().exists();
     let is_there = std::fs::symlink_metadata(workspace.foreign_database()).is_ok();
     (is_first && is_there).then(|| {
-        "the conversations in .craft/bobbin.db are not used: the folder may have brought them along. New ones are stored in \
-         your state directory; nothing changes or removes that file"
+        "the conversations in .craft/bobbin.db are not used: the folder may have brought them along. If they are yours, stop \
+         this and `bobbin import .craft/bobbin.db` takes them as finished history; nothing changes or removes that file"
             .to_owned()
     })
 }

@@ -3,11 +3,11 @@
 //! `$XDG_STATE_HOME/bobbin`, or `~/.local/state/bobbin`, or what `--state` names; 0700. It has one folder per workspace,
 //! named after the workspace's canonical path. No command can reach it, and no repository can bring it along.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -18,6 +18,11 @@ use nix::fcntl::OFlag;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli;
+
+/// The file in a workspace's folder that has its path.
+const PATH: &str = "path";
+/// Longest path that is read, in bytes.
+const MAX_PATH: u64 = 64 << 10;
 
 /// What `--state` or `BOBBIN_STATE` names. One process has one state directory, whichever part of it asks.
 static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
@@ -91,10 +96,37 @@ impl StateDirectory {
         private_directory(&made.folders())?;
         let folder = made.of_workspace(root);
         private_directory(&folder)?;
+        let (file, path) = (folder.join(PATH), root.as_os_str().as_bytes());
+        if bobbin_files::read_bytes(&file, MAX_PATH).ok().as_deref() != Some(path) {
+            write_small(&file, path)?;
+        }
         Ok(folder)
     }
 
-    fn refuse_within(&self, root: &Path) -> anyhow::Result<()> {
+    /// Returns the paths of the workspaces that have state, with their folders.
+    ///
+    /// # Errors
+    /// The directory cannot be listed.
+    pub(crate) fn workspaces(&self) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
+        let folders = self.folders();
+        let entries = match fs::read_dir(&folders) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.with_context(|| format!("{} cannot be listed", folders.display()))?,
+        };
+        let folders = entries.flatten().map(|entry| entry.path());
+        let workspaces = folders.filter_map(|folder| {
+            let path = bobbin_files::read_bytes(&folder.join(PATH), MAX_PATH).ok()?;
+            let root = PathBuf::from(OsString::from_vec(path));
+            (self.of_workspace(&root) == folder).then_some((root, folder))
+        });
+        Ok(workspaces.collect())
+    }
+
+    /// Refuses a workspace that holds the state directory, or lies in it.
+    ///
+    /// # Errors
+    /// It does.
+    pub(crate) fn refuse_within(&self, root: &Path) -> anyhow::Result<()> {
         let (state, root) = (&self.0, root);
         if state.starts_with(root) {
             bail!(
@@ -136,7 +168,7 @@ pub(crate) fn directory_id(path: &Path) -> Option<String> {
 }
 
 /// Resolves the links of the part of an absolute path that exists.
-fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let (Ok(resolved), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
             return if rest.as_os_str().is_empty() {

@@ -76,6 +76,19 @@ impl Workspace {
         Ok(Self { root, state })
     }
 
+    /// Returns the workspace at a path whose folder may be gone: links are resolved as far as it is there.
+    ///
+    /// # Errors
+    /// There is no current directory, or no directory for the state.
+    pub(crate) fn at(path: &Path) -> anyhow::Result<Self> {
+        let absolute =
+            std::path::absolute(path).with_context(|| format!("{} cannot be found", path.display()))?;
+        Ok(Self {
+            root: state::real(&absolute),
+            state: StateDirectory::find(None)?,
+        })
+    }
+
     pub(crate) fn craft(&self) -> PathBuf {
         self.root.join(".craft")
     }

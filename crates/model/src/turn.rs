@@ -89,13 +89,13 @@ pub struct TokenUsage {
 impl TokenUsage {
     /// Returns both together.
     pub fn total(self) -> u64 {
-        self.input_tokens + self.output_tokens
+        self.input_tokens.saturating_add(self.output_tokens)
     }
 
     /// Adds another call's tokens.
     pub fn add(&mut self, other: Self) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
     }
 
     /// Whether nothing was used, which means "not known".

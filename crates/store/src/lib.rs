@@ -7,6 +7,7 @@
 mod copy;
 mod error;
 mod filter;
+mod import;
 mod index;
 mod open;
 mod presence;
@@ -24,7 +25,8 @@ mod writer;
 pub use copy::{CopyError, copy};
 pub use error::StoreError;
 pub use filter::ListFilter;
-pub use open::{Durability, Options};
+pub use import::{ImportError, Imported, import};
+pub use open::{Durability, Options, ServedFolder};
 pub use search::{SearchFilter, SearchHit, SearchPage, SearchWords};
 pub use sqlite::SqliteStore;
 pub use store::{Closed, LoadedThread, Receipt, Store, StoreStats, ThreadSummary};

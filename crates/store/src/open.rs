@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -26,13 +27,22 @@ pub enum Durability {
     Normal,
 }
 
+/// The folder that is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedFolder {
+    /// Its path, as Threads carry it. Threads of the path before follow.
+    pub path: String,
+    /// Which directory lies there. Answers given for ever in another one are forgotten.
+    pub directory: String,
+}
+
 /// How a store is opened.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// How safe a commit is.
     pub durability: Durability,
-    /// Which directory is served, as text. Answers given for ever in another directory at its path are forgotten.
-    pub directory: Option<String>,
+    /// The folder that is served.
+    pub folder: Option<ServedFolder>,
     /// Cancelled once the database is no longer at its path: every later write fails with [`StoreError::Removed`].
     pub removed: CancellationToken,
 }
@@ -49,6 +59,21 @@ pub(crate) struct Pools {
 }
 
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
+
+/// Returns the version of the schema that this code has.
+pub(crate) fn newest_version() -> i64 {
+    MIGRATIONS
+        .iter()
+        .map(|migration| migration.version)
+        .max()
+        .unwrap_or(0)
+}
+
+/// Makes the present schema in an empty database.
+pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let migrated = MIGRATIONS.run(connection).await;
+    migrated.map_err(|error| StoreError::Database(Arc::new(error.into())))
+}
 
 pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreError> {
     refuse_network_file_system(path)?;
@@ -94,10 +119,8 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         .execute(&writer)
         .await
         .map_err(failed)?;
-    if let Some(directory) = &options.directory {
-        forget_answers_elsewhere(&writer, directory)
-            .await
-            .map_err(failed)?;
+    if let Some(folder) = &options.folder {
+        serve_folder(&writer, folder).await.map_err(failed)?;
     }
     {
         let mut connection = writer.acquire().await.map_err(failed)?;
@@ -113,20 +136,35 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
     Ok(Pools { writer, readers })
 }
 
-/// Forgets what was accepted for ever in another directory, and remembers which one this is.
-async fn forget_answers_elsewhere(writer: &SqlitePool, directory: &str) -> Result<(), sqlx::Error> {
+/// Has the database belong to a folder: Threads of the path before follow, answers given for ever in another directory are
+/// forgotten.
+async fn serve_folder(writer: &SqlitePool, folder: &ServedFolder) -> Result<(), sqlx::Error> {
+    let ServedFolder { path, directory } = folder;
     let mut transaction = writer.begin().await?;
-    sqlx::query("DELETE FROM approval_rule WHERE EXISTS (SELECT 1 FROM folder WHERE directory <> ?)")
-        .bind(directory.to_owned())
+    let known: Option<(Option<String>, String)> = sqlx::query_as("SELECT path, directory FROM folder")
+        .fetch_optional(&mut *transaction)
+        .await?;
+    let (known_path, known_directory) = known.unzip();
+    if known_directory.as_ref() == Some(directory) && known_path.as_ref() == Some(&Some(path.clone())) {
+        return Ok(());
+    }
+    if let Some(before) = known_path.flatten() {
+        sqlx::query("UPDATE thread SET workspace_path = ? WHERE workspace_path = ?")
+            .bind(path.clone())
+            .bind(before)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    if known_directory.is_some_and(|known| known != *directory) {
+        sqlx::query("DELETE FROM approval_rule")
+            .execute(&mut *transaction)
+            .await?;
+    }
+    sqlx::query("INSERT OR REPLACE INTO folder (id, directory, path) VALUES (1, ?, ?)")
+        .bind(directory.clone())
+        .bind(path.clone())
         .execute(&mut *transaction)
         .await?;
-    sqlx::query(
-        "INSERT INTO folder (id, directory) VALUES (1, ?) ON CONFLICT DO UPDATE SET directory = excluded.directory \
-         WHERE directory <> excluded.directory",
-    )
-    .bind(directory.to_owned())
-    .execute(&mut *transaction)
-    .await?;
     transaction.commit().await
 }
 
@@ -161,8 +199,7 @@ async fn copy_before_migration(path: &Path, connection: &mut SqliteConnection) -
         .fetch_one(&mut *connection)
         .await
         .map_err(failed)?;
-    let newest = MIGRATIONS.iter().map(|migration| migration.version).max();
-    let Some(version) = version.filter(|version| Some(*version) < newest) else {
+    let Some(version) = version.filter(|version| *version < newest_version()) else {
         return Ok(());
     };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();

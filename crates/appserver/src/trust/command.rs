@@ -111,13 +111,13 @@ pub(crate) fn ask(scan: &Scan) -> bool {
 }
 
 fn answer() -> bool {
-    console::ask("Trust this folder? Whoever wrote it can then do what you can. [y]es, [n]o: ");
+    console::ask("Trust this folder? Its author can then do what you can. [y]es, [n]o: ");
     let mut line = String::new();
     drop(std::io::stdin().lock().read_line(&mut line));
     matches!(line.trim(), "y" | "Y" | "yes")
 }
 
-/// Returns what a user needs to know about a thing. All of it was written by whoever wrote the folder.
+/// Returns what a user needs to know about a thing. The author of the folder wrote all of it.
 fn line(item: &TrustItem) -> String {
     let (name, detail) = (&item.name, &item.detail);
     match item.kind {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use crate::state::{StateDirectory, directory_id, private_directory, write_small};
+use crate::state::{StateDirectory, directory_id, write_small};
 
 /// Name of the file.
 const NAME: &str = "trust.json";
@@ -19,8 +19,6 @@ const MAX_FINGERPRINTS: usize = 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TrustRecord {
-    /// The folder.
-    root: PathBuf,
     /// Which directory was there, by inode and birth.
     directory: Option<String>,
     /// Whether the folder is trusted: its texts count then.
@@ -58,6 +56,7 @@ impl TrustRecord {
 pub(crate) struct TrustFile {
     path: PathBuf,
     root: PathBuf,
+    state: StateDirectory,
 }
 
 impl TrustFile {
@@ -66,6 +65,7 @@ impl TrustFile {
         Self {
             path: state.of_workspace(root).join(NAME),
             root: root.to_owned(),
+            state: state.clone(),
         }
     }
 
@@ -83,10 +83,7 @@ impl TrustFile {
             );
             TrustRecord::default()
         });
-        if record.root == self.root
-            && record.directory.is_some()
-            && record.directory == directory_id(&self.root)
-        {
+        if record.directory.is_some() && record.directory == directory_id(&self.root) {
             record
         } else {
             TrustRecord::default()
@@ -100,7 +97,6 @@ impl TrustFile {
     pub(crate) fn change(&self, change: impl FnOnce(&mut TrustRecord)) -> anyhow::Result<TrustRecord> {
         let mut record = self.read();
         change(&mut record);
-        record.root.clone_from(&self.root);
         record.directory = directory_id(&self.root);
         self.write(&record)
             .with_context(|| format!("{} cannot be written", self.path.display()))?;
@@ -124,8 +120,7 @@ impl TrustFile {
                 Ok(()) | Err(_) => Ok(()),
             };
         }
-        let folder = self.path.parent().context("it has no directory")?;
-        private_directory(folder)?;
+        self.state.make_folder(&self.root)?;
         write_small(&self.path, &serde_json::to_vec_pretty(record)?)
     }
 }
@@ -135,24 +130,13 @@ impl TrustFile {
 /// # Errors
 /// The state directory cannot be listed.
 pub(super) fn all(state: &StateDirectory) -> anyhow::Result<Vec<(PathBuf, TrustRecord)>> {
-    let folders = state.folders();
-    let entries = match std::fs::read_dir(&folders) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("{} cannot be listed", folders.display())),
-    };
-    let mut records = Vec::new();
-    for entry in entries.flatten() {
-        let Ok(text) = std::fs::read(entry.path().join(NAME)) else {
-            continue;
-        };
-        if let Ok(record) = serde_json::from_slice::<TrustRecord>(&text) {
-            let record = TrustFile::of(state, &record.root).read();
-            if !record.is_empty() {
-                records.push((record.root.clone(), record));
-            }
-        }
-    }
+    let mut records: Vec<_> = state
+        .workspaces()?
+        .into_iter()
+        .map(|(root, _)| (TrustFile::of(state, &root).read(), root))
+        .filter(|(record, _)| !record.is_empty())
+        .map(|(record, root)| (root, record))
+        .collect();
     records.sort_by(|one, other| one.0.cmp(&other.0));
     Ok(records)
 }

@@ -43,7 +43,7 @@ async fn a_database_is_copied_before_it_is_migrated_and_only_then() {
     std::fs::write(dir.path().join("test-v7.db"), "an earlier copy").unwrap();
     std::fs::write(dir.path().join("test-vX.db"), "the user's").unwrap();
     change(&database, "DROP TABLE folder").await;
-    change(&database, "DELETE FROM _sqlx_migrations WHERE version = 11").await;
+    change(&database, "DELETE FROM _sqlx_migrations WHERE version > 10").await;
     assert!(has(&database, "t1").await);
     let mut found = copies();
     found.sort();

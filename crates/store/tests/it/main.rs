@@ -5,6 +5,8 @@ mod copying;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod importing;
+#[cfg(test)]
 mod reading;
 #[cfg(test)]
 mod search;
