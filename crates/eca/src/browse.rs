@@ -64,8 +64,18 @@ fn search(root: &Path, query: &str) -> Vec<Entry> {
     by_name
 }
 
+/// Returns everything below a directory but links that lead out of it: a cloned folder can bring one to any file of the user.
 fn walk(root: &Path) -> impl Iterator<Item = Entry> {
     let ignores = Ignores::new(root, IGNORE_RULES);
+    let real = root.canonicalize().ok();
+    let leads_out = move |path: &Path| {
+        let target = path.canonicalize().ok();
+        let inside = real
+            .as_deref()
+            .zip(target)
+            .is_some_and(|(real, target)| target.starts_with(real));
+        !inside
+    };
     WalkBuilder::new(root)
         .standard_filters(false)
         .filter_entry(move |entry| {
@@ -76,7 +86,7 @@ fn walk(root: &Path) -> impl Iterator<Item = Entry> {
         .build()
         .take(MAX_VISITED)
         .filter_map(Result::ok)
-        .filter(|entry| entry.depth() > 0)
+        .filter(move |entry| entry.depth() > 0 && !(entry.path_is_symlink() && leads_out(entry.path())))
         .map(|entry| Entry {
             is_directory: entry.file_type().is_some_and(|kind| kind.is_dir()),
             path: entry.into_path(),
@@ -137,6 +147,32 @@ fn list(directory: &Path) -> Vec<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_that_lead_out_are_neither_found_nor_listed() {
+        let place = tempfile::tempdir().unwrap();
+        let (work, home) = (place.path().join("work"), place.path().join("home"));
+        std::fs::create_dir_all(work.join("docs")).unwrap();
+        std::fs::create_dir(&home).unwrap();
+        std::fs::write(home.join("key"), "secret").unwrap();
+        std::fs::write(work.join("tea.md"), "tea").unwrap();
+        std::os::unix::fs::symlink(home.join("key"), work.join("docs/out.md")).unwrap();
+        std::os::unix::fs::symlink("../tea.md", work.join("docs/in.md")).unwrap();
+        let paths = |entries: Vec<Entry>| {
+            let paths = entries.into_iter().filter(|entry| !entry.is_directory);
+            let paths = paths.map(|entry| entry.path.strip_prefix(&work).unwrap().to_owned());
+            paths.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            paths(below(&work, 9)),
+            [Path::new("docs/in.md"), Path::new("tea.md")]
+        );
+        assert_eq!(
+            paths(find(&work, None, "md")),
+            [Path::new("docs/in.md"), Path::new("tea.md")]
+        );
+        assert_eq!(paths(find(&work, None, "out")), [Path::new("x"); 0]);
+    }
 
     fn names(root: &Path, entries: &[Entry]) -> Vec<String> {
         let below = |entry: &Entry| {

@@ -35,12 +35,12 @@ impl Question {
             .collect();
         let mut text = match one_line("reason") {
             reason if reason.is_empty() => "The agent asks for permission.".to_owned(),
-            reason => reason.into_owned(),
+            reason => console::quoted("", &reason),
         };
         // Each line behind a bar: none can pass for a line of ours.
         for line in params["operation"].as_str().unwrap_or_default().split('\n') {
-            text += "\n  | ";
-            text += &visible(line, Lines::Keep);
+            text.push('\n');
+            text += &console::quoted("  | ", line);
         }
         let (target, scope) = (one_line("target"), one_line("scopeKey"));
         let mut keys = String::new();
@@ -54,17 +54,13 @@ impl Question {
             }
         }
         if !target.is_empty() {
-            text += "\n  in ";
-            text += &target;
+            text.push('\n');
+            text += &console::quoted("  in ", &target);
         }
         if answers.contains(&"acceptForSession") {
-            text += &[
-                "
-  session: also later requests of ",
-                &scope,
-                " in this thread",
-            ]
-            .concat();
+            let scope = format!("also later requests of {scope} in this thread");
+            text.push('\n');
+            text += &console::quoted("  session: ", &scope);
         }
         if answers.contains(&"acceptAlways") {
             text += "\n  always: exactly this, in every thread of this workspace";

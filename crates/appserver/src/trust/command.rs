@@ -71,13 +71,13 @@ pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
     let mut items: Vec<&TrustItem> = scan.items.iter().filter(|item| item.trusted).collect();
     if !items.is_empty() {
         console::say(&format!("What counts of {shown}:"));
-        items.drain(..).for_each(|item| console::say(&line(item)));
+        items.drain(..).for_each(|item| console::say_quoted(&line(item)));
     }
     if scan.waiting().next().is_none() {
         return Ok(ExitCode::SUCCESS);
     }
     console::say(&format!("What waits in {shown}:"));
-    scan.waiting().for_each(|item| console::say(&line(item)));
+    scan.waiting().for_each(|item| console::say_quoted(&line(item)));
     let asks = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !trust.yes && !asks {
         console::say("`bobbin trust --yes` trusts this folder with all of it.");
@@ -106,7 +106,7 @@ fn say_effect(workspace: &Workspace) {
 /// Shows on stderr what waits, asks the user at this terminal whether it counts, and returns the answer.
 pub(crate) fn ask(scan: &Scan) -> bool {
     console::note("This folder brings along what counts only if you trust it:");
-    scan.waiting().for_each(|item| console::note(&line(item)));
+    scan.waiting().for_each(|item| console::note_quoted(&line(item)));
     answer()
 }
 
@@ -117,13 +117,14 @@ fn answer() -> bool {
     matches!(line.trim(), "y" | "Y" | "yes")
 }
 
-/// Returns what a user needs to know about a thing. The author of the folder wrote all of it.
+/// Returns the lines that say what a user needs to know about a thing. The author of the folder wrote its texts.
 fn line(item: &TrustItem) -> String {
     let (name, detail) = (&item.name, &item.detail);
+    let whole = || format!("{name}: {detail}");
     match item.kind {
-        TrustKind::Server => format!("  runs      {name}: {detail}"),
-        TrustKind::Setting if detail.is_empty() => format!("  loosens   {name}"),
-        TrustKind::Setting => format!("  loosens   {name}: {detail}"),
-        TrustKind::Text => format!("  instructs {name}"),
+        TrustKind::Server => console::quoted("  runs      ", &whole()),
+        TrustKind::Setting if !detail.is_empty() => console::quoted("  loosens   ", &whole()),
+        TrustKind::Setting => console::quoted("  loosens   ", name),
+        TrustKind::Text => console::quoted("  instructs ", name),
     }
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::content::of_setting;
 use super::record::TrustRecord;
 
-/// Longest piece of a value that is shown.
-const MAX_DETAIL: usize = 400;
+/// Most bytes of a value that are shown; a longer one says how much is missing.
+const MAX_DETAIL: usize = 4 << 10;
 
 /// Asks whether values of one file count, and remembers which were asked about.
 #[derive(Debug)]
@@ -53,8 +53,11 @@ impl<'a> Gate<'a> {
         let fingerprint = of_setting(&name, value);
         let trusted = record.has(&fingerprint);
         if detail.len() > MAX_DETAIL {
+            let left_out = detail.len() - MAX_DETAIL;
             detail.truncate(detail.floor_char_boundary(MAX_DETAIL));
-            detail.push('…');
+            detail.push_str(&format!(
+                "… [{left_out} more bytes: read the file before you trust it]"
+            ));
         }
         self.items.push(TrustItem {
             kind: TrustKind::Setting,
