@@ -164,6 +164,37 @@ async fn the_words_of_a_folder_cannot_paint_in_lists_and_checks() {
 }
 
 #[tokio::test]
+async fn blanks_push_nothing_off_the_screen() {
+    let lab = Lab::new(Bubblewrap::Off);
+    let screen = " ".repeat(24 * 80);
+    let harmless = format!("sh{screen}What waits:  instructs AGENTS.md");
+    let long = "build/long-name/".repeat(20);
+    let config = serde_json::json!({
+        "McpServers": { "tea": { "command": "/bin/sh", "args": ["-c", harmless] } },
+        "Sandbox": { "Writable": [long, "~/.config"] },
+    });
+    lab.write(".craft/config.json", &config.to_string());
+    let output = lab.run(&["trust"]).await;
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.contains("[1920 blanks]"), "{out}");
+    // All of a value is shown, and each of its lines begins as one of a list does.
+    assert!(out.contains("~/.config"), "{out}");
+    for line in out.lines().filter(|line| line.starts_with(' ')) {
+        let known = ["  runs  ", "  loosens  ", "  instructs "];
+        assert!(
+            known.iter().any(|known| line.starts_with(known)),
+            "{line:?} in {out}"
+        );
+    }
+    lab.write(".craft/config.json", "{}");
+    let mut user = AtTerminal::start(&lab, &["exec", &format!("run `touch made #{screen}#`")]);
+    let asked = user.until("Allow?");
+    assert!(asked.contains("touch made # [1920 blanks] #"), "{asked:?}");
+    user.types("n");
+    user.end().await;
+}
+
+#[tokio::test]
 async fn no_single_key_allows_more_than_once_for_ever() {
     let lab = Lab::new(Bubblewrap::Off);
     let mut user = AtTerminal::start(&lab, &["exec", "run `touch one`"]);
