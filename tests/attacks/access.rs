@@ -275,15 +275,16 @@ async fn a_command_with_network_does_not_join_an_editor() {
         let read = editor.stdout.as_mut().unwrap().read(&mut answer);
         assert!(tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap() > 0);
         let socket = find(&lab.state(), "eca.sock").expect("further editors can join");
-        assert!(find(&lab.state(), "eca.sock.key").is_some());
+        let key = std::fs::read(find(&lab.state(), "eca.sock.key").unwrap()).unwrap();
+        let key: String = key[..8].iter().map(|byte| format!(" {byte:02x}")).collect();
         let folder = socket.parent().unwrap();
         let attack = format!("run `python3 join.py '{}' 2>&1`", folder.display());
         let output = lab.run(&["exec", "--approve", &attack]).await;
         let text = written(&output);
         assert!(!text.contains("JOINED"), "{bubblewrap:?}: {text}");
-        let key = format!("run `cat '{}/eca.sock.key' | wc -c`", folder.display());
-        let text = written(&lab.run(&["exec", "--approve", &key]).await);
-        assert!(!text.contains("32"), "{bubblewrap:?}: {text}");
+        let read = format!("run `od -An -tx1 '{}/eca.sock.key' 2>&1`", folder.display());
+        let text = written(&lab.run(&["exec", "--approve", &read]).await);
+        assert!(!text.contains(&key), "{bubblewrap:?}: {text}");
         // It would be answered with the key: a second editor joins.
         let mut command = lab.bobbin(&["eca"]);
         let mut second = command.stdin(Stdio::piped()).spawn().unwrap();
