@@ -96,11 +96,66 @@ pub struct Summary {
     pub(crate) edge: Option<Edge>,
 }
 
+/// A column whose JSON is written only when an event changes it: such values are long and rarely change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Config,
+    Queue,
+    Plan,
+    Grants,
+    Metadata,
+    Tools,
+}
+
+impl Column {
+    /// Returns the column that an event changes.
+    ///
+    /// The match names every event, so that a new one does not compile before somebody has said what it changes.
+    fn changed_by(event: &Event) -> Option<Self> {
+        match event {
+            Event::ThreadConfigured { .. } => Some(Self::Config),
+            Event::QueueChanged { .. } | Event::TurnStarted { .. } => Some(Self::Queue),
+            Event::PlanUpdated { .. } => Some(Self::Plan),
+            Event::ApprovalResolved { .. } => Some(Self::Grants),
+            Event::ThreadLabelled { .. } => Some(Self::Metadata),
+            Event::ToolsDeclared { .. } => Some(Self::Tools),
+            // The first write of a Thread has all columns of its own; the others change what is written each time, or none.
+            Event::ThreadStarted { .. }
+            | Event::ThreadResumed { .. }
+            | Event::ThreadRenamed { .. }
+            | Event::ThreadStatusChanged { .. }
+            | Event::EdgeChanged { .. }
+            | Event::ThreadDeleted
+            | Event::HistoryGiven { .. }
+            | Event::TurnRecovered { .. }
+            | Event::TurnCancelling { .. }
+            | Event::ItemStarted { .. }
+            | Event::ItemCompleted { .. }
+            | Event::ItemAdded { .. }
+            | Event::CallPreviewed { .. }
+            | Event::CallStarted { .. }
+            | Event::ApprovalOpened { .. }
+            | Event::UsageAdded { .. }
+            | Event::SubAgentUsed { .. }
+            | Event::ContextNoted { .. }
+            | Event::DiffUpdated { .. }
+            | Event::TurnReverted { .. }
+            | Event::TurnsRolledBack { .. }
+            | Event::TurnEnded { .. } => None,
+        }
+    }
+}
+
 impl Summary {
     /// Takes the row from the state after `events`. What none of them touches is left as it is on disk.
     pub fn of(state: &ThreadState, events: &[StoredEvent]) -> Self {
-        let any = |kinds: &[&str]| events.iter().any(|stored| kinds.contains(&stored.event.kind()));
+        let changed: Vec<Column> = events
+            .iter()
+            .filter_map(|stored| Column::changed_by(&stored.event))
+            .collect();
+        let is_changed = |column| changed.contains(&column);
         let runtime = state.runtime();
+        let config = state.header.config.as_ref();
         Self {
             display_name: state.header.display_name.clone(),
             status: state.header.status.as_str(),
@@ -112,25 +167,18 @@ impl Summary {
             plan_pending: state.plan_pending,
             context_tokens: state.context.tokens,
             context_window: state.context.window,
-            config: state
-                .header
-                .config
-                .as_ref()
-                .filter(|_| any(&["threadConfigured"]))
-                .and_then(json),
-            queue: any(&["queueChanged", "turnStarted"])
-                .then(|| json(&state.queue))
-                .flatten(),
+            config: config.filter(|_| is_changed(Column::Config)).and_then(json),
+            queue: is_changed(Column::Queue).then(|| json(&state.queue)).flatten(),
             plan: state
                 .plan
                 .as_ref()
-                .filter(|_| any(&["planUpdated"]))
+                .filter(|_| is_changed(Column::Plan))
                 .and_then(json),
-            grants: any(&["approvalResolved"]).then(|| json(&state.grants)).flatten(),
-            metadata: any(&["threadLabelled"])
+            grants: is_changed(Column::Grants).then(|| json(&state.grants)).flatten(),
+            metadata: is_changed(Column::Metadata)
                 .then(|| json(&state.header.metadata))
                 .flatten(),
-            tools: any(&["toolsDeclared"]).then(|| json(&state.tools)).flatten(),
+            tools: is_changed(Column::Tools).then(|| json(&state.tools)).flatten(),
             edge: state.edge,
         }
     }
