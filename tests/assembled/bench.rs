@@ -7,13 +7,15 @@ use std::time::Duration;
 use bobbin_children::{Children, Environment, ProcessSpec, Shell};
 use bobbin_core::engine::Answer;
 use bobbin_core::tool::{Tool, ToolSource};
-use bobbin_core::{Command, Hub, Reply, Settings, Snapshot, StartedTurn, ThreadHandle, Waker};
-use bobbin_engine::{AgentEngine, Checkpoints, RulesPolicy, ToolSet};
+use bobbin_core::undo::Undo;
+use bobbin_core::{Command, Hub, Reply, Settings, Snapshot, StartedTurn, SystemClock, ThreadHandle, Waker};
+use bobbin_engine::{AgentEngine, RulesPolicy, ToolSet};
 use bobbin_mcp::{Host, Launch, ServerSpec};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{Decision, HistoryMode, Identity, InputPart, Reach, ServerOrigin, Turn, TurnFeatures};
 use bobbin_models::{Limits, ModelFacts, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
 use bobbin_testkit::{TestWorkspace, tea_server};
+use bobbin_undo::FileUndo;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -68,13 +70,12 @@ impl Bench {
         let tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix)
             .with_source(Arc::new(Given(parts.tools)))
             .with_source(host.clone());
-        let checkpoints = if parts.slow_git {
-            Some(checkpoints(&workspace).await)
+        let undo: Option<Arc<dyn Undo>> = if parts.slow_git {
+            Some(slow_undo(&workspace).await)
         } else {
             None
         };
-        let engine =
-            AgentEngine::new(Arc::new(models(base_url, parts.facts)), tools).with_checkpoints(checkpoints);
+        let engine = AgentEngine::new(Arc::new(models(base_url, parts.facts)), tools).with_undo(undo);
         let rules = |settings: &mut Settings| settings.policy = Arc::new(RulesPolicy::default());
         let hub = workspace.open_with(Arc::new(engine), rules).await;
         let (tx, rx) = oneshot::channel();
@@ -220,8 +221,8 @@ fn models(base_url: &str, facts: ModelFacts) -> ModelSet {
     )
 }
 
-/// Keeps files with a `git` that waits as long as there is a file `.slow/hold`, and says so with `.slow/held`.
-async fn checkpoints(workspace: &TestWorkspace) -> Arc<Checkpoints> {
+/// Records files with a `git` that waits as long as there is a file `.slow/hold`, and says so with `.slow/held`.
+async fn slow_undo(workspace: &TestWorkspace) -> Arc<FileUndo> {
     let slow = workspace.path().join(".slow");
     std::fs::create_dir(&slow).unwrap();
     std::fs::write(
@@ -239,7 +240,8 @@ async fn checkpoints(workspace: &TestWorkspace) -> Arc<Checkpoints> {
     environment.set("PATH", format!("{}:/usr/bin:/bin", slow.display()));
     let kept = slow.join("kept");
     let children = Children::new(None).unwrap();
-    let opened = Checkpoints::open(&kept, workspace.path(), children, &environment).await;
+    let clock = Arc::new(SystemClock);
+    let opened = FileUndo::open(&kept, workspace.path(), children, &environment, clock).await;
     opened.unwrap()
 }
 

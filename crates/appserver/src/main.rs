@@ -4,7 +4,6 @@
 
 mod agent;
 mod appserver_lock;
-mod checkpoints;
 mod cli;
 mod config;
 mod console;
@@ -28,6 +27,7 @@ mod temporary;
 mod token;
 mod tool_servers;
 mod trust;
+mod undo;
 mod workspace;
 
 use std::process::ExitCode;

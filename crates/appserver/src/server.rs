@@ -16,7 +16,7 @@ use bobbin_core::trust::WorkspaceTrust;
 use bobbin_core::undo::Undo;
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_eca::EditorTools;
-use bobbin_engine::{AgentEngine, Checkpoints, Helpers, Programs, RulesPolicy, Sandbox, ToolSet};
+use bobbin_engine::{AgentEngine, Helpers, Programs, RulesPolicy, Sandbox, ToolSet};
 use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
@@ -24,6 +24,7 @@ use bobbin_prompts::Prompts;
 use bobbin_store::{Options, ServedFolder, SqliteStore};
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_transport::{Access, Admission, Connections, Listener, Route};
+use bobbin_undo::FileUndo;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +36,7 @@ use crate::state::StateDirectory;
 use crate::tool_servers::Servers;
 use crate::trust::{Folder, TrustFile};
 use crate::workspace::{GUARD_ARGUMENT, Held, Workspace};
-use crate::{checkpoints, cli, console, exit, join, models, prompts, state};
+use crate::{cli, console, exit, join, models, prompts, state, undo};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -79,10 +80,17 @@ pub(crate) struct Opened {
     /// What connected editors answer for.
     pub(crate) editor_tools: Arc<EditorTools>,
     /// What files were before Turns changed them.
-    checkpoints: Option<Arc<Checkpoints>>,
+    undo: Option<Arc<FileUndo>>,
     pub(crate) models: ModelSet,
     /// What is wrong with the configuration of models, or missing.
     pub(crate) complaints: Vec<String>,
+}
+
+/// Has the tools note their temporary files where an undo notes its own, and returns what undoes Turns.
+fn undo_beside(tools: &ToolSet, undo: Option<&Arc<FileUndo>>) -> Option<Arc<dyn Undo>> {
+    let undo = undo?;
+    tools.note_leftovers_in(&undo.notes());
+    Some(undo.clone())
 }
 
 impl Opened {
@@ -94,8 +102,8 @@ impl Opened {
         self.hub.stop().await;
         self.terminals.end().await;
         self.servers.end().await;
-        if let Some(checkpoints) = &self.checkpoints {
-            checkpoints.end().await;
+        if let Some(undo) = &self.undo {
+            undo.end().await;
         }
     }
 }
@@ -159,7 +167,7 @@ pub(crate) async fn open(
         .sandbox(workspace, home.as_deref(), keys, &children);
     let programs = programs(&environment, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
-    let (checkpoints, without) = checkpoints::open(workspace, &children, &own).await;
+    let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = sandbox.hide.clone();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, trust_file.clone());
@@ -186,7 +194,7 @@ pub(crate) async fn open(
     let helpers = Helpers::new(Arc::new(models.clone()), git.0, git.1, git.2);
     let engine = AgentEngine::new(Arc::new(models.clone()), tools.clone())
         .with_settings(agent)
-        .with_checkpoints(checkpoints.clone())
+        .with_undo(undo_beside(&tools, undo.as_ref()))
         .with_prompts(Some(prompts.clone()));
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
@@ -197,9 +205,7 @@ pub(crate) async fn open(
             .showing(workspace.outputs())
             .finding(programs),
     );
-    settings.undo = checkpoints
-        .clone()
-        .map(|checkpoints| checkpoints as Arc<dyn Undo>);
+    settings.undo = undo_beside(&tools, undo.as_ref());
     if let Some(wait) = config.approval_max_wait {
         settings.approval_max_wait = wait;
     }
@@ -227,7 +233,7 @@ pub(crate) async fn open(
         servers,
         trust,
         editor_tools,
-        checkpoints,
+        undo,
         models,
         complaints,
     })

@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 
 use crate::console;
 use crate::state::StateDirectory;
+use crate::undo;
 use crate::workspace::Workspace;
 
 /// Arguments of `bobbin state`.
@@ -140,10 +141,10 @@ async fn move_state(old: &Path, new: &Path) -> anyhow::Result<()> {
     // Says the new path. The Threads follow at the next start.
     state.make_folder(&new.root)?;
     // Their trees and paths are those of the folder before.
-    let checkpoints = new.folder().join("checkpoints");
-    if checkpoints.exists() {
-        fs::remove_dir_all(&checkpoints)
-            .with_context(|| format!("{} cannot be removed", checkpoints.display()))?;
+    let snapshots = new.folder().join(undo::FOLDER);
+    if snapshots.exists() {
+        fs::remove_dir_all(&snapshots)
+            .with_context(|| format!("{} cannot be removed", snapshots.display()))?;
     }
     drop(held);
     console::say(&format!(

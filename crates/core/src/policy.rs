@@ -91,6 +91,12 @@ impl CommandRuling {
         scope
     }
 
+    /// Whether it is proved that the line only reads in the workspace: no rule was needed to allow any part of it.
+    pub fn only_reads(&self) -> bool {
+        let proved = |ruling: &Ruling| ruling.judgement == Judgement::Allow && ruling.rule.is_none();
+        proved(&self.ruling) && self.commands.iter().all(|(_, ruling)| proved(ruling))
+    }
+
     /// Returns why the line must not run, whatever a person might say, as half a sentence: a rule refuses it, or nobody
     /// is asked and a part of it could not be held against the rules that refuse. Whoever runs a line asks here first.
     pub fn refusal(&self, approvals: ApprovalPolicy) -> Option<&str> {

@@ -9,7 +9,6 @@
 //! no state outlives a run. Processes are started by `bobbin-children` only.
 
 mod agent;
-mod checkpoint;
 mod diff;
 mod helper;
 mod offline;
@@ -25,7 +24,6 @@ pub use agent::{
     AgentEngine, AgentSettings, Call, Instructions, Message, Model, ModelError, ModelEvent, ModelReply,
     ModelRequest, ModelSink, ModelUsage, Picture, Pictures, Stop, TurnLimits, project_instructions,
 };
-pub use checkpoint::{CheckpointError, Checkpoints};
 pub use helper::Helpers;
 pub use offline::Offline;
 pub use policy::RulesPolicy;

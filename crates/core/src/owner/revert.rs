@@ -30,7 +30,8 @@ impl Owner {
         }
         let settings = &self.hub.settings;
         let Some(undo) = settings.undo.clone() else {
-            let detail = "This server keeps no checkpoints: it did not find the program git when it started.";
+            let detail =
+                "This server takes no snapshots of files: it did not find the program git when it started.";
             return self.refuse(Refusal::NotNow(detail.to_owned()), reply).await;
         };
         let wish = RevertWish {

@@ -6,13 +6,14 @@ use std::time::Duration;
 use bobbin_core::engine::{Ask, TurnGone};
 use bobbin_core::policy::{Judgement, Ruling};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
+use bobbin_core::undo::FileChanges;
 use bobbin_model::{ApprovalKind, ItemBody, Scope};
 use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
+use super::recording::RecordedCall;
 use super::turn::TurnRun;
 use super::{Call, Message};
-use crate::checkpoint::{Begun, Ended};
 use crate::tools::{head, is_allowed};
 
 /// Most bytes of names in an answer to a call of a tool that is not there.
@@ -22,6 +23,10 @@ const MAX_NAMES: usize = 4 << 10;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// How long a call that only reads may take to end by itself once it is told to; it has nothing to undo.
 pub(super) const GRACE: Duration = Duration::from_millis(50);
+/// How long a snapshot may take before the user is told what the call waits for.
+const NOTICED: Duration = Duration::from_millis(400);
+/// What the user is told then.
+const WAITING: &str = "(waiting for the snapshot of the workspace, so that this can be undone)\n";
 /// What the model is told of a call that nobody allowed.
 pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
 
@@ -36,16 +41,16 @@ impl TurnRun {
             () = self.stop.cancelled() => return Err(TurnGone),
             prepared = self.prepare(call) => prepared,
         };
-        let (mut output, begun) = match prepared {
+        let (mut output, recorded) = match prepared {
             Ok(prepared) => self.run_if_allowed(call, prepared).await?,
-            Err(why) => (*why, Begun::default()),
+            Err(why) => (*why, RecordedCall::default()),
         };
         let mut changed = std::mem::take(&mut output.changed);
         // On record before anything else is waited for: a Turn that does not end in time is ended without what it knows.
         self.add_result(&call.id, output).await?;
-        let mut ended = self.see_changes(begun).await;
-        ended.changed.append(&mut changed);
-        self.note_changes(ended).await?;
+        let mut found = self.see_changes(recorded).await;
+        found.changed.append(&mut changed);
+        self.note_changes(found).await?;
         if self.stop.is_cancelled() {
             // What was done is on record; the Turn ends with it.
             return Err(TurnGone);
@@ -54,11 +59,11 @@ impl TurnRun {
     }
 
     /// Returns what a call that is over has changed; of a Turn that is stopped only what is seen at once.
-    async fn see_changes(&self, begun: Begun) -> Ended {
+    async fn see_changes(&self, recorded: RecordedCall) -> FileChanges {
         tokio::select! {
             biased;
-            ended = begun.end() => ended,
-            () = stopped_for(&self.stop, PATIENCE) => Ended::default(),
+            found = recorded.end() => found,
+            () = stopped_for(&self.stop, PATIENCE) => FileChanges::default(),
         }
     }
 
@@ -152,7 +157,7 @@ impl TurnRun {
         &self,
         call: &Call,
         prepared: Box<dyn PreparedCall>,
-    ) -> Result<(ToolOutput, Begun), TurnGone> {
+    ) -> Result<(ToolOutput, RecordedCall), TurnGone> {
         if let Some(preview) = prepared.preview().await {
             self.turn.preview(&call.id, preview).await?;
         }
@@ -160,36 +165,32 @@ impl TurnRun {
         let permission = with_rule(prepared.permission(), said, &call.tool);
         if let Some(inquiry) = prepared.inquiry() {
             if !self.is_allowed(call, permission).await? {
-                return Ok((refused(DECLINED), Begun::default()));
+                return Ok((refused(DECLINED), RecordedCall::default()));
             }
-            return Ok((self.inquire(&call.id, inquiry).await?, Begun::default()));
+            return Ok((self.inquire(&call.id, inquiry).await?, RecordedCall::default()));
         }
-        let touches = self.touches(call, &*prepared);
         if !self.is_allowed(call, permission).await? {
-            return Ok((refused(DECLINED), Begun::default()));
+            return Ok((refused(DECLINED), RecordedCall::default()));
         }
-        let begun = tokio::select! {
+        tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(TurnGone),
-            begun = self.keeper.begin(&call.id, touches, self.turn.start_call(&call.id)) => begun?,
-        };
-        if let Some(message) = begun.notice.clone() {
-            let code = "checkpoint_skipped".to_owned();
-            let fatal = false;
-            self.turn.add(ItemBody::Error { message, code, fatal }).await?;
+            started = self.turn.start_call(&call.id) => started?,
         }
+        let touches = self.touches(call, &*prepared);
         let execution = if self.open_calls.contains_key(&call.id) {
             Execution::unseen(&self.turn, call, &self.stop)
         } else {
             Execution::open(&self.turn, call, prepared.command(), &self.stop).await?
         };
+        let recorded = self.record(call, touches, &execution).await?;
         let running = execution.run(prepared);
         if !self.only_reads(call) || self.must_end(call) {
-            return Ok((running.await?, begun));
+            return Ok((running.await?, recorded));
         }
         tokio::select! {
             biased;
-            output = running => Ok((output?, begun)),
+            output = running => Ok((output?, recorded)),
             () = stopped_for(&self.stop, GRACE) => Err(TurnGone),
         }
     }
@@ -211,6 +212,34 @@ impl TurnRun {
             decision = self.turn.ask(ask) => decision?,
         };
         Ok(decision.approves())
+    }
+
+    /// Records what a call may change, before it runs. Where that takes a moment, the call's terminal view says so.
+    async fn record(
+        &self,
+        call: &Call,
+        touches: Touches,
+        execution: &Execution<'_>,
+    ) -> Result<RecordedCall, TurnGone> {
+        let recording = self.recording.begin(&call.id, touches);
+        let waiting = async {
+            tokio::time::sleep(NOTICED).await;
+            execution.note(WAITING).await?;
+            std::future::pending::<Result<(), TurnGone>>().await
+        };
+        tokio::pin!(recording, waiting);
+        let recorded = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            recorded = &mut recording => recorded,
+            gone = &mut waiting => return Err(gone.err().unwrap_or(TurnGone)),
+        };
+        if let Some(message) = recorded.notice.clone() {
+            let code = "checkpoint_skipped".to_owned();
+            let fatal = false;
+            self.turn.add(ItemBody::Error { message, code, fatal }).await?;
+        }
+        Ok(recorded)
     }
 
     /// Returns which files a call may change.

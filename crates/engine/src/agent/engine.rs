@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
+use bobbin_core::undo::Undo;
 use bobbin_model::ContextWindow;
 use bobbin_prompts::Prompts;
 use futures_util::FutureExt as _;
@@ -12,15 +13,14 @@ use futures_util::future::BoxFuture;
 use super::past::PastTurns;
 use super::turn::TurnRun;
 use super::{AgentSettings, Model};
-use crate::checkpoint::TurnKeeper;
-use crate::{Checkpoints, ToolSet};
+use crate::ToolSet;
 
 /// Runs Turns with one model and one set of tools.
 pub struct AgentEngine {
     model: Arc<dyn Model>,
     tools: ToolSet,
     settings: Arc<AgentSettings>,
-    checkpoints: Option<Arc<Checkpoints>>,
+    undo: Option<Arc<dyn Undo>>,
     prompts: Option<Arc<Prompts>>,
     past: Arc<PastTurns>,
 }
@@ -32,7 +32,7 @@ impl AgentEngine {
             model,
             tools,
             settings: Arc::default(),
-            checkpoints: None,
+            undo: None,
             prompts: None,
             past: Arc::default(),
         }
@@ -47,13 +47,10 @@ impl AgentEngine {
         }
     }
 
-    /// Keeps what files were before the Turns change them.
+    /// Records what the Turns change in files, so that they can be undone.
     #[must_use]
-    pub fn with_checkpoints(self, checkpoints: Option<Arc<Checkpoints>>) -> Self {
-        if let Some(checkpoints) = &checkpoints {
-            self.tools.note_leftovers_in(&checkpoints.notes());
-        }
-        Self { checkpoints, ..self }
+    pub fn with_undo(self, undo: Option<Arc<dyn Undo>>) -> Self {
+        Self { undo, ..self }
     }
 
     /// Tells the model of the skills that there are.
@@ -69,12 +66,11 @@ impl Engine for AgentEngine {
     }
 
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
-        let keeper = TurnKeeper::new(self.checkpoints.clone(), &turn);
         TurnRun::new(
             self.model.clone(),
             self.tools.clone(),
             self.settings.clone(),
-            keeper,
+            self.undo.clone(),
             turn,
         )
         .with_prompts(self.prompts.clone())

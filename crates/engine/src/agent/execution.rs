@@ -103,6 +103,14 @@ impl<'a> Execution<'a> {
         Ok(output)
     }
 
+    /// Shows a note of the server's in the terminal view, where there is one. The completed Item does not have it.
+    pub(super) async fn note(&self, text: &str) -> Result<(), TurnGone> {
+        match &self.terminal {
+            Some((_, item)) => item.text(text).await,
+            None => Ok(()),
+        }
+    }
+
     async fn stream(&mut self, piece: String) -> Result<(), TurnGone> {
         let Some((_, item)) = &self.terminal else {
             return Ok(());

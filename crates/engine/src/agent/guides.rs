@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use bobbin_core::policy::{Judgement, PathAccess, Policy};
 
-use crate::tools::{Reserved, Standing, open_file, trace};
+use crate::tools::{Reserved, Standing, trace};
+use bobbin_files::open_file;
 
 /// Name of such a file.
 const NAME: &str = "AGENTS.md";

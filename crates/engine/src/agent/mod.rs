@@ -22,6 +22,7 @@ mod model;
 mod one_item;
 mod past;
 mod pictures;
+mod recording;
 mod restart;
 mod settings;
 mod summarize;

@@ -21,8 +21,9 @@ use futures_util::StreamExt as _;
 
 use super::Message;
 use super::turn::TurnRun;
-use crate::tools::{Access, locate, open_file, reach_for_a_person};
+use crate::tools::{Access, locate, reach_for_a_person};
 use crate::web::{fetch_picture, parse};
+use bobbin_files::open_file;
 
 /// Most bytes of one file: what providers take once it is written in base64.
 const MAX_FILE_BYTES: usize = 3_750_000;

@@ -7,6 +7,7 @@
 
 use bobbin_core::engine::TurnGone;
 use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput};
+use bobbin_core::undo::FileChanges;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
@@ -14,7 +15,6 @@ use super::Call;
 use super::call::{GRACE, stopped_for, with_rule};
 use super::execution::Execution;
 use super::turn::TurnRun;
-use crate::checkpoint::Ended;
 
 /// Most calls at a time (guess: disks and tool servers gain little beyond).
 const MAX_TOGETHER: usize = 8;
@@ -115,10 +115,10 @@ impl TurnRun {
     async fn add_reading(&mut self, call: &Call, mut output: ToolOutput) -> Result<(), TurnGone> {
         let changed = std::mem::take(&mut output.changed);
         self.add_result(&call.id, output).await?;
-        let ended = Ended {
+        let changes = FileChanges {
             changed,
-            ..Ended::default()
+            ..FileChanges::default()
         };
-        self.note_changes(ended).await
+        self.note_changes(changes).await
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bobbin_core::engine::{Billed, EngineFailure, TurnContext, TurnGone};
 use bobbin_core::tool::{ToolEnvironment, ToolSpec};
+use bobbin_core::undo::{FileChanges, Undo};
 use bobbin_model::{CompactionTrigger, Item, ItemBody, ItemStatus, TokenUsage};
 use bobbin_prompts::{Prompts, Skill};
 use tokio::task::JoinHandle;
@@ -22,11 +23,11 @@ use super::listener::{Heard, Listener};
 use super::one_item::OpenCall;
 use super::past::PastTurns;
 use super::pictures::Tell;
+use super::recording::Recording;
 use super::{
     AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
 };
 use crate::ToolSet;
-use crate::checkpoint::{Ended, TurnKeeper};
 use crate::diff::Changes;
 use crate::tools::{ASK_USER, ViewSkill, agent_tools, client_tools};
 
@@ -75,8 +76,8 @@ pub(super) struct TurnRun {
     /// It was said that no price is known.
     priceless: bool,
     changes: Changes,
-    /// Keeps what files were before calls change them.
-    pub(super) keeper: TurnKeeper,
+    /// Records what calls change in files.
+    pub(super) recording: Recording,
     /// Changes were noted that no shown diff has.
     unshown: bool,
     shown_at: Option<Instant>,
@@ -87,7 +88,7 @@ impl TurnRun {
         model: Arc<dyn Model>,
         tools: ToolSet,
         settings: Arc<AgentSettings>,
-        keeper: TurnKeeper,
+        undo: Option<Arc<dyn Undo>>,
         turn: TurnContext,
     ) -> Self {
         let begun = turn.begun();
@@ -116,7 +117,7 @@ impl TurnRun {
             watch: Stopwatch::start(settings.limits.time),
             asked: false,
             priceless: false,
-            keeper,
+            recording: Recording::start(undo, &turn),
             unshown: false,
             shown_at: None,
             full: Fullness::of(model.window(turn.environment().config.model.as_deref())),
@@ -185,8 +186,8 @@ impl TurnRun {
         }
         self.tools = self.all_tools.now_of(self.turn.thread());
         if !self.turn.begun().started_calls.is_empty() {
-            let ended = self.keeper.take_up().await;
-            self.note_changes(ended).await?;
+            let changes = self.recording.resume().await;
+            self.note_changes(changes).await?;
         }
         self.settle_after_restart().await?;
         if self.ledger.now().rounds > 0 {
@@ -396,15 +397,15 @@ impl TurnRun {
     }
 
     /// Follows files that a call has changed, and shows the diff unless one was shown a moment ago.
-    pub(super) async fn note_changes(&mut self, ended: Ended) -> Result<(), TurnGone> {
-        let Ended { changed, untold } = ended;
-        if changed.is_empty() && untold.is_empty() {
+    pub(super) async fn note_changes(&mut self, found: FileChanges) -> Result<(), TurnGone> {
+        let FileChanges { changed, unshown } = found;
+        if changed.is_empty() && unshown.is_empty() {
             return Ok(());
         }
         let mut changes = self.changes.clone();
         let noted = tokio::task::spawn_blocking(move || {
             changes.note(changed);
-            changes.note_untold(untold);
+            changes.note_untold(unshown);
             changes
         });
         match noted.await {

@@ -12,7 +12,8 @@ use bobbin_model::{FileChange, TurnDiff};
 use super::patch::{Past, rename_head, split, take_back};
 use super::rename::pairs;
 use super::section::{Section, renamed, section, untold};
-use crate::tools::{head, open_file, shown};
+use crate::tools::head;
+use bobbin_files::{open_file, shown};
 
 /// Most bytes of diff text (03 §9); the list of files stays complete.
 pub(super) const MAX_DIFF_BYTES: usize = 1 << 20;

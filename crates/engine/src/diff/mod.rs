@@ -1,6 +1,6 @@
 //! All file changes of a Turn as one unified diff (AppServer protocol 03 §9).
 //!
-//! Follows the files that tools say they changed, and those that a checkpoint saw changed by a command, each from its
+//! Follows the files that tools say they changed, and those that a snapshot saw changed by a command, each from its
 //! content before the Turn's first change of it to its content after the last. One [`changes::Changes`] belongs to one run of a Turn; a Turn that is taken up after a crash gets the old
 //! contents back out of the recorded diff.
 //!

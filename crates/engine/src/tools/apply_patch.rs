@@ -22,11 +22,11 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
-use super::file_batch::{Batch, Kind, Want, as_read};
-use super::leftovers::Leftovers;
 use super::paths::{Access, Target, locate};
-use super::replace_file::{MAX_FILE_BYTES, read_whole};
+use super::replace_file::read_whole;
 use crate::patch::{Action, Hunk, patched, read};
+use bobbin_files::Leftovers;
+use bobbin_files::{Batch, Kind, MAX_FILE_BYTES, Want, as_read};
 
 #[derive(Debug)]
 pub(super) struct ApplyPatch {

@@ -10,8 +10,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::failed;
-use super::leftovers::Leftovers;
 use super::replace_file::read_whole;
+use bobbin_files::Leftovers;
 
 /// Pieces of file work at a time in the whole server; more wait (guess: disks gain nothing beyond).
 const AT_ONCE: usize = 16;

@@ -16,8 +16,9 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience};
-use super::paths::{Access, Target, locate, shown};
+use super::paths::{Access, Target, locate};
 use super::walk::{Chosen, Sight, Walk, one_line};
+use bobbin_files::shown;
 
 /// Most entries listed.
 const MAX_ENTRIES: usize = 1000;

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use bobbin_core::policy::{Judgement, PathAccess};
 use bobbin_core::tool::{OutsideWorkspace, Permission, ToolEnvironment, ToolRefusal};
+use bobbin_files::shown;
 use bobbin_model::{ApprovalKind, Scope};
 
 use super::reserved::{Reserved, is_reserved};
@@ -113,16 +114,6 @@ impl Target {
         let confirm = move || target.confirm().ok().map(Path::to_path_buf);
         tokio::task::spawn_blocking(confirm).await.ok()?
     }
-}
-
-/// Returns a path relative to `root` when it lies there, else as it is. The root itself is `.`.
-pub(crate) fn shown(root: &Path, path: &Path) -> String {
-    let text = match path.strip_prefix(root) {
-        Ok(inside) if inside.as_os_str().is_empty() => ".".into(),
-        Ok(inside) => inside.to_string_lossy(),
-        Err(_) => path.to_string_lossy(),
-    };
-    text.into_owned()
 }
 
 /// Resolves a path for a call and says what permission the call needs for it.

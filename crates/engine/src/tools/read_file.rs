@@ -15,9 +15,9 @@ use serde::Deserialize;
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience, Patient};
 use super::cut::head;
-use super::directory::open_file;
 use super::editor::EditorOf;
 use super::paths::{Access, Target, locate};
+use bobbin_files::open_file;
 
 /// Most bytes given to the model.
 const MAX_BYTES: usize = 256 << 10;

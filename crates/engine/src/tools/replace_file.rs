@@ -7,12 +7,9 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::directory::open_file;
-use super::file_batch::{Batch, Kind, Want, as_read};
-use super::leftovers::Leftovers;
-
-/// Largest file that is read to be edited or replaced: its old content is kept for the Turn's diff.
-pub(super) const MAX_FILE_BYTES: u64 = 16 << 20;
+use bobbin_files::Leftovers;
+use bobbin_files::open_file;
+use bobbin_files::{Batch, Kind, MAX_FILE_BYTES, Want, as_read};
 
 /// Reads all of a file that is to be changed; `None` when there is none.
 ///

@@ -16,10 +16,11 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience, Patient};
-use super::directory::open_file;
-use super::paths::{Access, Target, locate, shown};
+use super::paths::{Access, Target, locate};
 use super::search_report::Report;
 use super::walk::{Chosen, Sight, Walk, one_line};
+use bobbin_files::open_file;
+use bobbin_files::shown;
 
 /// Longest pattern, bytes.
 const MAX_PATTERN_BYTES: usize = 4096;

@@ -2,7 +2,8 @@
 //!
 //! Asked about unless the rules say otherwise, held by the [sandbox](super::sandbox), and outside of it only with a
 //! person's word for this very command. The text for the model is how the command ended,
-//! a line break, and its output. What a command changes in files is seen by checkpoints, where there are any.
+//! a line break, and its output. What a command changes in files is seen by snapshots before and after it, unless the rules have
+//! proved that it only reads.
 
 use std::time::Duration;
 
@@ -168,6 +169,7 @@ impl Tool for ShellTool {
         };
         Ok(Box::new(Prepared {
             command: command.to_owned(),
+            only_reads: ruled.only_reads(),
             root: environment.root.clone(),
             permission,
             patience,
@@ -259,7 +261,7 @@ fn permission(
                 "refused: commands run in a sandbox only, and there is none: {missing}"
             ))),
             // What only reads in the workspace is what the reading tools do, which are not held either.
-            WhenMissing::Ask if ruling.judgement == Judgement::Allow && ruling.rule.is_none() => Ok(Permission::Free),
+            WhenMissing::Ask if ruled.only_reads() => Ok(Permission::Free),
             WhenMissing::Ask if asks_nobody => Err(ToolRefusal(format!(
                 "refused: {missing}, and this thread asks nobody; to run commands without a sandbox, set Sandbox.Profile \
                  to full"

@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
 use bobbin_core::policy::{Policy, WritableProgram};
-use bobbin_core::tool::{CallContext, CommandEnd, CommandLine, Permission, PreparedCall, ToolOutput};
+use bobbin_core::tool::{
+    CallContext, CommandEnd, CommandLine, Permission, PreparedCall, ToolOutput, Touches,
+};
+use bobbin_files::shown;
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
 use bobbin_sandbox::Plan;
 use bobbin_terminals::{Ended, NotLeft, Order, Running, Terminals};
@@ -22,7 +25,6 @@ use super::bubblewrap::Begun;
 use super::bubblewrap_try::said;
 use super::cut::head_and_tail;
 use super::editor::{EditorOf, TerminalLimits};
-use super::paths::shown;
 use super::sandbox::Sandbox;
 
 /// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
@@ -71,6 +73,8 @@ impl Programs {
 
 pub(super) struct Prepared {
     pub(super) command: String,
+    /// The rules have proved that it changes nothing.
+    pub(super) only_reads: bool,
     pub(super) root: PathBuf,
     pub(super) permission: Permission,
     pub(super) patience: Patience,
@@ -101,6 +105,14 @@ impl PreparedCall for Prepared {
         })
     }
 
+    fn touches(&self) -> Touches {
+        if self.only_reads {
+            Touches::Nothing
+        } else {
+            Touches::Anything
+        }
+    }
+
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
         let Self {
             command,
@@ -113,6 +125,7 @@ impl PreparedCall for Prepared {
             policy,
             judged,
             permission: _,
+            only_reads: _,
         } = *self;
         async move {
             if !judged.are_as_judged(policy, root.clone()).await {

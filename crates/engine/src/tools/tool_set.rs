@@ -18,7 +18,6 @@ use super::blocking::FileWork;
 use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
 use super::fetch_url::FetchUrl;
-use super::leftovers::Leftovers;
 use super::list_files::ListFiles;
 use super::read_file::ReadFile;
 use super::sandbox::Sandbox;
@@ -27,6 +26,7 @@ use super::shell::ShellTool;
 use super::terminal_tools;
 use super::todos::Todos;
 use super::write_file::WriteFile;
+use bobbin_files::Leftovers;
 
 /// The tools an agent has. Cheap to clone.
 #[derive(Clone, Default)]
@@ -94,8 +94,8 @@ impl ToolSet {
         }
     }
 
-    /// Has the names of files on their way noted in a directory, so that what a kill leaves behind is found there.
-    pub(crate) fn note_leftovers_in(&self, directory: &Path) {
+    /// Has the names of temporary files noted in a directory, so that those that a kill leaves behind are removed.
+    pub fn note_leftovers_in(&self, directory: &Path) {
         self.leftovers.keep_in(directory);
     }
 

@@ -13,10 +13,10 @@ use super::arguments::{decode, done, spec};
 use super::blocking::FileWork;
 use super::editor::EditorOf;
 use super::editor_write::{self, Next};
-use super::leftovers::Leftovers;
 use super::paths::{Access, Target, locate};
 use super::replace_file::{read_whole, replace};
 use crate::diff::preview;
+use bobbin_files::Leftovers;
 
 #[derive(Debug)]
 pub(super) struct WriteFile {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use bobbin_children::{Children, Environment};
 use bobbin_core::undo::ChangedSince;
-use bobbin_engine::{AgentEngine, Checkpoints};
+use bobbin_engine::AgentEngine;
 use bobbin_model::{ApprovalPolicy, ThreadConfig, TurnStatus};
 use bobbin_testkit::TestWorkspace;
+use bobbin_undo::FileUndo;
 use serde_json::json;
 
 use crate::support::{Bench, Script, Scripted, built_in, call, results, with_rules};
@@ -37,18 +38,19 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
     environment.set("PATH", format!("{}:/usr/bin:/bin", slow.path().display()));
     let children = Children::new(None).unwrap();
     let kept = place.path().join("kept");
-    let checkpoints = Checkpoints::open(&kept, workspace.path(), children, &environment)
+    let clock = Arc::new(bobbin_core::SystemClock);
+    let undo = FileUndo::open(&kept, workspace.path(), children, &environment, clock)
         .await
         .unwrap();
     let hold = slow.path().join("hold");
     let command = format!("echo green > tea.txt; echo poured; : > '{}'", hold.display());
     let model = Scripted::new([Script::Reply(call("1", "shell", &json!({ "command": command })))]);
-    let engine = AgentEngine::new(model, built_in()).with_checkpoints(Some(checkpoints.clone()));
+    let engine = AgentEngine::new(model, built_in()).with_undo(Some(undo.clone()));
     let hub = workspace
         .open_with(Arc::new(engine), |settings| {
             with_rules(settings);
             settings.approval_policy = ApprovalPolicy::AutoApprove;
-            settings.undo = Some(checkpoints.clone());
+            settings.undo = Some(undo.clone());
         })
         .await;
     let bench = Bench::on(hub, ThreadConfig::default()).await;
@@ -67,9 +69,9 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
     // The look goes on without the Turn, and what it sees can be undone.
     fs::remove_file(&hold).unwrap();
     assert!(workspace.path().join("tea.txt").exists());
-    let undone = bench.revert("turn_001", ChangedSince::Overwrite).await.unwrap();
+    let undone = bench.revert("turn_001", ChangedSince::Refuse).await.unwrap();
     assert_eq!(undone.files.len(), 1, "{undone:?}");
     assert!(!workspace.path().join("tea.txt").exists());
     bench.hub.stop().await;
-    checkpoints.end().await;
+    undo.end().await;
 }

@@ -105,6 +105,7 @@ async fn what_a_turn_did_is_undone_file_by_file() {
     }
     fs::create_dir(root.join("empty")).unwrap();
     let before = all(root);
+    std::thread::sleep(std::time::Duration::from_millis(50));
     let frames = bench.run("go").await;
     let diff = last_diff(&frames);
     let mut changed: Vec<_> = diff.files.iter().map(|file| file.path.as_str()).collect();
@@ -121,7 +122,7 @@ async fn what_a_turn_did_is_undone_file_by_file() {
     }
     assert!(diff.diff.contains("+two"), "{}", diff.diff);
 
-    let undone = bench.revert("turn_001", Overwrite).await.unwrap();
+    let undone = bench.revert("turn_001", Refuse).await.unwrap();
     assert_eq!(all(root), before);
     assert_eq!(
         fs::metadata(root.join("run.sh")).unwrap().permissions().mode() & 0o111,
@@ -199,7 +200,10 @@ async fn a_turn_that_is_not_there_or_runs_is_not_undone() {
         );
     }
     let undone = bench.revert("turn_001", Refuse).await.unwrap();
-    assert_eq!(undone.notes, ["No change of a file is kept of this turn."]);
+    assert_eq!(
+        undone.notes,
+        ["No change of a file is recorded of this turn; changes are kept for 14 days."]
+    );
     let _log = bench.start("hang").await;
     let refused = bench.revert("turn_001", Refuse).await.unwrap_err();
     assert!(
@@ -210,7 +214,7 @@ async fn a_turn_that_is_not_there_or_runs_is_not_undone() {
 }
 
 #[tokio::test]
-async fn a_server_without_checkpoints_says_so() {
+async fn a_server_without_snapshots_says_so() {
     let workspace = TestWorkspace::default();
     let bench = Bench::open(&workspace, Scripted::new([say("Hello.")]), built_in()).await;
     bench.run("hi").await;
@@ -238,7 +242,7 @@ async fn a_call_that_a_crash_interrupted_is_in_the_diff_and_undone() {
         .await;
     let frames = again.log().end().await;
     assert_eq!(last_diff(&frames).files[0].path, "a");
-    again.revert("turn_001", Overwrite).await.unwrap();
+    again.revert("turn_001", Refuse).await.unwrap();
     assert_eq!(fs::read_to_string(workspace.path().join("a")).unwrap(), "before");
 }
 
@@ -255,7 +259,7 @@ async fn a_call_that_was_given_up_is_undone_too() {
     fs::write(workspace.path().join("made"), "x").unwrap();
     bench.interrupt().await;
     log.end().await;
-    let undone = bench.revert("turn_001", Overwrite).await.unwrap();
+    let undone = bench.revert("turn_001", Refuse).await.unwrap();
     assert_eq!(told(&undone), [("made", RevertAction::Removed)], "{undone:?}");
 }
 
@@ -280,7 +284,7 @@ async fn nothing_of_the_users_git_is_used_or_touched() {
     fs::write(root.join("a.txt"), "$Id$\r\n").unwrap();
     let before = all(root);
     bench.run("go").await;
-    bench.revert("turn_001", Overwrite).await.unwrap();
+    bench.revert("turn_001", Refuse).await.unwrap();
     assert_eq!(all(root), before);
     assert!(!place.path().join("sprung").exists());
 }
@@ -313,12 +317,12 @@ async fn two_turns_side_by_side_are_not_taken_for_one_another() {
             .is_some_and(|live| live.started_calls.contains("c1"))
     })
     .await;
-    // Its first look is over once its command runs, which shows in nothing but the time it takes to come so far.
+    // Its first snapshot is taken before its command runs.
     one.until_kept(&kept).await;
     two.run("write").await;
     fs::write(workspace.path().join("go"), "").unwrap();
     waiting.end().await;
-    let undone = one.revert("turn_001", Overwrite).await.unwrap();
+    let undone = one.revert("turn_001", Refuse).await.unwrap();
     assert!(
         !told(&undone).iter().any(|(path, _)| *path == "theirs"),
         "{undone:?}"
@@ -337,7 +341,7 @@ async fn a_workspace_too_large_to_be_kept_is_told_of_and_commands_run_all_the_sa
         write("a", "1"),
     ]])
     .await;
-    for n in 0..33 {
+    for n in 0..65 {
         let file = fs::File::create(workspace.path().join(format!("large{n}"))).unwrap();
         file.set_len(16 << 20).unwrap();
     }
@@ -345,7 +349,7 @@ async fn a_workspace_too_large_to_be_kept_is_told_of_and_commands_run_all_the_sa
     let turn = bench.last_turn().await;
     let notices = turn.items.iter().filter_map(|item| match &item.body {
         ItemBody::Error { message, code, fatal } => {
-            Some((code.as_str(), *fatal, message.contains("512 MiB")))
+            Some((code.as_str(), *fatal, message.contains("1024 MiB")))
         }
         _ => None,
     });

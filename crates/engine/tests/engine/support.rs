@@ -16,8 +16,8 @@ use bobbin_core::{
     StartedTurn, Steered, ThreadHandle,
 };
 use bobbin_engine::{
-    AgentEngine, Checkpoints, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink,
-    ModelUsage, RulesPolicy, Stop, ToolSet,
+    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage,
+    RulesPolicy, Stop, ToolSet,
 };
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
@@ -25,6 +25,7 @@ use bobbin_model::{
     Seq, ThreadConfig, TokenUsage, Turn, TurnFeatures,
 };
 use bobbin_testkit::TestWorkspace;
+use bobbin_undo::FileUndo;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -136,8 +137,7 @@ impl Bench {
 
     /// Waits until something is kept of a Turn.
     pub(crate) async fn until_kept(&self, place: &std::path::Path) {
-        let looks = || std::fs::read_dir(place.join("open")).is_ok_and(|looks| looks.count() > 0);
-        self.until(|_| place.join("refs/steps").exists() || looks()).await;
+        self.until(|_| place.join("refs/undo").exists()).await;
     }
 
     async fn over(hub: Arc<Hub>) -> Self {
@@ -188,15 +188,16 @@ impl Bench {
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
         let children = Children::new(None).unwrap();
-        let checkpoints = Checkpoints::open(place, workspace.path(), children, &environment)
+        let clock = Arc::new(bobbin_core::SystemClock);
+        let undo = FileUndo::open(place, workspace.path(), children, &environment, clock)
             .await
             .unwrap();
-        let engine = AgentEngine::new(model, tools).with_checkpoints(Some(checkpoints.clone()));
+        let engine = AgentEngine::new(model, tools).with_undo(Some(undo.clone()));
         workspace
             .open_with(Arc::new(engine), |settings| {
                 with_rules(settings);
                 settings.approval_policy = bobbin_model::ApprovalPolicy::AutoApprove;
-                settings.undo = Some(checkpoints);
+                settings.undo = Some(undo);
             })
             .await
     }

@@ -15,14 +15,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::blocking::Patience;
-use super::directory::{Directory, Found, Stamp, is_missing, parts};
-use super::leftovers::{Leftovers, Note, fresh};
-use super::replace_file::MAX_FILE_BYTES;
+use crate::directory::{Directory, Found, Stamp, is_missing, parts};
+use crate::leftovers::{Leftovers, Note, fresh};
+
+/// Largest file that is read to be replaced or put back.
+pub const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// What a file is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Want {
+pub enum Want {
     /// An ordinary file with this content.
     File(Kind, Arc<[u8]>),
     /// A symbolic link to there.
@@ -33,7 +34,7 @@ pub(crate) enum Want {
 
 /// Who may do what with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// What was allowed with the file that it replaces; as for any new file where there is none.
     AsItWas,
     /// These permissions.
@@ -45,10 +46,10 @@ pub(crate) enum Kind {
 }
 
 /// Says whether what lies there is still what was seen.
-pub(crate) type Still = Box<dyn Fn(&Found) -> bool + Send>;
+pub type Still = Box<dyn Fn(&Found) -> bool + Send>;
 
 /// Returns the question whether a file, or that there is none, is still as it was read.
-pub(crate) fn as_read(before: Option<Arc<[u8]>>) -> Still {
+pub fn as_read(before: Option<Arc<[u8]>>) -> Still {
     Box::new(move |now| match (now, &before) {
         (Found::Nothing, None) => true,
         (Found::File(_, now), Some(before)) => now[..] == before[..],
@@ -64,7 +65,7 @@ struct Wanted {
 
 /// Files to be changed together.
 #[derive(Default)]
-pub(crate) struct Batch {
+pub struct Batch {
     wanted: Vec<Wanted>,
 }
 
@@ -78,7 +79,7 @@ enum Done {
 
 impl Batch {
     /// Adds a file, with the question whether it is still what the caller has seen. Each path is added once.
-    pub(crate) fn add(&mut self, path: PathBuf, want: Want, still: Still) {
+    pub fn add(&mut self, path: PathBuf, want: Want, still: Still) {
         self.wanted.push(Wanted { path, want, still });
     }
 
@@ -87,19 +88,15 @@ impl Batch {
     /// # Errors
     /// One file could not be changed, or was changed by somebody else meanwhile; the sentence names it, and none is
     /// changed.
-    pub(crate) fn apply(self, leftovers: &Leftovers) -> Result<(), String> {
+    pub fn apply(self, leftovers: &Leftovers) -> Result<(), String> {
         self.apply_unless(leftovers, || false)
     }
 
-    /// Does all of it, unless patience is over before the first file is touched.
+    /// Does all of it, unless `is_over` says so before the first file is touched.
     ///
     /// # Errors
     /// As [`Batch::apply`].
-    pub(crate) fn apply_patiently(self, leftovers: &Leftovers, patience: &Patience) -> Result<(), String> {
-        self.apply_unless(leftovers, || patience.is_over())
-    }
-
-    fn apply_unless(self, leftovers: &Leftovers, is_over: impl Fn() -> bool) -> Result<(), String> {
+    pub fn apply_unless(self, leftovers: &Leftovers, is_over: impl Fn() -> bool) -> Result<(), String> {
         let mut work = Work::default();
         let result = work.all(&self.wanted, leftovers, is_over);
         if let Err((path, error)) = result {
@@ -286,7 +283,7 @@ impl Work {
 ///
 /// # Errors
 /// It is not empty, or cannot be removed.
-pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
+pub fn remove_directory(path: &Path) -> io::Result<()> {
     let (above, name) = Directory::above(path)?;
     above.remove_directory(name)
 }
@@ -398,5 +395,5 @@ fn link(target: &[u8], new: &mut Ours) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "file_batch_tests.rs"]
+#[path = "batch_tests.rs"]
 mod tests;

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::directory::Directory;
+use crate::directory::Directory;
 
 /// Beginning of the names of files that are on their way, or going.
 const PREFIX: &str = ".bobbin-";
@@ -24,21 +24,21 @@ const MAX_NOTE_BYTES: u64 = 64 << 20;
 
 /// Where names are noted. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Leftovers(Arc<OnceLock<PathBuf>>);
+pub struct Leftovers(Arc<OnceLock<PathBuf>>);
 
 /// Names that are noted as long as the value lives.
 #[derive(Debug)]
-pub(super) struct Note(PathBuf);
+pub(crate) struct Note(PathBuf);
 
 impl Leftovers {
     /// Notes names in this directory from now on. The first one given stays.
-    pub(crate) fn keep_in(&self, directory: &Path) {
+    pub fn keep_in(&self, directory: &Path) {
         // A second server in one process, as in tests, has its own.
         drop(self.0.set(directory.to_owned()));
     }
 
     /// Notes names.
-    pub(super) fn note(&self, names: impl Iterator<Item = PathBuf>) -> Option<Note> {
+    pub(crate) fn note(&self, names: impl Iterator<Item = PathBuf>) -> Option<Note> {
         let directory = self.0.get()?;
         let mut text = Vec::new();
         for name in names {
@@ -61,7 +61,7 @@ impl Drop for Note {
 }
 
 /// Returns a name of a file of ours that nobody else has.
-pub(super) fn fresh() -> OsString {
+pub(crate) fn fresh() -> OsString {
     use std::hash::BuildHasher as _;
     // Keys of which no two are alike, from what the system has of chance.
     let chance = || std::hash::RandomState::new().hash_one(PREFIX);
@@ -77,7 +77,7 @@ fn is_ours(name: &OsStr) -> bool {
 ///
 /// # Errors
 /// The notes cannot be read.
-pub(crate) fn clear(directory: &Path) -> io::Result<()> {
+pub fn clear(directory: &Path) -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
     for note in std::fs::read_dir(directory)? {
         let note = note?.path();
@@ -101,7 +101,7 @@ pub(crate) fn clear(directory: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Workspace;
+    use crate::testing::Workspace;
 
     #[test]
     fn only_what_was_noted_and_is_named_like_ours_is_removed() {

@@ -1,7 +1,7 @@
 //! The program git on the shadow repository: no configuration, hooks, filters, prompts or variables of the user's.
 //!
-//! One run at a time is the caller's business. What a run may say and how long it may take is bounded; what it says
-//! for people is kept to [`MAX_COMPLAINT`] bytes. A run that is given up is killed with all it started.
+//! Time, output and memory of a run are bounded; of its messages at most [`MAX_COMPLAINT`] bytes are used. A run that is
+//! given up is killed with all it started.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ const MAX_COMPLAINT: u64 = 4 << 10;
 /// How long git has to exit once it has closed its output.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The settings of the shadow repository, all of them. `hooksPath` and `fsmonitor` keep programs from being run, the
-/// rest keeps contents from being changed on their way.
-pub(super) const CONFIG: &str = "[core]
+/// The whole configuration of the shadow repository. `hooksPath` and `fsmonitor` keep programs from being run; the
+/// conversions are off, so that contents stay as they are; windows and threads bound the memory of packing.
+pub(crate) const CONFIG: &str = "[core]
 \trepositoryformatversion = 0
 \tbare = true
 \tfilemode = true
@@ -33,17 +33,22 @@ pub(super) const CONFIG: &str = "[core]
 \tsafecrlf = false
 \tlogAllRefUpdates = false
 \tcompression = 1
+\tpackedGitLimit = 256m
+[pack]
+\tthreads = 1
+\twindowMemory = 64m
+\tdeltaCacheSize = 16m
 [gc]
 \tauto = 0
 [maintenance]
 \tauto = false
 ";
-/// Attributes that stand above those of the workspace: every file is kept byte for byte.
-pub(super) const ATTRIBUTES: &str = "* -text -eol -crlf -filter -ident -working-tree-encoding\n";
+/// Attributes that stand above those of the workspace: every file is stored byte for byte.
+pub(crate) const ATTRIBUTES: &str = "* -text -eol -crlf -filter -ident -working-tree-encoding\n";
 
 /// Why a run of git gave nothing.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum GitError {
+pub(crate) enum GitError {
     /// It could not be run.
     #[error("git cannot be run")]
     Run(#[from] ChildError),
@@ -63,7 +68,7 @@ pub(super) enum GitError {
 
 /// One run.
 #[derive(Debug)]
-pub(super) struct Job<'a> {
+pub(crate) struct Job<'a> {
     args: Vec<OsString>,
     tree: Option<(&'a Path, &'a Path)>,
     input: Vec<u8>,
@@ -73,7 +78,7 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// A run that says little and takes no longer than `time`.
-    pub(super) fn new<I: AsRef<OsStr>>(args: impl IntoIterator<Item = I>, time: Duration) -> Self {
+    pub(crate) fn new<I: AsRef<OsStr>>(args: impl IntoIterator<Item = I>, time: Duration) -> Self {
         Self {
             args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
             tree: None,
@@ -84,19 +89,19 @@ impl<'a> Job<'a> {
     }
 
     /// Works on files below `root`, with this index.
-    pub(super) fn on(mut self, root: &'a Path, index: &'a Path) -> Self {
+    pub(crate) fn on(mut self, root: &'a Path, index: &'a Path) -> Self {
         self.tree = Some((root, index));
         self
     }
 
     /// Gives it something to read.
-    pub(super) fn input(mut self, input: Vec<u8>) -> Self {
+    pub(crate) fn input(mut self, input: Vec<u8>) -> Self {
         self.input = input;
         self
     }
 
     /// Lets it say more.
-    pub(super) fn up_to(mut self, max_output: usize) -> Self {
+    pub(crate) fn up_to(mut self, max_output: usize) -> Self {
         self.max_output = max_output;
         self
     }
@@ -104,7 +109,7 @@ impl<'a> Job<'a> {
 
 /// The program, and the repository it works on.
 #[derive(Debug, Clone)]
-pub(super) struct Git {
+pub(crate) struct Git {
     children: Children,
     environment: Environment,
     directory: PathBuf,
@@ -112,7 +117,7 @@ pub(super) struct Git {
 
 impl Git {
     /// `variables` are searched for `PATH` and for nothing else.
-    pub(super) fn new(children: Children, variables: &Environment, directory: &Path) -> Self {
+    pub(crate) fn new(children: Children, variables: &Environment, directory: &Path) -> Self {
         let mut environment = Environment::empty();
         if let Some(path) = variables.get("PATH") {
             environment.set("PATH", path);
@@ -141,7 +146,7 @@ impl Git {
     }
 
     /// Returns the repository.
-    pub(super) fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
@@ -152,7 +157,7 @@ impl Git {
     ///
     /// # Cancel safety
     /// Dropping the future kills the run.
-    pub(super) async fn run(&self, job: Job<'_>) -> Result<Vec<u8>, GitError> {
+    pub(crate) async fn run(&self, job: Job<'_>) -> Result<Vec<u8>, GitError> {
         let name = job.args.first().cloned().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         let time = job.time;

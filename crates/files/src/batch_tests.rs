@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::tools::testing::Workspace;
+use crate::testing::Workspace;
 
 fn anyway() -> Still {
     Box::new(|_| true)
@@ -198,16 +198,13 @@ fn what_is_taken_back_is_ours_and_what_cannot_be_is_named_and_kept() {
 }
 
 #[test]
-fn patience_that_is_over_touches_nothing() {
+fn a_batch_that_is_given_up_touches_nothing() {
     let workspace = Workspace::new();
     workspace.write("a", "1");
     let before = all(&workspace);
-    let cancel = tokio_util::sync::CancellationToken::new();
-    cancel.cancel();
     let mut batch = Batch::default();
     batch.add(workspace.root().join("a"), file("2"), anyway());
-    let patience = Patience::new(std::time::Duration::from_mins(1), cancel);
-    assert!(batch.apply_patiently(&Leftovers::default(), &patience).is_err());
+    assert!(batch.apply_unless(&Leftovers::default(), || true).is_err());
     assert_eq!((all(&workspace), workspace.read("a").as_str()), (before, "1"));
 }
 
@@ -238,7 +235,7 @@ fn what_a_kill_would_leave_behind_is_noted_before_it_is_there() {
     workspace.write("a", "1");
     workspace.write("b", "1");
     let notes = workspace.outside().join("notes");
-    super::super::leftovers::clear(&notes).unwrap();
+    crate::leftovers::clear(&notes).unwrap();
     let leftovers = Leftovers::default();
     leftovers.keep_in(&notes);
     let (root, place) = (workspace.root().to_owned(), notes.clone());

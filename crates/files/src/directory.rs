@@ -27,7 +27,7 @@ const THROUGH: OFlag = OFlag::O_RDONLY;
 
 /// What lies at a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Found {
+pub enum Found {
     /// Nothing.
     Nothing,
     /// An ordinary file with these permissions.
@@ -42,7 +42,7 @@ pub(crate) enum Found {
 
 /// Which file it is, and whether it was written since: not its name and permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     device: u64,
     inode: u64,
     size: i64,
@@ -54,7 +54,7 @@ pub(crate) struct Stamp {
 pub(crate) struct Directory(OwnedFd);
 
 /// Reads what lies at an absolute path, a file up to `max_bytes`. Blocking.
-pub(crate) fn find(path: &Path, max_bytes: u64) -> Found {
+pub fn find(path: &Path, max_bytes: u64) -> Found {
     match Directory::above(path) {
         Ok((directory, name)) => directory.find(name, max_bytes),
         Err(error) if is_missing(&error) => Found::Nothing,
@@ -66,7 +66,7 @@ pub(crate) fn find(path: &Path, max_bytes: u64) -> Found {
 ///
 /// # Errors
 /// It is not there, is no ordinary file, or a link lies on the way by now.
-pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+pub fn open_file(path: &Path) -> io::Result<File> {
     let opened = Directory::above(path).and_then(|(directory, name)| directory.open_file(name));
     opened.map_err(|error| match Errno::try_from(error) {
         Ok(Errno::ELOOP) => io::Error::other("it leads elsewhere since it was checked"),

@@ -1,0 +1,29 @@
+//! Where snapshots of files are kept, so that Turns can be undone: `undo` in the workspace's folder of the state directory.
+
+use std::sync::Arc;
+
+use bobbin_children::{Children, Environment};
+use bobbin_core::SystemClock;
+use bobbin_undo::FileUndo;
+
+use crate::workspace::Workspace;
+
+/// Name of their directory.
+pub(crate) const FOLDER: &str = "undo";
+
+/// Opens the snapshots of a workspace. Without them a server does everything but undo Turns, and says so.
+pub(crate) async fn open(
+    workspace: &Workspace,
+    children: &Children,
+    environment: &Environment,
+) -> (Option<Arc<FileUndo>>, Option<String>) {
+    let directory = workspace.folder().join(FOLDER);
+    let clock = Arc::new(SystemClock);
+    match FileUndo::open(&directory, &workspace.root, children.clone(), environment, clock).await {
+        Ok(undo) => (Some(undo), None),
+        Err(error) => {
+            let error = anyhow::Error::from(error);
+            (None, Some(format!("turns cannot be undone: {error:#}")))
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Recording a call: what files are before it runs, and after it.
+//!
+//! What cannot be recorded never keeps a call from running: the reason is written down, and an undo says it. What a call has
+//! changed is recorded by a task of the repository's, whether the Turn waits for it or not. A call that a crash interrupted
+//! is recorded when its Turn is taken up again, and by nobody later.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_core::tool::{ChangedFile, Touches};
+use bobbin_core::undo::{FileChanges, NotRecorded, OpenCall, RecordedTurn};
+use bobbin_files::{Found, MAX_FILE_BYTES, find};
+use bobbin_model::turn::FileChangeStatus;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::contents::{CHUNK_BYTES, Difference};
+use crate::git::GitError;
+use crate::objects::{Entry, FileMode, list, listed, write_object};
+use crate::repository::{FileUndo, Repository, chain};
+use crate::snapshot::{SnapshotError, short};
+use crate::steps::{Before, turn_refs};
+
+/// Longest wait for a snapshot before a call runs all the same, and after it.
+const MAX_WAIT: Duration = Duration::from_secs(15);
+/// Most files of one command whose change is shown line by line; more are named.
+const MAX_SHOWN: usize = 2_000;
+
+/// A call whose files are recorded.
+struct Recorded {
+    repository: Arc<Repository>,
+    step: Option<(String, What)>,
+}
+
+/// What was recorded before it.
+enum What {
+    Files(Vec<PathBuf>, String),
+    /// The root and its tree.
+    Workspace(PathBuf, String),
+}
+
+impl FileUndo {
+    /// Takes the first snapshot of a workspace in the background.
+    pub(crate) fn start_first_snapshot(&self, root: &Path) {
+        let (repository, root) = (self.0.clone(), root.to_owned());
+        self.0.tasks.spawn(async move {
+            if let Err(error) = repository.snapshot(&root).await {
+                tracing::debug!(error = chain(&error), "no first snapshot");
+            }
+        });
+    }
+
+    pub(crate) async fn begin_call(
+        &self,
+        turn: RecordedTurn,
+        touches: Touches,
+    ) -> Result<Box<dyn OpenCall>, NotRecorded> {
+        let repository = &self.0;
+        let step = format!(
+            "{}{:017}/",
+            turn_refs(&turn.thread, turn.turn),
+            repository.next_slot()
+        );
+        let open = match touches {
+            Touches::Nothing => None,
+            Touches::Files(files) => Some(repository.begin_files(&step, files).await),
+            Touches::Anything => Some(repository.begin_workspace(&step, &turn.root).await),
+        };
+        let step = match open {
+            None => None,
+            Some(Ok(what)) => Some((step, what)),
+            Some(Err(why)) => {
+                repository.skip(step, why.clone()).await;
+                return Err(NotRecorded(why));
+            }
+        };
+        Ok(Box::new(Recorded {
+            repository: repository.clone(),
+            step,
+        }))
+    }
+
+    pub(crate) async fn resume_turn(&self, turn: RecordedTurn) -> FileChanges {
+        let refs = turn_refs(&turn.thread, turn.turn);
+        let mut all = FileChanges::default();
+        let steps = match self.0.steps().await {
+            Ok(steps) => steps,
+            Err(error) => {
+                tracing::warn!(
+                    error = chain(&error),
+                    "cannot see what an interrupted call has changed"
+                );
+                return all;
+            }
+        };
+        for step in steps
+            .into_iter()
+            .filter(|step| step.turn == refs && step.is_open())
+        {
+            let what = match step.before {
+                Some(Before::Workspace(name, tree)) => {
+                    let root = self.0.root_of(&name).await;
+                    root.map(|root| What::Workspace(root, tree)).ok()
+                }
+                Some(Before::Files(list)) => {
+                    let files = self.0.contents(&[&list]).await.ok();
+                    let files = files.and_then(|found| listed(found.first()?));
+                    files.map(|files| What::Files(files.into_iter().map(|(path, _)| path).collect(), list))
+                }
+                None => None,
+            };
+            if let Some(what) = what {
+                let changes = self.0.clone().end_or_skip(step.name, what).await;
+                all.changed.extend(changes.changed);
+                all.unshown.extend(changes.unshown);
+            }
+        }
+        all
+    }
+}
+
+impl OpenCall for Recorded {
+    fn end(mut self: Box<Self>) -> BoxFuture<'static, FileChanges> {
+        let ending = self.start_end();
+        async move {
+            match ending {
+                Some(ending) => ending.await.unwrap_or_default(),
+                None => FileChanges::default(),
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Recorded {
+    /// Has the files after the call recorded by a task of the repository's.
+    fn start_end(&mut self) -> Option<JoinHandle<FileChanges>> {
+        let (step, what) = self.step.take()?;
+        let runtime = tokio::runtime::Handle::try_current().ok()?;
+        let repository = self.repository.clone();
+        let ending = async move {
+            let stop = repository.stop.clone();
+            tokio::select! {
+                // It is recorded when the Turn is taken up again.
+                () = stop.cancelled() => FileChanges::default(),
+                changes = repository.end_or_skip(step, what) => changes,
+            }
+        };
+        Some(self.repository.closing.spawn_on(ending, &runtime))
+    }
+}
+
+impl Drop for Recorded {
+    fn drop(&mut self) {
+        drop(self.start_end());
+    }
+}
+
+impl Repository {
+    async fn begin_files(self: &Arc<Self>, step: &str, files: Vec<PathBuf>) -> Result<What, String> {
+        let name = format!("{step}files");
+        let written = self.blocking(move |repository| {
+            let list = repository.store_files(&files)?;
+            repository.write_ref(&name, &list)?;
+            Ok(What::Files(files, list))
+        });
+        written.await.map_err(|error| not_written(&error))
+    }
+
+    async fn begin_workspace(self: &Arc<Self>, step: &str, root: &Path) -> Result<What, String> {
+        let tree = match timeout(MAX_WAIT, self.snapshot(root)).await {
+            Ok(tree) => tree.map_err(|error| error.for_user())?,
+            Err(_) => return Err("the snapshot of the workspace was not done in time".to_owned()),
+        };
+        let (name, what) = (
+            format!("{step}workspace-{}", short(root)),
+            What::Workspace(root.to_owned(), tree.clone()),
+        );
+        let written = self.blocking(move |repository| repository.write_ref(&name, &tree));
+        written.await.map_err(|error| not_written(&error))?;
+        Ok(what)
+    }
+
+    /// Stores what files are now and returns the name of their list. What is no ordinary file, or cannot be read, is left
+    /// out: the tool will say so itself. Blocking.
+    fn store_files(&self, files: &[PathBuf]) -> io::Result<String> {
+        let mut stored = Vec::new();
+        for path in files {
+            let entry = match find(path, MAX_FILE_BYTES) {
+                Found::Nothing => None,
+                Found::File(mode, content) => Some((mode_of(mode), content)),
+                Found::Link(target) => Some((FileMode::Link, target)),
+                Found::Unread(_) | Found::Other => continue,
+            };
+            let entry = match entry {
+                None => None,
+                Some((mode, content)) => Some(Entry {
+                    mode,
+                    blob: write_object(self.git.directory(), "blob", &content)?,
+                }),
+            };
+            stored.push((path.clone(), entry));
+        }
+        // The list names it for files that are not there.
+        write_object(self.git.directory(), "blob", b"")?;
+        write_object(self.git.directory(), "tree", &list(&stored))
+    }
+
+    /// Writes down that a call is not recorded, so that an undo says so.
+    async fn skip(self: &Arc<Self>, step: String, why: String) {
+        let written = self
+            .blocking(move |repository| repository.write_skipped(&step, &why))
+            .await;
+        if let Err(error) = written {
+            tracing::warn!(%error, "not even that a call is not recorded can be written");
+        }
+    }
+
+    async fn end_or_skip(self: Arc<Self>, step: String, what: What) -> FileChanges {
+        let why = match timeout(MAX_WAIT, self.end(&step, what)).await {
+            Ok(Ok(changes)) => return changes,
+            Ok(Err(error)) => error.for_user(),
+            Err(_) => "the snapshot after it was not done in time".to_owned(),
+        };
+        self.skip(step, why).await;
+        FileChanges::default()
+    }
+
+    async fn end(self: &Arc<Self>, step: &str, what: What) -> Result<FileChanges, SnapshotError> {
+        let (leaf, root, before, after) = match what {
+            What::Files(files, before) => {
+                let after = self
+                    .blocking(move |repository| repository.store_files(&files))
+                    .await;
+                ("files".to_owned(), None, before, after.map_err(GitError::from)?)
+            }
+            What::Workspace(root, before) => {
+                let after = self.snapshot(&root).await?;
+                (format!("workspace-{}", short(&root)), Some(root), before, after)
+            }
+        };
+        if before == after {
+            self.remove_ref(format!("{step}{leaf}")).await?;
+            return Ok(FileChanges::default());
+        }
+        let name = format!("{step}after-{:013}", self.clock.now().0);
+        let object = after.clone();
+        self.blocking(move |repository| repository.write_ref(&name, &object))
+            .await
+            .map_err(GitError::from)?;
+        // What a file tool writes it says itself.
+        let Some(root) = root else {
+            return Ok(FileChanges::default());
+        };
+        let found = self
+            .differences(&[(before, after)])
+            .await?
+            .pop()
+            .unwrap_or_default();
+        // It is recorded; only the Turn's diff lacks it.
+        Ok(self.shown(&root, found).await.unwrap_or_default())
+    }
+
+    /// Returns changes as the Turn's diff wants them.
+    async fn shown(&self, root: &Path, found: Vec<Difference>) -> Result<FileChanges, GitError> {
+        let blobs: Vec<&str> = found
+            .iter()
+            .filter_map(|(_, before, _)| Some(before.as_ref()?.blob.as_str()))
+            .take(MAX_SHOWN)
+            .collect();
+        let sizes = self.sizes(&blobs).await?;
+        let mut room = CHUNK_BYTES;
+        let fits = sizes.iter().take_while(|size| {
+            let size = size.unwrap_or(u64::MAX);
+            room.checked_sub(size).inspect(|left| room = *left).is_some()
+        });
+        let fits = fits.count();
+        let mut contents = self.contents(&blobs[..fits]).await?.into_iter();
+        let mut changes = FileChanges::default();
+        for (at, (path, before, after)) in found.iter().enumerate() {
+            let path = root.join(path);
+            let was_there = before.is_some();
+            let before = match before {
+                None => Some(None),
+                Some(_) => contents.next().map(Some),
+            };
+            if let Some(before) = before.filter(|_| at < MAX_SHOWN) {
+                changes.changed.push(ChangedFile { path, before });
+                continue;
+            }
+            let status = match (was_there, after) {
+                (_, None) => FileChangeStatus::Deleted,
+                (false, _) => FileChangeStatus::Added,
+                (true, _) => FileChangeStatus::Modified,
+            };
+            changes.unshown.push((path, status));
+        }
+        Ok(changes)
+    }
+
+    /// Records files that an undo is going to write, so that no command that runs meanwhile is taken for it.
+    pub(crate) async fn begin_undo(
+        self: &Arc<Self>,
+        files: Vec<PathBuf>,
+    ) -> Result<impl Send + 'static, String> {
+        let step = format!("refs/undo/undone/00000000/{:017}/", self.next_slot());
+        let what = self.begin_files(&step, files).await?;
+        Ok(Recorded {
+            repository: self.clone(),
+            step: Some((step, what)),
+        })
+    }
+}
+
+/// Returns the mode of a file with these permissions.
+pub(crate) fn mode_of(permissions: u32) -> FileMode {
+    if permissions & 0o100 == 0 {
+        FileMode::Plain
+    } else {
+        FileMode::Program
+    }
+}
+
+fn not_written(error: &io::Error) -> String {
+    tracing::warn!(%error, "a call is not recorded");
+    "what its files were could not be written".to_owned()
+}

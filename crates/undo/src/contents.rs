@@ -1,0 +1,145 @@
+//! What git says of trees and contents.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
+use crate::git::{GitError, Job};
+use crate::objects::{Entry, FileMode};
+use crate::repository::{Repository, TIME};
+
+/// Most bytes of names in one answer.
+pub(crate) const MAX_NAMES: usize = 32 << 20;
+/// Most bytes of contents in memory at once.
+pub(crate) const CHUNK_BYTES: u64 = 64 << 20;
+
+/// A file that differs between two trees; the path is that in the trees.
+pub(crate) type Difference = (PathBuf, Option<Entry>, Option<Entry>);
+
+impl Repository {
+    /// Returns what differs between the trees of each pair, in the order of the pairs.
+    ///
+    /// # Errors
+    /// Any [`GitError`].
+    pub(crate) async fn differences(
+        &self,
+        pairs: &[(String, String)],
+    ) -> Result<Vec<Vec<Difference>>, GitError> {
+        if pairs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let args = [
+            "diff-tree",
+            "--stdin",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-renames",
+            "--no-abbrev",
+        ];
+        let asked: Vec<String> = pairs
+            .iter()
+            .map(|(before, after)| format!("{before} {after}"))
+            .collect();
+        let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+        let said = self
+            .git
+            .run(Job::new(args, TIME).input(lines(&asked)).up_to(MAX_NAMES))
+            .await?;
+        let (mut found, mut rest) = (Vec::new(), said.as_slice());
+        while let Some(first) = rest.first() {
+            // A pair's line ends with a line break, all others with a zero byte.
+            let end = if *first == b':' { 0 } else { b'\n' };
+            let (line, more) = cut(rest, end)?;
+            rest = more;
+            if *first != b':' {
+                found.push(Vec::new());
+                continue;
+            }
+            let (path, more) = cut(rest, 0)?;
+            rest = more;
+            let about = String::from_utf8_lossy(line);
+            let mut words = about.trim_start_matches(':').split(' ');
+            let (old, new) = (words.next(), words.next());
+            let entry = |mode: Option<&str>, blob: Option<&str>| {
+                Some(Entry {
+                    mode: FileMode::from_word(mode?)?,
+                    blob: blob?.to_owned(),
+                })
+            };
+            let (before, after) = (entry(old, words.next()), entry(new, words.next()));
+            let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+            found.last_mut().ok_or_else(broken)?.push((path, before, after));
+        }
+        if found.len() != pairs.len() {
+            return Err(broken());
+        }
+        Ok(found)
+    }
+
+    /// Returns the sizes of contents, in their order; one that is not there has none.
+    ///
+    /// # Errors
+    /// Any [`GitError`].
+    pub(crate) async fn sizes(&self, blobs: &[&str]) -> Result<Vec<Option<u64>>, GitError> {
+        if blobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let job = Job::new(["cat-file", "--batch-check=%(objectsize)"], TIME);
+        let said = self.git.run(job.input(lines(blobs)).up_to(MAX_NAMES)).await?;
+        Ok(String::from_utf8_lossy(&said)
+            .lines()
+            .map(|line| line.parse().ok())
+            .collect())
+    }
+
+    /// Returns objects, in their order. The caller bounds them by [`CHUNK_BYTES`].
+    ///
+    /// # Errors
+    /// Any [`GitError`]; also where one is not there.
+    pub(crate) async fn contents(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
+        if objects.is_empty() {
+            return Ok(Vec::new());
+        }
+        let room = usize::try_from(CHUNK_BYTES).unwrap_or(usize::MAX) + objects.len() * 128;
+        let job = Job::new(["cat-file", "--batch"], TIME)
+            .input(lines(objects))
+            .up_to(room);
+        let said = self.git.run(job).await?;
+        let mut rest = said.as_slice();
+        let mut found = Vec::with_capacity(objects.len());
+        for _ in objects {
+            let (about, more) = cut(rest, b'\n')?;
+            let about = String::from_utf8_lossy(about);
+            let size = about
+                .rsplit(' ')
+                .next()
+                .and_then(|size| size.parse::<usize>().ok());
+            let size = size.ok_or_else(broken)?;
+            found.push(more.get(..size).ok_or_else(broken)?.to_vec());
+            rest = more.get(size + 1..).ok_or_else(broken)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the paths that end with a zero byte.
+pub(crate) fn paths(said: &[u8]) -> impl Iterator<Item = PathBuf> {
+    let parts = said.split(|&byte| byte == 0).filter(|part| !part.is_empty());
+    parts.map(|part| PathBuf::from(OsString::from_vec(part.to_vec())))
+}
+
+fn cut(bytes: &[u8], end: u8) -> Result<(&[u8], &[u8]), GitError> {
+    let at = bytes.iter().position(|&byte| byte == end).ok_or_else(broken)?;
+    Ok((&bytes[..at], &bytes[at + 1..]))
+}
+
+fn broken() -> GitError {
+    GitError::Pipe(std::io::ErrorKind::InvalidData.into())
+}
+
+fn lines(words: &[&str]) -> Vec<u8> {
+    let mut text = words.join("\n").into_bytes();
+    text.push(b'\n');
+    text
+}

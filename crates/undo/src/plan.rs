@@ -1,0 +1,349 @@
+//! What the calls of a Turn did to each file, and what is to be done about it. Pure.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use bobbin_files::Stamp;
+
+use crate::objects::Entry;
+use crate::steps::{Before, StepRefs};
+
+/// What one call did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) refs: StepRefs,
+    pub(crate) changes: Vec<Change>,
+    /// Why not all of it is known, as half a sentence.
+    pub(crate) skipped: Option<String>,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// Absolute.
+    pub(crate) path: PathBuf,
+    pub(crate) before: Option<Entry>,
+    pub(crate) after: After,
+}
+
+/// What a file was after a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum After {
+    Known(Option<Entry>),
+    /// The server ended while the call ran.
+    Unknown,
+}
+
+impl After {
+    fn is(&self, entry: Option<&Entry>) -> bool {
+        matches!(self, Self::Known(after) if after.as_ref() == entry)
+    }
+}
+
+impl Step {
+    /// Whether the changes are what a tool said it writes, and not what a snapshot found.
+    fn is_certain(&self) -> bool {
+        matches!(self.refs.before, Some(Before::Files(_)))
+    }
+}
+
+/// What a Turn did to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fate {
+    /// Before its first change.
+    pub(crate) before: Option<Entry>,
+    /// After its last.
+    pub(crate) after: After,
+    /// Somebody else changed it between two of the Turn's changes, or may have been the one.
+    pub(crate) contested: bool,
+    /// When the Turn's first change of it started, in milliseconds since 1970.
+    pub(crate) since: i64,
+    /// A snapshot did not see it before, and what it is now was nowhere else: it may have been there, unseen.
+    pub(crate) may_be_older: bool,
+}
+
+/// The fates of a Turn's files.
+#[derive(Debug, Default)]
+pub(crate) struct Fates {
+    pub(crate) files: BTreeMap<PathBuf, Fate>,
+    /// Files that another Turn wrote while a command of this one ran: they are not this Turn's.
+    pub(crate) theirs: Vec<PathBuf>,
+}
+
+/// Returns what steps, in their order, did to each file; what came to nothing is left out. `others` are steps of other
+/// Turns that may have gone on at the same time.
+pub(crate) fn fates(steps: &[Step], others: &[Step]) -> Fates {
+    let mut fates = Fates::default();
+    for step in steps {
+        let gone: HashSet<&str> = step
+            .changes
+            .iter()
+            .filter(|change| change.after.is(None))
+            .filter_map(|change| Some(change.before.as_ref()?.blob.as_str()))
+            .collect();
+        // What such a file left out before may look new: it is named, and removed with force only.
+        let shown: Vec<&Path> = step
+            .changes
+            .iter()
+            .filter(|change| change.before.is_some() && change.path.ends_with(".gitignore"))
+            .filter_map(|change| change.path.parent())
+            .collect();
+        for change in &step.changes {
+            let whose = whose(step, change, others);
+            if whose == Whose::Theirs {
+                fates.theirs.push(change.path.clone());
+                continue;
+            }
+            let may_be_older = !step.is_certain() && change.before.is_none();
+            let was_shown = may_be_older && shown.iter().any(|place| change.path.starts_with(place));
+            let contested = whose == Whose::Both || was_shown;
+            if let Some(fate) = fates.files.get_mut(&change.path) {
+                fate.contested |= contested || !fate.after.is(change.before.as_ref());
+                fate.after.clone_from(&change.after);
+                continue;
+            }
+            let was_moved =
+                matches!(&change.after, After::Known(Some(after)) if gone.contains(after.blob.as_str()));
+            let fate = Fate {
+                before: change.before.clone(),
+                after: change.after.clone(),
+                contested,
+                since: step.refs.start,
+                may_be_older: may_be_older && !was_moved,
+            };
+            fates.files.insert(change.path.clone(), fate);
+        }
+    }
+    fates.files.retain(|_, fate| !fate.after.is(fate.before.as_ref()));
+    fates.theirs.retain(|path| !fates.files.contains_key(path));
+    fates.theirs.sort();
+    fates.theirs.dedup();
+    fates
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Whose {
+    Ours,
+    Theirs,
+    Both,
+}
+
+/// Says whose change it is: what a file tool of another Turn wrote meanwhile is that Turn's; what snapshots of two Turns
+/// saw at the same time may be either's.
+fn whose(step: &Step, change: &Change, others: &[Step]) -> Whose {
+    if step.is_certain() {
+        return Whose::Ours;
+    }
+    let beside = others.iter().filter(|other| other.refs.overlaps(&step.refs));
+    let found = beside.filter_map(|other| {
+        let found = other.changes.iter().find(|theirs| theirs.path == change.path)?;
+        Some((other.is_certain(), found))
+    });
+    let found: Vec<(bool, &Change)> = found.collect();
+    let (Some((_, first)), Some((_, last))) = (found.first(), found.last()) else {
+        return Whose::Ours;
+    };
+    let certain = found.iter().all(|(certain, _)| *certain);
+    if certain && first.before == change.before && last.after == change.after {
+        return Whose::Theirs;
+    }
+    Whose::Both
+}
+
+/// What lies at a path now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Now {
+    Nothing,
+    File(Entry),
+    /// An ordinary file that is too large or may not be read.
+    Unread(Stamp),
+    /// A directory, something that is neither file nor link, or nothing that can be reached safely.
+    Other,
+}
+
+/// What is to be done about a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is as it was before.
+    Right,
+    /// It is as the Turn left it: it is put back.
+    PutBack,
+    /// It was changed since, or it is not certain that it was not.
+    Changed,
+    /// It cannot be put back, also with force.
+    InTheWay,
+}
+
+/// Returns what is to be done about a file.
+pub(crate) fn verdict(fate: &Fate, now: &Now) -> Verdict {
+    let same = |entry: &Option<Entry>| match (entry, now) {
+        (None, Now::Nothing) => true,
+        (Some(entry), Now::File(now)) => entry == now,
+        _ => false,
+    };
+    if same(&fate.before) {
+        Verdict::Right
+    } else if *now == Now::Other {
+        Verdict::InTheWay
+    } else if matches!(&fate.after, After::Known(after) if same(after)) && !fate.contested {
+        Verdict::PutBack
+    } else {
+        Verdict::Changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::objects::FileMode;
+
+    fn entry(blob: &str) -> Option<Entry> {
+        (blob != "-").then(|| Entry {
+            mode: FileMode::Plain,
+            blob: blob.to_owned(),
+        })
+    }
+
+    fn known(blob: &str) -> After {
+        if blob == "?" {
+            After::Unknown
+        } else {
+            After::Known(entry(blob))
+        }
+    }
+
+    /// Returns a step between two times with changes: path, before, after (`?` for one that nobody knows).
+    fn step(before: Before, (start, end): (i64, i64), changes: &[(&str, &str, &str)]) -> Step {
+        let change = |(path, before, after): &(&str, &str, &str)| Change {
+            path: PathBuf::from(path),
+            before: entry(before),
+            after: known(after),
+        };
+        Step {
+            refs: StepRefs {
+                turn: String::new(),
+                name: String::new(),
+                start,
+                before: Some(before),
+                after: Some((end, String::new())),
+                skipped: None,
+            },
+            changes: changes.iter().map(change).collect(),
+            skipped: None,
+        }
+    }
+
+    fn tool(times: (i64, i64), changes: &[(&str, &str, &str)]) -> Step {
+        step(Before::Files(String::new()), times, changes)
+    }
+
+    fn command(times: (i64, i64), changes: &[(&str, &str, &str)]) -> Step {
+        step(Before::Workspace(String::new(), String::new()), times, changes)
+    }
+
+    #[test]
+    fn steps_come_to_the_first_before_and_the_last_after() {
+        let steps = [
+            tool((1, 2), &[("a", "1", "2"), ("new", "-", "x"), ("back", "1", "2")]),
+            command((3, 4), &[("a", "2", "3"), ("gone", "1", "-"), ("back", "2", "1")]),
+            tool((5, 6), &[("new", "somebody's", "y")]),
+        ];
+        let fates = fates(&steps, &[]).files;
+        let fate = |path: &str| {
+            let fate = &fates[Path::new(path)];
+            (fate.before.clone(), fate.after.clone(), fate.contested)
+        };
+        assert_eq!(fates.len(), 3);
+        assert_eq!(fate("a"), (entry("1"), known("3"), false));
+        assert_eq!(fate("gone"), (entry("1"), known("-"), false));
+        // Somebody changed it between two calls.
+        assert_eq!(fate("new"), (None, known("y"), true));
+    }
+
+    #[test]
+    fn what_looks_new_may_be_older_unless_it_was_moved_or_a_tool_made_it() {
+        let steps = [
+            command(
+                (1, 2),
+                &[("seen", "-", "x"), ("moved", "-", "m"), ("from", "m", "-")],
+            ),
+            tool((3, 4), &[("made", "-", "y")]),
+            command(
+                (5, 6),
+                &[
+                    ("deep/.gitignore", "1", "2"),
+                    ("deep/shown", "-", "x"),
+                    ("new", "-", "x"),
+                ],
+            ),
+        ];
+        let fates = fates(&steps, &[]).files;
+        let older = |path: &str| fates[Path::new(path)].may_be_older;
+        assert!(older("seen") && !older("moved") && !older("from") && !older("made"));
+        let contested = |path: &str| fates[Path::new(path)].contested;
+        assert!(contested("deep/shown") && !contested("new") && !contested("deep/.gitignore"));
+    }
+
+    #[test]
+    fn what_another_turn_wrote_meanwhile_is_not_ours() {
+        let ours = [command(
+            (10, 20),
+            &[
+                ("theirs", "1", "3"),
+                ("both", "1", "3"),
+                ("ran", "1", "2"),
+                ("ours", "1", "2"),
+            ],
+        )];
+        let others = [
+            tool((5, 6), &[("ours", "0", "1")]),
+            tool((11, 12), &[("theirs", "1", "2"), ("both", "1", "2")]),
+            tool((13, 14), &[("theirs", "2", "3")]),
+            command((19, 30), &[("ran", "1", "2")]),
+        ];
+        let fates = fates(&ours, &others);
+        assert_eq!(fates.theirs, [PathBuf::from("theirs")]);
+        let contested: Vec<_> = fates
+            .files
+            .iter()
+            .map(|(path, fate)| (path.to_str().unwrap(), fate.contested))
+            .collect();
+        assert_eq!(contested, [("both", true), ("ours", false), ("ran", true)]);
+        // What a file tool wrote is its own, whatever a command of another Turn did beside it.
+        let certain = super::fates(&others[1..2], &ours);
+        assert!(certain.files.values().all(|fate| !fate.contested));
+    }
+
+    #[rstest]
+    #[case::as_the_turn_left_it("1", "2", false, Some("2"), Verdict::PutBack)]
+    #[case::as_it_was("1", "2", false, Some("1"), Verdict::Right)]
+    #[case::as_it_was_although_contested("1", "2", true, Some("1"), Verdict::Right)]
+    #[case::changed_since("1", "2", false, Some("3"), Verdict::Changed)]
+    #[case::removed_since("1", "2", false, Some("-"), Verdict::Changed)]
+    #[case::made_by_the_turn("-", "2", false, Some("2"), Verdict::PutBack)]
+    #[case::made_and_gone("-", "2", false, Some("-"), Verdict::Right)]
+    #[case::removed_by_the_turn("1", "-", false, Some("-"), Verdict::PutBack)]
+    #[case::made_anew_since("1", "-", false, Some("3"), Verdict::Changed)]
+    #[case::contested("1", "2", true, Some("2"), Verdict::Changed)]
+    #[case::not_known("1", "?", false, Some("2"), Verdict::Changed)]
+    #[case::a_directory("1", "2", false, None, Verdict::InTheWay)]
+    fn a_file_is_put_back_only_where_nobody_loses_anything(
+        #[case] before: &str,
+        #[case] after: &str,
+        #[case] contested: bool,
+        #[case] now: Option<&str>,
+        #[case] expected: Verdict,
+    ) {
+        let fate = Fate {
+            before: entry(before),
+            after: known(after),
+            contested,
+            since: 0,
+            may_be_older: false,
+        };
+        let now = now.map_or(Now::Other, |blob| entry(blob).map_or(Now::Nothing, Now::File));
+        assert_eq!(verdict(&fate, &now), expected);
+    }
+}

@@ -1,0 +1,344 @@
+//! An undo: comparing what lies at each path with what the Turn left there, and putting all of it back as one.
+//!
+//! One undo at a time. [`MAX_TIME`] until the first file is touched; from there on it goes to its end. Each file is put back
+//! only if it is still what it was when it was compared. Links on the way to a file, which may have come since, are not
+//! followed.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bobbin_core::tool::Touches;
+use bobbin_core::undo::{
+    ChangedSince, FileChanges, NotRecorded, OpenCall, RecordedTurn, RevertWish, Undo, UndoError, Undone,
+};
+use bobbin_files::{Batch, Found, Kind, MAX_FILE_BYTES, Want, find, remove_directory, shown};
+use bobbin_model::{RevertAction, RevertedFile};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::calls::mode_of;
+use crate::contents::CHUNK_BYTES;
+use crate::objects::{Entry, FileMode, name_of};
+use crate::plan::{Fate, Fates, Now, Step, Verdict, fates, verdict};
+use crate::repository::{FileUndo, chain};
+use crate::steps::turn_refs;
+
+/// Longest undo before the first file is touched.
+const MAX_TIME: Duration = Duration::from_mins(1);
+/// Most bytes put back at once: they are in memory together.
+const MAX_BYTES: u64 = 4 * CHUNK_BYTES;
+/// Most files named in a sentence.
+const MAX_NAMED: usize = 20;
+/// How much later than the clock the time of a new file may be (guess: two ticks of the slowest kernel's clock).
+const TICK: Duration = Duration::from_millis(20);
+
+/// A file that is to be put back, with what lies there now.
+type Back = (PathBuf, Fate, Now);
+
+/// All that is to be done.
+struct Plan {
+    batch: Batch,
+    /// Files that go, and when the call started that made them.
+    removed: Vec<(PathBuf, i64)>,
+    /// All files.
+    paths: Vec<PathBuf>,
+    root: PathBuf,
+    undone: Undone,
+}
+
+impl Undo for FileUndo {
+    fn prepare(&self, root: &Path) {
+        self.start_first_snapshot(root);
+    }
+
+    fn begin(
+        &self,
+        turn: RecordedTurn,
+        touches: Touches,
+    ) -> BoxFuture<'_, Result<Box<dyn OpenCall>, NotRecorded>> {
+        self.begin_call(turn, touches).boxed()
+    }
+
+    fn resume(&self, turn: RecordedTurn) -> BoxFuture<'_, FileChanges> {
+        self.resume_turn(turn).boxed()
+    }
+
+    fn revert(&self, wish: RevertWish, stop: CancellationToken) -> BoxFuture<'_, Result<Undone, UndoError>> {
+        async move {
+            let until = Instant::now() + MAX_TIME;
+            let planning = async {
+                // A call that was dropped a moment ago is recorded first.
+                self.0.closing.wait().await;
+                // Never closed.
+                let one = self.0.undoing.acquire().await.ok();
+                let plan = self.plan(&wish, until).await?;
+                let recorded = self.0.begin_undo(plan.paths.clone()).await.map_err(not_done)?;
+                Ok((one, recorded, plan))
+            };
+            let planned = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Err(UndoError::Stopped),
+                planned = tokio::time::timeout(MAX_TIME, planning) => planned,
+            };
+            let (one, recorded, plan) = planned.unwrap_or_else(|_| Err(too_long()))?;
+            let Plan {
+                batch,
+                removed,
+                root,
+                undone,
+                ..
+            } = plan;
+            // What has started goes to its end, and what was done is reported.
+            let (leftovers, stopped) = (self.0.leftovers.clone(), stop.clone());
+            let done = tokio::task::spawn_blocking(move || {
+                batch.apply_unless(&leftovers, || stopped.is_cancelled() || Instant::now() >= until)?;
+                remove_empty(&removed, &root);
+                Ok::<(), String>(())
+            });
+            let done = done.await;
+            drop((one, recorded));
+            match done.map_err(|error| broken(&error))? {
+                Ok(()) => Ok(undone),
+                Err(_) if stop.is_cancelled() => Err(UndoError::Stopped),
+                Err(error) => Err(not_done(format!(
+                    "A file could not be put back, so none was: {error}."
+                ))),
+            }
+        }
+        .boxed()
+    }
+}
+
+fn too_long() -> UndoError {
+    not_done("It took too long; nothing was undone.")
+}
+
+fn not_done(text: impl Into<String>) -> UndoError {
+    UndoError::NotDone(text.into())
+}
+
+/// Returns the error of a repository that does not do what it should.
+fn broken(error: &dyn std::error::Error) -> UndoError {
+    tracing::error!(error = chain(error), "a turn cannot be undone");
+    not_done("The snapshots cannot be read; nothing was undone. See the server's log.")
+}
+
+impl FileUndo {
+    /// Finds out what is to be done, without doing it.
+    async fn plan(&self, wish: &RevertWish, until: Instant) -> Result<Plan, UndoError> {
+        let (steps, others) = self.steps_of(wish).await?;
+        let mut notes: Vec<String> = steps
+            .iter()
+            .filter_map(|step| step.skipped.as_ref())
+            .map(|why| format!("A call may have changed files that are still so: {why}."))
+            .collect();
+        notes.dedup();
+        if steps.is_empty() {
+            notes.push(
+                "No change of a file is recorded of this turn; changes are kept for 14 days.".to_owned(),
+            );
+        }
+        let Fates { files, theirs } = fates(&steps, &others);
+        let found = tokio::task::spawn_blocking(move || now(files, until));
+        let found = found.await.map_err(|error| broken(&error))?;
+        let found = found.ok_or_else(too_long)?;
+        let (mut back, mut changed, mut in_the_way, mut older) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (path, fate, now, is_older) in found {
+            match verdict(&fate, &now) {
+                Verdict::Right => {}
+                _ if is_older => older.push(path),
+                Verdict::InTheWay => in_the_way.push(path),
+                Verdict::Changed if wish.changed_since == ChangedSince::Refuse => {
+                    changed.push(shown(&wish.root, &path));
+                }
+                Verdict::PutBack | Verdict::Changed => back.push((path, fate, now)),
+            }
+        }
+        if !in_the_way.is_empty() {
+            return Err(not_done(format!(
+                "Something that is no ordinary file lies in the way, or a link leads elsewhere: {}. Nothing was undone.",
+                named(&in_the_way, &wish.root)
+            )));
+        }
+        if !changed.is_empty() {
+            return Err(UndoError::Changed(changed));
+        }
+        if !older.is_empty() {
+            notes.push(format!(
+                "Files that are older than the command that seems to have made them stay: {}.",
+                named(&older, &wish.root)
+            ));
+        }
+        if !theirs.is_empty() {
+            notes.push(format!(
+                "Files that another turn wrote while a command ran stay as they are: {}.",
+                named(&theirs, &wish.root)
+            ));
+        }
+        let files = back.iter().map(|(path, fate, _)| RevertedFile {
+            path: shown(&wish.root, path),
+            action: if fate.before.is_some() {
+                RevertAction::Restored
+            } else {
+                RevertAction::Removed
+            },
+        });
+        let undone = Undone {
+            files: files.collect(),
+            notes,
+        };
+        let removed = back.iter().filter(|(_, fate, _)| fate.before.is_none());
+        Ok(Plan {
+            removed: removed
+                .map(|(path, fate, _)| (path.clone(), fate.since))
+                .collect(),
+            paths: back.iter().map(|(path, ..)| path.clone()).collect(),
+            batch: self.batch(back).await?,
+            root: wish.root.clone(),
+            undone,
+        })
+    }
+
+    /// Reads all steps of a Turn, and those of others that may have gone on at the same time.
+    async fn steps_of(&self, wish: &RevertWish) -> Result<(Vec<Step>, Vec<Step>), UndoError> {
+        let refs = turn_refs(&wish.thread, wish.turn);
+        let all = self.0.steps().await.map_err(|error| broken(&error))?;
+        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|step| step.turn == refs);
+        let beside = others
+            .into_iter()
+            .filter(|other| other.after.is_some() && own.iter().any(|step| step.overlaps(other)));
+        let beside: Vec<_> = beside.collect();
+        let own = self.0.read(&own).await.map_err(|error| broken(&error))?;
+        let beside = self.0.read(&beside).await.map_err(|error| broken(&error))?;
+        Ok((own, beside))
+    }
+
+    /// Reads what is to be put back.
+    async fn batch(&self, back: Vec<Back>) -> Result<Batch, UndoError> {
+        let entries = || back.iter().filter_map(|(_, fate, _)| fate.before.as_ref());
+        let blobs: Vec<&str> = entries().map(|entry| entry.blob.as_str()).collect();
+        let sizes = self.0.sizes(&blobs).await.map_err(|error| broken(&error))?;
+        let total = sizes.iter().map(|size| size.unwrap_or_default()).sum::<u64>();
+        if total > MAX_BYTES {
+            return Err(not_done(format!(
+                "There are {} MiB to be put back, which is more than is done at once; nothing was undone.",
+                total >> 20
+            )));
+        }
+        let mut contents = Vec::with_capacity(blobs.len());
+        let (mut from, mut bytes) = (0, 0);
+        for at in 0..=blobs.len() {
+            let size = sizes.get(at).copied().flatten().unwrap_or_default();
+            if at == blobs.len() || bytes + size > CHUNK_BYTES {
+                let chunk = self.0.contents(&blobs[from..at]).await;
+                contents.extend(chunk.map_err(|error| broken(&error))?);
+                (from, bytes) = (at, 0);
+            }
+            bytes += size;
+        }
+        let mut contents = contents.into_iter();
+        let mut batch = Batch::default();
+        for (path, fate, now) in back {
+            let content = fate
+                .before
+                .as_ref()
+                .and_then(|entry| Some((entry.mode, contents.next()?)));
+            let want = match content {
+                None => Want::Gone,
+                Some((FileMode::Link, target)) => Want::Link(target.into()),
+                Some((FileMode::Program, content)) => Want::File(Kind::Program, content.into()),
+                Some((FileMode::Plain, content)) => Want::File(Kind::Plain, content.into()),
+            };
+            batch.add(path, want, Box::new(move |found| is_now(found) == now));
+        }
+        Ok(batch)
+    }
+}
+
+/// Adds what lies at each path now, and whether it is older than the call that seems to have made it. `None` when that
+/// took too long. Blocking.
+fn now(
+    files: impl IntoIterator<Item = (PathBuf, Fate)>,
+    until: Instant,
+) -> Option<Vec<(PathBuf, Fate, Now, bool)>> {
+    let look = |(path, fate): (PathBuf, Fate)| {
+        let now = (Instant::now() < until).then(|| is_now(&find(&path, MAX_FILE_BYTES)))?;
+        let is_older = fate.may_be_older
+            && now != Now::Nothing
+            && made_at(&path).is_none_or(|at| at < since(fate.since));
+        Some((path, fate, now, is_older))
+    };
+    files.into_iter().map(look).collect()
+}
+
+/// Returns what was found by the name that its content has, or would have, in the repository.
+fn is_now(found: &Found) -> Now {
+    let file = |mode, content: &[u8]| {
+        Now::File(Entry {
+            mode,
+            blob: name_of("blob", content),
+        })
+    };
+    match found {
+        Found::Nothing => Now::Nothing,
+        Found::File(mode, content) => file(mode_of(*mode), content),
+        Found::Link(target) => file(FileMode::Link, target),
+        Found::Unread(stamp) => Now::Unread(*stamp),
+        Found::Other => Now::Other,
+    }
+}
+
+/// Returns when something was made; where the file system does not say, when it was changed last.
+fn made_at(path: &Path) -> Option<SystemTime> {
+    use std::os::unix::fs::MetadataExt as _;
+    let about = std::fs::symlink_metadata(path).ok()?;
+    let changed = || {
+        let (seconds, nanos) = (
+            u64::try_from(about.ctime()).ok()?,
+            u32::try_from(about.ctime_nsec()).ok()?,
+        );
+        Some(UNIX_EPOCH + Duration::new(seconds, nanos))
+    };
+    about.created().ok().or_else(changed)
+}
+
+/// Returns the earliest time that a file has which was made after a step had started.
+fn since(start: i64) -> SystemTime {
+    (UNIX_EPOCH + Duration::from_millis(u64::try_from(start).unwrap_or_default())) - TICK
+}
+
+/// Removes the directories that calls made and that are empty now that their files are gone. Blocking.
+fn remove_empty(removed: &[(PathBuf, i64)], root: &Path) {
+    for (file, start) in removed {
+        for above in file.ancestors().skip(1) {
+            let made = std::fs::symlink_metadata(above).and_then(|about| about.created());
+            let is_new = above != root && made.is_ok_and(|made| made >= since(*start));
+            if !is_new || remove_directory(above).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// Returns the names of files, the first of them.
+fn named(paths: &[PathBuf], root: &Path) -> String {
+    let names: Vec<String> = paths
+        .iter()
+        .take(MAX_NAMED)
+        .map(|path| shown(root, path))
+        .collect();
+    let mut text = names.join(", ");
+    let more = paths.len().saturating_sub(MAX_NAMED);
+    if more > 0 {
+        // Writing to a String cannot fail.
+        let _ = write!(text, " and {more} more");
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "revert_tests.rs"]
+mod tests;

@@ -1,0 +1,244 @@
+//! A scan of a workspace: which files have changed since the last one.
+//!
+//! Counted are the files that a user would call theirs: not what the workspace's own `.gitignore` files leave out, nothing
+//! in `.git` and `.craft`, no file over [`MAX_FILE_BYTES`], none that may not be read. Repositories inside the workspace
+//! count like any directory. Beyond [`MAX_FILES`], [`MAX_BYTES`] or the time given nothing is scanned rather than a part.
+//! Blocking.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::hash::{BuildHasher as _, RandomState};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bobbin_files::{IgnoreRules, Ignores, MAX_FILE_BYTES};
+use ignore::WalkBuilder;
+use nix::unistd::{AccessFlags, access};
+
+/// Most files of a workspace (a scan of so many takes about a second, the first snapshot half a minute).
+pub(crate) const MAX_FILES: usize = 150_000;
+/// Most bytes in them: what the first snapshot copies.
+pub(crate) const MAX_BYTES: u64 = 1 << 30;
+
+/// The ignore files that count: the workspace's own, as for git.
+const IGNORE_RULES: IgnoreRules = IgnoreRules {
+    names: &[".gitignore"],
+    parents: false,
+    repository: false,
+    hidden: false,
+};
+/// How long ago a change must be to differ from a later one by its time (guess: several ticks of any kernel's clock).
+const TICK_MILLIS: i64 = 50;
+/// The same where times have whole seconds only, or two.
+const COARSE_TICK_MILLIS: i64 = 3_000;
+
+/// The files of a workspace with their fingerprints: names, kinds, sizes, places and times as one number. `None` where a
+/// file changed so recently that it may change again with the same fingerprint.
+pub(crate) type Files = HashMap<PathBuf, Option<u64>>;
+
+/// What a scan found, relative to the workspace.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    /// All files.
+    pub(crate) files: Files,
+    /// Those that are new or may have changed.
+    pub(crate) changed: Vec<PathBuf>,
+    /// Those that are no longer there.
+    pub(crate) gone: Vec<PathBuf>,
+}
+
+/// Which workspace is scanned, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) root: PathBuf,
+    /// A place of the server's that may lie inside, and is not scanned.
+    pub(crate) own: PathBuf,
+    /// Makes fingerprints: those made with the same keys can be compared.
+    pub(crate) keys: RandomState,
+}
+
+/// Scans a workspace and compares it with what was `known` of it. `now` is the time, in milliseconds since 1970.
+///
+/// # Errors
+/// There is too much, as half a sentence for the user.
+pub(crate) fn scan(place: &Place, known: &Files, now: i64, most_time: Duration) -> Result<Scan, String> {
+    let until = Instant::now() + most_time;
+    let (apart, ignores) = (place.clone(), Ignores::new(&place.root, IGNORE_RULES));
+    let walk = WalkBuilder::new(&place.root)
+        .standard_filters(false)
+        .follow_links(false)
+        .filter_entry(move |entry| {
+            let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.depth() == 0
+                || !(apart.leaves_out(entry.path()) || ignores.leaves_out(entry.path(), is_directory))
+        })
+        .build();
+    let (mut scan, mut bytes) = (Scan::default(), 0);
+    for (count, entry) in walk.enumerate() {
+        if count % 256 == 0 && Instant::now() >= until {
+            return Err(format!(
+                "scanning the workspace takes longer than {} s",
+                most_time.as_secs()
+            ));
+        }
+        // A file that goes meanwhile, or a directory that may not be read.
+        let Ok(entry) = entry else { continue };
+        let Some(kind) = entry
+            .file_type()
+            .filter(|kind| kind.is_file() || kind.is_symlink())
+        else {
+            continue;
+        };
+        let Ok(about) = entry.metadata() else { continue };
+        if kind.is_file() && (about.len() > MAX_FILE_BYTES || !is_readable(entry.path(), &about)) {
+            continue;
+        }
+        let Ok(path) = entry.path().strip_prefix(&place.root) else {
+            continue;
+        };
+        if path.as_os_str().as_bytes().is_empty() {
+            continue;
+        }
+        bytes += about.len();
+        let print = fingerprint(&place.keys, &about, now);
+        if print.is_none() || known.get(path) != Some(&print) {
+            scan.changed.push(path.to_owned());
+        }
+        scan.files.insert(path.to_owned(), print);
+        if scan.files.len() > MAX_FILES {
+            return Err(format!(
+                "the workspace has more than {MAX_FILES} files that git does not ignore"
+            ));
+        }
+        if bytes > MAX_BYTES {
+            let most = MAX_BYTES >> 20;
+            return Err(format!(
+                "the workspace's files that git does not ignore have more than {most} MiB"
+            ));
+        }
+    }
+    let gone = known.keys().filter(|path| !scan.files.contains_key(*path));
+    scan.gone = gone.cloned().collect();
+    Ok(scan)
+}
+
+impl Place {
+    /// Whether something is no file of the workspace, whatever is in it.
+    fn leaves_out(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        let server = name.eq_ignore_ascii_case(".craft") && path.parent() == Some(&self.root);
+        server || name.eq_ignore_ascii_case(".git") || path == self.own
+    }
+}
+
+fn fingerprint(keys: &RandomState, about: &Metadata, now: i64) -> Option<u64> {
+    let tick = if about.ctime_nsec() == 0 {
+        COARSE_TICK_MILLIS
+    } else {
+        TICK_MILLIS
+    };
+    let changed = about.ctime().saturating_mul(1_000) + about.ctime_nsec() / 1_000_000;
+    let times = [
+        about.mtime(),
+        about.mtime_nsec(),
+        about.ctime(),
+        about.ctime_nsec(),
+    ];
+    let print = keys.hash_one((about.dev(), about.ino(), about.mode(), about.size(), times));
+    (changed + tick < now).then_some(print)
+}
+
+fn is_readable(path: &Path, about: &Metadata) -> bool {
+    about.mode() & 0o444 == 0o444 || access(path, AccessFlags::R_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATER: i64 = i64::MAX;
+
+    fn place(root: &Path) -> Place {
+        Place {
+            root: root.to_owned(),
+            own: root.join("shadow"),
+            keys: RandomState::new(),
+        }
+    }
+
+    fn names(mut paths: Vec<PathBuf>) -> Vec<String> {
+        paths.sort();
+        paths
+            .iter()
+            .map(|path| path.to_str().unwrap().to_owned())
+            .collect()
+    }
+
+    fn write(root: &Path, path: &str) {
+        std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        std::fs::write(root.join(path), "x").unwrap();
+    }
+
+    #[test]
+    fn the_users_own_files_are_scanned_and_nothing_else() {
+        let work = tempfile::tempdir().unwrap();
+        let root = work.path();
+        for path in [
+            "src/lib.rs",
+            ".env",
+            "target/out",
+            ".git/config",
+            ".craft/config.json",
+            "vendor/tea/.git/HEAD",
+            "vendor/tea/leaf",
+            "shadow/objects/x",
+        ] {
+            write(root, path);
+        }
+        std::fs::write(root.join(".gitignore"), "target/\n").unwrap();
+        std::os::unix::fs::symlink("nowhere", root.join("link")).unwrap();
+        let large = std::fs::File::create(root.join("large")).unwrap();
+        large.set_len(MAX_FILE_BYTES + 1).unwrap();
+        let scan = scan(&place(root), &Files::new(), LATER, Duration::from_secs(9)).unwrap();
+        assert_eq!(
+            names(scan.changed),
+            [".env", ".gitignore", "link", "src/lib.rs", "vendor/tea/leaf"]
+        );
+        assert_eq!(scan.files.len(), 5);
+    }
+
+    #[test]
+    fn a_second_scan_names_what_has_changed() {
+        let work = tempfile::tempdir().unwrap();
+        let (root, place) = (work.path(), place(work.path()));
+        for path in ["a", "b", "c"] {
+            write(root, path);
+        }
+        let again = |known: &Files, now| scan(&place, known, now, Duration::from_secs(9)).unwrap();
+        let first = again(&Files::new(), LATER);
+        let same = again(&first.files, LATER);
+        assert!(same.changed.is_empty() && same.gone.is_empty());
+        // What changed a moment ago may change again without a sign of it.
+        assert_eq!(again(&first.files, 0).changed.len(), 3);
+        std::fs::write(root.join("a"), "other").unwrap();
+        std::fs::rename(root.join("b"), root.join("d")).unwrap();
+        let next = again(&first.files, LATER);
+        assert_eq!(names(next.changed), ["a", "d"]);
+        assert_eq!(names(next.gone), ["b"]);
+    }
+
+    #[test]
+    fn too_much_is_refused() {
+        let work = tempfile::tempdir().unwrap();
+        for n in 0..65 {
+            let file = std::fs::File::create(work.path().join(format!("big{n}"))).unwrap();
+            file.set_len(MAX_FILE_BYTES).unwrap();
+        }
+        let refused = scan(&place(work.path()), &Files::new(), LATER, Duration::from_secs(9));
+        assert!(refused.unwrap_err().contains("1024 MiB"));
+        let late = scan(&place(work.path()), &Files::new(), LATER, Duration::ZERO);
+        assert!(late.unwrap_err().contains("longer"));
+    }
+}

@@ -1,0 +1,158 @@
+//! What the shadow repository removes: Turns that are older than [`KEPT`], the oldest beyond [`MAX_STEPS`] calls, and the
+//! older half while it takes more than [`MAX_KIB`] of disk.
+//!
+//! Every [`PAUSE`]; a server that starts sooner after the last time waits for the rest of it, so that many short runs tidy
+//! like one long one. A Turn goes as a whole. Git collects what nothing refers to and what was written an hour ago or
+//! before, so nothing that a call is just recording goes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::git::{GitError, Job};
+use crate::repository::{Repository, TIME, chain};
+
+/// How long a Turn can be undone.
+const KEPT: Duration = Duration::from_hours(14 * 24);
+/// Most calls.
+const MAX_STEPS: usize = 10_000;
+/// Most disk, in KiB: 2 GiB, twice the largest workspace.
+const MAX_KIB: u64 = 2 << 20;
+/// Loose objects from which they are put together.
+const MANY_LOOSE: u64 = 2_000;
+/// Time between two times.
+const PAUSE: Duration = Duration::from_hours(6);
+/// Longest run of git that puts things together.
+const GC_TIME: Duration = Duration::from_mins(5);
+/// Most halvings at a time.
+const HALVINGS: u32 = 4;
+
+/// A Turn by the refs of its calls.
+#[derive(Debug, Default)]
+struct TurnRefs {
+    /// When its last call started, in milliseconds since 1970.
+    newest: i64,
+    steps: usize,
+    refs: Vec<String>,
+}
+
+impl Repository {
+    /// Tidies now and then, until the server stops.
+    pub(crate) async fn tidy_until_stopped(self: Arc<Self>) {
+        let since = tokio::fs::metadata(self.mark())
+            .await
+            .and_then(|about| about.modified());
+        let since = since.ok().and_then(|at| at.elapsed().ok());
+        let mut wait = since.map_or(Duration::ZERO, |since| PAUSE.saturating_sub(since));
+        loop {
+            tokio::select! {
+                () = self.stop.cancelled() => return,
+                () = tokio::time::sleep(wait) => {}
+            }
+            self.remove_earlier_versions().await;
+            let tidied = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                tidied = self.tidy(KEPT, MAX_STEPS, MAX_KIB) => tidied,
+            };
+            match tidied {
+                // Without the mark the next start tidies at once.
+                Ok(()) => drop(tokio::fs::write(self.mark(), "").await),
+                Err(error) => tracing::warn!(error = chain(&error), "cannot tidy the snapshots"),
+            }
+            wait = PAUSE;
+        }
+    }
+
+    /// Removes what earlier versions kept in a directory beside this one.
+    async fn remove_earlier_versions(&self) {
+        let directory: Option<&Path> = self.git.directory().parent();
+        if let Some(directory) = directory {
+            drop(tokio::fs::remove_dir_all(directory.join("checkpoints")).await);
+        }
+    }
+
+    /// Returns the file whose time says when this was done last.
+    fn mark(&self) -> PathBuf {
+        self.git.directory().join("tidied")
+    }
+
+    pub(crate) async fn tidy(&self, kept: Duration, max_steps: usize, max_kib: u64) -> Result<(), GitError> {
+        let kept = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
+        let oldest = self.clock.now().0.saturating_sub(kept);
+        let turns = self.turns().await?;
+        let mut over = turns.iter().map(|turn| turn.steps).sum::<usize>();
+        let old = turns.iter().take_while(|turn| {
+            let goes = over > max_steps || turn.newest < oldest;
+            over -= turn.steps;
+            goes
+        });
+        let old = old.count();
+        self.remove(&turns[..old]).await?;
+        let (loose, _) = self.size().await?;
+        if old > 0 || loose > MANY_LOOSE {
+            self.collect().await?;
+        }
+        let mut before = u64::MAX;
+        for _ in 0..HALVINGS {
+            let (_, now) = self.size().await?;
+            let turns = self.turns().await?;
+            // What was written just now does not go yet, however much is removed.
+            if now <= max_kib || now >= before || turns.is_empty() {
+                break;
+            }
+            before = now;
+            self.remove(&turns[..turns.len().div_ceil(2)]).await?;
+            self.collect().await?;
+        }
+        Ok(())
+    }
+
+    /// Returns all Turns, the oldest first.
+    async fn turns(&self) -> Result<Vec<TurnRefs>, GitError> {
+        let mut turns: BTreeMap<String, TurnRefs> = BTreeMap::new();
+        for step in self.steps().await? {
+            let turn = turns.entry(step.turn.clone()).or_default();
+            turn.newest = turn.newest.max(step.start);
+            turn.steps += 1;
+            turn.refs.extend(step.names());
+        }
+        let mut turns: Vec<TurnRefs> = turns.into_values().collect();
+        turns.sort_by_key(|turn| turn.newest);
+        Ok(turns)
+    }
+
+    async fn remove(&self, turns: &[TurnRefs]) -> Result<(), GitError> {
+        let mut orders = String::new();
+        for name in turns.iter().flat_map(|turn| &turn.refs) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(orders, "delete {name}");
+        }
+        if !orders.is_empty() {
+            let job = Job::new(["update-ref", "--stdin"], GC_TIME).input(orders.into_bytes());
+            self.git.run(job).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of loose objects and the KiB of all objects.
+    async fn size(&self) -> Result<(u64, u64), GitError> {
+        let said = self.git.run(Job::new(["count-objects", "-v"], TIME)).await?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let figure = |name: &str| {
+            let line = said.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|rest| rest.trim_start_matches(':').trim().parse::<u64>().ok())
+                .unwrap_or_default()
+        };
+        Ok((figure("count:"), figure("size:") + figure("size-pack:")))
+    }
+
+    async fn collect(&self) -> Result<(), GitError> {
+        self.git.run(Job::new(["pack-refs", "--all"], GC_TIME)).await?;
+        let args = ["gc", "--quiet", "--prune=1.hour.ago"];
+        self.git.run(Job::new(args, GC_TIME)).await?;
+        Ok(())
+    }
+}
