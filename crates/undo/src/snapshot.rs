@@ -3,7 +3,7 @@
 //! Each workspace has an index of its own and a ref to its last tree, so that a snapshot costs what has changed since the
 //! last one, and no run of git where nothing has. Snapshots of one workspace follow one another; each is a task of its
 //! own that goes on when the call that wanted it waits no longer. Bounded by [`scan`](crate::scan) and by
-//! [`FIRST_TIME`] for the first snapshot, [`NEXT_TIME`] for the others.
+//! [`FIRST_TIME`] for a run of git of the first snapshot, [`NEXT_TIME`] for those of the others.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,8 @@ const NEXT_TIME: Duration = Duration::from_secs(8);
 pub(crate) const MAX_WORKSPACES: usize = 16;
 /// From so many new contents on they are written into one pack, which takes half the time and a third of the room.
 const MANY: usize = 500;
+/// Most files that one run of git copies.
+const PART: usize = 4_000;
 /// The first git that writes one pack, and not one for each content.
 const PACKS_AT_ONCE: (u32, u32) = (2, 37);
 
@@ -191,9 +193,10 @@ impl Repository {
             let remove = job(&["update-index", "-z", "--index-info"]);
             self.git.run(remove.input(lines)).await?;
         }
-        if !changed.is_empty() {
+        // A part at a time: what is done when the server ends is not done again.
+        for part in changed.chunks(PART) {
             let mut names = Vec::new();
-            for path in changed {
+            for path in part {
                 names.extend_from_slice(path.as_os_str().as_bytes());
                 names.push(0);
             }
