@@ -60,14 +60,14 @@ impl Bench {
     /// Opens one whose model is behind this address.
     pub(crate) async fn open(base_url: &str, parts: Parts) -> Self {
         let workspace = TestWorkspace::default();
-        let host = Host::new(Children::new(None).unwrap(), Arc::new(|_| {}));
+        let host = Host::new(Children::new(None), Arc::new(|_| {}));
         if let Some(slow) = parts.pantry {
             host.set(pantry(&workspace, slow)).unwrap();
         }
         let host = Arc::new(host);
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/bin:/bin");
-        let tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix)
+        let tools = ToolSet::built_in(Children::new(None), environment, Shell::Posix)
             .with_source(Arc::new(Given(parts.tools)))
             .with_source(host.clone());
         let undo: Option<Arc<dyn Undo>> = if parts.slow_git {
@@ -239,7 +239,7 @@ async fn slow_undo(workspace: &TestWorkspace) -> Arc<FileUndo> {
     let mut environment = Environment::empty();
     environment.set("PATH", format!("{}:/usr/bin:/bin", slow.display()));
     let kept = slow.join("kept");
-    let children = Children::new(None).unwrap();
+    let children = Children::new(None);
     let clock = Arc::new(SystemClock);
     let opened = FileUndo::open(&kept, workspace.path(), children, &environment, clock).await;
     opened.unwrap()

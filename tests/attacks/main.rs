@@ -12,6 +12,8 @@ mod copies;
 #[cfg(test)]
 mod disguises;
 #[cfg(test)]
+mod endings;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod lab;

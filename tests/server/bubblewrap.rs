@@ -2,14 +2,15 @@
 //!
 //! Where bubblewrap does not work, the tests of what it adds make sure that people are told why, and end there.
 
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use bobbin_children::{Confinement, Environment, Limits, ProcessSpec, Shell};
 use bobbin_core::tool::CallContext;
 use bobbin_engine::BubblewrapUse;
 use bobbin_model::CommandStatus;
-use bobbin_sandbox::{Files, HELPER_ARGUMENT, Outer, Plan, Profile};
+use bobbin_sandbox::{Files, Outer, Plan, Profile};
 use serde_json::json;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -167,7 +168,7 @@ async fn no_process_in_the_view_tells_what_is_hidden() {
     // However much is handed over; what would be too much is not run with less.
     for (places, begins) in [
         (200, "exit code 0\nran\n"),
-        (256, "did not run: it cannot be held"),
+        (2_000, "did not run: cannot start /bin/sh: there is too much"),
     ] {
         sandbox.hide = (0..places)
             .map(|n| place.top.join(format!("{n}-{}", "x".repeat(3_000))))
@@ -477,17 +478,28 @@ async fn the_helper_does_not_take_a_promise_of_bubblewrap_for_bubblewrap() {
         outer: Outer::Bubblewrap,
         ..Plan::default()
     };
-    let workspace = Workspace::new();
-    let arguments = plan.arguments("/bin/sh", vec!["-c".into(), "echo ran".into()]);
-    let mut helper = workspace.bobbin(&[HELPER_ARGUMENT]);
-    let output = helper.args(arguments).output().await.unwrap();
-    assert_eq!(
-        (output.status.code(), output.stdout.as_slice()),
-        (Some(125), &b""[..])
-    );
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    // Runs what it is to run, and makes no view.
+    let idle = place.top.join("idle");
+    std::fs::write(
+        &idle,
+        "#!/bin/sh\nwhile [ \"$1\" != --args ]; do shift; done; shift 2; exec \"$@\"\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&idle, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let confinement = Confinement {
+        plan,
+        bubblewrap: Some(idle),
+    };
+    let spec = ProcessSpec::shell(&Shell::Posix, "echo x > ran", &place.work, Environment::empty());
+    let (limits, never) = (Limits::default(), CancellationToken::new());
+    let done = place
+        .children
+        .run(spec.confined(confinement), &limits, None, &never)
+        .await;
+    let error = done.unwrap_err().to_string();
     assert!(
-        told.contains("bubblewrap does not hold what was promised"),
-        "{told}"
+        error.contains("bubblewrap does not hold what was promised"),
+        "{error}"
     );
+    assert!(!place.work.join("ran").exists());
 }

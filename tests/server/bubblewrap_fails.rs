@@ -34,7 +34,7 @@ async fn where_it_cannot_be_had_that_is_told_and_nothing_is_promised_of_it() {
     for (path, why) in [
         (place.top.join("nothing"), "there is no "),
         (broken, "setting up uid map: Permission denied"),
-        (idle, "what it was to start did not"),
+        (idle, "ended and said nothing"),
     ] {
         // Who is not root has programs that are not root's, and those are not run at all.
         let why = if path.exists() && !roots {
@@ -185,7 +185,7 @@ async fn one_that_hangs_is_tried_again_before_the_next_command() {
     std::fs::write(&hangs, "").unwrap();
     let context = CallContext::alone(CancellationToken::new(), Arc::new(Ears::default()));
     let output = prepared.run(context).await;
-    let said = "did not run: it cannot be held as was said: bubblewrap had not begun it after ";
+    let said = "did not run: it cannot be held as was said: it had not started after ";
     assert!(output.text.starts_with(said), "{}", output.text);
     assert!(!output.success && !place.work.join("ran").exists());
     assert_eq!(sandbox.bubblewrap.found(), None);

@@ -69,7 +69,7 @@ async fn an_interrupt_ends_the_turn_of_a_command_that_ignores_it() {
         client.start_turn(&thread, "say next").await;
         client.wait_for("turn/completed").await;
         assert!(server.terminate().await.success());
-        end_escaped(&workspace);
+        escaped_is_gone(&workspace).await;
     }
 }
 
@@ -84,26 +84,27 @@ async fn the_server_ends_in_time_while_such_a_command_runs() {
         assert!(server.terminate().await.success());
         assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
         is_gone(group).await;
-        end_escaped(&workspace);
+        escaped_is_gone(&workspace).await;
     }
 }
 
 #[tokio::test]
 async fn after_a_kill_such_a_command_is_ended_all_the_same() {
-    let workspace = Workspace::new();
-    workspace.without_bubblewrap();
-    let server = workspace.web_socket();
-    let (client, _, group) = started(&workspace, &server, STUBBORN).await;
-    server.kill().await;
-    drop(client);
-    is_gone(group).await;
+    for command in [STUBBORN, ESCAPED] {
+        let workspace = Workspace::new();
+        workspace.without_bubblewrap();
+        let server = workspace.web_socket();
+        let (client, _, group) = started(&workspace, &server, command).await;
+        server.kill().await;
+        drop(client);
+        is_gone(group).await;
+        escaped_is_gone(&workspace).await;
+    }
 }
 
-/// What leaves its group is its own: nobody ends it but this test.
-fn end_escaped(workspace: &Workspace) {
-    if let Ok(text) = std::fs::read_to_string(workspace.path().join("escaped"))
-        && let Ok(pid) = text.trim().parse()
-    {
-        let _ = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+/// What leaves its group ends with its command all the same.
+async fn escaped_is_gone(workspace: &Workspace) {
+    if workspace.path().join("escaped").exists() {
+        is_gone(number(workspace, "escaped").await).await;
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bobbin_children::{Children, Environment, Shell};
+use bobbin_children::{Children, Environment, Helper, RUN_CHILD_ARGUMENT, Shell};
 use bobbin_core::client::ThreadClients;
 use bobbin_core::tool::{
     CallContext, CommandLine, OutputSink, OutsideWorkspace, Permission, PreparedCall, Tool, ToolEnvironment,
@@ -32,6 +32,14 @@ pub(crate) const OPEN: Profile = Profile {
     ..STRICT
 };
 
+/// Returns what starts children as the server does.
+pub(crate) fn children() -> Children {
+    Children::new(Some(Helper {
+        program: env!("CARGO_BIN_EXE_bobbin").into(),
+        arguments: vec![RUN_CHILD_ARGUMENT.into()],
+    }))
+}
+
 /// A workspace, a place outside of it with a file in it, and what runs commands.
 pub(crate) struct Place {
     pub(crate) _top: TempDir,
@@ -55,7 +63,7 @@ impl Place {
             top,
             work,
             file,
-            children: Children::new(None).unwrap(),
+            children: children(),
         }
     }
 
@@ -64,7 +72,6 @@ impl Place {
             profile,
             support: Support::probe(),
             bubblewrap,
-            helper: env!("CARGO_BIN_EXE_bobbin").into(),
             temporary: Some(self.work.join(".craft/bobbin.tmp")),
             keep: vec![self.work.join(".craft")],
             ..Sandbox::default()

@@ -4,18 +4,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bobbin_children::{
-    ChildError, Children, Environment, Exit, GuardProgram, Limits, Outcome, ProcessSpec, Shell,
+    ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec, ResourceLimits, Shell,
 };
-use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing, Wrapped};
+use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing};
 use bobbin_models::{Chosen, ProviderError};
-use bobbin_sandbox::Files;
+use bobbin_sandbox::{Files, Outer};
 use bobbin_store::{Options, SqliteStore, Store};
 use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::workspace::{GUARD_ARGUMENT, Workspace};
+use crate::server::children;
+use crate::workspace::Workspace;
 use crate::{cli, console, exit, models};
 
 /// Arguments of `bobbin doctor`.
@@ -213,10 +214,7 @@ async fn sandbox(workspace: &Workspace, report: &mut Report) {
     let Ok(config) = Config::read(&workspace.root, cli::home().as_deref()) else {
         return;
     };
-    let children = match children() {
-        Ok(children) => children,
-        Err(error) => return report.add(WHAT, Verdict::Bad, error.to_string()),
-    };
+    let children = children();
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
     let sandbox = config
@@ -260,12 +258,37 @@ async fn sandbox(workspace: &Workspace, report: &mut Report) {
                 }
                 (BubblewrapUse::Auto | BubblewrapUse::Require, None) => {}
             }
+            report.add(WHAT, Verdict::Good, limits(&sandbox));
             for gap in sandbox.support_now().gaps(profile) {
                 report.add(WHAT, Verdict::Note, format!("not held: {gap}"));
             }
         }
         Err(error) => report.add(WHAT, Verdict::Bad, error),
     }
+}
+
+/// Says how much of the machine a command may have, and who sees to it.
+fn limits(sandbox: &Sandbox) -> String {
+    let ResourceLimits {
+        processes,
+        memory_bytes,
+        file_bytes,
+    } = sandbox.limits;
+    let mib = |bytes: u64| bytes >> 20;
+    // Root's bubblewrap makes no user namespace.
+    let counted = sandbox.support_now().outer == Outer::Bubblewrap && !nix::unistd::geteuid().is_root();
+    let processes = match processes {
+        Some(most) if counted => format!("{most} processes (kernel)"),
+        Some(_) => "processes not limited (that takes bubblewrap, and a user other than root)".to_owned(),
+        None => "processes not limited".to_owned(),
+    };
+    let memory = memory_bytes.map_or("memory not limited".to_owned(), |most| {
+        format!("{} MiB of memory (bobbin, twice a second)", mib(most))
+    });
+    let files = file_bytes.map_or("files not limited".to_owned(), |most| {
+        format!("{} MiB a file (kernel)", mib(most))
+    });
+    format!("a command may have {processes}, {memory}, {files}")
 }
 
 async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &std::path::Path) -> Result<(), String> {
@@ -277,11 +300,11 @@ async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &std::path::
     let script = "true > file; true > ../outside/file; exit 0";
     let environment = Environment::from_base(std::env::vars_os(), &[]);
     let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment);
-    let Wrapped { spec, begun } = sandbox.wrap(&plan, spec)?;
+    let spec = sandbox.confined(&plan, spec)?;
     let outcome = run_child(children, spec)
         .await
         .map_err(|error| error.to_string())?;
-    if outcome.exit != Exit::Exited(0) || begun.is_some_and(|begun| !begun.has()) {
+    if outcome.exit != Exit::Exited(0) {
         return Err(format!("no command can be held: {}", outcome.output.text.trim()));
     }
     let wrote = |directory: &std::path::Path| directory.join("file").exists();
@@ -297,13 +320,6 @@ async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &std::path::
     }
 }
 
-fn children() -> Result<Children, ChildError> {
-    Children::new(Some(GuardProgram {
-        program: "/proc/self/exe".into(),
-        args: vec![GUARD_ARGUMENT.into()],
-    }))
-}
-
 async fn run_child(children: &Children, spec: ProcessSpec) -> Result<Outcome, ChildError> {
     let limits = Limits::default();
     children.run(spec, &limits, None, &CancellationToken::new()).await
@@ -312,11 +328,7 @@ async fn run_child(children: &Children, spec: ProcessSpec) -> Result<Outcome, Ch
 async fn commands(report: &mut Report) {
     let environment = Environment::from_base(std::env::vars_os(), &[]);
     let spec = ProcessSpec::shell(&Shell::Posix, "true", std::env::temp_dir(), environment);
-    let outcome = match children() {
-        Ok(children) => run_child(&children, spec).await,
-        Err(error) => Err(error),
-    };
-    match outcome {
+    match run_child(&children(), spec).await {
         Ok(outcome) if outcome.exit == Exit::Exited(0) => {
             report.add(
                 "commands",

@@ -35,16 +35,16 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    // The guard of our children's process groups must not start a runtime or write a log.
+    // The parent of a child has one thread and writes no log; so has what becomes a command in bubblewrap.
+    #[cfg(target_os = "linux")]
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|argument| argument == workspace::GUARD_ARGUMENT)
+        .is_some_and(|argument| argument == bobbin_children::RUN_CHILD_ARGUMENT)
     {
-        bobbin_children::guard_main(std::io::stdin().lock());
-        return ExitCode::SUCCESS;
+        return bobbin_children::run_child();
     }
-    // Nor must what becomes a command in the sandbox: it has one thread.
-    if let Some(code) = bobbin_sandbox::held(std::env::args_os()) {
+    #[cfg(target_os = "linux")]
+    if let Some(code) = bobbin_sandbox::helped(std::env::args_os()) {
         return code;
     }
     if eca::is_asked_for_its_version() {

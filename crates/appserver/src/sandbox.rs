@@ -6,12 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use bobbin_children::Children;
+use bobbin_children::{Children, ResourceLimits};
 use bobbin_engine::{Bubblewrap, BubblewrapUse, Sandbox, WhenMissing};
 use bobbin_sandbox::{Files, Network, Profile, Support};
 use serde_json::Value;
 
-use crate::config::at;
+use crate::config::{at, number};
 use crate::trust::Gate;
 use crate::workspace::Workspace;
 
@@ -122,6 +122,20 @@ pub(crate) struct Settings {
     pub(crate) hidden: Vec<String>,
     pub(crate) when_missing: WhenMissing,
     pub(crate) bubblewrap: BubblewrapUse,
+    pub(crate) limits: ResourceLimits,
+}
+
+/// Processes and threads of one command (guess: a build on the largest machines has some hundred, a fork bomb all there are).
+const MAX_PROCESSES: u64 = 4096;
+/// Size of one file of a command (guess: images of machines are that large, nothing that a build makes is).
+const MAX_FILE_MIB: u64 = 64 << 10;
+
+/// Returns the bytes of this machine's memory, if it says.
+fn memory_of_machine() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
 }
 
 /// What can be said of bubblewrap, from the least.
@@ -142,6 +156,11 @@ impl Default for Settings {
             hidden: Vec::new(),
             when_missing: WhenMissing::Ask,
             bubblewrap: BubblewrapUse::Auto,
+            limits: ResourceLimits {
+                processes: Some(MAX_PROCESSES),
+                memory_bytes: memory_of_machine().map(|bytes| bytes / 4 * 3),
+                file_bytes: Some(MAX_FILE_MIB << 20),
+            },
         }
     }
 }
@@ -206,6 +225,23 @@ impl Settings {
             self.writable.extend(writable);
         }
         self.hidden.extend(paths(value, "Sandbox.Hidden")?);
+        let limits = &mut self.limits;
+        for (name, limit, unit) in [
+            ("Sandbox.Limits.Processes", &mut limits.processes, 1),
+            ("Sandbox.Limits.MemoryMiB", &mut limits.memory_bytes, 1 << 20),
+            ("Sandbox.Limits.FileMiB", &mut limits.file_bytes, 1 << 20),
+        ] {
+            let Some(most) = number(value, name)? else {
+                continue;
+            };
+            if most == 0 {
+                bail!("{name} is 0; it can be any number from 1 on");
+            }
+            let most = most.saturating_mul(unit);
+            if limit.is_some_and(|now| most <= now) || passes(name) {
+                *limit = Some(most);
+            }
+        }
         Ok(())
     }
 
@@ -234,7 +270,7 @@ impl Settings {
             profile: self.profile,
             support: Support::probe(),
             bubblewrap: Bubblewrap::new(self.bubblewrap, children.clone()),
-            helper: "/proc/self/exe".into(),
+            limits: self.limits,
             temporary: Some(workspace.temporary()),
             write: self.writable.iter().map(place).collect(),
             hide,

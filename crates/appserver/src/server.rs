@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use bobbin_children::{Children, Environment, GuardProgram, Shell};
+use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::tool_server::ToolServers;
 use bobbin_core::trust::WorkspaceTrust;
 use bobbin_core::undo::Undo;
@@ -35,7 +35,7 @@ use crate::signals::Signals;
 use crate::state::StateDirectory;
 use crate::tool_servers::Servers;
 use crate::trust::{Folder, TrustFile};
-use crate::workspace::{GUARD_ARGUMENT, Held, Workspace};
+use crate::workspace::{Held, Workspace};
 use crate::{cli, console, exit, join, models, prompts, state, undo};
 
 /// Longest message a native client may send on a WebSocket (AppServer protocol 01 §3).
@@ -125,13 +125,16 @@ fn own_environment(environment: &Environment, programs: &Programs, root: &Path) 
     own
 }
 
-/// Returns what starts processes, with a guard that ends them when the server is killed.
-fn guarded_children() -> anyhow::Result<Children> {
-    let guard = GuardProgram {
+/// Returns what starts processes, each with a parent that ends it when the server is killed.
+pub(crate) fn children() -> Children {
+    #[cfg(target_os = "linux")]
+    let helper = Some(bobbin_children::Helper {
         program: "/proc/self/exe".into(),
-        args: vec![GUARD_ARGUMENT.into()],
-    };
-    Children::new(Some(guard)).context("commands cannot be run")
+        arguments: vec![bobbin_children::RUN_CHILD_ARGUMENT.into()],
+    });
+    #[cfg(not(target_os = "linux"))]
+    let helper = None;
+    Children::new(helper)
 }
 
 /// Opens the core of a held workspace and takes up what was open.
@@ -149,7 +152,7 @@ pub(crate) async fn open(
     let options = store_options(workspace, config, removed);
     let foreign = named_foreign(workspace);
     let store = SqliteStore::open(&workspace.database(), options).await?;
-    let children = guarded_children()?;
+    let children = children();
     let variables: Vec<_> = std::env::vars_os().collect();
     let environment = Environment::from_base(variables.iter().cloned(), &[]);
     let trust_file = TrustFile::of(&StateDirectory::find(None)?, &workspace.root);

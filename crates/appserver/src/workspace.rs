@@ -23,9 +23,6 @@ const LEFT_BEHIND: Duration = Duration::from_secs(1);
 /// Most of the state file that is read.
 const MAX_STATE_BYTES: u64 = 64 << 10;
 
-/// First argument of the hidden mode that ends our children's groups when we are killed.
-pub(crate) const GUARD_ARGUMENT: &str = "__child-guard";
-
 /// A directory that is served, and where its state is.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {

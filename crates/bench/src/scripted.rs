@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
 use bobbin_engine::{
@@ -47,10 +46,9 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
     let craft = root.join(".craft");
     std::fs::create_dir_all(&craft)?;
     let store = SqliteStore::open(&craft.join("bobbin.db"), Options::default()).await?;
-    // No command is run for a benchmark that could outlive it: nobody has to guard them.
-    let children = Children::new(None).context("commands cannot be run")?;
     let tools = ToolSet::built_in(
-        children,
+        // No command is run for a benchmark that could outlive it: none needs a parent.
+        Children::new(None),
         Environment::from_base(std::env::vars_os(), &[]),
         Shell::Posix,
     );

@@ -1,53 +1,34 @@
-//! The thread that starts every process.
-//!
-//! A thread of our own for two reasons: it waits until a new process runs its program, longer than an async thread
-//! may be held, and Linux kills a child "with its parent" when the *thread* that started it ends, which for a
-//! thread of a runtime's pool is any time.
-//!
-//! [`Children`] owns the thread and joins it. At most [`WAITING`] requests queue; more wait to be queued.
+//! What starts children: through a parent of our own, or directly.
 
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use tokio::net::unix::pipe;
-use tokio::runtime::Handle;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{mpsc, oneshot};
+use tokio::process::Command;
 
-use crate::group::Group;
-use crate::guard::Guard;
-use crate::start::Starts;
-use crate::{ChildError, GuardProgram, ProcessSpec};
+use crate::direct::Direct;
+use crate::running::{Control, Running};
+use crate::{ChildError, Input, ProcessSpec};
 
-/// Requests that may queue for the thread (guess: it starts several hundred processes a second).
-const WAITING: usize = 64;
+/// The program that runs the parents of children: [`run_child`](crate::run_child) in a helper mode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Helper {
+    /// The program, as a path: usually our own binary (`/proc/self/exe` on Linux, so that an upgrade on disk
+    /// does not matter).
+    pub program: PathBuf,
+    /// The arguments that choose the helper mode.
+    pub arguments: Vec<OsString>,
+}
 
-/// Starts child processes and sees them end. One per server; clones share it.
-///
-/// Must live as long as the children: on Linux they are killed when the last clone is dropped.
+/// Starts child processes. One per server; clones share it.
 #[derive(Debug, Clone)]
 pub struct Children {
-    thread: Arc<Thread>,
-}
-
-#[derive(Debug)]
-struct Thread {
-    /// `None` once the thread was told to end.
-    requests: Option<mpsc::Sender<Request>>,
-    handle: Option<JoinHandle<()>>,
-}
-
-/// A process that has started and that nobody attends yet: what it writes waits in a pipe. Dropped, it is killed with its
-/// whole group.
-#[derive(Debug)]
-pub(crate) struct Started {
-    pub(crate) group: Group,
-    /// Standard output, and standard error too where the streams are one.
-    pub(crate) output: pipe::Receiver,
-    /// Standard error, where the streams are apart.
-    pub(crate) errors: Option<pipe::Receiver>,
-    /// Standard input and what is to be written there, unless the child has none.
-    pub(crate) input: Option<(pipe::Sender, Vec<u8>)>,
+    helper: Option<Arc<Helper>>,
 }
 
 /// How a child's streams are laid.
@@ -55,84 +36,105 @@ pub(crate) struct Started {
 pub(crate) enum Streams {
     /// Output and errors in one pipe, in the order they were written: a command.
     Together,
-    /// A pipe for each, and one for the input that stays open: somebody to speak with.
+    /// A pipe for each, and one for the input that stays open: a child to speak with.
     Apart,
 }
 
+/// The ends of a child's streams that are its own.
+type Theirs = [OwnedFd; 3];
+
+/// The ends that are ours.
 #[derive(Debug)]
-struct Request {
-    spec: ProcessSpec,
-    streams: Streams,
-    runtime: Handle,
-    child_signals: Signal,
-    answer: oneshot::Sender<Result<Started, ChildError>>,
+pub(crate) struct Ours {
+    /// Standard input and what is to be written there, unless the child has none.
+    pub(crate) input: Option<(pipe::Sender, Vec<u8>)>,
+    /// Standard output, and standard error too where the streams are one.
+    pub(crate) output: pipe::Receiver,
+    /// Standard error, where the streams are apart.
+    pub(crate) errors: Option<pipe::Receiver>,
 }
 
 impl Children {
-    /// Creates the thread; the guard is started together with the first child.
+    /// Returns what starts children through parents that `helper` runs.
     ///
-    /// Without a guard, a server that is killed leaves those members of its groups running that are not
-    /// leaders: right for tests, wrong for a server.
-    ///
-    /// # Errors
-    ///
-    /// [`ChildError::Thread`]
-    pub fn new(guard: Option<GuardProgram>) -> Result<Self, ChildError> {
-        let (requests, receiver) = mpsc::channel(WAITING);
-        let handle = std::thread::Builder::new()
-            .name("children".to_owned())
-            .spawn(move || serve(receiver, Starts::new(Guard::new(guard))))
-            .map_err(ChildError::Thread)?;
-        Ok(Self {
-            thread: Arc::new(Thread {
-                requests: Some(requests),
-                handle: Some(handle),
-            }),
-        })
+    /// Without one, and on systems other than Linux, a child is started directly: it leads a process group, which is killed with it.
+    /// What leaves that group is out of reach then, and so is all of it when the server is killed: right for tests, wrong for
+    /// a server. Nothing can be confined so.
+    pub fn new(helper: Option<Helper>) -> Self {
+        Self {
+            helper: helper.map(Arc::new),
+        }
     }
 
     /// Starts a process. A caller that goes away meanwhile leaves nothing running.
-    pub(crate) async fn start(&self, spec: ProcessSpec, streams: Streams) -> Result<Started, ChildError> {
-        // Listening before the start, so that no exit is missed.
-        let child_signals = signal(SignalKind::child()).map_err(ChildError::Watch)?;
-        let (answer, started) = oneshot::channel();
-        let request = Request {
-            spec,
-            streams,
-            runtime: Handle::current(),
-            child_signals,
-            answer,
+    pub(crate) async fn start(
+        &self,
+        spec: ProcessSpec,
+        streams: Streams,
+    ) -> Result<(Running, Ours), ChildError> {
+        let (mut ours, theirs) = lay(streams, spec.input.clone()).map_err(ChildError::Watch)?;
+        let control = match &self.helper {
+            #[cfg(target_os = "linux")]
+            Some(helper) => {
+                Control::Parent(crate::link::Link::start(helper, spec, theirs, &mut ours.output).await?)
+            }
+            _ => {
+                let started = tokio::task::spawn_blocking(move || Direct::start(&spec, theirs)).await;
+                Control::Direct(started.map_err(|error| ChildError::Watch(error.into()))??)
+            }
         };
-        let requests = self.thread.requests.as_ref().ok_or(ChildError::ThreadGone)?;
-        requests.send(request).await.map_err(|_| ChildError::ThreadGone)?;
-        started.await.map_err(|_| ChildError::ThreadGone)?
+        Ok((Running::new(control), ours))
     }
 }
 
-impl Drop for Thread {
-    fn drop(&mut self) {
-        drop(self.requests.take());
-        // At most one start is under way: milliseconds.
-        if self.handle.take().is_some_and(|handle| handle.join().is_err()) {
-            tracing::error!("the thread that starts processes has panicked");
+/// Returns what starts a program with these streams.
+pub(crate) fn command(program: &Path, [stdin, stdout, stderr]: Theirs) -> Command {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this crate is the one that starts processes"
+    )]
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .stdin(Stdio::from(stdin))
+        .stdout(Stdio::from(stdout))
+        .stderr(Stdio::from(stderr));
+    command
+}
+
+/// Lays the streams of a child.
+fn lay(streams: Streams, input: Input) -> io::Result<(Ours, Theirs)> {
+    let (stdin, input) = match (streams, input) {
+        (Streams::Together, Input::Null) => (File::open("/dev/null")?.into(), None),
+        (_, input) => {
+            let (reader, writer) = io::pipe()?;
+            let bytes = match input {
+                Input::Bytes(bytes) => bytes,
+                Input::Null => Vec::new(),
+            };
+            let writer = pipe::Sender::from_owned_fd(writer.into())?;
+            (reader.into(), Some((writer, bytes)))
         }
-    }
+    };
+    let (output, stdout) = pipe_to_read()?;
+    // One pipe for both streams: the order of arrival is the order in which it was written.
+    let (errors, stderr) = match streams {
+        Streams::Together => (None, stdout.try_clone()?),
+        Streams::Apart => {
+            let (errors, stderr) = pipe_to_read()?;
+            (Some(errors), stderr)
+        }
+    };
+    let ours = Ours {
+        input,
+        output,
+        errors,
+    };
+    Ok((ours, [stdin, stdout, stderr]))
 }
 
-/// The thread: starts what is asked for until nobody can ask any more.
-fn serve(mut requests: mpsc::Receiver<Request>, mut starts: Starts) {
-    while let Some(Request {
-        spec,
-        streams,
-        runtime,
-        child_signals,
-        answer,
-    }) = requests.blocking_recv()
-    {
-        let entered = runtime.enter();
-        let started = starts.start(spec, streams, child_signals);
-        // An answer nobody waits for is dropped, and the group with it is killed.
-        drop(answer.send(started));
-        drop(entered);
-    }
+/// Returns a pipe that we read and a child writes.
+fn pipe_to_read() -> io::Result<(pipe::Receiver, OwnedFd)> {
+    let (reader, writer) = io::pipe()?;
+    Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer.into()))
 }

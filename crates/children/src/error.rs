@@ -4,16 +4,23 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Why a child process could not be started or waited for.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
-    /// The thread that starts processes could not be created.
-    #[error("cannot create the thread that starts processes")]
-    Thread(#[source] io::Error),
-    /// The thread that starts processes is gone, so nothing can be started any more.
-    #[error("the thread that starts processes has ended")]
-    ThreadGone,
+    /// The process that runs a child could not be started or spoken with; nothing was started.
+    #[error("cannot start the process that starts others")]
+    Parent(#[source] io::Error),
+    /// The process that watched over a child was killed, and the child with it.
+    #[error("the process that watched over it was ended from outside, and it with that")]
+    ParentGone,
+    /// It did not start in time, and was not run.
+    #[error("it had not started after {} ms", .0.as_millis())]
+    NotStarted(Duration),
+    /// It cannot be confined as it was to be, and was not run: why, as half a sentence.
+    #[error("it cannot be confined: {0}")]
+    Confinement(String),
     /// The directory to run in does not exist or cannot be entered.
     #[error("cannot run in directory {}", path.display())]
     WorkingDirectory {
@@ -32,10 +39,7 @@ pub enum ChildError {
         #[source]
         source: io::Error,
     },
-    /// The guard process could not be started; without it nothing is started.
-    #[error("cannot start the guard process")]
-    Guard(#[source] io::Error),
-    /// The system's notices about ended children, or the child's streams, could not be set up.
+    /// The child's streams could not be set up.
     #[error("cannot watch a child process")]
     Watch(#[source] io::Error),
     /// The exit status was lost; the process itself is gone.

@@ -24,10 +24,12 @@ pub fn raise_file_limit() -> std::io::Result<u64> {
 }
 
 /// Returns the soft limit to give to children; `None` where it was not raised.
+#[cfg(target_os = "linux")]
 pub(crate) fn limit_of_children() -> Option<rlim_t> {
     BEFORE.get().copied()
 }
 
+#[cfg(target_os = "linux")]
 /// Sets the soft limit of this process. Makes plain system calls only, so a process whose program does not run yet may call it.
 pub(crate) fn set_limit(soft: rlim_t) -> std::io::Result<()> {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;

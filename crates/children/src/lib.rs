@@ -1,50 +1,45 @@
-//! Child processes: spawn, watch, end the whole tree.
+//! Child processes: started, watched, ended with everything they started.
 //!
 //! The only crate of the workspace that starts a process. It knows nothing of Threads, tools or
 //! protocols, and it does not read the environment: the binary hands in an [`Environment`] built once.
 //!
 //! Three promises, each with its tests:
 //!
-//! 1. **A command leaves nothing behind.** Every command leads a process group of its own; when the leader is
-//!    gone, timed out or cancelled, the whole group is killed before the outcome is reported. What moves
-//!    itself into another session (`setsid`, daemons) is out of reach without privileges.
-//! 2. **So does a server that was killed.** A [guard](guard_main) process outlives us for a moment and kills
-//!    every group it was told of; on Linux the kernel also kills each leader by itself.
+//! 1. **A child leaves nothing behind.** Every child has a parent of ours ([`run_child`]), which ends whatever came of it before
+//!    its end is reported, in whatever session that is.
+//! 2. **Nor does a server that was killed.** The parent sees the end of the socket that it shares with the server.
 //! 3. **Nothing waits or grows without a bound**: output is captured up to a limit, chunks go through the
 //!    caller's bounded channel, and a grandchild that holds the pipe cannot hold us.
 //!
-//! Owners: [`Children`] owns the thread that starts them; a `Group` owns one running tree and kills it when dropped.
-//! Unix only.
+//! Unix only; on systems other than Linux, a child is its process group.
 #![cfg(unix)]
 
 mod capture;
 mod children;
-mod companion;
+mod direct;
 mod environment;
 mod error;
 mod files;
-mod fork;
-mod group;
-mod guard;
 #[cfg(target_os = "linux")]
-mod image;
-mod leader;
+mod link;
 mod outcome;
 mod output;
-mod run;
-mod spec;
-mod start;
-mod utf8;
 #[cfg(target_os = "linux")]
-mod vfork;
+mod parent;
+mod piped;
+mod run;
+mod running;
+mod spec;
+mod utf8;
 
 pub use capture::Captured;
-pub use children::Children;
-pub use companion::{Companion, Pipes};
+pub use children::{Children, Helper};
 pub use environment::Environment;
 pub use error::ChildError;
 pub use files::raise_file_limit;
-pub use guard::{GuardProgram, guard_main};
 pub use outcome::{Exit, Limits, Outcome};
 pub use output::{CHUNK_BYTES, OutputSink, output_channel};
-pub use spec::{Input, ProcessSpec, Shell, Starter};
+#[cfg(target_os = "linux")]
+pub use parent::{RUN_CHILD_ARGUMENT, run_child};
+pub use piped::{PipedChild, Pipes};
+pub use spec::{Confinement, Input, ProcessSpec, ResourceLimits, Shell};

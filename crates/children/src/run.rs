@@ -1,8 +1,6 @@
 //! Runs one command from start to end: output, time-out, cancellation, and the end of the whole group.
 
-use std::os::unix::process::ExitStatusExt as _;
 use std::pin::{Pin, pin};
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
@@ -11,9 +9,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::children::{Started, Streams};
-use crate::group::Group;
+use crate::children::{Ours, Streams};
 use crate::output::Output;
+use crate::running::Running;
 use crate::{Captured, ChildError, Children, Exit, Input, Limits, Outcome, OutputSink, ProcessSpec};
 
 /// How long the output must be quiet before a group whose leader is gone is killed (guess: well above
@@ -91,17 +89,26 @@ impl Children {
                 output,
             });
         }
-        let Started {
-            mut group,
-            output,
-            input,
-            ..
-        } = self.start(spec, Streams::Together).await?;
-        let mut output = Output::new(output, sink, limits.captured_bytes);
+        let started = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            started = self.start(spec, Streams::Together) => Some(started),
+        };
+        let Some(started) = started else {
+            return Ok(Outcome {
+                exit: Exit::Cancelled,
+                duration: begin.elapsed(),
+                output: Captured::default(),
+            });
+        };
+        let (mut running, ours) = started?;
+        let Ours { output, input, .. } = ours;
+        // It has its time from now on.
+        let begin = Instant::now();
         let mut time_out = pin!(sleep(limits.wall_clock));
-
+        let mut output = Output::new(output, sink, limits.captured_bytes);
         let ended_by_us = until_exit(
-            &mut group,
+            &mut running,
             &mut output,
             feed(input, typed),
             time_out.as_mut(),
@@ -110,22 +117,20 @@ impl Children {
         .await;
         if ended_by_us.is_some() {
             output.keep_up();
-            end(&mut group, &mut output, limits.grace).await;
+            end(&mut running, &mut output, limits.grace).await;
         } else {
             until_quiet(&mut output, Instant::now() + DRAIN, cancel).await;
         }
-        group.kill();
-        let status = timeout(REAP, group.reap()).await;
+        let exit = timeout(REAP, running.end()).await;
         flush(&mut output, time_out, cancel).await;
 
-        let exit = match (ended_by_us, status) {
+        let exit = match (ended_by_us, exit) {
             (Some(exit), _) => exit,
-            (None, Ok(Ok(status))) => exit_of(status),
-            (None, Ok(Err(error))) => return Err(ChildError::Wait(error)),
+            (None, Ok(exit)) => exit?,
             (None, Err(elapsed)) => return Err(ChildError::Wait(elapsed.into())),
         };
         let duration = begin.elapsed();
-        tracing::debug!(group = %group.id(), ?exit, ?duration, "child ended");
+        tracing::debug!(process = running.id(), ?exit, ?duration, "child ended");
         Ok(Outcome {
             exit,
             duration,
@@ -136,7 +141,7 @@ impl Children {
 
 /// Moves output and input until the leader exits (`None`) or has to be ended.
 async fn until_exit(
-    group: &mut Group,
+    running: &mut Running,
     output: &mut Output,
     feed: impl Future<Output = ()>,
     mut time_out: Pin<&mut Sleep>,
@@ -149,7 +154,7 @@ async fn until_exit(
             biased;
             () = cancel.cancelled() => return Some(Exit::Cancelled),
             () = &mut time_out => return Some(Exit::TimedOut),
-            () = group.exited() => return None,
+            _ = running.exited() => return None,
             () = &mut feed, if !fed => fed = true,
             () = output.pump(), if !output.ended() => {}
         }
@@ -157,14 +162,14 @@ async fn until_exit(
 }
 
 /// Asks the group to end and gives it up to `grace`, its output being read all the while.
-async fn end(group: &mut Group, output: &mut Output, grace: Duration) {
-    group.terminate();
+async fn end(running: &mut Running, output: &mut Output, grace: Duration) {
+    running.terminate();
     let limit = Instant::now() + grace;
     loop {
         tokio::select! {
             biased;
             () = sleep_until(limit) => return,
-            () = group.exited() => break,
+            _ = running.exited() => break,
             () = output.pump(), if !output.ended() => {}
         }
     }
@@ -223,13 +228,5 @@ async fn feed(input: Option<(pipe::Sender, Vec<u8>)>, typed: Option<mpsc::Receiv
             Some(next) => bytes = next,
             None => return,
         }
-    }
-}
-
-/// Returns how a leader ended that we did not end.
-pub(crate) fn exit_of(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Exited(code),
-        (None, signal) => Exit::Signaled(signal.unwrap_or_default()),
     }
 }

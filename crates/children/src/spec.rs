@@ -1,11 +1,12 @@
-//! What to start: program, arguments, directory, environment, input.
+//! What to start: program, arguments, directory, environment, input, what confines and limits it.
 //!
 //! A plain value; starting it is the business of `Children`.
 
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::Arc;
+
+use bobbin_sandbox::Plan;
+use serde::{Deserialize, Serialize};
 
 use crate::Environment;
 
@@ -22,18 +23,32 @@ pub struct ProcessSpec {
     pub env: Environment,
     /// What it reads on standard input.
     pub input: Input,
-    /// What it gets beside that when all it does is to start the command proper and wait for it.
-    pub starter: Option<Starter>,
+    /// What confines it.
+    pub confinement: Option<Confinement>,
+    /// How much it may have.
+    pub limits: ResourceLimits,
 }
 
-/// What a program gets that only starts another one, in its own group, and ends as that one has ended.
-///
-/// It starts with TERM blocked, so that the polite signal to the group ends the other one and does not take away
-/// who waits for it. The program that it starts has to unblock TERM for itself.
-#[derive(Debug, Clone, Default)]
-pub struct Starter {
-    /// Descriptors that stay open, under the numbers they have here. Few.
-    pub open: Vec<Arc<OwnedFd>>,
+/// What confines a child, for as long as it and all that it starts live.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// How it is confined.
+    pub plan: Plan,
+    /// The program of bubblewrap, if that is around it: as [`Plan::outer`] says.
+    #[serde(with = "bobbin_sandbox::optional_path")]
+    pub bubblewrap: Option<PathBuf>,
+}
+
+/// How much a child may have of the machine, with all that it starts. `None` is as much as there is. Systems other than Linux
+/// limit nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceLimits {
+    /// Processes and threads; in bubblewrap, where that makes a user namespace.
+    pub processes: Option<u64>,
+    /// Bytes of memory of all its processes together, pages of files left out.
+    pub memory_bytes: Option<u64>,
+    /// Bytes of each file that it writes.
+    pub file_bytes: Option<u64>,
 }
 
 /// What a child finds on its standard input.
@@ -63,7 +78,8 @@ impl ProcessSpec {
             cwd: cwd.into(),
             env,
             input: Input::Null,
-            starter: None,
+            confinement: None,
+            limits: ResourceLimits::default(),
         }
     }
 
@@ -97,10 +113,10 @@ impl ProcessSpec {
         self
     }
 
-    /// Says that it only starts the command proper.
+    /// Has it confined.
     #[must_use]
-    pub fn starter(mut self, starter: Starter) -> Self {
-        self.starter = Some(starter);
+    pub fn confined(mut self, confinement: Confinement) -> Self {
+        self.confinement = Some(confinement);
         self
     }
 }

@@ -2,19 +2,20 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(test)]
+mod helper;
+
+#[cfg(test)]
 mod tests {
     use std::path::Path;
     use std::time::{Duration, Instant};
 
     use bobbin_children::{
-        CHUNK_BYTES, ChildError, Children, Environment, Exit, Input, Limits, Outcome, ProcessSpec, Shell,
-        Starter, output_channel,
+        CHUNK_BYTES, ChildError, Environment, Exit, Input, Limits, Outcome, ProcessSpec, Shell,
+        output_channel,
     };
     use tokio_util::sync::CancellationToken;
 
-    fn children() -> Children {
-        Children::new(None).unwrap()
-    }
+    use crate::helper::children;
 
     fn spec(line: &str) -> ProcessSpec {
         let mut env = Environment::empty();
@@ -304,6 +305,80 @@ mod tests {
         );
     }
 
+    /// Starts a process of a session of its own that nobody is the parent of, and says its id.
+    const DOUBLE_FORK: &str = "(setsid sh -c 'sleep 1000 & echo $!; sleep 1000' &); ";
+
+    #[tokio::test]
+    async fn a_double_fork_into_another_session_outlives_neither_the_command_nor_its_end() {
+        let (children, never) = (children(), CancellationToken::new());
+        let line = |rest: &str| spec(&format!("{DOUBLE_FORK}{rest}"));
+        let done = children
+            .run(line("sleep 0.3"), &Limits::default(), None, &never)
+            .await
+            .unwrap();
+        assert_eq!(done.exit, Exit::Exited(0));
+        assert_gone(&pids(&done.output.text)).await;
+        let short = limits(Duration::from_millis(500));
+        let timed_out = children
+            .run(line("sleep 1000"), &short, None, &never)
+            .await
+            .unwrap();
+        assert_eq!(timed_out.exit, Exit::TimedOut);
+        assert_gone(&pids(&timed_out.output.text)).await;
+        for dropped in [false, true] {
+            let (cancel, (sink, mut chunks)) = (CancellationToken::new(), output_channel());
+            let all = limits(Duration::from_secs(60));
+            let running = children.run(line("sleep 1000"), &all, Some(sink), &cancel);
+            let text = async {
+                let text = chunks.recv().await.unwrap();
+                cancel.cancel();
+                text
+            };
+            let text = if dropped {
+                tokio::select! {
+                    biased;
+                    text = text => text,
+                    _ = running => panic!("it ended"),
+                }
+            } else {
+                let (done, text) = tokio::join!(running, text);
+                assert_eq!(done.unwrap().exit, Exit::Cancelled);
+                text
+            };
+            assert_gone(&pids(&text)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_command_that_kills_its_parent_ends_too() {
+        let started = Instant::now();
+        let line = spec("kill -9 $PPID; sleep 1000");
+        let (limits, never) = (Limits::default(), CancellationToken::new());
+        let done = children().run(line, &limits, None, &never).await;
+        assert!(matches!(done, Err(ChildError::ParentGone)), "{done:?}");
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[tokio::test]
+    async fn a_command_with_too_much_memory_is_ended() {
+        let mut line = spec("head -c 300m /dev/zero | tail -c 300m | sleep 1000");
+        line.limits.memory_bytes = Some(64 << 20);
+        assert_eq!(run_spec(line).await.exit, Exit::OverMemory(64 << 20));
+        let mut line = spec("head -c 1m /dev/zero | tail -c 1m | wc -c; sleep 1.2");
+        line.limits.memory_bytes = Some(64 << 20);
+        assert_eq!(run_spec(line).await.exit, Exit::Exited(0));
+    }
+
+    #[tokio::test]
+    async fn a_file_of_a_command_grows_to_its_limit() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("file");
+        let mut line = spec(&format!("head -c 3m /dev/zero > {}", file.display()));
+        line.limits.file_bytes = Some(1 << 20);
+        assert_ne!(run_spec(line).await.exit, Exit::Exited(0));
+        assert_eq!(file.metadata().unwrap().len(), 1 << 20);
+    }
+
     #[tokio::test]
     async fn long_output_keeps_its_head_and_its_tail() {
         let limits = Limits {
@@ -361,10 +436,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_child_leads_a_session_without_a_terminal() {
+    async fn a_child_leads_a_group_in_a_session_that_is_not_ours_and_has_no_terminal() {
         let outcome = run("cut -d' ' -f1,5,6,7 /proc/$$/stat").await;
         let numbers = pids(&outcome.output.text);
-        assert_eq!(numbers, [numbers[0], numbers[0], numbers[0], 0]);
+        let ours = nix::unistd::getsid(None).unwrap().as_raw();
+        assert_eq!((numbers[1], numbers[3]), (numbers[0], 0));
+        assert_ne!(numbers[2], ours);
     }
 
     #[tokio::test]
@@ -421,7 +498,7 @@ mod tests {
     async fn many_commands_run_at_once() {
         let (children, limits, cancel) = (children(), Limits::default(), CancellationToken::new());
         let mut running = tokio::task::JoinSet::new();
-        for number in 0..100 {
+        for number in 0..200 {
             let (children, limits, cancel) = (children.clone(), limits.clone(), cancel.clone());
             running.spawn(async move {
                 let line = spec(&format!("sleep 0.05; exit {number}"));
@@ -435,28 +512,5 @@ mod tests {
             let (number, exit) = ended.unwrap();
             assert_eq!(exit, Exit::Exited(number));
         }
-    }
-
-    #[tokio::test]
-    async fn a_starter_keeps_the_descriptors_it_hands_on_and_is_not_ended_by_the_polite_signal() {
-        use std::os::fd::AsRawFd as _;
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("handed-on");
-        std::fs::write(&path, "from here\n").unwrap();
-        let file = std::sync::Arc::new(std::os::fd::OwnedFd::from(std::fs::File::open(&path).unwrap()));
-        let number = file.as_raw_fd();
-        // Not by a shell: some hear all signals again.
-        let cat = || {
-            let ours = format!("/proc/self/fd/{number}");
-            ProcessSpec::new("/bin/cat", "/", Environment::empty()).args(["/proc/self/status", &ours])
-        };
-        let plain = run_spec(cat()).await.output.text;
-        assert!(plain.contains("SigBlk:\t0000000000000000"), "{plain}");
-        assert!(!plain.contains("from here"), "{plain}");
-        let starter = Starter { open: vec![file] };
-        let starting = run_spec(cat().starter(starter)).await.output.text;
-        // TERM is 15, the bit before it.
-        assert!(starting.contains("SigBlk:\t0000000000004000"), "{starting}");
-        assert!(starting.ends_with("from here\n"), "{starting}");
     }
 }

@@ -2,20 +2,25 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(test)]
+mod helper;
+
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
-    use bobbin_children::{ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec};
+    use bobbin_children::{ChildError, Environment, Exit, Limits, Outcome, ProcessSpec};
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::getpid;
     use tokio::signal::unix::{SignalKind, signal};
     use tokio_util::sync::CancellationToken;
 
+    use crate::helper;
+
     async fn run(spec: ProcessSpec) -> Result<Outcome, ChildError> {
-        let children = Children::new(None).unwrap();
+        let children = helper::children();
         children
             .run(spec, &Limits::default(), None, &CancellationToken::new())
             .await
@@ -62,7 +67,7 @@ mod tests {
                 .unwrap();
             let started = scope.spawn(move || {
                 runtime.block_on(async {
-                    let children = Children::new(None).unwrap();
+                    let children = helper::children();
                     for _ in 0..50 {
                         let spec = ProcessSpec::new("/bin/true", "/", Environment::empty());
                         let (limits, never) = (Limits::default(), CancellationToken::new());
@@ -144,13 +149,13 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_dropped_is_reaped() {
-        let children = Children::new(None).unwrap();
+        let children = helper::children();
         let mut all = Vec::new();
         for _ in 0..20 {
             let spec = ProcessSpec::new("/bin/sleep", "/", Environment::empty()).arg("600");
-            let (companion, pipes) = children.accompany(spec).await.unwrap();
-            all.push(companion.id());
-            drop((companion, pipes));
+            let (child, pipes) = children.start_piped(spec).await.unwrap();
+            all.push(child.id());
+            drop((child, pipes));
         }
         for _ in 0..400 {
             // Those that wait to be reaped are there still.

@@ -28,5 +28,5 @@ pub use helper::Helpers;
 pub use offline::Offline;
 pub use policy::RulesPolicy;
 pub use programs::Programs;
-pub use tools::{Begun, Bubblewrap, BubblewrapUse, Sandbox, ToolSet, WhenMissing, Wrapped};
+pub use tools::{Bubblewrap, BubblewrapUse, Sandbox, ToolSet, WhenMissing};
 pub use web::read_page;

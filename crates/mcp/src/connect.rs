@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Children, Companion, Pipes, ProcessSpec};
+use bobbin_children::{ChildError, Children, PipedChild, Pipes, ProcessSpec};
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, ServiceExt as _};
 use rmcp::transport::IntoTransport;
@@ -41,7 +41,7 @@ pub(crate) struct Connection {
 
 /// The process of a server.
 pub(crate) struct Child {
-    companion: Companion,
+    process: PipedChild,
     said: LastLine,
     reading: AbortOnDropHandle<()>,
     flooded: Flooded,
@@ -138,7 +138,7 @@ enum Trouble {
 }
 
 async fn start(spec: &ServerSpec, children: &Children, process: ProcessSpec) -> Result<Connection, Trouble> {
-    let (companion, pipes) = children.accompany(process).await.map_err(Trouble::Child)?;
+    let (child, pipes) = children.start_piped(process).await.map_err(Trouble::Child)?;
     let Pipes {
         input,
         output,
@@ -148,7 +148,7 @@ async fn start(spec: &ServerSpec, children: &Children, process: ProcessSpec) -> 
     let flooded = Flooded::default();
     let reading = tokio::spawn(said.clone().follow(spec.name.clone(), errors, flooded.clone()));
     let child = Child {
-        companion,
+        process: child,
         said,
         reading: AbortOnDropHandle::new(reading),
         flooded: flooded.clone(),
@@ -259,14 +259,14 @@ impl Child {
     /// Returns once the process has exited or floods.
     pub(crate) async fn exited(&mut self) {
         tokio::select! {
-            () = self.companion.exited() => {}
+            () = self.process.exited() => {}
             _ = self.flooded.wait() => {}
         }
     }
 
     /// Ends it with everything that it started.
     pub(crate) async fn end(self) -> Ended {
-        if let Err(error) = self.companion.end(GRACE).await {
+        if let Err(error) = self.process.end(GRACE).await {
             tracing::debug!(%error, "an MCP server's end was not seen");
         }
         // Its last words are in the pipe; who has left the group may hold that open for ever.
@@ -297,8 +297,12 @@ fn is_lasting(error: &ChildError) -> bool {
     };
     match error {
         ChildError::Spawn { source, .. } | ChildError::WorkingDirectory { source, .. } => missing(source),
-        ChildError::ThreadGone => true,
-        ChildError::Thread(_) | ChildError::Guard(_) | ChildError::Watch(_) | ChildError::Wait(_) => false,
+        ChildError::ParentGone
+        | ChildError::Parent(_)
+        | ChildError::NotStarted(_)
+        | ChildError::Confinement(_)
+        | ChildError::Watch(_)
+        | ChildError::Wait(_) => false,
     }
 }
 

@@ -5,9 +5,6 @@ use std::path::PathBuf;
 /// Why a command cannot be held.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The helper was started with arguments it does not know.
-    #[error("the helper was called wrongly: {0}")]
-    Arguments(String),
     /// The kernel holds less than was promised.
     #[error("the kernel does not hold what was promised: {0}")]
     Kernel(String),
@@ -26,13 +23,12 @@ pub enum SandboxError {
     /// There is more beside a hidden place than is looked at.
     #[error("there are too many entries beside the hidden {}", .0.display())]
     TooMany(PathBuf),
-    /// The program cannot be run.
-    #[error("{} cannot be run", program.display())]
-    Program {
-        /// The program.
-        program: PathBuf,
-        /// What the system said.
-        #[source]
-        source: std::io::Error,
-    },
+}
+
+impl SandboxError {
+    /// Returns what it says with its cause.
+    pub fn full(&self) -> String {
+        let cause = std::error::Error::source(self).map(|cause| format!(": {cause}"));
+        format!("{self}{}", cause.unwrap_or_default())
+    }
 }

@@ -317,8 +317,8 @@ mod tests {
                 landlock: newest(),
                 ..Plan::default()
             };
-            let told = |plan: &Plan| Plan::read(plan.arguments("/bin/sh", Vec::new())).unwrap().0;
-            let before = told(&plan);
+            let resolved = Plan::resolved;
+            let before = resolved(&plan);
             assert_eq!(
                 is_written(&before, &[temporary.join("new"), sub.join("new")]),
                 [true, true]
@@ -326,7 +326,7 @@ mod tests {
             std::fs::remove_dir_all(&temporary).unwrap();
             std::os::unix::fs::symlink(&file, &temporary).unwrap();
             // Replaced before the command is started, and while it is.
-            for plan in [told(&plan), before] {
+            for plan in [resolved(&plan), before] {
                 assert_eq!(is_written(&plan, &[file.clone(), sub.join("new")]), [false, true]);
             }
             assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");

@@ -1,142 +1,205 @@
-//! The helper mode: restricts this process and becomes the command.
+//! The helper mode: confines this process, in bubblewrap, and becomes the command.
 
-use std::error::Error;
-use std::ffi::{CString, OsString};
-use std::io::Write as _;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
 
-use nix::unistd::execv;
+use nix::sys::signal::SigSet;
+use serde::{Deserialize, Serialize};
 
-use crate::{Files, Plan, SandboxError};
+use crate::bubblewrap::inside::{check, limit_processes, namespace};
+use crate::descriptors::{keep_back, take_descriptor};
+use crate::{Files, Outer, Plan, SandboxError};
 
-/// First argument of the helper mode.
+/// First argument of the helper mode. Behind it are the numbers of two descriptors: where it reports, and where it reads
+/// what it is to become.
 pub const HELPER_ARGUMENT: &str = "sandbox-exec";
-/// Argument of the helper behind that, with the number of a descriptor on which it says that all is held and the command
-/// is next. Without it nothing is said.
-pub const REPORT_ARGUMENT: &str = "--report";
-/// Argument of the helper behind that, with the number of a descriptor from which its other arguments are read, each with a
-/// zero byte behind it: those of a process can be seen by others.
-pub const HANDED_ARGUMENT: &str = "--handed";
-/// Most bytes of arguments that are handed over: more is not read, and the command does not run.
-pub const MAX_HANDED: usize = 4 << 20;
 
-/// Exit code of a helper that could not hold its command and did not run it.
-const NOT_HELD: u8 = 125;
+/// Most bytes that are handed to the helper.
+const MAX_HANDED: u64 = 4 << 20;
+/// What the helper reports before it becomes the command: all is confined. The end of the report says that it has.
+const READY: u8 = b'1';
+/// What it reports before a failure.
+const FAILED: u8 = b'0';
 
-/// Becomes a command that is held, if that is what this process was started for: its first argument behind its name is
-/// [`HELPER_ARGUMENT`] then. Says on stderr why the command is not run, and returns the exit code that says so too.
+/// What the helper in bubblewrap reads: what it is to become, and how that is confined.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Handed {
+    /// How the command is confined, beside bubblewrap.
+    pub plan: Plan,
+    /// The program.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The most processes and threads that it may have with all that it starts.
+    pub processes: Option<u64>,
+    /// The user namespace outside, by its number: where there is no other within, processes are not counted apart.
+    pub namespace: u64,
+}
+
+/// Why a command did not start. Nothing of it has run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failure {
+    /// It cannot be confined as planned: why.
+    Confinement(String),
+    /// Its program cannot be run: an error number.
+    Program(i32),
+}
+
+/// What a helper has reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StartNote {
+    /// The command runs, confined.
+    Runs,
+    /// It does not.
+    Failed(Failure),
+    /// Nothing: the helper was not started.
+    Nothing,
+}
+
+impl Handed {
+    /// Returns the number of this process's user namespace.
+    pub fn namespace() -> u64 {
+        namespace()
+    }
+
+    /// Returns it as it is handed over.
+    ///
+    /// # Errors
+    /// It is more than is read.
+    pub fn encode(&self) -> io::Result<Vec<u8>> {
+        let bytes = postcard::to_allocvec(self).map_err(io::Error::other)?;
+        if bytes.len() as u64 > MAX_HANDED {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Ok(bytes)
+    }
+}
+
+impl StartNote {
+    /// Reads all that a helper has written.
+    pub fn read(text: &[u8]) -> Self {
+        let failed = |rest: &[u8]| match rest.split_first() {
+            Some((&FAILED, rest)) => postcard::from_bytes(rest).ok(),
+            _ => None,
+        };
+        match text.split_first() {
+            None => Self::Nothing,
+            Some((&READY, [])) => Self::Runs,
+            Some((&READY, rest)) => Self::failed(failed(rest)),
+            Some(_) => Self::failed(failed(text)),
+        }
+    }
+
+    fn failed(failure: Option<Failure>) -> Self {
+        let cut = || Failure::Confinement("its report is cut off".to_owned());
+        Self::Failed(failure.unwrap_or_else(cut))
+    }
+}
+
+/// Becomes a command that is confined, if that is what this process was started for: its first argument behind its name is
+/// [`HELPER_ARGUMENT`] then. Reports why the command is not run, and returns.
 ///
 /// Call it before any thread is started, with all arguments of this process. The command gets its environment, directory and
-/// streams. It never runs with less held than was said.
-pub fn held(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+/// streams. It never runs with less confinement than its plan says.
+pub fn helped(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter().skip(1);
     if arguments.next()? != HELPER_ARGUMENT {
         return None;
     }
-    match become_held(arguments) {
+    let mut descriptor = || {
+        let number = arguments.next()?.to_str()?.parse().ok();
+        // Not the streams of the command.
+        take_descriptor(number.filter(|number| *number > 2)?)
+            .ok()
+            .map(File::from)
+    };
+    let (Some(mut report), Some(handed)) = (descriptor(), descriptor()) else {
+        drop(writeln!(
+            io::stderr().lock(),
+            "bobbin: only the server uses {HELPER_ARGUMENT}"
+        ));
+        return Some(ExitCode::FAILURE);
+    };
+    let failure = match become_command(&mut report, handed) {
         Ok(never) => match never {},
-        Err(error) => {
-            let cause = error.source().map(|cause| format!(": {cause}"));
-            drop(writeln!(
-                std::io::stderr().lock(),
-                "bobbin: the command was not run, since it cannot be held: {error}{}",
-                cause.unwrap_or_default()
-            ));
-            Some(ExitCode::from(NOT_HELD))
-        }
-    }
+        Err(failure) => postcard::to_extend(&failure, vec![FAILED]).unwrap_or_default(),
+    };
+    // The parent may be gone.
+    drop(report.write_all(&failure));
+    Some(ExitCode::FAILURE)
 }
 
-/// Restricts this process as its arguments say and becomes the program they name.
+fn become_command(report: &mut File, handed: File) -> Result<Infallible, Failure> {
+    let not_read = |error: String| Failure::Confinement(format!("its plan cannot be read: {error}"));
+    let mut bytes = Vec::new();
+    let read = handed.take(MAX_HANDED).read_to_end(&mut bytes);
+    read.map_err(|error| not_read(error.to_string()))?;
+    let handed: Handed = postcard::from_bytes(&bytes).map_err(|error| not_read(error.to_string()))?;
+    let plan = &handed.plan;
+    let confined = check(plan).and_then(|()| {
+        keep_back();
+        limit_processes(handed.processes, handed.namespace)?;
+        confine(plan)
+    });
+    confined.map_err(|error| Failure::Confinement(error.full()))?;
+    // Bubblewrap was started with TERM blocked.
+    SigSet::empty()
+        .thread_set_mask()
+        .map_err(|error| not_read(error.to_string()))?;
+    report
+        .write_all(&[READY])
+        .map_err(|error| not_read(error.to_string()))?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it becomes the program, and starts nothing"
+    )]
+    let error = Command::new(&handed.program).args(&handed.arguments).exec();
+    Err(Failure::Program(error.raw_os_error().unwrap_or_default()))
+}
+
+/// Confines this process, which must have one thread, and all that it becomes and starts, for good: what of a plan bubblewrap
+/// does not do.
 ///
 /// # Errors
-/// Why the command is not run. It never runs with less held than was said.
-fn become_held(arguments: impl Iterator<Item = OsString>) -> Result<std::convert::Infallible, SandboxError> {
-    let mut arguments = arguments.peekable();
-    let mut descriptor = |name: &str| {
-        arguments.next_if(|first| first == name)?;
-        let number = arguments.next().and_then(|number| number.to_str()?.parse().ok());
-        // Not the streams of the command.
-        let number = number.filter(|number: &i32| *number > 2);
-        Some(
-            number.ok_or_else(|| SandboxError::Arguments(format!("{name} needs the number of a descriptor"))),
-        )
-    };
-    let report = descriptor(REPORT_ARGUMENT).transpose()?;
-    let handed = descriptor(HANDED_ARGUMENT).transpose()?.map(handed).transpose()?;
-    let (plan, program, arguments) = Plan::read(handed.unwrap_or_default().into_iter().chain(arguments))?;
-    let program_path = PathBuf::from(&program);
-    let failed = |source| SandboxError::Program {
-        program: program_path.clone(),
-        source,
-    };
-    let text = |text: OsString| {
-        CString::new(text.into_vec())
-            .map_err(|_| SandboxError::Arguments("an argument has a zero byte".to_owned()))
-    };
-    let path = text(program.clone())?;
-    let mut all = vec![path.clone()];
-    for argument in arguments {
-        all.push(text(argument)?);
-    }
-    enter(&plan, report)?;
-    execv(&path, &all).map_err(|error| failed(error.into()))
-}
-
-/// Reads arguments that were handed over.
-#[cfg(target_os = "linux")]
-fn handed(number: i32) -> Result<Vec<OsString>, SandboxError> {
-    let wrong = |what: &str| SandboxError::Arguments(format!("what was handed over {what}"));
-    let text = crate::bubblewrap::inside::read(number, MAX_HANDED as u64)
-        .map_err(|error| wrong(&format!("cannot be read: {error}")))?;
-    match text.strip_suffix(&[0]) {
-        Some(text) => Ok(text
-            .split(|byte| *byte == 0)
-            .map(|argument| OsString::from_vec(argument.to_owned()))
-            .collect()),
-        None => Err(wrong("has no end")),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn handed(_: i32) -> Result<Vec<OsString>, SandboxError> {
-    Err(SandboxError::Arguments(
-        "nothing is handed over but on Linux".to_owned(),
-    ))
-}
-
-#[cfg(target_os = "linux")]
-fn enter(plan: &Plan, report: Option<i32>) -> Result<(), SandboxError> {
-    use crate::Outer;
-    use crate::bubblewrap::inside::{Report, check, keep_back};
-
-    let report = report.map(Report::new);
-    if plan.outer == Outer::Bubblewrap {
-        check(plan)?;
-        keep_back();
-    }
+/// It is not confined as planned, and must not go on.
+pub fn confine(plan: &Plan) -> Result<(), SandboxError> {
     // Without Landlock, what is held beside files is held in part: `Support::gaps` says so. Bubblewrap holds files too.
     let without_landlock =
         plan.landlock == 0 && (plan.profile.files == Files::Full || plan.outer == Outer::Bubblewrap);
-    if plan.profile.holds_something() && !without_landlock {
-        crate::files::restrict(plan)?;
-    }
     if plan.profile.holds_something() {
+        if !without_landlock {
+            crate::files::restrict(plan)?;
+        }
         crate::rights::restrict()?;
         // Last: from here on, restricting is refused as well.
         crate::calls::restrict(plan.profile.network)?;
     }
-    // A report that nobody hears any more must not end this process: after that.
-    report.map_or(Ok(()), Report::begins)?;
-    crate::signals::restore()
+    Ok(())
 }
 
-#[cfg(not(target_os = "linux"))]
-fn enter(plan: &Plan, _: Option<i32>) -> Result<(), SandboxError> {
-    if plan.profile.files == Files::Full && !plan.profile.holds_something() {
-        return Ok(());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read_for_what_it_says() {
+        let failure = Failure::Program(2);
+        let failed = postcard::to_extend(&failure, vec![FAILED]).unwrap();
+        assert_eq!(StartNote::read(b""), StartNote::Nothing);
+        assert_eq!(StartNote::read(&[READY]), StartNote::Runs);
+        for text in [failed.clone(), [&[READY], failed.as_slice()].concat()] {
+            assert_eq!(StartNote::read(&text), StartNote::Failed(failure.clone()));
+        }
+        for text in [&b"x"[..], b"0", b"1x"] {
+            let note = StartNote::read(text);
+            assert!(
+                matches!(note, StartNote::Failed(Failure::Confinement(_))),
+                "{note:?}"
+            );
+        }
     }
-    Err(SandboxError::Kernel("only Linux holds commands".to_owned()))
 }

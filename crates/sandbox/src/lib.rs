@@ -1,34 +1,39 @@
 //! Holding a command: which files it may write, whether it may use the network, and no way out of its process.
 //!
-//! The server never restricts itself. It starts a helper mode of its own binary ([`held`]) that restricts itself with
-//! Landlock and seccomp and then becomes the command; both stay with every process the command starts. Where the
-//! machine has bubblewrap and it works, the helper runs in a view of the machine that bubblewrap makes ([`view_arguments`]). What can be
-//! held is found out beforehand ([`Support`]), so that it can be said before anybody is asked, and the helper holds exactly
-//! what was promised or does not run the command, and says so on stderr.
+//! The server never confines itself. The parent of a command does that in the new process, before it runs its program
+//! ([`confine`]). Where the machine has bubblewrap and it works, the parent starts it with [`view_arguments`], and a helper mode
+//! of our own binary ([`helped`]) confines itself in the view that bubblewrap makes and becomes the command. What can be held is
+//! found out beforehand ([`Support`]), so that a request for approval can say it; a command is confined exactly so, or does
+//! not run.
 //!
-//! Knows nothing of Threads, tools or rules, starts no process (it makes the arguments, others start bubblewrap) and
-//! reads no environment. Bounds: 256 paths in a plan, 4,096 entries beside hidden places. Linux only; elsewhere nothing
-//! is held, and [`Support`] says so.
+//! Knows nothing of Threads, tools or rules, starts no process and reads no environment. Bounds: 4,096 entries beside hidden
+//! places. Linux only; elsewhere nothing is held, and [`Support`] says so.
 
 mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod calls;
+#[cfg(target_os = "linux")]
+mod descriptors;
 mod error;
 #[cfg(target_os = "linux")]
 mod files;
+#[cfg(target_os = "linux")]
 mod helper;
 mod plan;
 mod profile;
 #[cfg(target_os = "linux")]
 mod rights;
-#[cfg(target_os = "linux")]
-mod signals;
+mod serialized;
 mod support;
 mod written;
 
 pub use bubblewrap::{PLACES, Unfit, find, view_arguments};
+#[cfg(target_os = "linux")]
+pub use descriptors::{keep_back, take_descriptor};
 pub use error::SandboxError;
-pub use helper::{HANDED_ARGUMENT, HELPER_ARGUMENT, MAX_HANDED, REPORT_ARGUMENT, held};
+#[cfg(target_os = "linux")]
+pub use helper::{Failure, HELPER_ARGUMENT, Handed, StartNote, confine, helped};
 pub use plan::{Outer, Plan};
 pub use profile::{Files, Network, Profile};
+pub use serialized::{optional_path, path};
 pub use support::Support;

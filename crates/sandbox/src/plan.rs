@@ -1,31 +1,33 @@
-//! What the helper is told: a plan, in its arguments.
+//! What confines one command: a plan.
 
-use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::written::{Stop, follow};
-use crate::{Files, Network, Profile, SandboxError};
+use serde::{Deserialize, Serialize};
 
-/// Most paths in a plan.
-const MAX_PATHS: usize = 256;
+use crate::written::{Stop, follow};
+use crate::{Files, Profile};
 
 /// How one command is held.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// What it is let do.
     pub profile: Profile,
     /// Places it may write under [`Files::WorkspaceWrite`], absolute. One that is missing is left out, and one behind a link
     /// that a command could have made: [`Plan::written`].
+    #[serde(with = "crate::serialized::paths")]
     pub write: Vec<PathBuf>,
     /// Places whose files it may not read, absolute; not under [`Files::Full`].
+    #[serde(with = "crate::serialized::paths")]
     pub hide: Vec<PathBuf>,
     /// Places it may only read although they lie in one that it may write, absolute. [`Outer::Bubblewrap`] holds them
     /// and nothing else does.
+    #[serde(with = "crate::serialized::paths")]
     pub keep: Vec<PathBuf>,
     /// Places whose files it may not read although they lie in one that it may write, absolute. As `keep`. Where one lies
     /// in a kept directory, the command sees of that what is there when it begins, but for these and for what beside them
     /// has their names with something behind.
+    #[serde(with = "crate::serialized::paths")]
     pub blank: Vec<PathBuf>,
     /// Landlock's version that was promised: what is asked of the kernel, no more and no less.
     pub landlock: u8,
@@ -34,23 +36,13 @@ pub struct Plan {
 }
 
 /// What is around the helper.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outer {
     /// Nothing.
     #[default]
     Nothing,
     /// A view of the machine that bubblewrap makes.
     Bubblewrap,
-}
-
-impl Outer {
-    /// Returns its name in arguments.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nothing => "nothing",
-            Self::Bubblewrap => "bubblewrap",
-        }
-    }
 }
 
 impl Plan {
@@ -139,84 +131,16 @@ impl Plan {
         }
     }
 
-    /// Returns the helper's arguments, behind the one that chooses it, for a program and its arguments: what may be written
-    /// as [`Plan::written`] has it now. What only bubblewrap holds is not among them.
-    pub fn arguments(&self, program: impl Into<OsString>, arguments: Vec<OsString>) -> Vec<OsString> {
-        let mut all: Vec<OsString> = vec![
-            "--files".into(),
-            self.profile.files.name().into(),
-            "--network".into(),
-            self.profile.network.name().into(),
-            "--landlock".into(),
-            self.landlock.to_string().into(),
-            "--outer".into(),
-            self.outer.name().into(),
-        ];
-        for (flag, paths) in [("--write", &self.written()), ("--hide", &self.hide)] {
-            for path in paths {
-                all.push(flag.into());
-                all.push(path.into());
-            }
+    /// Returns the plan for a helper without bubblewrap: what it may write as [`Plan::written`] has it now.
+    #[must_use]
+    pub fn resolved(&self) -> Self {
+        Self {
+            write: self.written(),
+            hide: self.hide.clone(),
+            keep: Vec::new(),
+            blank: Vec::new(),
+            ..*self
         }
-        all.push("--".into());
-        all.push(program.into());
-        all.extend(arguments);
-        all
-    }
-
-    /// Reads the helper's arguments: the plan, the program, and what the program is given.
-    ///
-    /// # Errors
-    /// [`SandboxError::Arguments`]
-    pub fn read(
-        arguments: impl IntoIterator<Item = OsString>,
-    ) -> Result<(Self, OsString, Vec<OsString>), SandboxError> {
-        let wrong = |what: &str| SandboxError::Arguments(what.to_owned());
-        let mut arguments = arguments.into_iter();
-        let (mut files, mut network, mut landlock) = (None, None, None);
-        let mut outer = Some(Outer::Nothing);
-        let (mut write, mut hide) = (Vec::new(), Vec::new());
-        loop {
-            let flag = arguments.next().ok_or_else(|| wrong("there is no program"))?;
-            if flag == "--" {
-                break;
-            }
-            let value = arguments.next().ok_or_else(|| wrong("a value is missing"))?;
-            match flag.to_str() {
-                Some("--files") => files = Files::ALL.into_iter().find(|known| value == known.name()),
-                Some("--network") => {
-                    network = [Network::Off, Network::On]
-                        .into_iter()
-                        .find(|known| value == known.name());
-                }
-                Some("--landlock") => landlock = value.to_str().and_then(|value| value.parse().ok()),
-                Some("--outer") => {
-                    outer = [Outer::Nothing, Outer::Bubblewrap]
-                        .into_iter()
-                        .find(|known| value == known.name());
-                }
-                Some("--write") => write.push(absolute(&value)?),
-                Some("--hide") => hide.push(absolute(&value)?),
-                _ => return Err(wrong("it has an unknown flag")),
-            }
-            if write.len() + hide.len() > MAX_PATHS {
-                return Err(wrong("it has too many paths"));
-            }
-        }
-        let (Some(files), Some(network), Some(landlock), Some(outer)) = (files, network, landlock, outer)
-        else {
-            return Err(wrong("--files, --network and --landlock are needed"));
-        };
-        let program = arguments.next().ok_or_else(|| wrong("there is no program"))?;
-        let plan = Self {
-            profile: Profile { files, network },
-            write,
-            hide,
-            landlock,
-            outer,
-            ..Self::default()
-        };
-        Ok((plan, program, arguments.collect()))
     }
 }
 
@@ -261,44 +185,10 @@ pub(crate) fn around(paths: &[PathBuf]) -> Vec<PathBuf> {
     around
 }
 
-fn absolute(path: &OsStr) -> Result<PathBuf, SandboxError> {
-    let path = PathBuf::from(path);
-    if path.is_absolute() {
-        Ok(path)
-    } else {
-        Err(SandboxError::Arguments("a path is not absolute".to_owned()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_plan_survives_its_arguments() {
-        let place = tempfile::tempdir().unwrap();
-        let spaced = place.path().canonicalize().unwrap().join("t mp");
-        std::fs::create_dir(&spaced).unwrap();
-        for files in Files::ALL {
-            for network in [Network::Off, Network::On] {
-                let plan = Plan {
-                    profile: Profile { files, network },
-                    write: vec!["/".into(), spaced.clone()],
-                    hide: vec!["/home/mika/.ssh".into()],
-                    landlock: 6,
-                    outer: if network == Network::Off {
-                        Outer::Bubblewrap
-                    } else {
-                        Outer::Nothing
-                    },
-                    ..Plan::default()
-                };
-                let rest: Vec<OsString> = vec!["-c".into(), "--".into(), "--hide".into()];
-                let read = Plan::read(plan.arguments("/bin/sh", rest.clone())).unwrap();
-                assert_eq!(read, (plan, "/bin/sh".into(), rest));
-            }
-        }
-    }
+    use crate::Network;
 
     #[test]
     fn a_hidden_place_within_one_that_may_be_written_is_exposed() {
@@ -486,31 +376,6 @@ mod tests {
             (Profile::OPEN, 6, Outer::Nothing, "nothing"),
         ] {
             assert_eq!(names(profile, landlock, outer), expected);
-        }
-    }
-
-    #[test]
-    fn anything_else_is_refused() {
-        let base = ["--files", "readOnly", "--network", "off", "--landlock", "6"];
-        let long: Vec<&str> = std::iter::repeat_n(["--hide", "/x"], 300).flatten().collect();
-        for more in [
-            &["--", "sh"][..],
-            &["--"],
-            &[],
-            &["--write", "w", "--", "sh"],
-            &["--read", "/", "--", "sh"],
-            &["--outer", "somebody", "--", "sh"],
-            &long,
-        ] {
-            let arguments = base.iter().chain(more).map(OsString::from);
-            assert_eq!(Plan::read(arguments).is_ok(), more == ["--", "sh"], "{more:?}");
-        }
-        for without in ["readOnly", "off", "6"] {
-            let arguments = base
-                .iter()
-                .chain(&["--", "sh"])
-                .map(|text| if *text == without { "x" } else { text });
-            assert!(Plan::read(arguments.map(OsString::from)).is_err(), "{without}");
         }
     }
 }

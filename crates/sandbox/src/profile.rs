@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Which files a command may write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Files {
     /// None.
     ReadOnly,
@@ -14,7 +16,7 @@ pub enum Files {
 }
 
 /// Whether a command may speak to others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Network {
     /// With nobody: no socket at all, not even to this machine.
     Off,
@@ -23,7 +25,7 @@ pub enum Network {
 }
 
 /// What a command is let do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Profile {
     /// Its files.
     pub files: Files,
@@ -58,22 +60,12 @@ impl Files {
     /// Every value, from the strictest.
     pub const ALL: [Self; 3] = [Self::ReadOnly, Self::WorkspaceWrite, Self::Full];
 
-    /// Returns its name in configuration files and arguments.
+    /// Returns its name in configuration files.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReadOnly => "readOnly",
             Self::WorkspaceWrite => "workspaceWrite",
             Self::Full => "full",
-        }
-    }
-}
-
-impl Network {
-    /// Returns its name in arguments.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::On => "on",
         }
     }
 }

@@ -276,7 +276,7 @@ impl Command {
             (_, Ok(Exit::Exited(code))) => (TerminalStatus::Failed, Some(code)),
             (Some(Why::Idle), _) | (None, Ok(Exit::TimedOut)) => (TerminalStatus::TimedOut, None),
             (Some(Why::Stopped), _) | (None, Ok(Exit::Cancelled)) => (TerminalStatus::Killed, None),
-            (None, Ok(Exit::Signaled(_)) | Err(_)) => (TerminalStatus::Failed, None),
+            (None, Ok(Exit::Signaled(_) | Exit::OverMemory(_)) | Err(_)) => (TerminalStatus::Failed, None),
         };
         let (_, output_chars) = self.spool.last(0);
         let now = self.inner.clock.now();

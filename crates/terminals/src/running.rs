@@ -99,7 +99,7 @@ impl Running {
         match (&mut self.ended).await {
             Ok(ended) => ended,
             Err(_) => Ended {
-                outcome: Err(ChildError::ThreadGone),
+                outcome: Err(ChildError::ParentGone),
                 output_path: None,
                 left_out: 0,
             },

@@ -175,7 +175,7 @@ impl Git {
             directory = root;
         }
         let spec = ProcessSpec::new("git", directory, environment).args(job.args);
-        let (companion, pipes) = self.children.accompany(spec).await?;
+        let (child, pipes) = self.children.start_piped(spec).await?;
         let (mut input, mut output, mut errors) = (pipes.input, pipes.output, pipes.errors);
         let feed = async {
             // Who does not read it says why.
@@ -207,7 +207,7 @@ impl Git {
         };
         let complaint = async { complain.await.map_err(GitError::from) };
         let (said, complaint, ()) = tokio::try_join!(said, complaint, feed)?;
-        match companion.end(GRACE).await? {
+        match child.end(GRACE).await? {
             Exit::Exited(0) => Ok(said),
             _ => Err(GitError::Failed {
                 command: name.to_owned(),

@@ -20,7 +20,7 @@ struct Bench {
 async fn open(place: &Path, root: &Path, path: &str) -> Arc<FileUndo> {
     let mut environment = Environment::empty();
     environment.set("PATH", path);
-    let children = Children::new(None).unwrap();
+    let children = Children::new(None);
     let clock = Arc::new(SystemClock);
     let kept = place.join("kept");
     let opened = FileUndo::open(&kept, root, children, &environment, clock);

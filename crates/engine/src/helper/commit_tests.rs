@@ -58,7 +58,7 @@ fn environment(workspace: &Workspace) -> Environment {
 
 async fn git(workspace: &Workspace, args: &[&str]) {
     let spec = ProcessSpec::new("git", workspace.root(), environment(workspace)).args(args);
-    let children = Children::new(None).unwrap();
+    let children = Children::new(None);
     let limits = bobbin_children::Limits::default();
     let outcome = children
         .run(spec, &limits, None, &CancellationToken::new())
@@ -75,7 +75,7 @@ async fn git(workspace: &Workspace, args: &[&str]) {
 fn helpers(workspace: &Workspace, model: Arc<dyn Model>) -> Helpers {
     Helpers::new(
         model,
-        Children::new(None).unwrap(),
+        Children::new(None),
         environment(workspace),
         Sandbox::default(),
     )

@@ -6,13 +6,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use bobbin_children::{Children, Environment, Exit, Limits, ProcessSpec, Shell};
+use bobbin_children::{ChildError, Children, Environment, Exit, Limits, ProcessSpec, Shell};
 use bobbin_core::suggest::SuggestError;
 use bobbin_sandbox::{Files, Network, Profile};
 use tokio_util::sync::CancellationToken;
 
 use crate::Sandbox;
-use crate::tools::{Hold, said};
+use crate::tools::Hold;
 
 /// Time for one run of git.
 const TIME: Duration = Duration::from_secs(20);
@@ -165,12 +165,9 @@ impl Git {
             SuggestError::Unusable(text)
         };
         self.sandbox.settle().await;
-        let (spec, begun) = match self.sandbox.hold(root) {
-            Hold::Open => (spec, None),
-            Hold::Held(plan) => {
-                let wrapped = self.sandbox.wrap(&plan, spec).map_err(unheld)?;
-                (wrapped.spec, wrapped.begun)
-            }
+        let spec = match self.sandbox.hold(root) {
+            Hold::Open => spec,
+            Hold::Held(plan) => self.sandbox.confined(&plan, spec).map_err(unheld)?,
             Hold::Missing(why) => return Err(unheld(why)),
         };
         let limits = Limits {
@@ -181,19 +178,18 @@ impl Git {
         let outcome = self
             .children
             .run(spec, &limits, None, &CancellationToken::new())
-            .await
-            .map_err(|error| SuggestError::Unusable(format!("git cannot be run: {error}")))?;
-        if let (Exit::Exited(_), Some(begun)) = (outcome.exit, begun) {
-            if !begun.has() {
-                let why = said(&outcome);
-                self.sandbox.bubblewrap.has_failed(&begun, Some(&why));
-                return Err(unheld(why));
+            .await;
+        let outcome = outcome.map_err(|error| match error {
+            ChildError::Confinement(why) => {
+                self.sandbox.bubblewrap.has_failed(Some(&why));
+                unheld(why)
             }
-            self.sandbox.bubblewrap.has_held();
-        }
+            error => SuggestError::Unusable(format!("git cannot be run: {error}")),
+        })?;
+        self.sandbox.bubblewrap.has_held();
         match outcome.exit {
             Exit::Exited(code) => Ok((code, outcome.output.text)),
-            Exit::Signaled(_) | Exit::TimedOut | Exit::Cancelled => {
+            Exit::Signaled(_) | Exit::OverMemory(_) | Exit::TimedOut | Exit::Cancelled => {
                 Err(SuggestError::Unusable("git did not answer in time.".to_owned()))
             }
         }

@@ -6,24 +6,17 @@
 //! tried again, and where it fails a command once more although the try went well, it is not used for a while. Bounds: one
 //! try at a time, of 20 s.
 
-use std::io::Read as _;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{Children, Environment, ProcessSpec, Starter};
-use bobbin_sandbox::{
-    HANDED_ARGUMENT, HELPER_ARGUMENT, PLACES, Plan, REPORT_ARGUMENT, Support, find, view_arguments,
-};
+use bobbin_children::{Children, Environment};
+use bobbin_sandbox::{PLACES, Support, find};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::bubblewrap_try::try_it;
-use super::wrapped::{Wrapped, handed, number, pair};
 
 /// Whether commands are to be held by bubblewrap too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,38 +47,13 @@ struct Known {
     has_failed: bool,
 }
 
-/// What a try has shown: what is run, or why it does not work.
-pub(super) type Found = Result<Working, String>;
+/// What a try has shown: the program, or why it does not work.
+pub(super) type Found = Result<PathBuf, String>;
 /// When it was tried, and what came of it.
 pub(super) type Tried = (Instant, Found);
 
 /// How long a failure counts: what was busy, broken or missing may be well again.
 const FAILED_FOR: Duration = Duration::from_mins(1);
-
-/// A bubblewrap that works.
-#[derive(Debug, Clone)]
-pub(super) struct Working {
-    pub(super) program: PathBuf,
-    /// The helper, open: its name may lead nowhere in a command's view, or to something else after an upgrade.
-    pub(super) helper: Arc<OwnedFd>,
-}
-
-/// Whether a command has begun, or what was to hold it has failed before.
-#[derive(Debug)]
-pub struct Begun {
-    told: UnixStream,
-    heard: AtomicBool,
-    /// The try that had it promised.
-    by: Weak<OnceCell<Tried>>,
-}
-
-impl Begun {
-    /// Whether all was held and the command was next. Of a process that goes on: up to now.
-    pub fn has(&self) -> bool {
-        let told = || (&self.told).read(&mut [0]).is_ok_and(|bytes| bytes == 1);
-        self.heard.fetch_or(told(), Ordering::Relaxed) || self.heard.load(Ordering::Relaxed)
-    }
-}
 
 impl Bubblewrap {
     /// Returns bubblewrap in its usual places, as it is wanted; `children` starts it when it is tried.
@@ -119,24 +87,20 @@ impl Bubblewrap {
     pub fn found(&self) -> Option<Result<PathBuf, String>> {
         let cell = self.known.lock().found.clone();
         let (_, found) = cell.get()?;
-        Some(
-            found
-                .as_ref()
-                .map(|working| working.program.clone())
-                .map_err(Clone::clone),
-        )
+        Some(found.clone())
     }
 
-    /// Returns what starts a process within a plan's view, held by the helper there.
+    /// Returns the program for a command whose plan has it.
     ///
     /// # Errors
-    /// Why it cannot be started so, as half a sentence.
-    pub(super) fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped, String> {
-        let cell = self.known.lock().found.clone();
-        let Some((_, Ok(working))) = cell.get() else {
-            return Err("bubblewrap, which was to hold it, works no more".to_owned());
-        };
-        working.wrap(plan, inner, Arc::downgrade(&cell))
+    /// It has failed another command meanwhile: that, as half a sentence.
+    pub(super) fn program(&self) -> Result<PathBuf, String> {
+        let why = |why: &str| format!("bubblewrap, which was to hold it, works no more{why}");
+        match self.found() {
+            Some(Ok(program)) => Ok(program),
+            Some(Err(error)) => Err(why(&format!(": {error}"))),
+            None => Err(why("")),
+        }
     }
 
     /// Whether it is wanted and it is not known whether it works.
@@ -154,15 +118,10 @@ impl Bubblewrap {
         self.known.lock().has_failed = false;
     }
 
-    /// Notes that a command did not begin that it was to hold, and why, unless the command's time was over, which may have
-    /// been too short for anything. It is tried again before the next one. The second reason counts for as long as a
-    /// try that failed: a try does not show it.
-    pub(crate) fn has_failed(&self, begun: &Begun, why: Option<&str>) {
+    /// Notes that a command did not begin that it was to hold, and why, unless it took too long. It is tried again before the
+    /// next one. The second reason in a row counts for as long as a try that failed: a try does not show it.
+    pub(crate) fn has_failed(&self, why: Option<&str>) {
         let mut known = self.known.lock();
-        if !Weak::ptr_eq(&Arc::downgrade(&known.found), &begun.by) {
-            // Another try has been asked for since.
-            return;
-        }
         let again = why.filter(|_| known.has_failed);
         let found = again.map(|why| (Instant::now(), Err(why.to_owned())));
         known.found = Arc::new(OnceCell::new_with(found));
@@ -170,7 +129,7 @@ impl Bubblewrap {
     }
 
     /// Tries it, if it is wanted and was not tried yet, or failed a while ago.
-    pub(super) async fn settle(&self, helper: &Path, kernel: Support, hide: &[PathBuf]) {
+    pub(super) async fn settle(&self, kernel: Support, hide: &[PathBuf]) {
         let (false, Some(children)) = (self.wanted == BubblewrapUse::Off, &self.children) else {
             return;
         };
@@ -182,56 +141,13 @@ impl Bubblewrap {
             known.found.clone()
         };
         let tried = async || {
-            let found = try_it(&self.places, children, helper, kernel, hide).await;
+            let found = try_it(&self.places, children, kernel, hide).await;
             (Instant::now(), found)
         };
         match &cell.get_or_init(tried).await.1 {
-            Ok(working) => tracing::debug!(program = %working.program.display(), "bubblewrap works"),
+            Ok(program) => tracing::debug!(program = %program.display(), "bubblewrap works"),
             Err(why) => tracing::debug!(%why, "bubblewrap is not used"),
         }
-    }
-}
-
-impl Working {
-    /// Returns what starts a process within a plan's view, promised by a try.
-    ///
-    /// # Errors
-    /// Why it cannot be started so, as half a sentence.
-    pub(super) fn wrap(
-        &self,
-        plan: &Plan,
-        inner: ProcessSpec,
-        by: Weak<OnceCell<Tried>>,
-    ) -> Result<Wrapped, String> {
-        let ProcessSpec {
-            program,
-            args,
-            cwd,
-            env: mut environment,
-            input,
-            ..
-        } = inner;
-        let real = cwd
-            .canonicalize()
-            .map_err(|error| format!("{} cannot be entered: {error}", cwd.display()))?;
-        let for_bubblewrap = handed(view_arguments(plan, &real))?;
-        let for_helper = handed(plan.within().arguments(program, args))?;
-        without_upkeep(&mut environment);
-        let (told, theirs) = pair().map_err(|error| format!("its begin cannot be watched: {error}"))?;
-        // Its first process is seen by the command, and by everybody outside: what it is called with names hidden places.
-        let spec = ProcessSpec::new(&self.program, cwd, environment)
-            .args(["--args".to_owned(), number(&for_bubblewrap)])
-            .arg(format!("/proc/self/fd/{}", number(&self.helper)))
-            .arg(HELPER_ARGUMENT)
-            .args([REPORT_ARGUMENT.to_owned(), number(&theirs)])
-            .args([HANDED_ARGUMENT.to_owned(), number(&for_helper)])
-            .input(input)
-            .starter(Starter {
-                open: vec![self.helper.clone(), theirs, for_bubblewrap, for_helper],
-            });
-        let heard = AtomicBool::new(false);
-        let begun = Some(Begun { told, heard, by });
-        Ok(Wrapped { spec, begun })
     }
 }
 
@@ -242,7 +158,7 @@ const NO_UPKEEP: [(&str, &str); 2] = [("gc.auto", "0"), ("maintenance.auto", "fa
 const GIT_SETTINGS: &str = "GIT_CONFIG_COUNT";
 
 /// Adds them behind those that are there.
-fn without_upkeep(environment: &mut Environment) {
+pub(super) fn without_upkeep(environment: &mut Environment) {
     let there = environment.get(GIT_SETTINGS).and_then(|count| count.to_str());
     let mut count: u32 = there.and_then(|count| count.parse().ok()).unwrap_or(0);
     for (name, value) in NO_UPKEEP {
@@ -257,28 +173,18 @@ fn without_upkeep(environment: &mut Environment) {
 mod tests {
     use super::*;
 
-    fn begun(bubblewrap: &Bubblewrap) -> Begun {
-        Begun {
-            told: pair().unwrap().0,
-            heard: AtomicBool::new(false),
-            by: Arc::downgrade(&bubblewrap.known.lock().found),
-        }
-    }
-
     #[test]
     fn a_failure_has_it_tried_again_and_the_next_one_without_a_command_held_between_counts() {
         let bubblewrap = Bubblewrap::default();
-        let (first, late) = (begun(&bubblewrap), begun(&bubblewrap));
-        bubblewrap.has_failed(&first, Some("first"));
-        bubblewrap.has_failed(&late, Some("held by what is tried no more"));
+        bubblewrap.has_failed(Some("first"));
         assert_eq!(bubblewrap.found(), None);
-        bubblewrap.has_failed(&begun(&bubblewrap), None);
+        bubblewrap.has_failed(None);
         assert_eq!(bubblewrap.found(), None);
-        bubblewrap.has_failed(&begun(&bubblewrap), Some("second"));
+        bubblewrap.has_failed(Some("second"));
         assert_eq!(bubblewrap.found(), Some(Err("second".to_owned())));
         bubblewrap.has_held();
-        bubblewrap.has_failed(&begun(&bubblewrap), None);
-        bubblewrap.has_failed(&begun(&bubblewrap), Some("first again"));
+        bubblewrap.has_failed(None);
+        bubblewrap.has_failed(Some("first again"));
         assert_eq!(bubblewrap.found(), None);
     }
 

@@ -34,13 +34,11 @@ mod todos;
 mod tool_set;
 mod view_skill;
 mod walk;
-mod wrapped;
 mod write_file;
 
 pub(crate) use agents::agent_tools;
 pub(crate) use ask_user::ASK_USER;
-pub use bubblewrap::{Begun, Bubblewrap, BubblewrapUse};
-pub(crate) use bubblewrap_try::said;
+pub use bubblewrap::{Bubblewrap, BubblewrapUse};
 pub(crate) use client_tool::client_tools;
 pub(crate) use cut::{head, head_and_tail};
 pub(crate) use fetch_url::reach_for_a_person;
@@ -52,7 +50,6 @@ pub(crate) use shell_run::split_status;
 pub use tool_set::ToolSet;
 pub(crate) use tool_set::is_allowed;
 pub(crate) use view_skill::ViewSkill;
-pub use wrapped::Wrapped;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use bobbin_children::{ProcessSpec, Starter};
-use bobbin_sandbox::{Files, HANDED_ARGUMENT, HELPER_ARGUMENT, Network, Outer, Plan, Profile, Support};
+use bobbin_children::{Confinement, ProcessSpec, ResourceLimits};
+use bobbin_sandbox::{Files, Network, Outer, Plan, Profile, Support};
 
-use super::bubblewrap::{Bubblewrap, BubblewrapUse};
-use super::wrapped::{Wrapped, handed, number};
+use super::bubblewrap::{Bubblewrap, BubblewrapUse, without_upkeep};
 
 /// How commands are held. A value; the default holds nothing.
 #[derive(Debug, Clone)]
@@ -17,8 +16,8 @@ pub struct Sandbox {
     pub support: Support,
     /// What can be put around the helper.
     pub bubblewrap: Bubblewrap,
-    /// The program with the helper mode: usually our own binary.
-    pub helper: PathBuf,
+    /// How much of the machine one may have.
+    pub limits: ResourceLimits,
     /// The directory for temporary files of commands that may write.
     pub temporary: Option<PathBuf>,
     /// Further places they may write.
@@ -60,7 +59,7 @@ impl Default for Sandbox {
             profile: Profile::OPEN,
             support: Support::NONE,
             bubblewrap: Bubblewrap::default(),
-            helper: PathBuf::new(),
+            limits: ResourceLimits::default(),
             temporary: None,
             write: Vec::new(),
             hide: Vec::new(),
@@ -75,9 +74,7 @@ impl Sandbox {
     /// Finds out what it takes a process to find out. Before that, nothing is promised that depends on it.
     pub async fn settle(&self) {
         if self.profile.holds_something() {
-            self.bubblewrap
-                .settle(&self.helper, self.support, &self.hide)
-                .await;
+            self.bubblewrap.settle(self.support, &self.hide).await;
         }
     }
 
@@ -186,42 +183,24 @@ impl Sandbox {
         }
     }
 
-    /// Returns what starts a process so that a plan holds it.
+    /// Returns a process that a plan confines, with the variables and limits that go with that.
     ///
     /// # Errors
-    /// Why it cannot be held as planned, as half a sentence. It must not be started otherwise then.
-    pub fn wrap(&self, plan: &Plan, inner: ProcessSpec) -> Result<Wrapped, String> {
-        let inner = self.outfit(plan, inner);
-        if plan.outer == Outer::Bubblewrap {
-            return self.bubblewrap.wrap(plan, inner);
+    /// Why it cannot be confined as planned, as half a sentence. It must not be started otherwise then.
+    pub fn confined(&self, plan: &Plan, mut spec: ProcessSpec) -> Result<ProcessSpec, String> {
+        let bubblewrap = match plan.outer {
+            Outer::Bubblewrap => {
+                without_upkeep(&mut spec.env);
+                Some(self.bubblewrap.program()?)
+            }
+            Outer::Nothing => None,
+        };
+        let temporary = self.temporary.as_ref();
+        if let Some(temporary) = temporary.filter(|_| plan.profile.files == Files::WorkspaceWrite) {
+            spec.env.set("TMPDIR", temporary);
         }
-        let ProcessSpec {
-            program,
-            args,
-            cwd,
-            env,
-            input,
-            starter: _,
-        } = inner;
-        let theirs = handed(plan.arguments(program, args))?;
-        let spec = ProcessSpec::new(&self.helper, cwd, env)
-            .arg(HELPER_ARGUMENT)
-            .args([HANDED_ARGUMENT.to_owned(), number(&theirs)])
-            .input(input)
-            .starter(Starter { open: vec![theirs] });
-        Ok(Wrapped { spec, begun: None })
-    }
-
-    /// Returns the process that a plan holds with the variables that it gets for that.
-    fn outfit(&self, plan: &Plan, mut inner: ProcessSpec) -> ProcessSpec {
-        if let Some(temporary) = self
-            .temporary
-            .as_ref()
-            .filter(|_| plan.profile.files == Files::WorkspaceWrite)
-        {
-            inner.env.set("TMPDIR", temporary);
-        }
-        inner
+        let plan = plan.clone();
+        Ok(spec.confined(Confinement { plan, bubblewrap }))
     }
 
     /// Returns what the model is told of it.
@@ -252,10 +231,6 @@ impl Sandbox {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-    use std::io::Read as _;
-    use std::os::fd::AsRawFd as _;
-
     use bobbin_children::Environment;
 
     use super::*;
@@ -271,54 +246,29 @@ mod tests {
                 seccomp: true,
                 outer: Outer::Nothing,
             },
-            helper: "/bobbin".into(),
             temporary: Some("/w/.craft/tmp".into()),
             ..Sandbox::default()
         }
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
-    fn a_command_is_started_through_the_helper_with_all_its_own() {
-        let place = tempfile::tempdir().unwrap();
-        let work = place.path().canonicalize().unwrap();
-        let temporary = work.join("temporary");
-        std::fs::create_dir(&temporary).unwrap();
-        let sandbox = Sandbox {
-            temporary: Some(temporary.clone()),
-            ..strict()
-        };
-        let Hold::Held(plan) = sandbox.hold(&work) else {
-            panic!("not held")
-        };
-        let inner = ProcessSpec::new("/bin/sh", &work, Environment::empty())
-            .arg("-c")
-            .arg("ls");
-        let Wrapped { spec, begun, .. } = sandbox.wrap(&plan, inner).unwrap();
-        assert!(begun.is_none());
+    fn a_command_is_confined_as_planned_or_not_started() {
+        let sandbox = strict();
+        let spec = || ProcessSpec::new("/bin/sh", "/w", Environment::empty());
+        let plan = sandbox.plan(vec!["/w".into()]);
+        let confined = sandbox.confined(&plan, spec()).unwrap();
         assert_eq!(
-            (spec.program.to_str(), spec.cwd.as_path()),
-            (Some("/bobbin"), work.as_path())
+            confined.env.get("TMPDIR").and_then(|value| value.to_str()),
+            Some("/w/.craft/tmp")
         );
-        assert_eq!(spec.env.get("TMPDIR"), Some(temporary.as_os_str()));
-        let [first, flag, number] = spec.args.as_slice() else {
-            panic!("{:?}", spec.args)
+        let confinement = confined.confinement.unwrap();
+        assert_eq!((&confinement.plan, confinement.bubblewrap), (&plan, None));
+        // Planned with a bubblewrap that has failed since.
+        let plan = Plan {
+            outer: Outer::Bubblewrap,
+            ..plan
         };
-        assert_eq!(
-            (first.to_str(), flag.to_str()),
-            (Some(HELPER_ARGUMENT), Some(HANDED_ARGUMENT))
-        );
-        // What it is to become is told to nobody but the helper.
-        let open = spec.starter.unwrap().open.remove(0);
-        assert_eq!(number.to_str(), Some(open.as_raw_fd().to_string().as_str()));
-        let mut text = String::new();
-        std::fs::File::from(open.try_clone().unwrap())
-            .read_to_string(&mut text)
-            .unwrap();
-        let told = text.strip_suffix('\0').unwrap().split('\0').map(OsString::from);
-        let (read, program, arguments) = Plan::read(told).unwrap();
-        assert_eq!((read, program), (plan, "/bin/sh".into()));
-        assert_eq!(arguments, ["-c", "ls"]);
+        assert!(sandbox.confined(&plan, spec()).is_err());
     }
 
     #[test]

@@ -156,6 +156,7 @@ impl Tool for ShellTool {
         {
             spec.env.set("PATH", search);
         }
+        spec.limits = self.sandbox.limits;
         let patience = self.patience(&arguments);
         let spec = if patience.is_short() {
             // It is typed into.

@@ -14,15 +14,13 @@ use bobbin_core::tool::{
 };
 use bobbin_files::shown;
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
-use bobbin_sandbox::Plan;
+use bobbin_sandbox::{Outer, Plan};
 use bobbin_terminals::{Ended, NotLeft, Order, Running, Terminals};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
 
-use super::bubblewrap::Begun;
-use super::bubblewrap_try::said;
+use super::bubblewrap::Bubblewrap;
 use super::cut::head_and_tail;
 use super::editor::{EditorOf, TerminalLimits};
 use super::sandbox::Sandbox;
@@ -149,11 +147,17 @@ impl PreparedCall for Prepared {
             if requested && let Err(why) = terminals.has_room(&context.origin.thread) {
                 return not_run(format!("did not run: {why}"));
             }
+            if context.cancel.is_cancelled() {
+                return cancelled();
+            }
             let sandboxed = held.is_some();
-            let begins = begin(held.as_ref(), spec, &context.cancel).await;
-            let (spec, begun) = match begins {
-                Ok(begins) => begins,
-                Err(output) => return output,
+            let confined = match &held {
+                Some((plan, sandbox)) => sandbox.confined(plan, spec),
+                None => Ok(spec),
+            };
+            let spec = match confined {
+                Ok(spec) => spec,
+                Err(why) => return not_held(&why),
             };
             let order = Order {
                 origin: context.origin.clone(),
@@ -166,41 +170,20 @@ impl PreparedCall for Prepared {
                 typed: requested,
             };
             let running = terminals.run(spec, order);
-            let end = follow(running, patience, &context, begun.as_ref()).await;
-            if let Some((_, sandbox)) = held.as_ref().filter(|_| begun.as_ref().is_some_and(Begun::has)) {
-                sandbox.bubblewrap.has_held();
-            }
-            let (ended, not_left, hung) = match end {
+            let (ended, not_left) = match follow(running, patience, &context).await {
                 End::Left(terminal) => return left(&terminal),
-                End::Ended(ended, not_left) => (ended, not_left, false),
-                End::Hung(ended) => (ended, None, true),
+                End::Ended(ended, not_left) => (ended, not_left),
             };
-            let mut output = match ended.outcome {
-                Ok(outcome) => {
-                    let through_bubblewrap = begun.is_some();
-                    let by_itself = matches!(outcome.exit, Exit::Exited(_) | Exit::Signaled(_));
-                    let why = match outcome.exit {
-                        Exit::Exited(_) | Exit::Signaled(_) => Some(said(&outcome)),
-                        Exit::TimedOut => Some(not_begun(&outcome)),
-                        Exit::Cancelled => hung.then(|| not_begun(&outcome)),
-                    };
-                    // The next command has it tried again, and one that hangs is not used for a while then.
-                    if let (Some(why), Some(begun)) = (why, begun.filter(|begun| !begun.has())) {
-                        if let Some((_, sandbox)) = &held {
-                            let why = by_itself.then_some(why.as_str());
-                            sandbox.bubblewrap.has_failed(&begun, why);
-                        }
-                        return not_held(&format!("{why}. The next command is held by what works then"));
-                    }
-                    let path = ended.output_path.map(|path| (path, ended.left_out));
-                    let mut output = told(outcome, path, &root, patience, not_left);
-                    if through_bubblewrap {
-                        add_signal(&mut output);
-                    }
-                    output
-                }
+            let bubblewrap = held.as_ref().filter(|(plan, _)| plan.outer == Outer::Bubblewrap);
+            let bubblewrap = bubblewrap.map(|(_, sandbox)| &sandbox.bubblewrap);
+            let outcome = match ended.outcome {
+                Ok(outcome) => outcome,
+                Err(error) if sandboxed => return not_confined(&error, bubblewrap),
                 Err(error) => return not_started(&error),
             };
+            bubblewrap.inspect(|bubblewrap| bubblewrap.has_held());
+            let path = ended.output_path.map(|path| (path, ended.left_out));
+            let mut output = told(outcome, path, &root, patience, not_left, bubblewrap.is_some());
             if sandboxed {
                 add_hint(&mut output);
             }
@@ -210,44 +193,14 @@ impl PreparedCall for Prepared {
     }
 }
 
-/// Returns what runs, held as planned, and where it is seen whether the command has begun; or why it is not run.
-async fn begin(
-    held: Option<&(Plan, Sandbox)>,
-    spec: ProcessSpec,
-    cancel: &CancellationToken,
-) -> Result<(ProcessSpec, Option<Begun>), ToolOutput> {
-    let Some((plan, sandbox)) = held else {
-        return Ok((spec, None));
-    };
-    // It may have failed another command since the call was judged.
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => return Err(cancelled()),
-        () = sandbox.settle() => {}
-    }
-    // Now and not before the question: what is hidden may have come or gone since.
-    let (plan, sandbox) = (plan.clone(), sandbox.clone());
-    let wrapped = tokio::task::spawn_blocking(move || sandbox.wrap(&plan, spec)).await;
-    let wrapped = wrapped.unwrap_or_else(|error| Err(error.to_string()));
-    let wrapped = wrapped.map_err(|why| not_held(&why))?;
-    Ok((wrapped.spec, wrapped.begun))
-}
-
 enum End {
     Left(Terminal),
     /// With why it was not left, if it should have been.
     Ended(Ended, Option<NotLeft>),
-    /// It was ended when it should have been left, since what was to hold it had not let it begin.
-    Hung(Ended),
 }
 
 /// Hands on a command's output until it ends, or until it is left.
-async fn follow(
-    mut running: Running,
-    patience: Patience,
-    context: &CallContext,
-    begun: Option<&Begun>,
-) -> End {
+async fn follow(mut running: Running, patience: Patience, context: &CallContext) -> End {
     let begin = Instant::now();
     let cancel = &context.cancel;
     let mut stopped = false;
@@ -263,10 +216,6 @@ async fn follow(
             }
             () = sleep_until(at), if leave.is_some() => {
                 let reason = leave.map_or(BackgroundReason::Requested, |(_, reason)| reason);
-                if reason == BackgroundReason::TimeLimit && begun.is_some_and(|begun| !begun.has()) {
-                    running.stop();
-                    return End::Hung(running.ended().await);
-                }
                 match running.leave(reason).await {
                     Ok(terminal) => return End::Left(terminal),
                     Err(NotLeft::Ended) => return End::Ended(running.ended().await, None),
@@ -328,6 +277,7 @@ fn told(
     root: &std::path::Path,
     patience: Patience,
     not_left: Option<NotLeft>,
+    through_bubblewrap: bool,
 ) -> ToolOutput {
     let Outcome {
         exit,
@@ -336,6 +286,14 @@ fn told(
     } = outcome;
     let (status, how) = match (exit, not_left) {
         (Exit::Exited(0), _) => (CommandStatus::Completed, "exit code 0".to_owned()),
+        // Bubblewrap ends with such a code where what it started was ended by a signal.
+        (Exit::Exited(code @ 129..=192), _) if through_bubblewrap => (
+            CommandStatus::Failed,
+            format!(
+                "exit code {code}, that of a command ended by signal {}",
+                code - 128
+            ),
+        ),
         (Exit::Exited(code), _) => (CommandStatus::Failed, format!("exit code {code}")),
         (Exit::Signaled(signal), _) => (CommandStatus::Failed, format!("ended by signal {signal}")),
         (Exit::Cancelled, Some(why)) => (
@@ -343,6 +301,14 @@ fn told(
             format!(
                 "killed after {} ms: it could not go on in the background, {why}",
                 duration.as_millis()
+            ),
+        ),
+        (Exit::OverMemory(most), _) => (
+            CommandStatus::Killed,
+            format!(
+                "killed after {} ms: with all that it started it had more than {} MiB of memory (Sandbox.Limits.MemoryMiB)",
+                duration.as_millis(),
+                most >> 20
             ),
         ),
         (Exit::TimedOut, _) => {
@@ -404,26 +370,19 @@ fn add_hint(output: &mut ToolOutput) {
     }
 }
 
-/// Says which signal a code stands for: bubblewrap ends with a code where what it started was ended by a signal.
-fn add_signal(output: &mut ToolOutput) {
-    let code = output.command.as_ref().and_then(|command| command.exit_code);
-    let signal = code
-        .map(|code| code - 128)
-        .filter(|signal| (1..=64).contains(signal));
-    if let (Some(code), Some(signal)) = (code, signal) {
-        let plain = format!("exit code {code}\n");
-        if let Some(rest) = output.text.strip_prefix(&plain) {
-            output.text = format!("exit code {code}, that of a command ended by signal {signal}\n{rest}");
-        }
-    }
-}
-
-/// Says that what was to hold a command did not let it begin in time.
-fn not_begun(outcome: &Outcome) -> String {
-    format!(
-        "bubblewrap had not begun it after {} ms",
-        outcome.duration.as_millis()
-    )
+/// The result of a command that was to be confined and did not end as one that ran.
+fn not_confined(error: &ChildError, bubblewrap: Option<&Bubblewrap>) -> ToolOutput {
+    let (why, counts) = match error {
+        ChildError::Confinement(why) => (why.clone(), true),
+        ChildError::NotStarted(_) => (error.to_string(), false),
+        _ => return not_started(error),
+    };
+    let Some(bubblewrap) = bubblewrap else {
+        return not_held(&why);
+    };
+    // The next command has it tried again.
+    bubblewrap.has_failed(counts.then_some(why.as_str()));
+    not_held(&format!("{why}. The next command is held by what works then"))
 }
 
 /// The result of a command that was to be held and could not be. Nothing of it has run.

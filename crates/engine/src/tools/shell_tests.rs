@@ -22,7 +22,7 @@ use crate::tools::testing::Workspace;
 fn tool() -> ShellTool {
     let mut environment = Environment::empty();
     environment.set("PATH", "/usr/bin:/bin");
-    let terminals = Terminals::nowhere(Children::new(None).unwrap(), Arc::new(SystemClock));
+    let terminals = Terminals::nowhere(Children::new(None), Arc::new(SystemClock));
     ShellTool::new(terminals, environment, Shell::Posix, Sandbox::default())
 }
 
@@ -54,7 +54,7 @@ async fn a_command_runs_no_longer_than_it_may() {
 #[test]
 fn a_turn_waits_so_long_for_a_command_and_then_leaves_or_kills_it() {
     let place = Workspace::new();
-    let children = Children::new(None).unwrap();
+    let children = Children::new(None);
     let clock = Arc::new(SystemClock);
     let bounds = bobbin_terminals::Bounds::default();
     let terminals = Terminals::open(children, &place.outside().join("terminals"), clock, bounds).unwrap();

@@ -27,7 +27,7 @@ impl Bench {
         let workspace = Workspace::new();
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/bin:/bin");
-        let children = Children::new(None).unwrap();
+        let children = Children::new(None);
         let terminals = Terminals::open(
             children,
             &workspace.outside().join("terminals"),

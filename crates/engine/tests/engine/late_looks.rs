@@ -36,7 +36,7 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
     fs::write(workspace.path().join(".gitignore"), "bobbin.db*\n.gitignore\n").unwrap();
     let mut environment = Environment::empty();
     environment.set("PATH", format!("{}:/usr/bin:/bin", slow.path().display()));
-    let children = Children::new(None).unwrap();
+    let children = Children::new(None);
     let kept = place.path().join("kept");
     let clock = Arc::new(bobbin_core::SystemClock);
     let undo = FileUndo::open(&kept, workspace.path(), children, &environment, clock)

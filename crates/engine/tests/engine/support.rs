@@ -40,7 +40,7 @@ pub(crate) struct Bench {
 pub(crate) fn built_in() -> ToolSet {
     let mut environment = Environment::empty();
     environment.set("PATH", "/usr/bin:/bin");
-    ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix)
+    ToolSet::built_in(Children::new(None), environment, Shell::Posix)
 }
 
 impl Bench {
@@ -187,7 +187,7 @@ impl Bench {
     ) -> Arc<Hub> {
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
-        let children = Children::new(None).unwrap();
+        let children = Children::new(None);
         let clock = Arc::new(bobbin_core::SystemClock);
         let undo = FileUndo::open(place, workspace.path(), children, &environment, clock)
             .await

@@ -31,7 +31,7 @@ impl Bench {
         let (tell, news) = mpsc::channel(1000);
         let announce = Arc::new(move |server: Arc<ToolServer>| tell.try_send(server).unwrap());
         Self {
-            host: Host::new(Children::new(None).unwrap(), announce),
+            host: Host::new(Children::new(None), announce),
             news,
             directory: tempfile::tempdir().unwrap(),
         }

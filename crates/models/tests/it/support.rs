@@ -52,7 +52,7 @@ pub(crate) fn models(settings: ProviderSettings) -> ModelSet {
 fn engine(models: ModelSet, source: Option<Arc<dyn ToolSource>>) -> AgentEngine {
     let mut environment = Environment::empty();
     environment.set("PATH", "/usr/bin:/bin");
-    let mut tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix);
+    let mut tools = ToolSet::built_in(Children::new(None), environment, Shell::Posix);
     if let Some(source) = source {
         tools = tools.with_source(source);
     }

@@ -12,7 +12,7 @@ use crate::support::Server;
 async fn server() -> Server {
     let mut environment = Environment::empty();
     environment.set("PATH", "/usr/bin:/bin");
-    let tools = ToolSet::built_in(Children::new(None).unwrap(), environment, Shell::Posix);
+    let tools = ToolSet::built_in(Children::new(None), environment, Shell::Posix);
     Server::over(AgentEngine::new(Arc::new(Offline), tools)).await
 }
 

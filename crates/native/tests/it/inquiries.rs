@@ -14,7 +14,7 @@ const RESOLVED: &str = "item/tool/requestUserInput/resolved";
 const ASK: &str = r#"call `askUser` with {"question": "Which tea?", "options": [{"label": "green", "description": "As ever."}, {"label": "black"}], "allowFreeform": false}"#;
 
 async fn server() -> Server {
-    let tools = ToolSet::built_in(Children::new(None).unwrap(), Environment::empty(), Shell::Posix);
+    let tools = ToolSet::built_in(Children::new(None), Environment::empty(), Shell::Posix);
     Server::over(AgentEngine::new(Arc::new(Offline), tools)).await
 }
 

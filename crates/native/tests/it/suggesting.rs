@@ -20,7 +20,7 @@ fn environment() -> Environment {
 
 async fn git(root: &Path, args: &[&str]) {
     let spec = ProcessSpec::new("git", root, environment()).args(args);
-    let children = Children::new(None).unwrap();
+    let children = Children::new(None);
     let outcome = children
         .run(spec, &Limits::default(), None, &CancellationToken::new())
         .await;
@@ -28,7 +28,7 @@ async fn git(root: &Path, args: &[&str]) {
 }
 
 fn link(server: &Server) -> Link {
-    let children = Children::new(None).unwrap();
+    let children = Children::new(None);
     let helpers = Helpers::new(Arc::new(Offline), children, environment(), Sandbox::default());
     Server::link_to_all(server.hub.clone(), None, None, Some(Arc::new(helpers)))
 }

@@ -24,7 +24,7 @@ impl Bench {
     async fn new(bounds: Bounds) -> Self {
         let server = Server::start().await;
         let workspace = server.hub.settings().workspace.clone();
-        let children = Children::new(None).unwrap();
+        let children = Children::new(None);
         let terminals = Terminals::open(
             children,
             &workspace.join(".craft/terminals"),
@@ -229,7 +229,7 @@ async fn the_capability_is_announced_where_there_are_terminals() {
     let info = json!({ "clientInfo": { "name": "test", "version": "1" } });
     let answer = client.answer_to("initialize", info.clone()).await;
     assert_eq!(answer["result"]["capabilities"]["backgroundTerminals"], true);
-    let nowhere = Terminals::nowhere(Children::new(None).unwrap(), Arc::new(SystemClock));
+    let nowhere = Terminals::nowhere(Children::new(None), Arc::new(SystemClock));
     assert!(!nowhere.can_keep());
     let mut without = bench.server.client().await;
     let refused = without.answer_to("terminal/list", json!({})).await;

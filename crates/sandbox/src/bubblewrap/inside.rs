@@ -1,15 +1,9 @@
 //! The helper's part within bubblewrap: whether it is there, and what bubblewrap leaves for it to do.
 
-#![expect(
-    unsafe_code,
-    reason = "descriptors known by their numbers have no safe form; each block says why it holds"
-)]
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::os::fd::{FromRawFd as _, RawFd};
-
-use nix::libc;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{getpid, getppid};
 
@@ -42,56 +36,22 @@ fn is_its_first(id: i32, parent: i32) -> bool {
     parent == 1 && OURS.contains(&id)
 }
 
-/// Keeps from the command what was handed on to this process alone.
-pub(crate) fn keep_back() {
-    // SAFETY: takes three integers and touches no memory.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            3,
-            libc::c_uint::MAX,
-            libc::CLOSE_RANGE_CLOEXEC,
-        )
+/// Returns the number of this process's user namespace, 0 where there is none.
+pub(crate) fn namespace() -> u64 {
+    Path::new("/proc/self/ns/user")
+        .metadata()
+        .map_or(0, |found| found.ino())
+}
+
+/// Limits the processes and threads of all that this process becomes and starts. In a user namespace other than the one outside
+/// they are counted apart; elsewhere all of the user's would be, and nothing is limited.
+pub(crate) fn limit_processes(most: Option<u64>, outside: u64) -> Result<(), SandboxError> {
+    let Some(most) = most.filter(|_| outside != 0 && namespace() != outside) else {
+        return Ok(());
     };
-    if done != 0 {
-        // Kernels before 5.11. Few descriptors are open, and their numbers are small: 1,024 is the usual limit.
-        for descriptor in 3..1024 {
-            // SAFETY: takes integers; a number that is not open gives an error that means nothing here.
-            unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
-        }
-    }
-}
-
-/// Reads the descriptor with this number to its end, which comes before `most` bytes, and closes it.
-pub(crate) fn read(number: RawFd, most: u64) -> std::io::Result<Vec<u8>> {
-    // SAFETY: as for a report, for another use.
-    let file = unsafe { File::from_raw_fd(number) };
-    let mut text = Vec::new();
-    file.take(most).read_to_end(&mut text)?;
-    Ok(text)
-}
-
-/// Who is told that the command begins.
-pub(crate) struct Report(File);
-
-impl Report {
-    /// Takes the descriptor with this number.
-    pub(crate) fn new(number: RawFd) -> Self {
-        // SAFETY: whoever started this process handed it on under this number, for this use; one that is not open
-        // gives an error when it is written. Nothing else in this process knows it.
-        Self(unsafe { File::from_raw_fd(number) })
-    }
-
-    /// Says that all is held and the command is next.
-    pub(crate) fn begins(mut self) -> Result<(), SandboxError> {
-        match self.0.write_all(b"1") {
-            // Whoever wanted to know wants to no more.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            told => told.map_err(|error| {
-                SandboxError::Outside(format!("it cannot be told that the command begins: {error}"))
-            }),
-        }
-    }
+    let failed = |error| SandboxError::Kernel(format!("the number of processes cannot be limited: {error}"));
+    let (_, hard) = getrlimit(Resource::RLIMIT_NPROC).map_err(failed)?;
+    setrlimit(Resource::RLIMIT_NPROC, most.min(hard), most.min(hard)).map_err(failed)
 }
 
 #[cfg(test)]

@@ -1,11 +1,7 @@
 //! Leaving commands in the background, and dealing with them there.
 
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::Starter;
 use bobbin_core::Once;
 use bobbin_core::terminal::{TerminalError, Terminals as _, Wait};
 use bobbin_model::{BackgroundReason, TerminalStatus, TurnId};
@@ -55,23 +51,6 @@ async fn a_command_that_is_not_left_leaves_nothing_but_output_that_was_too_long(
     let path = long.output_path.unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 100);
     assert_eq!(terminals.list(None).await, []);
-    terminals.end().await;
-}
-
-#[tokio::test]
-async fn what_a_command_is_started_with_is_open_no_longer_than_its_start_takes() {
-    let place = Place::new();
-    let terminals = place.open(Bounds::default());
-    let (_ours, theirs) = UnixStream::pair().unwrap();
-    let open: Arc<OwnedFd> = Arc::new(theirs.into());
-    let handed = Arc::downgrade(&open);
-    let line = "echo begun; read -r word";
-    let spec = place.spec(line).starter(Starter { open: vec![open] });
-    let mut running = terminals.run(spec, place.order(line));
-    assert!(running.output().await.is_some(), "it says that it has begun");
-    assert!(handed.upgrade().is_none());
-    running.stop();
-    running.ended().await.outcome.unwrap();
     terminals.end().await;
 }
 

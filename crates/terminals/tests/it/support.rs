@@ -31,7 +31,7 @@ impl Place {
 
     /// Opens the terminals of this place, as a server does that starts here.
     pub(crate) fn open(&self, bounds: Bounds) -> Terminals {
-        let children = Children::new(None).unwrap();
+        let children = Children::new(None);
         Terminals::open(
             children,
             &self.path().join("terminals"),

@@ -2,21 +2,26 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(test)]
+mod helper;
+
+#[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
 
-    use bobbin_children::{Children, Companion, Environment, Exit, Pipes, ProcessSpec, Shell};
+    use bobbin_children::{Children, Environment, Exit, PipedChild, Pipes, ProcessSpec, Shell};
     use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+
+    use crate::helper;
 
     const GRACE: Duration = Duration::from_millis(200);
 
-    async fn accompany(line: &str) -> (Companion, Pipes, Children) {
+    async fn start(line: &str) -> (PipedChild, Pipes, Children) {
         let mut env = Environment::empty();
         env.set("PATH", "/usr/local/bin:/usr/bin:/bin");
-        let children = Children::new(None).unwrap();
+        let children = helper::children();
         let spec = ProcessSpec::shell(&Shell::Posix, line, "/", env);
-        let (companion, pipes) = children.accompany(spec).await.unwrap();
-        (companion, pipes, children)
+        let (child, pipes) = children.start_piped(spec).await.unwrap();
+        (child, pipes, children)
     }
 
     fn runs(pid: i32) -> bool {
@@ -43,12 +48,12 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_said_goes_both_ways_and_errors_go_apart() {
-        let (companion, mut pipes, _children) =
-            accompany("read word; echo \"heard $word\"; echo aside >&2; cat >/dev/null").await;
+        let (child, mut pipes, _children) =
+            start("read word; echo \"heard $word\"; echo aside >&2; cat >/dev/null").await;
         pipes.input.write_all(b"hello\n").await.unwrap();
         assert_eq!(first_line(&mut pipes).await, "heard hello");
         drop(pipes.input);
-        assert_eq!(companion.end(GRACE).await.unwrap(), Exit::Exited(0));
+        assert_eq!(child.end(GRACE).await.unwrap(), Exit::Exited(0));
         let mut aside = String::new();
         pipes.errors.read_to_string(&mut aside).await.unwrap();
         assert_eq!(aside, "aside\n");
@@ -56,28 +61,28 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_does_not_listen_is_killed_with_what_it_started() {
-        let (companion, mut pipes, _children) =
-            accompany("trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1000; done").await;
+        let (child, mut pipes, _children) =
+            start("trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1000; done").await;
         let below: i32 = first_line(&mut pipes).await.parse().unwrap();
-        assert_eq!(companion.end(GRACE).await.unwrap(), Exit::Signaled(9));
+        assert_eq!(child.end(GRACE).await.unwrap(), Exit::Signaled(9));
         assert_gone(below).await;
     }
 
     #[tokio::test]
     async fn its_exit_is_seen_and_what_it_left_is_cleared_up() {
-        let (mut companion, mut pipes, _children) = accompany("sleep 1000 & echo $!; exit 3").await;
+        let (mut child, mut pipes, _children) = start("sleep 1000 & echo $!; exit 3").await;
         let below: i32 = first_line(&mut pipes).await.parse().unwrap();
-        companion.exited().await;
+        child.exited().await;
         assert!(runs(below));
-        assert_eq!(companion.end(GRACE).await.unwrap(), Exit::Exited(3));
+        assert_eq!(child.end(GRACE).await.unwrap(), Exit::Exited(3));
         assert_gone(below).await;
     }
 
     #[tokio::test]
     async fn one_that_is_dropped_is_killed_at_once() {
-        let (companion, _pipes, _children) = accompany("sleep 1000").await;
-        let pid = companion.id();
-        drop(companion);
+        let (child, _pipes, _children) = start("sleep 1000").await;
+        let pid = child.id();
+        drop(child);
         assert_gone(pid).await;
     }
 }

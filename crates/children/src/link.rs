@@ -1,0 +1,202 @@
+//! The server's end of what it shares with the parent of one child.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bobbin_sandbox::Failure;
+use command_fds::{CommandFdExt as _, FdMapping};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::Child;
+use tokio::time::timeout;
+
+use crate::children::{Helper, command};
+use crate::parent::SOCKET;
+use crate::parent::message::{Order, Report, StartFailure, encode, take};
+use crate::{ChildError, Exit, ProcessSpec};
+
+/// The longest that a child may take to start. Many times what a busy machine needs.
+const START: Duration = Duration::from_secs(10);
+/// The longest wait for what bubblewrap has said of its failure.
+const SAID: Duration = Duration::from_secs(1);
+/// Bytes of that.
+const MAX_SAID: u64 = 600;
+
+/// A parent and its child. Dropped, everything that came of the child is killed.
+#[derive(Debug)]
+pub(crate) struct Link {
+    reports: OwnedReadHalf,
+    /// Whose end kills the child; `None` once that is wanted.
+    control: Option<OwnedWriteHalf>,
+    /// What was read of the next report.
+    read: Vec<u8>,
+    exit: Option<Exit>,
+    /// Reaped by the runtime.
+    parent: Child,
+}
+
+impl Link {
+    /// Starts a parent and the child through it. `output` is read only to tell why bubblewrap failed.
+    ///
+    /// # Cancel safety
+    /// Dropping the future kills what was started.
+    pub(crate) async fn start(
+        helper: &Helper,
+        spec: ProcessSpec,
+        streams: [OwnedFd; 3],
+        output: &mut pipe::Receiver,
+    ) -> Result<Self, ChildError> {
+        let (ours, theirs) = UnixStream::pair().map_err(ChildError::Parent)?;
+        ours.set_nonblocking(true).map_err(ChildError::Parent)?;
+        let mut parent = command(&helper.program, streams);
+        parent.args(&helper.arguments).current_dir("/");
+        let socket = FdMapping {
+            parent_fd: theirs.into(),
+            child_fd: SOCKET,
+        };
+        let mapped = parent.fd_mappings(vec![socket]);
+        mapped.map_err(|error| ChildError::Parent(io::Error::other(error)))?;
+        // A start takes a millisecond or two, in which the kernel copies what the new process has of this one.
+        let parent = tokio::task::spawn_blocking(move || parent.spawn()).await;
+        let parent = parent
+            .map_err(io::Error::from)
+            .flatten()
+            .map_err(ChildError::Parent)?;
+        let socket = tokio::net::UnixStream::from_std(ours).map_err(ChildError::Parent)?;
+        let (reports, control) = socket.into_split();
+        let mut link = Self {
+            reports,
+            control: Some(control),
+            read: Vec::new(),
+            exit: None,
+            parent,
+        };
+        let (program, directory) = (PathBuf::from(&spec.program), spec.cwd.clone());
+        let order = Order {
+            program: spec.program,
+            arguments: spec.args,
+            directory: spec.cwd,
+            environment: spec
+                .env
+                .iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+            confinement: spec.confinement,
+            limits: spec.limits,
+            files: crate::files::limit_of_children(),
+        };
+        let too_large = |source| ChildError::Spawn {
+            program: program.clone(),
+            source,
+        };
+        let order = encode(&order).map_err(too_large)?;
+        let failure = match timeout(START, link.order(&order)).await {
+            Ok(Ok(())) => return Ok(link),
+            Ok(Err(failure)) => failure?,
+            Err(_) => return Err(ChildError::NotStarted(START)),
+        };
+        Err(match failure {
+            StartFailure::Directory(error) => ChildError::WorkingDirectory {
+                path: directory,
+                source: io::Error::from_raw_os_error(error),
+            },
+            StartFailure::Start(Failure::Program(error)) => ChildError::Spawn {
+                program,
+                source: io::Error::from_raw_os_error(error),
+            },
+            StartFailure::Start(Failure::Confinement(why)) => ChildError::Confinement(why),
+            StartFailure::Bubblewrap => {
+                // What it wrote is followed by the end: all that had the pipe open is being killed.
+                let mut said = Vec::new();
+                drop(timeout(SAID, output.take(MAX_SAID).read_to_end(&mut said)).await);
+                let said = String::from_utf8_lossy(&said).trim().replace('\n', " ");
+                ChildError::Confinement(if said.is_empty() {
+                    "bubblewrap ended and said nothing".to_owned()
+                } else {
+                    said
+                })
+            }
+        })
+    }
+
+    /// Gives the order, and returns once the child runs or has failed.
+    async fn order(&mut self, order: &[u8]) -> Result<(), Result<StartFailure, ChildError>> {
+        if let Some(control) = &mut self.control {
+            // One that reads no more has ended, which is what its reports say.
+            drop(control.write_all(order).await);
+        }
+        match self.report().await {
+            Ok(Report::Started) => Ok(()),
+            Ok(Report::Failed(failure)) => Err(Ok(failure)),
+            Ok(Report::Exited(_) | Report::Ended) => {
+                Err(Err(ChildError::Parent(io::ErrorKind::InvalidData.into())))
+            }
+            Err(error) => Err(Err(error)),
+        }
+    }
+
+    /// Returns the process id of the parent.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.parent.id()
+    }
+
+    /// Waits until the child has exited.
+    ///
+    /// # Cancel safety
+    /// Safe: nothing that was read is lost.
+    pub(crate) async fn exited(&mut self) -> Result<Exit, ChildError> {
+        loop {
+            if let Some(exit) = self.exit {
+                return Ok(exit);
+            }
+            match self.report().await? {
+                Report::Exited(exit) => self.exit = Some(exit),
+                Report::Ended => return Err(ChildError::ParentGone),
+                Report::Started | Report::Failed(_) => {}
+            }
+        }
+    }
+
+    /// Waits until nothing of the child is left.
+    pub(crate) async fn ended(&mut self) -> Result<Exit, ChildError> {
+        loop {
+            match self.report().await? {
+                Report::Ended => return self.exit.ok_or(ChildError::ParentGone),
+                Report::Exited(exit) => self.exit = Some(exit),
+                Report::Started | Report::Failed(_) => {}
+            }
+        }
+    }
+
+    /// Asks the child's group to end.
+    pub(crate) fn terminate(&self) {
+        if let Some(control) = &self.control
+            && let Err(error) = control.try_write(b"t")
+        {
+            tracing::debug!(%error, "a child was not asked to end");
+        }
+    }
+
+    /// Kills everything that came of the child.
+    pub(crate) fn kill(&mut self) {
+        // Its end is the word for that.
+        self.control = None;
+    }
+
+    /// Returns the next report.
+    async fn report(&mut self) -> Result<Report, ChildError> {
+        loop {
+            if let Some(report) = take(&mut self.read).map_err(ChildError::Wait)? {
+                return Ok(report);
+            }
+            match self.reports.read_buf(&mut self.read).await {
+                Ok(0) | Err(_) => return Err(ChildError::ParentGone),
+                Ok(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The start of the child, in bubblewrap or without.
+
+#![expect(
+    unsafe_code,
+    reason = "what happens between fork and exec has no safe form; the block says why it holds"
+)]
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use bobbin_sandbox::{Failure, HELPER_ARGUMENT, Handed, confine, view_arguments};
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::{Pid, getpid, getppid};
+
+use super::message::{Order, StartFailure};
+use super::tree::Tree;
+use crate::{Confinement, ResourceLimits};
+
+/// A child that was started.
+pub(super) struct Launched {
+    pub(super) tree: Tree,
+    /// With bubblewrap, where the helper in it reports. At its end the program runs, or why it does not has been read.
+    pub(super) report: Option<File>,
+}
+
+/// Starts what was ordered.
+///
+/// # Errors
+/// Nothing of it runs.
+pub(super) fn launch(order: Order) -> Result<Launched, StartFailure> {
+    std::env::set_current_dir(&order.directory)
+        .map_err(|error| StartFailure::Directory(error.raw_os_error().unwrap_or_default()))?;
+    match &order.confinement {
+        Some(confinement) if let Some(bubblewrap) = confinement.bubblewrap.clone() => {
+            in_bubblewrap(&order, &bubblewrap).map_err(|error| not_confined(&error))
+        }
+        Some(_) | None => directly(order).map_err(StartFailure::Start),
+    }
+}
+
+fn not_confined(error: &io::Error) -> StartFailure {
+    StartFailure::Start(Failure::Confinement(format!(
+        "what confines it cannot be started: {error}"
+    )))
+}
+
+/// Starts the program itself, which confines itself before it runs.
+fn directly(order: Order) -> Result<Launched, Failure> {
+    let not_heard = |error: io::Error| Failure::Confinement(format!("it cannot be heard of: {error}"));
+    let (mut reader, writer) = io::pipe().map_err(not_heard)?;
+    let mut command = command(&order.program, &order);
+    command.args(&order.arguments);
+    let plan = order.confinement.map(|confinement| confinement.plan.resolved());
+    let mut writer = Some(writer);
+    let (parent, limits, files) = (getpid(), order.limits, order.files);
+    let prepare = move || {
+        before_exec(parent, limits, files)?;
+        let Some(plan) = &plan else { return Ok(()) };
+        confine(plan).map_err(|error| {
+            // A closure like this returns a number only.
+            drop(
+                writer
+                    .take()
+                    .map(|mut writer| writer.write_all(error.full().as_bytes())),
+            );
+            io::ErrorKind::Other.into()
+        })
+    };
+    // SAFETY: this process has one thread, so that the new one, a copy of it, may do what any process may.
+    unsafe { command.pre_exec(prepare) };
+    let started = command.spawn();
+    drop(command);
+    match started {
+        Ok(child) => Ok(Launched {
+            tree: Tree::new(child),
+            report: None,
+        }),
+        Err(error) => {
+            let mut why = String::new();
+            drop(io::Read::read_to_string(&mut reader, &mut why));
+            Err(if why.is_empty() {
+                Failure::Program(error.raw_os_error().unwrap_or(nix::libc::EINVAL))
+            } else {
+                Failure::Confinement(why)
+            })
+        }
+    }
+}
+
+/// Starts bubblewrap, which starts the helper, which becomes the program.
+fn in_bubblewrap(order: &Order, bubblewrap: &Path) -> io::Result<Launched> {
+    let Some(Confinement { plan, .. }) = &order.confinement else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    // By its real name: in the view, a link would lead somewhere else.
+    let view = view_arguments(plan, &order.directory.canonicalize()?);
+    let handed = Handed {
+        plan: plan.within(),
+        program: order.program.clone(),
+        arguments: order.arguments.clone(),
+        processes: order.limits.processes,
+        namespace: Handed::namespace(),
+    };
+    let view = in_memory(&separated(view))?;
+    let handed = in_memory(&handed.encode()?)?;
+    // Open: its name may lead nowhere in the view, or to something else after an upgrade.
+    let helper = OwnedFd::from(File::open("/proc/self/exe")?);
+    let (reader, writer) = io::pipe()?;
+    let writer = OwnedFd::from(writer);
+    let number = |descriptor: &OwnedFd| descriptor.as_raw_fd().to_string();
+    let mut command = command(bubblewrap, order);
+    // Others see what a process is called with, and the view names hidden places.
+    command
+        .args(["--args", &number(&view)])
+        .arg(format!("/proc/self/fd/{}", number(&helper)))
+        .args([HELPER_ARGUMENT, &number(&writer), &number(&handed)]);
+    let (parent, limits, files) = (getpid(), order.limits, order.files);
+    let prepare = move || {
+        before_exec(parent, limits, files)?;
+        for descriptor in [&view, &handed, &helper, &writer] {
+            fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        }
+        // Bubblewrap must not end before what it started has had its time to end; the helper hears TERM again.
+        SigSet::from(Signal::SIGTERM).thread_set_mask()?;
+        Ok(())
+    };
+    // SAFETY: this process has one thread, so that the new one, a copy of it, may do what any process may.
+    unsafe { command.pre_exec(prepare) };
+    let child = command.spawn()?;
+    // With it go our copies of what was handed on, the writing end of the report for one.
+    drop(command);
+    Ok(Launched {
+        tree: Tree::new(child),
+        report: Some(File::from(OwnedFd::from(reader))),
+    })
+}
+
+/// Returns what starts a program in a group of its own, with the variables and streams of the child.
+fn command(program: impl AsRef<std::ffi::OsStr>, order: &Order) -> Command {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this crate is the one that starts processes"
+    )]
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .envs(order.environment.iter().map(|(name, value)| (name, value)))
+        .process_group(0);
+    command
+}
+
+/// Done in the new process: it ends with this one, hears every signal, and its files have their limits.
+fn before_exec(parent: Pid, limits: ResourceLimits, files: Option<u64>) -> io::Result<()> {
+    set_pdeathsig(Signal::SIGKILL)?;
+    if getppid() != parent {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
+    SigSet::empty().thread_set_mask()?;
+    if let Some(files) = files {
+        crate::files::set_limit(files)?;
+    }
+    if let Some(most) = limits.file_bytes {
+        let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE)?;
+        setrlimit(Resource::RLIMIT_FSIZE, most.min(hard), most.min(hard))?;
+    }
+    Ok(())
+}
+
+/// Returns arguments as bubblewrap reads them: each with a zero byte behind it.
+fn separated(arguments: Vec<OsString>) -> Vec<u8> {
+    let mut text = Vec::new();
+    for argument in arguments {
+        text.extend(argument.into_vec());
+        text.push(0);
+    }
+    text
+}
+
+/// Returns a file in memory with a text, which is read from its beginning.
+fn in_memory(text: &[u8]) -> io::Result<OwnedFd> {
+    let file = File::from(memfd_create(c"arguments", MFdFlags::MFD_CLOEXEC)?);
+    file.write_all_at(text, 0)?;
+    Ok(file.into())
+}
