@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use bobbin_core::trust::TrustItem;
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
-use bobbin_store::Durability;
+use bobbin_store_sqlite::Durability;
 use serde_json::{Map, Value, json};
 
 use crate::models::{ModelSettings, variable};

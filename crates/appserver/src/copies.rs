@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use bobbin_model::UnixMillis;
-use bobbin_store::Imported;
+use bobbin_store_sqlite::Imported;
 use clap::Args;
 
 use crate::console;
@@ -48,7 +48,7 @@ pub(crate) async fn backup(backup: Backup) -> anyhow::Result<ExitCode> {
     if !database.exists() {
         bail!("{shown} has no conversations yet");
     }
-    bobbin_store::copy(&database, &backup.file).await?;
+    bobbin_store_sqlite::copy(&database, &backup.file).await?;
     console::say(&format!(
         "Copied the conversations of {shown} to {}. Only you can read the copy; `bobbin import` takes it back in.",
         backup.file.display()
@@ -80,7 +80,7 @@ pub(crate) async fn import(import: Import) -> anyhow::Result<ExitCode> {
     let imported = match copied {
         Ok(()) => {
             let root = workspace.root.to_string_lossy();
-            bobbin_store::import(&copy, &workspace.database(), &root, now())
+            bobbin_store_sqlite::import(&copy, &workspace.database(), &root, now())
                 .await
                 .with_context(|| format!("{} is not imported", import.file.display()))
         }

@@ -9,7 +9,8 @@ use bobbin_children::{
 use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing};
 use bobbin_models::{Chosen, ProviderError};
 use bobbin_sandbox::{Files, Outer};
-use bobbin_store::{Options, SqliteStore, Store};
+use bobbin_store::Store;
+use bobbin_store_sqlite::{Options, SqliteStore};
 use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

@@ -21,7 +21,7 @@ use bobbin_models::ModelSet;
 use bobbin_native::{Door, ServerIdentity};
 use bobbin_peer::Transport;
 use bobbin_prompts::Prompts;
-use bobbin_store::{Options, ServedFolder, SqliteStore};
+use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_transport::{Access, Admission, Connections, Listener, Route};
 use bobbin_undo::FileUndo;

@@ -16,7 +16,7 @@ use bobbin_engine::{
 use bobbin_model::InputPart;
 use bobbin_native::{Door as NativeDoor, ServerIdentity, serve as serve_native};
 use bobbin_peer::Transport;
-use bobbin_store::{Options, SqliteStore};
+use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_transport::{Access, Admission, Connections, Listener, Route};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

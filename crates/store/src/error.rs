@@ -1,5 +1,6 @@
 //! Why the store could not do what was asked.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub enum StoreError {
         /// Why, fit for the user.
         reason: String,
     },
-    /// The file system is one on which SQLite's log corrupts quietly.
+    /// The file system is one on which the database corrupts quietly.
     #[error(
         "{path} is on a network file system ({kind}); name a state directory on a local disk with --state DIR"
     )]
@@ -30,10 +31,10 @@ pub enum StoreError {
     #[error("the disk is full")]
     DiskFull,
     /// The disk did not take or give what it should: a limit, a quota, a fault. Nothing of a write is stored.
-    #[error("the disk cannot be read or written (SQLite code {0})")]
+    #[error("the disk cannot be read or written (code {0})")]
     Disk(i32),
-    /// The file is no sound database. Nothing of a write is stored; what can be read is right as far as SQLite can tell.
-    #[error("the database is damaged (SQLite code {0})")]
+    /// The file is no sound database. Nothing of a write is stored; what can be read is right as far as the database can tell.
+    #[error("the database is damaged (code {0})")]
     Damaged(i32),
     /// The file at the database's path is not the one that is open: it was removed or replaced. Nothing is stored any more.
     #[error("the database {0} was removed or replaced while it was open")]
@@ -69,25 +70,5 @@ pub enum StoreError {
     Closed,
     /// The database failed.
     #[error("the database failed")]
-    Database(#[source] Arc<sqlx::Error>),
-}
-
-/// SQLite's primary result codes.
-const SQLITE_IOERR: i32 = 10;
-const SQLITE_CORRUPT: i32 = 11;
-const SQLITE_FULL: i32 = 13;
-const SQLITE_NOTADB: i32 = 26;
-
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        let code = error
-            .as_database_error()
-            .and_then(|database| database.code()?.parse::<i32>().ok());
-        match (code, code.map(|code| code & 0xff)) {
-            (_, Some(SQLITE_FULL)) => Self::DiskFull,
-            (Some(code), Some(SQLITE_IOERR)) => Self::Disk(code),
-            (Some(code), Some(SQLITE_CORRUPT | SQLITE_NOTADB)) => Self::Damaged(code),
-            _ => Self::Database(Arc::new(error)),
-        }
-    }
+    Database(#[source] Arc<dyn Error + Send + Sync>),
 }

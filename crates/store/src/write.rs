@@ -76,24 +76,40 @@ pub struct KnownRequest {
 /// A Thread's row as far as events change it.
 #[derive(Debug)]
 pub struct Summary {
-    pub(crate) display_name: Option<String>,
-    pub(crate) status: &'static str,
-    pub(crate) last_active_at: i64,
-    pub(crate) last_turn: u32,
-    pub(crate) turn_count: u32,
-    pub(crate) running: bool,
-    pub(crate) waiting_approval: bool,
-    pub(crate) plan_pending: bool,
-    pub(crate) context_tokens: u64,
-    pub(crate) context_window: ContextWindow,
-    /// JSON of what rarely changes; `None`: as it was.
-    pub(crate) config: Option<String>,
-    pub(crate) queue: Option<String>,
-    pub(crate) plan: Option<String>,
-    pub(crate) grants: Option<String>,
-    pub(crate) metadata: Option<String>,
-    pub(crate) tools: Option<String>,
-    pub(crate) edge: Option<Edge>,
+    /// Its title.
+    pub display_name: Option<String>,
+    /// Its status, as the wire says it.
+    pub status: &'static str,
+    /// When something last happened, milliseconds since 1970.
+    pub last_active_at: i64,
+    /// Number of the newest Turn.
+    pub last_turn: u32,
+    /// How many Turns it has, without those that were rolled back.
+    pub turn_count: u32,
+    /// Whether a Turn runs or waits.
+    pub running: bool,
+    /// Whether an Approval is open.
+    pub waiting_approval: bool,
+    /// Whether a finished plan waits for an answer.
+    pub plan_pending: bool,
+    /// Tokens in the model's window.
+    pub context_tokens: u64,
+    /// The model's window.
+    pub context_window: ContextWindow,
+    /// JSON of the configuration; `None`: as it was.
+    pub config: Option<String>,
+    /// JSON of the waiting inputs; `None`: as it was.
+    pub queue: Option<String>,
+    /// JSON of the plan; `None`: as it was.
+    pub plan: Option<String>,
+    /// JSON of the answers for the session; `None`: as they were.
+    pub grants: Option<String>,
+    /// JSON of the labels; `None`: as they were.
+    pub metadata: Option<String>,
+    /// JSON of the tools that clients declared; `None`: as they were.
+    pub tools: Option<String>,
+    /// The edge to its parent, of a subagent.
+    pub edge: Option<Edge>,
 }
 
 /// A column whose JSON is written only when an event changes it: such values are long and rarely change.
@@ -185,6 +201,6 @@ impl Summary {
 }
 
 /// Serializes a value of ours, whose serialization has no way to fail.
-pub(crate) fn json(value: &impl Serialize) -> Option<String> {
+fn json(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bobbin_core::engine::Engine;
 use bobbin_core::{Hub, RandomIds, Settings};
-use bobbin_store::{Options, SqliteStore};
+use bobbin_store_sqlite::{Options, SqliteStore};
 use tempfile::TempDir;
 
 use crate::ManualClock;

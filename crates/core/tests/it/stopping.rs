@@ -8,7 +8,8 @@ use bobbin_model::state::NewThread;
 use bobbin_model::{
     Event, HistoryMode, Identity, Seq, ThreadId, ThreadState, TurnId, TurnStatus, UnixMillis,
 };
-use bobbin_store::{Options, SqliteStore, Store, StoredEvent, Summary, Write};
+use bobbin_store::{Store, StoredEvent, Summary, Write};
+use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

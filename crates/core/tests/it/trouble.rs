@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bobbin_core::{Command, CoreError, Hub, RandomIds, Settings, StoreError, ThreadHandle};
 use bobbin_model::{Decision, Event, ItemBody, Scope, Seq, Spent, ThreadId, Turn, TurnId, TurnStatus};
 use bobbin_store::{
-    Closed, KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, SqliteStore,
-    Store, StoreStats, StoredEvent, ThreadSummary, Write,
+    Closed, KnownRequest, ListFilter, LoadedThread, Receipt, SearchFilter, SearchPage, Store, StoreStats,
+    StoredEvent, ThreadSummary, Write,
 };
+use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

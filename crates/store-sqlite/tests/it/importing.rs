@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use bobbin_model::{Event, ItemBody, ThreadConfig, ThreadId, TurnId, TurnStatus, UnixMillis};
-use bobbin_store::{ImportError, Imported, Options, SqliteStore, Store, import};
+use bobbin_store::Store;
+use bobbin_store_sqlite::{ImportError, Imported, Options, SqliteStore, import};
 use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
 

@@ -9,7 +9,7 @@ use bobbin_model::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::{LoadedThread, StoreError, StoredEvent, ThreadSummary};
+use bobbin_store::{LoadedThread, StoreError, StoredEvent, ThreadSummary};
 
 /// A Thread's row.
 #[derive(Debug, sqlx::FromRow)]

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bobbin_model::{Event, Identity, Item, ItemBody, ItemId, Json, Outcome, ThreadId, TurnId, UnixMillis};
-use bobbin_store::{ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, SqliteStore, Store};
+use bobbin_store::{ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, Store};
+use bobbin_store_sqlite::SqliteStore;
 
 use crate::support::{Writer, me, open, prompt};
 

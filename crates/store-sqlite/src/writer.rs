@@ -20,9 +20,10 @@ use crate::index;
 use crate::open::fold;
 use crate::presence::Presence;
 use crate::project;
-use crate::step::{Step, reached};
-use crate::write::Write;
-use crate::{StoreError, StoreStats};
+use bobbin_store::step::{Step, reached};
+use bobbin_store::{StoreError, StoreStats, Write};
+
+use crate::failure::{driver_error, store_error};
 
 /// Writes that may wait. Each holds at most a few hundred events of one Thread.
 pub(crate) const QUEUE: usize = 1024;
@@ -209,7 +210,7 @@ impl Writer {
     }
 
     async fn transaction(&mut self, writes: &[&Write]) -> Result<(), StoreError> {
-        let mut connection = self.connection().await?;
+        let mut connection = self.connection().await.map_err(store_error)?;
         let written = commit(&mut connection, writes, &mut self.presence).await;
         if let Err(StoreError::Removed(_)) = &written {
             self.removed.cancel();
@@ -293,11 +294,14 @@ async fn commit(
         } else {
             script
         };
-        script.run(connection).await?;
+        script.run(connection).await.map_err(store_error)?;
     }
     reached(Step::BeforeCommit);
     presence.check()?;
-    sqlx::query("COMMIT").execute(connection).await?;
+    sqlx::query("COMMIT")
+        .execute(connection)
+        .await
+        .map_err(store_error)?;
     Ok(())
 }
 
@@ -348,18 +352,12 @@ fn acknowledge(done: oneshot::Sender<Result<(), StoreError>>, outcome: Result<()
 
 /// Says which event stood in the way of a write that repeats a number.
 fn named(error: StoreError, write: &Write) -> StoreError {
-    match &error {
-        StoreError::Database(source)
-            if source
-                .as_database_error()
-                .is_some_and(sqlx::error::DatabaseError::is_unique_violation) =>
-        {
-            let seq = write.events.first().map_or(Seq(0), |stored| stored.seq);
-            StoreError::Conflict {
-                thread: write.thread.clone(),
-                seq,
-            }
-        }
-        _ => error,
+    let database = driver_error(&error).and_then(sqlx::Error::as_database_error);
+    if !database.is_some_and(sqlx::error::DatabaseError::is_unique_violation) {
+        return error;
+    }
+    StoreError::Conflict {
+        thread: write.thread.clone(),
+        seq: write.events.first().map_or(Seq(0), |stored| stored.seq),
     }
 }

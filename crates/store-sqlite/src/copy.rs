@@ -7,7 +7,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 use tempfile::NamedTempFile;
 
-use crate::StoreError;
+use bobbin_store::StoreError;
+
+use crate::failure::store_error;
 
 /// Why there is no copy.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +46,7 @@ pub async fn copy(database: &Path, to: &Path) -> Result<(), CopyError> {
         .filename(database)
         .read_only(true)
         .disable_statement_logging();
-    let mut connection = options.connect().await.map_err(StoreError::from)?;
+    let mut connection = options.connect().await.map_err(store_error)?;
     let copied = write(&mut connection, to, Existing::Refused).await;
     if let Err(error) = connection.close().await {
         tracing::debug!(%error, "the copied database was not closed well");
@@ -78,7 +80,7 @@ pub(crate) async fn write(
         .bind(name)
         .execute(connection)
         .await
-        .map_err(StoreError::from)?;
+        .map_err(store_error)?;
     let (to, place) = (to.to_owned(), to.to_owned());
     let put = tokio::task::spawn_blocking(move || {
         // SQLite does not wait for the disk here.

@@ -12,11 +12,13 @@ use sqlx::SqlitePool;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::failure::{driver_error, store_error};
 use crate::presence::Presence;
 use crate::writer::{Counters, Order, QUEUE, Writer};
-use crate::{
-    Closed, KnownRequest, ListFilter, LoadedThread, Options, Receipt, SearchFilter, SearchPage, Store,
-    StoreError, StoreStats, StoredEvent, ThreadSummary, Write, open, read, search,
+use crate::{Options, open, read, search};
+use bobbin_store::{
+    Closed, KnownRequest, ListFilter, LoadedThread, Receipt, SearchFilter, SearchPage, Store, StoreError,
+    StoreStats, StoredEvent, ThreadSummary, Write,
 };
 
 /// Searches at a time, of the four readers there are.
@@ -75,7 +77,8 @@ impl SqliteStore {
     pub async fn sqlite_version(&self) -> Result<String, StoreError> {
         let row: (String,) = sqlx::query_as("SELECT sqlite_version()")
             .fetch_one(&self.readers)
-            .await?;
+            .await
+            .map_err(store_error)?;
         Ok(row.0)
     }
 
@@ -103,7 +106,7 @@ impl SqliteStore {
 async fn first_check(readers: SqlitePool) -> Vec<String> {
     let faults = match quick_check(&readers).await {
         Ok(faults) => faults,
-        Err(StoreError::Database(error)) if matches!(*error, sqlx::Error::PoolClosed) => return Vec::new(),
+        Err(error) if matches!(driver_error(&error), Some(sqlx::Error::PoolClosed)) => return Vec::new(),
         Err(error) => vec![error.to_string()],
     };
     if let Some(first) = faults.first() {
@@ -118,7 +121,10 @@ async fn first_check(readers: SqlitePool) -> Vec<String> {
 }
 
 async fn quick_check(readers: &SqlitePool) -> Result<Vec<String>, StoreError> {
-    let rows: Vec<(String,)> = sqlx::query_as("PRAGMA quick_check").fetch_all(readers).await?;
+    let rows: Vec<(String,)> = sqlx::query_as("PRAGMA quick_check")
+        .fetch_all(readers)
+        .await
+        .map_err(store_error)?;
     Ok(rows
         .into_iter()
         .map(|row| row.0)
@@ -140,11 +146,11 @@ impl Store for SqliteStore {
 
     fn load(&self, id: &ThreadId) -> BoxFuture<'_, Result<Option<LoadedThread>, StoreError>> {
         let id = id.clone();
-        async move { read::load(&self.readers, &id).await }.boxed()
+        async move { Ok(read::load(&self.readers, &id).await?) }.boxed()
     }
 
     fn list(&self, filter: ListFilter) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
-        read::list(&self.readers, filter).boxed()
+        async move { Ok(read::list(&self.readers, filter).await?) }.boxed()
     }
 
     fn children(
@@ -154,18 +160,18 @@ impl Store for SqliteStore {
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<ThreadSummary>, StoreError>> {
         let parent = parent.clone();
-        async move { read::children(&self.readers, &parent, closed, limit).await }.boxed()
+        async move { Ok(read::children(&self.readers, &parent, closed, limit).await?) }.boxed()
     }
 
     fn descendants(&self, top: &ThreadId) -> BoxFuture<'_, Result<Vec<ThreadId>, StoreError>> {
         let top = top.clone();
-        async move { read::descendants(&self.readers, &top).await }.boxed()
+        async move { Ok(read::descendants(&self.readers, &top).await?) }.boxed()
     }
 
     fn search(&self, filter: SearchFilter) -> BoxFuture<'_, Result<SearchPage, StoreError>> {
         async move {
             let _turn = self.searches.acquire().await.map_err(|_| StoreError::Closed)?;
-            search::search(&self.readers, filter).await
+            Ok(search::search(&self.readers, filter).await?)
         }
         .boxed()
     }
@@ -177,7 +183,7 @@ impl Store for SqliteStore {
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<Turn>, StoreError>> {
         let id = id.clone();
-        async move { read::turns_before(&self.readers, &id, before, limit).await }.boxed()
+        async move { Ok(read::turns_before(&self.readers, &id, before, limit).await?) }.boxed()
     }
 
     fn turn_back(
@@ -187,22 +193,22 @@ impl Store for SqliteStore {
         count: u32,
     ) -> BoxFuture<'_, Result<Option<TurnId>, StoreError>> {
         let id = id.clone();
-        async move { read::turn_back(&self.readers, &id, before, count).await }.boxed()
+        async move { Ok(read::turn_back(&self.readers, &id, before, count).await?) }.boxed()
     }
 
     fn spent(&self, id: &ThreadId, before: TurnId) -> BoxFuture<'_, Result<Spent, StoreError>> {
         let id = id.clone();
-        async move { read::spent(&self.readers, &id, before).await }.boxed()
+        async move { Ok(read::spent(&self.readers, &id, before).await?) }.boxed()
     }
 
     fn turns_from(&self, id: &ThreadId, first: TurnId) -> BoxFuture<'_, Result<u32, StoreError>> {
         let id = id.clone();
-        async move { read::turns_from(&self.readers, &id, first).await }.boxed()
+        async move { Ok(read::turns_from(&self.readers, &id, first).await?) }.boxed()
     }
 
     fn turn(&self, id: &ThreadId, turn: TurnId) -> BoxFuture<'_, Result<Option<Turn>, StoreError>> {
         let id = id.clone();
-        async move { read::turn(&self.readers, &id, turn).await }.boxed()
+        async move { Ok(read::turn(&self.readers, &id, turn).await?) }.boxed()
     }
 
     fn events(
@@ -213,7 +219,7 @@ impl Store for SqliteStore {
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         let id = id.clone();
-        async move { read::events(&self.readers, &id, after, up_to, limit).await }.boxed()
+        async move { Ok(read::events(&self.readers, &id, after, up_to, limit).await?) }.boxed()
     }
 
     fn recent_events(
@@ -223,16 +229,16 @@ impl Store for SqliteStore {
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<StoredEvent>, StoreError>> {
         let id = id.clone();
-        async move { read::recent_events(&self.readers, &id, up_to, limit).await }.boxed()
+        async move { Ok(read::recent_events(&self.readers, &id, up_to, limit).await?) }.boxed()
     }
 
     fn threads_with_open_turns(&self) -> BoxFuture<'_, Result<Vec<ThreadId>, StoreError>> {
-        read::threads_with_open_turns(&self.readers).boxed()
+        async move { Ok(read::threads_with_open_turns(&self.readers).await?) }.boxed()
     }
 
     fn is_remembered(&self, scope: &Scope) -> BoxFuture<'_, Result<bool, StoreError>> {
         let scope = scope.clone();
-        async move { read::is_remembered(&self.readers, &scope).await }.boxed()
+        async move { Ok(read::is_remembered(&self.readers, &scope).await?) }.boxed()
     }
 
     fn request(
@@ -242,7 +248,7 @@ impl Store for SqliteStore {
     ) -> BoxFuture<'_, Result<Option<KnownRequest>, StoreError>> {
         let scope = about.map_or_else(String::new, |thread| thread.as_str().to_owned());
         let id = id.to_owned();
-        async move { read::request(&self.readers, &scope, &id).await }.boxed()
+        async move { Ok(read::request(&self.readers, &scope, &id).await?) }.boxed()
     }
 
     fn stats(&self) -> StoreStats {

@@ -16,7 +16,8 @@ use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
     Event, HistoryMode, Identity, InputPart, Outcome, Seq, ThreadId, ThreadState, TurnFeatures, UnixMillis,
 };
-use bobbin_store::{Durability, Options, SqliteStore, Store, StoredEvent, Summary, Write};
+use bobbin_store::{Store, StoredEvent, Summary, Write};
+use bobbin_store_sqlite::{Durability, Options, SqliteStore};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::future::join_all;

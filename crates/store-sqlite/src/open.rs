@@ -2,7 +2,6 @@
 
 use std::fs::OpenOptions;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -13,9 +12,11 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection, SqlitePool};
 use tokio_util::sync::CancellationToken;
 
-use crate::StoreError;
 use crate::copy::{self, Existing};
-use crate::step::{Step, reached};
+use bobbin_store::StoreError;
+use bobbin_store::step::{Step, reached};
+
+use crate::failure::store_error;
 
 /// How safe a commit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,7 +73,7 @@ pub(crate) fn newest_version() -> i64 {
 /// Makes the present schema in an empty database.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let migrated = MIGRATIONS.run(connection).await;
-    migrated.map_err(|error| StoreError::Database(Arc::new(error.into())))
+    migrated.map_err(|error| store_error(error.into()))
 }
 
 pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreError> {
@@ -242,7 +243,7 @@ fn refused(path: &Path, reason: String) -> StoreError {
 
 /// Says why a database cannot be opened, and what to do about it.
 fn reason(error: sqlx::Error) -> String {
-    match StoreError::from(error) {
+    match store_error(error) {
         StoreError::Damaged(code) => {
             format!("it is damaged (SQLite code {code}); `bobbin doctor` says what can be done")
         }

@@ -9,7 +9,8 @@ use bobbin_model::{
 
 use crate::index;
 use crate::script::Script;
-use crate::write::{NamedRequest, StoredEvent, Summary, TextPart, Write, json};
+use bobbin_store::{NamedRequest, StoredEvent, Summary, TextPart, Write};
+use serde::Serialize;
 
 /// How long a named request is known, in milliseconds: a week, longer than anybody retries.
 const REQUEST_MEMORY: i64 = 7 * 24 * 3600 * 1000;
@@ -400,4 +401,9 @@ pub(crate) fn number(seq: Seq) -> i64 {
 
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Serializes a value of ours, whose serialization has no way to fail.
+pub(crate) fn json(value: &impl Serialize) -> Option<String> {
+    serde_json::to_string(value).ok()
 }

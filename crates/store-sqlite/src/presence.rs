@@ -6,7 +6,7 @@ use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::StoreError;
+use bobbin_store::StoreError;
 
 /// Device and inode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,8 +16,10 @@ use sqlx::{ConnectOptions, Connection};
 
 use crate::open::{self, Options, newest_version};
 use crate::row::EventRow;
-use crate::write::{StoredEvent, Summary, Write};
-use crate::{StoreError, project};
+use bobbin_store::{StoreError, StoredEvent, Summary, Write};
+
+use crate::failure::store_error;
+use crate::project;
 use history::Left;
 
 /// Largest event that is read, in bytes: several times what a server writes.
@@ -85,7 +87,7 @@ pub async fn import(
     let mut source = options.connect().await.map_err(foreign)?;
     check(&mut source).await?;
     let pools = open::open(database, &Options::default()).await?;
-    let mut target = pools.writer.acquire().await.map_err(StoreError::from)?;
+    let mut target = pools.writer.acquire().await.map_err(store_error)?;
     let importing = Import {
         source: &mut source,
         target: &mut target,
@@ -136,7 +138,7 @@ async fn check(source: &mut SqliteConnection) -> Result<(), ImportError> {
         .disable_statement_logging()
         .connect()
         .await
-        .map_err(StoreError::from)?;
+        .map_err(store_error)?;
     open::migrate(&mut ours).await?;
     if schema(&mut ours).await.map_err(foreign)? != schema(source).await.map_err(foreign)? {
         return Err(wrong("its tables are not as Bobbin makes them"));
@@ -193,7 +195,7 @@ fn unread(error: sqlx::Error) -> Stop {
 }
 
 fn unwritten(error: sqlx::Error) -> Stop {
-    StoreError::from(error).into()
+    store_error(error).into()
 }
 
 impl Import<'_> {
@@ -292,7 +294,7 @@ impl Import<'_> {
             .bind(id.as_str().to_owned())
             .fetch_optional(&mut *self.target)
             .await
-            .map_err(StoreError::from)?
+            .map_err(store_error)?
             .is_some();
         if is_known {
             self.done.known += 1;
@@ -302,19 +304,19 @@ impl Import<'_> {
         sqlx::query("BEGIN IMMEDIATE")
             .execute(&mut *self.target)
             .await
-            .map_err(StoreError::from)?;
+            .map_err(store_error)?;
         let taken = self.take(header).await;
         let end = if taken.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let ended = sqlx::query(end).execute(&mut *self.target).await;
         match taken {
             Ok(()) => {
-                ended.map_err(StoreError::from)?;
+                ended.map_err(store_error)?;
                 self.done.taken += 1;
                 self.places.insert(id, place);
                 Ok(())
             }
             Err(Stop::Left(left)) => {
-                ended.map_err(StoreError::from)?;
+                ended.map_err(store_error)?;
                 self.left(&id, left);
                 Ok(())
             }

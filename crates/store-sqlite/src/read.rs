@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use bobbin_model::{Approval, Event, Item, ItemId, LiveTurn, Scope, Seq, Spent, ThreadId, Turn, TurnId};
 use sqlx::{SqliteConnection, SqlitePool};
 
+use crate::failure::Failure;
+use crate::project::json;
 use crate::project::number;
 use crate::row::{EventRow, ItemRow, ThreadRow, TurnRow};
-use crate::write::json;
-use crate::{Closed, KnownRequest, ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary};
+use bobbin_store::{Closed, KnownRequest, ListFilter, LoadedThread, StoreError, StoredEvent, ThreadSummary};
 
-type Read<T> = Result<T, StoreError>;
+type Read<T> = Result<T, Failure>;
 
 pub(crate) async fn load(pool: &SqlitePool, id: &ThreadId) -> Read<Option<LoadedThread>> {
     // One transaction, so that the row and the open Turn are of the same moment.
@@ -109,7 +110,7 @@ async fn add_approvals(connection: &mut SqliteConnection, id: &ThreadId, live: &
                 return Err(corrupt(format!(
                     "event {seq} is {} and opens no approval",
                     other.kind()
-                )));
+                )).into());
             }
         };
         if let Some(decision) = decision {
@@ -134,7 +135,7 @@ pub(crate) async fn one_event(
             .bind(seq)
             .fetch_one(connection)
             .await?;
-    row.decode(id)
+    Ok(row.decode(id)?)
 }
 
 /// Reads the Items of a range of Turns, in order.
@@ -169,7 +170,8 @@ async fn items(
                     thread: id.clone(),
                     seq: stored.seq,
                     reason: format!("{} carries no item", other.kind()),
-                });
+                }
+                .into());
             }
         };
         turns.entry(turn).or_default().push((**item).clone());
@@ -288,7 +290,7 @@ pub(crate) async fn events(
     .bind(limit)
     .fetch_all(pool)
     .await?;
-    rows.into_iter().map(|row| row.decode(id)).collect()
+    rows.into_iter().map(|row| Ok(row.decode(id)?)).collect()
 }
 
 pub(crate) async fn recent_events(
@@ -305,7 +307,7 @@ pub(crate) async fn recent_events(
     .bind(limit)
     .fetch_all(pool)
     .await?;
-    rows.into_iter().rev().map(|row| row.decode(id)).collect()
+    rows.into_iter().rev().map(|row| Ok(row.decode(id)?)).collect()
 }
 
 /// Columns a list needs, with the rest of a row as constants: configuration and queue are not read.
@@ -317,7 +319,7 @@ const SUMMARY: &str = "SELECT thread_id, workspace_path, user_id, origin_channel
 pub(crate) async fn list(pool: &SqlitePool, filter: ListFilter) -> Read<Vec<ThreadSummary>> {
     let mut query = list_query(SUMMARY, filter);
     let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
-    rows.into_iter().map(ThreadRow::into_summary).collect()
+    rows.into_iter().map(|row| Ok(row.into_summary()?)).collect()
 }
 
 fn list_query(columns: &str, filter: ListFilter) -> sqlx::QueryBuilder<sqlx::Sqlite> {
@@ -354,7 +356,7 @@ pub(crate) async fn children(
         .push(" ORDER BY created_at DESC, thread_id DESC LIMIT ")
         .push_bind(limit);
     let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
-    rows.into_iter().rev().map(ThreadRow::into_summary).collect()
+    rows.into_iter().rev().map(|row| Ok(row.into_summary()?)).collect()
 }
 
 pub(crate) async fn descendants(pool: &SqlitePool, top: &ThreadId) -> Read<Vec<ThreadId>> {

@@ -3,7 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use bobbin_model::ThreadId;
-use bobbin_store::{CopyError, Options, SqliteStore, Store, copy};
+use bobbin_store::Store;
+use bobbin_store_sqlite::{CopyError, Options, SqliteStore, copy};
 use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
 

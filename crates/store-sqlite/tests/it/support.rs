@@ -7,7 +7,8 @@ use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
     Event, HistoryMode, Identity, InputPart, Scope, Seq, ThreadId, ThreadState, TurnFeatures, UnixMillis,
 };
-use bobbin_store::{Options, SqliteStore, Store, StoreError, StoredEvent, Summary, TextPart, Write};
+use bobbin_store::{Store, StoreError, StoredEvent, Summary, TextPart, Write};
+use bobbin_store_sqlite::{Options, SqliteStore};
 
 pub(crate) async fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(&path.join("test.db"), Options::default())

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use bobbin_model::{Outcome, Seq, ThreadId, TurnId, UnixMillis};
-use bobbin_store::{ListFilter, Options, SqliteStore, Store, StoreError};
+use bobbin_store::{ListFilter, Store, StoreError};
+use bobbin_store_sqlite::{Options, SqliteStore};
 
 use crate::support::{Writer, me, open, prompt};
 

@@ -8,10 +8,12 @@ use std::borrow::Cow;
 use bobbin_model::{Event, Item, ItemBody, ThreadId, ToolAnswer};
 use sqlx::{Connection, SqliteConnection};
 
+use bobbin_store::StoredEvent;
+use bobbin_store::step::{Step, reached};
+
+use crate::failure::Failure;
+use crate::read;
 use crate::script::Script;
-use crate::step::{Step, reached};
-use crate::write::StoredEvent;
-use crate::{StoreError, read};
 
 /// Text indexed in one step, in bytes: about 10 ms of work (measured at 1 MB a second).
 const STEP_BYTES: usize = 8 << 10;
@@ -35,7 +37,7 @@ pub(crate) fn mark(script: &mut Script, thread: &str) {
 }
 
 /// Indexes some of what is new. Returns whether there is more.
-pub(crate) async fn step(connection: &mut SqliteConnection) -> Result<bool, StoreError> {
+pub(crate) async fn step(connection: &mut SqliteConnection) -> Result<bool, Failure> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     let pending: Option<(String, i64)> = sqlx::query_as(
         "SELECT thread_id, coalesce(seq, 0) FROM search_pending LEFT JOIN search_mark USING (thread_id) LIMIT 1",

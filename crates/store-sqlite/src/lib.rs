@@ -1,0 +1,23 @@
+//! The store on SQLite: the only crate that knows SQL. One batching writer, a pool of readers, migrations.
+//!
+//! [`SqliteStore`] is a [`Store`](bobbin_store::Store). A write is acknowledged after its commit. Reads see committed state and
+//! never a whole Thread at once, except for the one open Turn.
+
+mod copy;
+mod failure;
+mod import;
+mod index;
+mod open;
+mod presence;
+mod project;
+mod read;
+mod row;
+mod script;
+mod search;
+mod sqlite;
+mod writer;
+
+pub use copy::{CopyError, copy};
+pub use import::{ImportError, Imported, import};
+pub use open::{Durability, Options, ServedFolder};
+pub use sqlite::SqliteStore;

@@ -1,0 +1,112 @@
+//! Searching the index.
+//!
+//! Candidates come from the index newest first and are then narrowed to what the client may see, so at most
+//! [`CANDIDATES`] are read for one answer; the rest is for the next page.
+
+use bobbin_model::{ItemId, ThreadId, TurnId, UnixMillis};
+use bobbin_store::{SearchFilter, SearchHit, SearchPage, SearchWords};
+use sqlx::SqlitePool;
+
+use crate::failure::Failure;
+use crate::read::push_visible;
+
+/// Entries of the index that one answer reads.
+const CANDIDATES: u32 = 1000;
+
+/// Returns words in the language of the index: strings, all of which must be there.
+fn expression(words: &SearchWords) -> String {
+    let quoted = words.words().iter().map(|word| format!("\"{word}\""));
+    quoted.collect::<Vec<_>>().join(" AND ")
+}
+
+#[derive(sqlx::FromRow)]
+struct HitRow {
+    entry: i64,
+    thread_id: String,
+    display_name: Option<String>,
+    turn_no: Option<u32>,
+    item_no: Option<u32>,
+    kind: String,
+    at: i64,
+    text: String,
+}
+
+/// Answers a search.
+pub(crate) async fn search(pool: &SqlitePool, filter: SearchFilter) -> Result<SearchPage, Failure> {
+    let mut connection = pool.begin().await?;
+    let expression = expression(&filter.words);
+    let before = filter.after.unwrap_or(i64::MAX);
+    // Where the candidates of this page end, if there are more.
+    let end: Option<(i64,)> = sqlx::query_as(
+        "SELECT rowid FROM search_text WHERE search_text MATCH ? AND rowid < ? \
+         ORDER BY rowid DESC LIMIT 1 OFFSET ?",
+    )
+    .bind(expression.clone())
+    .bind(before)
+    .bind(CANDIDATES - 1)
+    .fetch_optional(&mut *connection)
+    .await?;
+    let mut query = sqlx::QueryBuilder::<sqlx::Sqlite>::new(
+        "SELECT entry, thread_id, display_name, turn_no, item_no, kind, at, text FROM \
+         (SELECT rowid AS entry FROM search_text WHERE search_text MATCH ",
+    );
+    query
+        .push_bind(expression)
+        .push(" AND rowid < ")
+        .push_bind(before)
+        .push(" ORDER BY rowid DESC LIMIT ")
+        .push_bind(CANDIDATES)
+        .push(
+            ") CROSS JOIN search_item item USING (entry) CROSS JOIN thread USING (thread_id) \
+             WHERE NOT EXISTS (SELECT 1 FROM turn WHERE turn.thread_id = item.thread_id \
+             AND turn.turn_no = item.turn_no AND rolled_back_at IS NOT NULL) \
+             AND deleted_at IS NULL AND workspace_path = ",
+        );
+    let mut visible = filter.visible;
+    // Who names a Thread means it, whosever it is.
+    visible.include_sub_agents |= filter.thread.is_some();
+    push_visible(&mut query, visible);
+    if let Some(thread) = filter.thread {
+        query
+            .push(" AND thread_id = ")
+            .push_bind(thread.as_str().to_owned());
+    }
+    if !filter.kinds.is_empty() {
+        query.push(" AND kind IN (");
+        let mut kinds = query.separated(", ");
+        for kind in filter.kinds {
+            kinds.push_bind(kind);
+        }
+        query.push(")");
+    }
+    query.push(" ORDER BY entry DESC LIMIT ").push_bind(filter.limit);
+    let rows: Vec<HitRow> = query.build_query_as().fetch_all(&mut *connection).await?;
+    let full = rows.len() >= filter.limit as usize;
+    let next = if full {
+        rows.last().map(|row| row.entry)
+    } else {
+        end.map(|end| end.0)
+    };
+    let pending: Option<(i64,)> = sqlx::query_as("SELECT 1 FROM search_pending LIMIT 1")
+        .fetch_optional(&mut *connection)
+        .await?;
+    Ok(SearchPage {
+        hits: rows.into_iter().map(hit).collect(),
+        next,
+        complete: pending.is_none(),
+    })
+}
+
+fn hit(row: HitRow) -> SearchHit {
+    SearchHit {
+        thread: ThreadId::new(row.thread_id),
+        title: row.display_name,
+        item: row
+            .turn_no
+            .zip(row.item_no)
+            .map(|(turn, item)| (TurnId(turn), ItemId(item))),
+        kind: row.kind,
+        at: UnixMillis(row.at),
+        text: row.text,
+    }
+}
