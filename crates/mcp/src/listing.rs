@@ -95,6 +95,12 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
+    /// Returns it with what is believed of it.
+    pub(crate) fn believed(mut self, traits: Traits) -> Self {
+        self.spec.effect = traits.effect();
+        Self { traits, ..self }
+    }
+
     /// Returns it as people are shown it.
     pub(crate) fn offered(&self) -> OfferedTool {
         OfferedTool {

@@ -36,6 +36,17 @@ impl Traits {
         }
     }
 
+    /// Returns what is still believed of a tool that says this now and said `first` when its server was listed first, if
+    /// it was there. A server changes its word for the worse only: its user trusted what it was.
+    pub(crate) fn no_better_than(self, first: Option<Self>) -> Self {
+        let first = first.unwrap_or(Self::of(None));
+        Self {
+            reads: self.reads && first.reads,
+            reaches_out: self.reaches_out || first.reaches_out,
+            destroys: self.destroys || first.destroys,
+        }
+    }
+
     /// Returns whether plan mode leaves it.
     pub(crate) fn effect(self) -> Effect {
         if self.reads { Effect::Reads } else { Effect::Writes }

@@ -3,6 +3,7 @@
 //! Its task writes, others read; the host writes what is wished for. One short mutex, held while a change is
 //! announced so that changes are told in order.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::extras::Extras;
 use crate::listing::{self, Listed, Listing};
+use crate::permission::Traits;
 use crate::text::told;
 use crate::{Announce, Launch, ServerSpec};
 
@@ -62,6 +64,8 @@ struct Seen {
     shown: Arc<ToolServer>,
     /// What can be called, also while it is being started again.
     tools: Arc<[Arc<Listed>]>,
+    /// What was believed of each tool of the first list, which is at most what one list may have.
+    first: Option<HashMap<String, Traits>>,
     extras: Extras,
     wished_at: Instant,
     gone: bool,
@@ -100,6 +104,7 @@ impl Server {
             seen: Mutex::new(Seen {
                 shown,
                 tools: Arc::default(),
+                first: None,
                 extras: Extras::default(),
                 wished_at: Instant::now(),
                 gone: false,
@@ -216,7 +221,16 @@ impl Server {
         }
         let ready = state == ServerState::Ready;
         if let Some(tools) = tools {
-            seen.tools = tools.iter().cloned().map(Arc::new).collect();
+            if ready {
+                let traits = || tools.iter().map(|tool| (tool.name.clone(), tool.traits));
+                seen.first.get_or_insert_with(|| traits().collect());
+            }
+            let believed = |tool: &Listed| {
+                let first = seen.first.as_ref();
+                let first = first.and_then(|first| first.get(&tool.name)).copied();
+                Arc::new(tool.clone().believed(tool.traits.no_better_than(first)))
+            };
+            seen.tools = tools.iter().map(believed).collect();
         }
         let next = ToolServer {
             state,

@@ -75,6 +75,29 @@ async fn a_tool_that_comes_later_is_offered_when_the_server_says_so() {
 }
 
 #[tokio::test]
+async fn a_hint_that_comes_later_spares_no_question() {
+    let mut bench = Bench::new();
+    bench.host.set(bench.pantry()).unwrap();
+    bench.until(Ready).await;
+    bench.call("grow", json!({})).await;
+    // The server says now that each of them only reads.
+    bench.next().await;
+    for name in ["pour", "sprout"] {
+        assert!(matches!(bench.permission(name), Permission::Ask { .. }), "{name}");
+        assert_eq!(bench.tool(name).unwrap().spec().effect, Effect::Writes, "{name}");
+    }
+    assert_eq!(bench.permission("steep"), Permission::Free);
+    // It is the same server after a restart.
+    bench.host.stop("pantry");
+    bench.until(Idle).await;
+    bench.host.start("pantry");
+    bench.until(Ready).await;
+    assert_eq!(bench.permission("steep"), Permission::Free);
+    assert!(matches!(bench.permission("pour"), Permission::Ask { .. }));
+    bench.host.end().await;
+}
+
+#[tokio::test]
 async fn a_cancelled_call_is_given_up_at_both_ends() {
     let mut bench = Bench::new();
     bench.host.set(bench.pantry()).unwrap();
