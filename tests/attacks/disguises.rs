@@ -96,3 +96,68 @@ fn git(directory: &Path, arguments: &[&str]) {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
 }
+
+#[tokio::test]
+async fn what_a_rule_refuses_is_empty_for_every_program_in_bubblewrap() {
+    let ways = Bubblewrap::all().into_iter();
+    for bubblewrap in ways.filter(|bubblewrap| *bubblewrap == Bubblewrap::Required) {
+        let lab = Lab::new(bubblewrap);
+        for path in [".env", "app/deep/.env", "secrets/a/key", "app/keys/one.pem"] {
+            lab.write(path, "THE-SECRET");
+        }
+        let read = ".env app/deep/.env secrets/a/key app/keys/one.pem moved/deep/.env moved/keys/one.pem";
+        lab.write(
+            "read.sh",
+            &format!("for f in {read}; do cat $f; done\necho tried\n"),
+        );
+        lab.write(
+            "move.sh",
+            "mv app moved; mv secrets other; rm -f .env\necho tried\n",
+        );
+        lab.configure(
+            &json!({ "Permissions": { "DefaultApprovalPolicy": "autoApprove", "Rules": [
+            { "Action": "deny", "Path": "**/.env" },
+            { "Action": "deny", "Path": "secrets/**" },
+            { "Action": "deny", "Path": "app/keys/*.pem", "Operation": "read" },
+        ] } }),
+        );
+        for line in [
+            "sh read.sh",
+            "sh move.sh",
+            "sh read.sh",
+            "ls secrets && sh read.sh",
+        ] {
+            let said = unwatched(&lab, line).await;
+            assert!(said.contains("tried"), "{line}: {said}");
+            assert!(!said.contains("THE-SECRET"), "{line}: {said}");
+        }
+        for path in [".env", "app/deep/.env", "secrets/a/key", "app/keys/one.pem"] {
+            let left = std::fs::read_to_string(lab.work().join(path)).unwrap();
+            assert_eq!(left, "THE-SECRET", "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_rule_refuses_is_searched_for_when_the_command_starts() {
+    let ways = Bubblewrap::all().into_iter();
+    for bubblewrap in ways.filter(|bubblewrap| *bubblewrap == Bubblewrap::Required) {
+        let lab = Lab::new(bubblewrap);
+        lab.configure(&json!({ "Permissions": { "Rules": [{ "Action": "deny", "Path": "**/.env" }] } }));
+        lab.write("read.sh", "cat late/.env\necho tried\n");
+        let server = lab.serve().await;
+        let mut client = server.client().await;
+        let thread = client.start_thread().await;
+        client.start_turn(&thread, "run `sh read.sh`").await;
+        let asked = client.wait_for("item/approval/request").await;
+        // Until what will hold the command waits.
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        lab.write("late/.env", "THE-SECRET");
+        client.reply(&asked, json!({ "decision": "accept" })).await;
+        let seen = client.until("turn/completed").await;
+        let said = serde_json::to_string(&seen).unwrap();
+        assert!(said.contains("tried"), "{said}");
+        assert!(!said.contains("THE-SECRET"), "{said}");
+        server.kill().await;
+    }
+}

@@ -119,6 +119,18 @@ pub trait Policy: fmt::Debug + Send + Sync + 'static {
     /// Judges the use of a tool, whatever its arguments; `None` when nothing is said of it.
     fn tool(&self, name: &str) -> Option<Ruling>;
 
+    /// Returns the rules in force, in the order in which they are written.
+    fn rules(&self) -> Vec<AppliedRule> {
+        Vec::new()
+    }
+
+    /// Returns files and directories, absolute and there now, that a rule keeps every command in `root` from reading. Looks
+    /// at the disk, within bounds.
+    fn refused(&self, root: &Path) -> Vec<PathBuf> {
+        let _ = root;
+        Vec::new()
+    }
+
     /// Whether a resolved path is a file with the output of a command, which the result of its call names: it is read
     /// without a question.
     fn is_output(&self, _path: &Path) -> bool {

@@ -4,6 +4,7 @@
 //! path means the same to a command and to a tool, and puts the verdicts into the core's words.
 
 mod below;
+mod refused;
 mod repository;
 
 use std::ffi::OsString;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use bobbin_core::policy::{
     AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling, WritableProgram,
 };
-use bobbin_rules::{Because, Look, PathUse, Place, Places, RuleSet};
+use bobbin_rules::{Because, Look, PathUse, Place, Places, Rule, RuleSet};
 
 use crate::programs::Programs;
 use crate::tools::{Reserved, Standing, trace};
@@ -89,16 +90,28 @@ impl RulesPolicy {
                 bobbin_rules::Judgement::Deny => Judgement::Deny,
             },
             reason,
-            rule: rule.map(|rule| AppliedRule {
-                rule: rule.to_string(),
-                source: rule.source.clone(),
-                reason: rule.reason.clone(),
-            }),
+            rule: rule.map(applied),
         }
     }
 }
 
+fn applied(rule: &Rule) -> AppliedRule {
+    AppliedRule {
+        rule: rule.to_string(),
+        source: rule.source.clone(),
+        reason: rule.reason.clone(),
+    }
+}
+
 impl Policy for RulesPolicy {
+    fn rules(&self) -> Vec<AppliedRule> {
+        self.rules.rules().iter().map(applied).collect()
+    }
+
+    fn refused(&self, root: &Path) -> Vec<PathBuf> {
+        refused::refused(&self.rules, root)
+    }
+
     fn command(&self, command: &str, root: &Path) -> CommandRuling {
         let verdict = self.rules.command(command, &Disk::of(root, &self.guarded));
         let commands = verdict.parts.iter();

@@ -24,6 +24,7 @@ mod wrapper;
 
 pub use concern::Concern;
 pub use judgement::{Because, Judgement, Part, Verdict};
+pub use pattern::RefusedPlace;
 pub use places::{LeavesOut, Look, PathUse, Place, Places, Standing};
 pub use rule::{Rule, RuleError, RuleText, Subject};
 pub use set::RuleSet;

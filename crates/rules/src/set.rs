@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::head::head;
-use crate::pattern::Reach;
+use crate::pattern::{Reach, RefusedPlace};
 use crate::rule::Kind;
 use crate::work::Work;
 use crate::{Judgement, PathUse, Places, Rule, RuleError, RuleText, Verdict, judge};
@@ -44,7 +44,6 @@ impl RuleSet {
     }
 
     /// Returns where `~/` begins.
-    /// Returns where `~/` begins.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
@@ -72,6 +71,19 @@ impl RuleSet {
             }
             _ => false,
         })
+    }
+
+    /// Returns where the paths lie that a rule keeps from being read.
+    pub fn refused(&self, root: &Path) -> Vec<RefusedPlace> {
+        let places = self.rules.iter().filter_map(|rule| match &rule.subject.0 {
+            Kind::Path(used, pattern)
+                if rule.judgement == Judgement::Deny && *used != Some(PathUse::Write) =>
+            {
+                Some(pattern.place(root))
+            }
+            _ => None,
+        });
+        places.collect()
     }
 
     /// Returns what the rules say of a tool, and which one decides. `*` and `?` are not special in tools' names,

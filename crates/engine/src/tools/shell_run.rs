@@ -116,7 +116,7 @@ impl PreparedCall for Prepared {
             command,
             root,
             patience,
-            held,
+            mut held,
             spec,
             terminals,
             editor,
@@ -126,6 +126,7 @@ impl PreparedCall for Prepared {
             only_reads: _,
         } = *self;
         async move {
+            let refusing = policy.clone();
             if !judged.are_as_judged(policy, root.clone()).await {
                 return not_run(
                     "did not run: a program that it starts has changed since the line was judged; make the call again"
@@ -151,6 +152,9 @@ impl PreparedCall for Prepared {
                 return cancelled();
             }
             let sandboxed = held.is_some();
+            if let Some((plan, _)) = &mut held {
+                mask(plan, refusing, root.clone()).await;
+            }
             let confined = match &held {
                 Some((plan, sandbox)) => sandbox.confined(plan, spec),
                 None => Ok(spec),
@@ -190,6 +194,15 @@ impl PreparedCall for Prepared {
             output
         }
         .boxed()
+    }
+}
+
+/// Adds to a plan what a rule keeps from being read, as it is on the disk now, where bubblewrap can mask it.
+async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf) {
+    if plan.outer == Outer::Bubblewrap {
+        let search = move || policy.refused(&root);
+        let refused = tokio::task::spawn_blocking(search).await;
+        plan.blank.extend(refused.unwrap_or_default());
     }
 }
 

@@ -8,3 +8,4 @@ mod wild;
 pub(crate) use command::{CommandPattern, Reach};
 pub(crate) use mask::Mask;
 pub(crate) use path::PathPattern;
+pub use path::RefusedPlace;

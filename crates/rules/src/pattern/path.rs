@@ -15,6 +15,15 @@ enum Base {
     At(PathBuf),
 }
 
+/// Where the paths of a rule lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RefusedPlace {
+    /// All of this file or directory.
+    All(PathBuf),
+    /// Some of what is in this directory.
+    Within(PathBuf),
+}
+
 /// The paths of a rule.
 #[derive(Debug)]
 pub(crate) struct PathPattern {
@@ -52,8 +61,8 @@ impl PathPattern {
         &self.text
     }
 
-    /// Whether something that lies below a directory may fit, as far as the pattern tells.
-    pub(crate) fn may_reach(&self, directory: &Path, root: &Path) -> bool {
+    /// Returns where what fits lies, as far as the pattern tells.
+    pub(crate) fn place(&self, root: &Path) -> RefusedPlace {
         let (base, rest) = match &self.base {
             Base::Workspace => (root, self.text.strip_prefix("./").unwrap_or(&self.text)),
             Base::At(base) => (
@@ -61,9 +70,21 @@ impl PathPattern {
                 self.text.trim_start_matches('~').trim_start_matches('/'),
             ),
         };
-        let special = |part: &&str| part.contains(['*', '?', '[', '{', '\\']);
+        let special = |part: &str| part.contains(['*', '?', '[', '{', '\\']);
+        let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
+        let known = parts.iter().take_while(|part| !special(part)).count();
         let mut begins = base.to_owned();
-        begins.extend(rest.split('/').take_while(|part| !special(part)));
+        begins.extend(&parts[..known]);
+        // All that is in a directory: the directory.
+        match parts[known..] {
+            [] | ["**"] if known > 0 => RefusedPlace::All(begins),
+            _ => RefusedPlace::Within(begins),
+        }
+    }
+
+    /// Whether something that lies below a directory may fit, as far as the pattern tells.
+    pub(crate) fn may_reach(&self, directory: &Path, root: &Path) -> bool {
+        let (RefusedPlace::All(begins) | RefusedPlace::Within(begins)) = self.place(root);
         begins.starts_with(directory) || directory.starts_with(&begins)
     }
 
