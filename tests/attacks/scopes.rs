@@ -277,3 +277,70 @@ async fn the_policy_sandboxed_is_shown_as_default_to_clients_that_do_not_know_it
     }
     server.kill().await;
 }
+
+/// Runs `bobbin rules` with these arguments and returns what it printed.
+async fn rules(lab: &Lab, arguments: &[&str]) -> String {
+    let output = lab.run(&[&["rules"], arguments].concat()).await;
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_for_ever_is_listed_and_taken_back_at_once() {
+    for bubblewrap in Bubblewrap::all() {
+        let lab = Lab::new(bubblewrap);
+        let rule = json!([{ "Action": "deny", "Command": "rm **", "Reason": "nothing is lost" }]);
+        lab.configure(&json!({ "Permissions": { "Rules": rule } }));
+        let listed = rules(&lab, &[]).await;
+        assert!(listed.contains("deny command `rm **`"), "{listed}");
+        assert!(listed.contains(".craft/config.json"), "{listed}");
+        assert!(listed.contains("No answer was given for ever."), "{listed}");
+        let server = lab.serve().await;
+        let mut client = server.client().await;
+        let thread = client.start_thread().await;
+        for line in ["touch one", "touch two"] {
+            let asked = question(&mut client, &thread, &format!("run `{line}`")).await;
+            answer(&mut client, &asked.expect(line), "acceptAlways").await;
+            assert_eq!(
+                question(&mut client, &thread, &format!("run `{line}`")).await,
+                None
+            );
+        }
+        let listed = rules(&lab, &[]).await;
+        let work = lab.work().display().to_string();
+        assert!(
+            listed.contains(&format!("1  run `touch one` in {work}")),
+            "{listed}"
+        );
+        assert!(
+            listed.contains(&format!("2  run `touch two` in {work}")),
+            "{listed}"
+        );
+        let explained = rules(&lab, &["explain", "touch one"]).await;
+        assert!(explained.contains("you answered for ever"), "{explained}");
+        let explained = rules(&lab, &["explain", "rm one"]).await;
+        assert!(
+            explained.contains("It is refused") && explained.contains("nothing is lost"),
+            "{explained}"
+        );
+        // The server that runs asks again.
+        assert!(
+            rules(&lab, &["forget", "1"])
+                .await
+                .contains("Taken back: run `touch one`")
+        );
+        let asked = question(&mut client, &thread, "run `touch one`").await;
+        answer(&mut client, &asked.expect("taken back"), "acceptAlways").await;
+        assert_eq!(question(&mut client, &thread, "run `touch two`").await, None);
+        assert!(!lab.run(&["rules", "forget", "3"]).await.status.success());
+        server.kill().await;
+        // Where none runs, the stored answers are taken back.
+        assert!(rules(&lab, &["forget", "--all"]).await.contains("(2)"));
+        let server = lab.serve().await;
+        let mut client = server.client().await;
+        let thread = client.start_thread().await;
+        let asked = question(&mut client, &thread, "run `touch two`").await;
+        answer(&mut client, &asked.expect("taken back"), "decline").await;
+        server.kill().await;
+    }
+}

@@ -12,7 +12,9 @@ use crate::config::{Config, DEFAULT_PORT, Mode};
 use crate::server::{Doors, Listen};
 use crate::token::{self, TokenOptions};
 use crate::workspace::Workspace;
-use crate::{console, copies, doctor, eca, exec, logging, server, state, state_command, tool_servers, trust};
+use crate::{
+    console, copies, doctor, eca, exec, logging, rules, server, state, state_command, tool_servers, trust,
+};
 
 /// Hosts coding-agent conversations for a workspace, for many clients at once.
 ///
@@ -63,6 +65,8 @@ enum Command {
     Import(copies::Import),
     /// List, move or remove the state of workspaces.
     State(state_command::State),
+    /// Show the rules in force and the answers given for ever, take those back, explain what happens to a command line.
+    Rules(rules::Rules),
     /// Print the token that clients present, which is yours for all workspaces.
     Token(token::Token),
     /// Check the workspace, the configuration and this machine.
@@ -122,6 +126,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Backup(backup)) => copies::backup(backup).await,
         Some(Command::Import(import)) => copies::import(import).await,
         Some(Command::State(state)) => state_command::run(state).await,
+        Some(Command::Rules(rules)) => rules::run(rules).await,
         Some(Command::Token(token)) => token::run(&token),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
         Some(Command::Completions { shell }) => {

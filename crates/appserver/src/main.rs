@@ -4,6 +4,7 @@
 
 mod agent;
 mod appserver_lock;
+mod call;
 mod cli;
 mod config;
 mod console;
@@ -18,6 +19,7 @@ mod models;
 mod pages;
 mod permissions;
 mod prompts;
+mod rules;
 mod sandbox;
 mod server;
 mod signals;

@@ -94,6 +94,19 @@ fn undo_beside(tools: &ToolSet, undo: Option<&Arc<FileUndo>>) -> Option<Arc<dyn 
 }
 
 impl Opened {
+    /// Starts what runs beside Turns, and resumes the Turns that were open.
+    async fn start(&self) -> anyhow::Result<()> {
+        // Before the Turns that may need them.
+        self.servers.begin(&self.hub);
+        self.trust.begin(&self.hub);
+        self.terminals.begin(&self.hub);
+        let resumed = self.hub.recover().await?;
+        if resumed > 0 {
+            tracing::info!(turns = resumed, "took up the turns that were open");
+        }
+        Ok(())
+    }
+
     /// Ends everything in it.
     pub(crate) async fn end(&self) {
         // As long as there is somebody to tell.
@@ -137,11 +150,22 @@ pub(crate) fn children() -> Children {
     Children::new(helper)
 }
 
-/// Opens the core of a held workspace and takes up what was open.
+/// Opens the core of a held workspace and resumes what was open.
 ///
 /// `removed` is cancelled once the database is no longer at its path. Then nothing can be stored any more, and the caller
 /// ends what was opened.
 pub(crate) async fn open(
+    held: &Held,
+    config: &Config,
+    removed: &CancellationToken,
+) -> anyhow::Result<Opened> {
+    let opened = prepare(held, config, removed).await?;
+    opened.start().await?;
+    Ok(opened)
+}
+
+/// Opens the core of a held workspace as [`open`] does. Nothing runs in it yet.
+pub(crate) async fn prepare(
     held: &Held,
     config: &Config,
     removed: &CancellationToken,
@@ -219,14 +243,6 @@ pub(crate) async fn open(
         Arc::new(SystemClock),
         Arc::new(RandomIds::default()),
     );
-    // Before the Turns that may need them.
-    servers.begin(&hub);
-    trust.begin(&hub);
-    terminals.begin(&hub);
-    let resumed = hub.recover().await?;
-    if resumed > 0 {
-        tracing::info!(turns = resumed, "took up the turns that were open");
-    }
     Ok(Opened {
         hub,
         tools,

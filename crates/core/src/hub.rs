@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-use bobbin_model::{ApprovalPolicy, Scope, Seq, ThreadId};
+use bobbin_model::{ApprovalPolicy, Scope, Seq, StandingAnswer, ThreadId};
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{Store, StoreStats};
 use parking_lot::Mutex;
@@ -30,6 +30,9 @@ type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 /// Pause before a Thread that could not be loaded is tried again, the first time and at most.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_mins(1);
+/// Most answers for ever that are listed (guess: users type each of them in full).
+const MAX_STANDING_ANSWERS: u32 = 1000;
+
 /// The core of one workspace.
 pub struct Hub {
     pub(crate) settings: Settings,
@@ -236,6 +239,22 @@ impl Hub {
 
     pub(crate) fn policy_of(&self, state: &bobbin_model::ThreadState) -> ApprovalPolicy {
         self.settings.approval_policy_of(state.header.config.as_ref())
+    }
+
+    /// Returns the answers that users gave for ever, at most [`MAX_STANDING_ANSWERS`].
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn standing_answers(&self) -> Result<Vec<StandingAnswer>, CoreError> {
+        Ok(self.store.standing_answers(MAX_STANDING_ANSWERS).await?)
+    }
+
+    /// Removes these answers for ever, or all (`None`): what they covered is asked about again.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub async fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> Result<(), CoreError> {
+        Ok(self.store.forget_answers(answers).await?)
     }
 
     /// Whether an answer that a user gave earlier, for the session or for ever, covers this. What cannot be

@@ -201,14 +201,36 @@ impl Scope {
         Some(grant)
     }
 
-    /// Returns what an answer for ever records as the operation: its text and its conditions, divided by zero bytes.
-    pub fn standing_operation(&self) -> String {
-        let mut operation = self.operation.clone();
-        for condition in &self.conditions {
-            operation.push('\0');
-            operation.push_str(condition);
+    /// Returns what an answer records for the session, if it does. One for ever covers exactly this and is recorded by itself,
+    /// except where that cannot be.
+    pub(crate) fn grant_of(&self, decision: Decision) -> Option<String> {
+        let for_session = match decision {
+            Decision::AcceptForSession => true,
+            Decision::AcceptAlways => !self.may_be_remembered(),
+            Decision::Accept | Decision::Decline | Decision::Cancel => false,
+        };
+        self.grant().filter(|_| for_session)
+    }
+
+    /// Whether an answer about this covers another operation too.
+    pub(crate) fn settles(&self, decision: Decision, other: &Self) -> bool {
+        match self.grant_of(decision) {
+            Some(grant) => other.grant() == Some(grant),
+            None if decision == Decision::AcceptAlways => {
+                self.may_be_remembered() && other.may_be_remembered() && self.standing() == other.standing()
+            }
+            None => false,
         }
-        operation
+    }
+
+    /// Returns the answer for ever that covers the operation.
+    pub fn standing(&self) -> StandingAnswer {
+        StandingAnswer {
+            kind: self.kind,
+            operation: self.operation.clone(),
+            target: self.target.clone(),
+            conditions: self.conditions.clone(),
+        }
     }
 
     /// Whether an answer for the session may be offered.
@@ -219,6 +241,42 @@ impl Scope {
     /// Whether `acceptAlways` may be offered: nothing is remembered about things beyond this machine.
     pub fn may_be_remembered(&self) -> bool {
         self.may_be_granted() && self.kind != ApprovalKind::RemoteResource
+    }
+}
+
+/// An answer for ever: exactly this operation is not asked about, in every Thread of the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StandingAnswer {
+    /// Kind.
+    pub kind: ApprovalKind,
+    /// Command line or file operation, as its question showed it.
+    pub operation: String,
+    /// Working directory or absolute path.
+    pub target: String,
+    /// What it depends on beside the operation.
+    pub conditions: Vec<String>,
+}
+
+impl StandingAnswer {
+    /// Returns what a store records as the operation: its text and its conditions, divided by zero bytes.
+    pub fn recorded_operation(&self) -> String {
+        let mut operation = self.operation.clone();
+        for condition in &self.conditions {
+            operation.push('\0');
+            operation.push_str(condition);
+        }
+        operation
+    }
+
+    /// Returns the answer of which a store has this record.
+    pub fn from_record(kind: ApprovalKind, operation: &str, target: String) -> Self {
+        let mut parts = operation.split('\0').map(str::to_owned);
+        Self {
+            kind,
+            operation: parts.next().unwrap_or_default(),
+            target,
+            conditions: parts.collect(),
+        }
     }
 }
 

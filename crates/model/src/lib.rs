@@ -28,7 +28,9 @@ pub mod tool_server;
 pub mod turn;
 pub mod visible;
 
-pub use approval::{Approval, ApprovalKind, ApprovalPolicy, Coverage, DecidedBy, Decision, Judgement, Scope};
+pub use approval::{
+    Approval, ApprovalKind, ApprovalPolicy, Coverage, DecidedBy, Decision, Judgement, Scope, StandingAnswer,
+};
 pub use config::{Mode, ThreadConfig};
 pub use context::{ContextNote, ContextUsage, ContextWindow};
 pub use dynamic_tool::{

@@ -265,6 +265,7 @@ impl Connection {
                 mcp_status: has_tool_servers,
                 mcp_server_origins: has_tool_servers,
                 policy_explain: true,
+                approval_rules: true,
                 workspace_trust: self.parts.identity.trust.is_some(),
                 skills_management: self.parts.identity.prompts.is_some(),
                 command_management: self.parts.identity.prompts.is_some(),

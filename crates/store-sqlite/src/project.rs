@@ -33,7 +33,7 @@ pub(crate) fn script(write: &Write) -> Script {
         script
             .then("INSERT OR IGNORE INTO approval_rule (kind, operation, target) VALUES (?, ?, ?)")
             .bind(json(&scope.kind))
-            .bind(scope.standing_operation())
+            .bind(scope.standing().recorded_operation())
             .bind(scope.target.clone());
     }
     if index::concerns(&write.events) {

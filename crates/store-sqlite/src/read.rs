@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bobbin_model::{Approval, Event, Item, ItemId, LiveTurn, Scope, Seq, Spent, ThreadId, Turn, TurnId};
+use bobbin_model::{
+    Approval, Event, Item, ItemId, LiveTurn, Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnId,
+};
 use sqlx::{SqliteConnection, SqlitePool};
 
 use crate::failure::Failure;
@@ -434,11 +436,26 @@ pub(crate) async fn is_remembered(pool: &SqlitePool, scope: &Scope) -> Read<bool
     let row: Option<(i64,)> =
         sqlx::query_as("SELECT 1 FROM approval_rule WHERE kind = ? AND operation = ? AND target = ?")
             .bind(json(&scope.kind))
-            .bind(scope.standing_operation())
+            .bind(scope.standing().recorded_operation())
             .bind(scope.target.clone())
             .fetch_optional(pool)
             .await?;
     Ok(row.is_some())
+}
+
+pub(crate) async fn standing_answers(pool: &SqlitePool, limit: u32) -> Read<Vec<StandingAnswer>> {
+    let rows: Vec<(String, String, String)> = sqlx::query_as(
+        "SELECT kind, operation, target FROM approval_rule ORDER BY kind, operation, target LIMIT ?",
+    )
+    .bind(limit)
+    .fetch_all(pool)
+    .await?;
+    let read = |(kind, operation, target): (String, String, String)| {
+        // A kind of a later version covers nothing here.
+        let kind = serde_json::from_str(&kind).ok()?;
+        Some(StandingAnswer::from_record(kind, &operation, target))
+    };
+    Ok(rows.into_iter().filter_map(read).collect())
 }
 
 pub(crate) async fn request(pool: &SqlitePool, scope: &str, id: &str) -> Read<Option<KnownRequest>> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_model::{Scope, Seq, Spent, ThreadId, Turn, TurnId};
+use bobbin_model::{Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnId};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -138,7 +138,10 @@ impl Store for SqliteStore {
         async move {
             let (done, receipt) = oneshot::channel();
             let orders = orders.ok_or(StoreError::Closed)?;
-            orders.send((write, done)).await.map_err(|_| StoreError::Closed)?;
+            orders
+                .send(Order::Write(write, done))
+                .await
+                .map_err(|_| StoreError::Closed)?;
             Ok(Receipt::new(receipt))
         }
         .boxed()
@@ -239,6 +242,22 @@ impl Store for SqliteStore {
     fn is_remembered(&self, scope: &Scope) -> BoxFuture<'_, Result<bool, StoreError>> {
         let scope = scope.clone();
         async move { Ok(read::is_remembered(&self.readers, &scope).await?) }.boxed()
+    }
+
+    fn standing_answers(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StandingAnswer>, StoreError>> {
+        read::standing_answers(&self.readers, limit).boxed()
+    }
+
+    fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> BoxFuture<'_, Result<(), StoreError>> {
+        let orders = self.orders.lock().clone();
+        async move {
+            let (done, receipt) = oneshot::channel();
+            let orders = orders.ok_or(StoreError::Closed)?;
+            let order = Order::Forget(answers, done);
+            orders.send(order).await.map_err(|_| StoreError::Closed)?;
+            Receipt::new(receipt).await
+        }
+        .boxed()
     }
 
     fn request(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bobbin_model::{Seq, ThreadId};
+use bobbin_model::{Seq, StandingAnswer, ThreadId};
 use sqlx::pool::PoolConnection;
 use sqlx::{Connection, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
@@ -20,6 +20,7 @@ use crate::index;
 use crate::open::fold;
 use crate::presence::Presence;
 use crate::project;
+use crate::project::json;
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{StoreError, StoreStats, Write};
 
@@ -42,8 +43,17 @@ const FAR: Duration = Duration::from_hours(1);
 /// Batches after which a step of the index is not put off any longer, though writes wait.
 const PATIENCE: u32 = 64;
 
-/// A write and who waits for it.
-pub(crate) type Order = (Write, oneshot::Sender<Result<(), StoreError>>);
+/// Who waits for a write.
+type Done = oneshot::Sender<Result<(), StoreError>>;
+
+/// What the writer is to do, and who waits for it.
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are writes")]
+pub(crate) enum Order {
+    /// Write what an owner has to write.
+    Write(Write, Done),
+    /// Remove these answers for ever, or all.
+    Forget(Option<Vec<StandingAnswer>>, Done),
+}
 
 /// Figures the writer keeps.
 #[derive(Debug, Default)]
@@ -82,7 +92,8 @@ pub(crate) struct Writer {
 impl Writer {
     /// Runs until the queue is closed and empty.
     pub(crate) async fn run(mut self) {
-        let mut batch: Vec<Order> = Vec::with_capacity(BATCH);
+        let mut taken: Vec<Order> = Vec::with_capacity(BATCH);
+        let mut batch: Vec<(Write, Done)> = Vec::with_capacity(BATCH);
         let mut leftovers = true;
         let mut unindexed = true;
         let mut put_off = 0;
@@ -104,7 +115,7 @@ impl Writer {
                 (false, true) => FOLD_AFTER,
                 (false, false) => FAR,
             };
-            let Ok(taken) = timeout(wait, self.orders.recv_many(&mut batch, BATCH)).await else {
+            let Ok(count) = timeout(wait, self.orders.recv_many(&mut taken, BATCH)).await else {
                 quiet = true;
                 if !unindexed && unfolded {
                     unfolded = self.fold().await;
@@ -112,10 +123,16 @@ impl Writer {
                 continue;
             };
             unfolded = true;
-            if taken == 0 {
+            if count == 0 {
                 return;
             }
             quiet = false;
+            for order in taken.drain(..) {
+                match order {
+                    Order::Write(write, done) => batch.push((write, done)),
+                    Order::Forget(answers, done) => acknowledge(done, self.forget(answers.as_deref()).await),
+                }
+            }
             reached(Step::BatchTaken);
             leftovers |= batch.iter().any(|(write, _)| {
                 write
@@ -130,7 +147,7 @@ impl Writer {
         }
     }
 
-    async fn write(&mut self, batch: &mut Vec<Order>) {
+    async fn write(&mut self, batch: &mut Vec<(Write, Done)>) {
         let mut orders = Vec::with_capacity(batch.len());
         for order in batch.drain(..) {
             if self.builds_on_nothing(&order.0) {
@@ -174,7 +191,7 @@ impl Writer {
     }
 
     /// Answers writes that no file is there for.
-    fn refuse(&self, orders: Vec<Order>) {
+    fn refuse(&self, orders: Vec<(Write, Done)>) {
         for (_, done) in orders {
             acknowledge(done, Err(self.presence.removed()));
         }
@@ -245,6 +262,16 @@ impl Writer {
         }
     }
 
+    /// Removes these answers for ever, or all.
+    async fn forget(&mut self, answers: Option<&[StandingAnswer]>) -> Result<(), StoreError> {
+        if self.removed.is_cancelled() {
+            return Err(self.presence.removed());
+        }
+        let mut connection = self.connection().await?;
+        let forgotten = forget(&mut connection, answers).await;
+        Ok(self.hold(connection, forgotten).await?)
+    }
+
     /// Removes some of what deleted Threads left. Returns whether there is more.
     async fn purge(&mut self) -> bool {
         if self.removed.is_cancelled() {
@@ -305,6 +332,26 @@ async fn commit(
     Ok(())
 }
 
+async fn forget(
+    connection: &mut SqliteConnection,
+    answers: Option<&[StandingAnswer]>,
+) -> Result<(), sqlx::Error> {
+    let Some(answers) = answers else {
+        let all = sqlx::query("DELETE FROM approval_rule");
+        return all.execute(connection).await.map(drop);
+    };
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    for answer in answers {
+        sqlx::query("DELETE FROM approval_rule WHERE kind = ? AND operation = ? AND target = ?")
+            .bind(json(&answer.kind))
+            .bind(answer.recorded_operation())
+            .bind(answer.target.clone())
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await
+}
+
 async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     let found: Option<(String,)> =
         sqlx::query_as("SELECT thread_id FROM thread WHERE deleted_at IS NOT NULL LIMIT 1")
@@ -345,7 +392,7 @@ async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Err
     Ok(true)
 }
 
-fn acknowledge(done: oneshot::Sender<Result<(), StoreError>>, outcome: Result<(), StoreError>) {
+fn acknowledge(done: Done, outcome: Result<(), StoreError>) {
     // An owner that no longer waits has failed and will load what is on disk.
     drop(done.send(outcome));
 }

@@ -4,7 +4,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bobbin_model::{Edge, Runtime, Scope, Seq, Spent, ThreadHeader, ThreadId, ThreadState, Turn, TurnId};
+use bobbin_model::{
+    Edge, Runtime, Scope, Seq, Spent, StandingAnswer, ThreadHeader, ThreadId, ThreadState, Turn, TurnId,
+};
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -63,6 +65,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether an operation was accepted for ever.
     fn is_remembered(&self, scope: &Scope) -> Answer<'_, bool>;
+
+    /// Reads up to `limit` answers for ever, always in the same order.
+    fn standing_answers(&self, limit: u32) -> Answer<'_, Vec<StandingAnswer>>;
+
+    /// Removes these answers for ever, or all (`None`).
+    fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> Answer<'_, ()>;
 
     /// Looks a named request up: about a Thread, or (`None`) one that made a Thread.
     fn request(&self, about: Option<&ThreadId>, id: &str) -> Answer<'_, Option<KnownRequest>>;

@@ -199,6 +199,9 @@ pub struct ServerCapabilities {
     /// Extension: `policy/explain`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub policy_explain: bool,
+    /// Extension: `approval/rules/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approval_rules: bool,
     /// Extension: `turn/revert`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub turn_revert: bool,

@@ -45,6 +45,7 @@ const QUEUED: &str = r#"{"id":"queued_20270301080000000_zz00yy","threadId":"thre
 const ITEM: &str = r#"{"id":"item_002","turnId":"turn_003","type":"toolCall","payloadKind":"toolCall","status":"completed","createdAt":"2027-03-01T08:00:00.000Z","completedAt":"2027-03-01T08:00:00.020Z","payload":{"toolName":"ListFiles","callId":"call_8","arguments":{"Path":".","depth":1.0}}}"#;
 const RUNTIME: &str = r#"{"running":true,"waitingOnApproval":false,"waitingOnPlanConfirmation":true}"#;
 const CONTEXT: &str = r#"{"tokens":1200,"contextWindow":180000,"autoCompactThreshold":167000,"warningThreshold":147000,"errorThreshold":157000,"percentLeft":0.99}"#;
+const ANSWER: &str = r#"{"id":"9f","approvalType":"shell","operation":"./fire --hot","target":"/srv/pots","conditions":["/srv/pots/fire sha256:0a"]}"#;
 const TODOS: &str = r#"[{"id":"clay","content":"Wedge the clay","priority":"high","status":"in_progress"},{"id":"kiln","content":"Fire it","priority":"low","status":"pending"}]"#;
 
 fn turn(end: &str) -> String {
@@ -178,6 +179,9 @@ examples! {
     SubagentGraphChangedNotification: r#"{"parentThreadId":"t","childThreadId":"u"}"#;
     McpStatusUpdatedNotification: r#"{"server":{"name":"pantry","enabled":true,"startupState":"error","lastError":"it ended","transport":"stdio","origin":{"kind":"user"},"readOnly":true}}"#;
     WorkspaceConfigChangedNotification: r#"{"source":"mcp/upsert","regions":["mcp"],"changedAt":"2027-03-01T08:00:00.000Z"}"#;
+    ApprovalRulesListResult: format!(r#"{{"rules":[{{"text":"deny command `rm **`","source":"/home/mika/.craft/config.json","reason":"r"}}],"answers":[{ANSWER}]}}"#);
+    ApprovalRulesRemoveParams: r#"{"ids":["9f"],"clientRequestId":"c-2"}"#;
+    ApprovalRulesRemoveResult: format!(r#"{{"answers":[{ANSWER}]}}"#);
     WorkspaceTrustSetParams: r#"{"trusted":true,"fingerprints":["9f"],"clientRequestId":"c-2"}"#;
     WorkspaceTrustResult: r#"{"trusted":false,"waiting":[{"kind":"server","name":"the MCP server pantry","detail":"runs \"pantry\"","fingerprint":"9f"}],"counted":[{"kind":"text","name":"AGENTS.md"}],"restartNeeded":false}"#;
     WorkspaceTrustChangedNotification: r#"{"trusted":true}"#;

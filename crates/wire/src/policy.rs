@@ -1,8 +1,11 @@
-//! Extension: `policy/explain`, what the rules say of a command before anybody runs it.
+//! Extensions: `policy/explain`, what the rules say of a command before it runs, and `approval/rules/*`, the rules in force
+//! and the answers that were given for ever.
 
 use bobbin_model::Judgement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::{ApprovalKind, ClientRequestId};
 
 /// Parameters of `policy/explain`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -82,4 +85,51 @@ pub struct PolicyCommand {
     /// The rule that decides, when one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<PolicyRule>,
+}
+
+/// Result of `approval/rules/list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRulesListResult {
+    /// The rules in force, in the order in which they are written.
+    pub rules: Vec<PolicyRule>,
+    /// The answers `acceptAlways` that count in this workspace, at most 1,000.
+    pub answers: Vec<StandingAnswer>,
+}
+
+/// An answer `acceptAlways`: exactly this operation is not asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StandingAnswer {
+    /// Names it in `approval/rules/remove`.
+    pub id: String,
+    /// Kind of operation.
+    pub approval_type: ApprovalKind,
+    /// Command line or file operation, as the question showed it.
+    pub operation: String,
+    /// Working directory or absolute path.
+    pub target: String,
+    /// What it depends on beside the operation: a program with its digest, or that there is no sandbox.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<String>,
+}
+
+/// Parameters of `approval/rules/remove`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRulesRemoveParams {
+    /// The ids of answers; all of them when left out. One that is not there is none that has to be removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<String>>,
+    /// The client's name for the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `approval/rules/remove`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRulesRemoveResult {
+    /// The answers that are left.
+    pub answers: Vec<StandingAnswer>,
 }

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use bobbin_peer::{CallError, Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder, Transport};
+use bobbin_peer::{Handlers, Mode, Peer, PeerHandle, PeerOptions, Responder, Transport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::question::Question;
 use super::render::{Progress, Screen};
+use crate::call::{call, initialize};
 use crate::signals::Signals;
 use crate::{console, exit};
 
@@ -147,17 +148,10 @@ async fn turn(
 
 /// Shakes hands and starts the Turn; returns the ids of Thread and Turn.
 async fn start(peer: &PeerHandle, prompt: &Prompt) -> anyhow::Result<(String, String)> {
-    let info = json!({ "name": "bobbin-exec", "title": "bobbin exec", "version": env!("CARGO_PKG_VERSION") });
     let approvals = prompt.approvals != Approvals::Nobody;
     let capabilities =
         json!({ "approvalSupport": approvals, "commandExecutionStreaming": true, "workspaceTrust": true });
-    call(
-        peer,
-        "initialize",
-        &json!({ "clientInfo": info, "capabilities": capabilities }),
-    )
-    .await?;
-    peer.notify("initialized", &json!({})).await?;
+    initialize(peer, "bobbin-exec", &capabilities).await?;
     if let Some(fingerprints) = &prompt.trusted {
         // A server that runs already puts it into effect.
         let params = json!({ "trusted": true, "fingerprints": fingerprints });
@@ -213,25 +207,6 @@ fn text(value: &Value, pointer: &str) -> anyhow::Result<String> {
     found
         .map(str::to_owned)
         .with_context(|| format!("the server's answer has no {pointer}"))
-}
-
-async fn call(peer: &PeerHandle, method: &str, params: &Value) -> anyhow::Result<Value> {
-    match peer.call_raw(method, params, None).await {
-        Ok(result) => Ok(serde_json::from_str(result.get())?),
-        Err(CallError::Remote(error)) => {
-            let data: Value = error
-                .data
-                .as_ref()
-                .and_then(|data| serde_json::from_str(data.get()).ok())
-                .unwrap_or_default();
-            let detail = data["detail"]
-                .as_str()
-                .map(|detail| format!(": {detail}"))
-                .unwrap_or_default();
-            bail!("{method} was refused: {}{detail}", error.message)
-        }
-        Err(error) => bail!("{method} got no answer: {error}"),
-    }
 }
 
 async fn decide(approvals: Approvals, screen: &mut Screen, params: &Value) -> &'static str {

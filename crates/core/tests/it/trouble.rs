@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bobbin_core::{Command, CoreError, Hub, RandomIds, Settings, StoreError, ThreadHandle};
-use bobbin_model::{Decision, Event, ItemBody, Scope, Seq, Spent, ThreadId, Turn, TurnId, TurnStatus};
+use bobbin_model::{
+    Decision, Event, ItemBody, Scope, Seq, Spent, StandingAnswer, ThreadId, Turn, TurnId, TurnStatus,
+};
 use bobbin_store::{
     Closed, KnownRequest, ListFilter, LoadedThread, Receipt, SearchFilter, SearchPage, Store, StoreStats,
     StoredEvent, ThreadSummary, Write,
@@ -77,6 +79,12 @@ impl Store for Moody {
     }
     fn is_remembered(&self, scope: &Scope) -> Answer<'_, bool> {
         self.inner.is_remembered(scope)
+    }
+    fn standing_answers(&self, limit: u32) -> Answer<'_, Vec<StandingAnswer>> {
+        self.inner.standing_answers(limit)
+    }
+    fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> Answer<'_, ()> {
+        self.inner.forget_answers(answers)
     }
     fn request(&self, about: Option<&ThreadId>, id: &str) -> Answer<'_, Option<KnownRequest>> {
         self.inner.request(about, id)

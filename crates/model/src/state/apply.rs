@@ -221,11 +221,10 @@ impl ThreadState {
         let approval = live.approvals.remove(index);
         live.decided
             .insert(approval.call_id.clone(), (approval.scope.clone(), decision));
-        if matches!(decision, Decision::AcceptForSession | Decision::AcceptAlways) {
-            // One more than there is room for is asked about again.
-            self.grants
-                .extend(approval.scope.grant().filter(|_| self.grants.len() < MAX_GRANTS));
-        }
+        // One more than there is room for is asked about again.
+        let grant = approval.scope.grant_of(decision);
+        self.grants
+            .extend(grant.filter(|_| self.grants.len() < MAX_GRANTS));
         if live.approvals.is_empty() {
             live.turn.status = TurnStatus::Running;
         }

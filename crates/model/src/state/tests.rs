@@ -261,6 +261,33 @@ fn an_answer_for_the_session_settles_the_same_scope_and_is_remembered() {
 }
 
 #[test]
+fn an_answer_for_ever_covers_exactly_what_its_question_showed() {
+    let mut state = running("hi");
+    let head = |id: &str, operation: &str| {
+        let mut asked = question(id, operation);
+        asked.scope.coverage = Coverage::Head("git diff".to_owned());
+        asked
+    };
+    let mut once = question("d", "git diff a");
+    once.scope = once.scope.once();
+    for asked in [
+        head("a", "git diff a"),
+        head("b", "git diff b"),
+        head("c", "git diff a"),
+        once,
+    ] {
+        let events = state.decide_ask(asked).unwrap();
+        play(&mut state, &events);
+    }
+    let by = DecidedBy::Client("one".into());
+    let answer = state.decide_answer(&ApprovalId::new("a"), Decision::AcceptAlways, &by, NOW);
+    play(&mut state, &answer.unwrap());
+    let open: Vec<&str> = state.approvals().iter().map(|open| open.id.as_str()).collect();
+    assert_eq!(open, ["b", "d"]);
+    assert!(state.grants.is_empty(), "{:?}", state.grants);
+}
+
+#[test]
 fn the_end_of_a_turn_completes_items_and_cancels_approvals() {
     let mut state = running("hi");
     let (_, events) = state

@@ -79,7 +79,7 @@ impl ThreadState {
         }])
     }
 
-    /// Decides on an answer. An answer for the session settles the open questions of the same scope too.
+    /// Decides on an answer. An answer for the session or for ever settles the open questions that it covers too.
     ///
     /// # Errors
     /// [`Refusal::ApprovalNotOpen`]: never asked, or another answer was first.
@@ -93,12 +93,10 @@ impl ThreadState {
         let asked = self
             .approval(id)
             .ok_or_else(|| Refusal::ApprovalNotOpen(id.clone()))?;
-        let covers = matches!(decision, Decision::AcceptForSession | Decision::AcceptAlways);
-        let grant = asked.scope.grant().filter(|_| covers);
         let settled = self
             .approvals()
             .iter()
-            .filter(|open| open.id == *id || (grant.is_some() && open.scope.grant() == grant));
+            .filter(|open| open.id == *id || asked.scope.settles(decision, &open.scope));
         let mut next = self.live.as_ref().map_or(ItemId(1), LiveTurn::next_item);
         let events = settled.map(|open| {
             let by = if open.id == *id {

@@ -13,6 +13,7 @@ mod queue;
 mod read;
 mod revert;
 mod rollback;
+mod rules;
 mod search;
 mod skills;
 mod stats;
@@ -145,6 +146,8 @@ pub(crate) async fn request(client: &Client, request: CallContext, responder: Re
         method::THREAD_ROLLBACK => rollback::rollback(client, &request, responder).await,
         method::TURN_REVERT => revert::revert(client, &request, responder).await,
         method::POLICY_EXPLAIN => policy::explain(client, &request, responder).await,
+        method::APPROVAL_RULES_LIST => rules::list(client, &request, responder),
+        method::APPROVAL_RULES_REMOVE => rules::remove(client, &request, responder).await,
         method::WORKSPACE_TRUST_GET => trust::get(client, &request, responder),
         method::WORKSPACE_TRUST_SET => trust::set(client, &request, responder).await,
         method::MODEL_LIST => models::list(client, &request, responder),

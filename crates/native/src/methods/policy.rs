@@ -110,7 +110,7 @@ async fn answer(
     })
 }
 
-fn rule(rule: AppliedRule) -> wire::PolicyRule {
+pub(super) fn rule(rule: AppliedRule) -> wire::PolicyRule {
     wire::PolicyRule {
         text: rule.rule,
         source: rule.source,

@@ -40,6 +40,7 @@ async fn the_capability_is_announced() {
     let info = json!({ "clientInfo": { "name": "test", "version": "1" } });
     let answer = client.answer_to("initialize", info).await;
     assert_eq!(answer["result"]["capabilities"]["policyExplain"], true);
+    assert_eq!(answer["result"]["capabilities"]["approvalRules"], true);
 }
 
 #[tokio::test]
@@ -102,4 +103,39 @@ async fn what_is_no_command_or_no_thread_is_refused() {
         let answer = explain(&mut client, params).await;
         assert_eq!(answer["error"]["code"], code, "{answer}");
     }
+}
+
+#[tokio::test]
+async fn rules_and_answers_for_ever_are_listed_and_answers_are_taken_back() {
+    let server = server().await;
+    let mut client = server.client().await;
+    let listed = client.answer_to("approval/rules/list", json!({})).await;
+    let rules = listed["result"]["rules"].as_array().unwrap();
+    assert_eq!(rules[0]["text"], "deny command `cargo publish`");
+    assert_eq!(rules[0]["source"], "~/.craft/config.json");
+    assert_eq!(rules[0]["reason"], "we release on Fridays");
+    assert_eq!((rules.len(), &listed["result"]["answers"]), (3, &json!([])));
+    let id = client.start_thread().await;
+    for line in ["make tea", "make cake"] {
+        client.start_turn(&id, &format!("ask {line}")).await;
+        let asked = client.wait_for("item/approval/request").await;
+        client.reply(&asked, json!({ "decision": "acceptAlways" })).await;
+        client.wait_for("turn/completed").await;
+    }
+    let listed = client.call("approval/rules/list", json!({})).await;
+    let answers = listed["answers"].as_array().unwrap().clone();
+    let operations: Vec<_> = answers.iter().map(|answer| &answer["operation"]).collect();
+    assert_eq!(operations, ["make cake", "make tea"]);
+    assert_eq!(answers[0]["approvalType"], "shell");
+    let ids = json!([answers[1]["id"], "0000"]);
+    let params = json!({ "ids": ids, "clientRequestId": "c-1" });
+    let left = client.call("approval/rules/remove", params.clone()).await;
+    assert_eq!(left["answers"], json!([answers[0]]));
+    assert_eq!(client.call("approval/rules/remove", params).await, left);
+    client.start_turn(&id, "ask make tea").await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "decline" })).await;
+    client.wait_for("turn/completed").await;
+    let left = client.call("approval/rules/remove", json!({})).await;
+    assert_eq!(left["answers"], json!([]));
 }

@@ -3,7 +3,8 @@
 use bobbin_model::state::StatusChange;
 use bobbin_model::{
     Approval, ApprovalId, ApprovalKind, DecidedBy, Decision, DeltaChannel, Event, ItemBody, ItemId, Json,
-    Outcome, Plan, QueuedInputId, Scope, Seq, ThreadId, TokenUsage, TurnDiff, TurnId, UnixMillis,
+    Outcome, Plan, QueuedInputId, Scope, Seq, StandingAnswer, ThreadId, TokenUsage, TurnDiff, TurnId,
+    UnixMillis,
 };
 use bobbin_store::{ListFilter, Store, TextPart};
 use proptest::prelude::*;
@@ -220,6 +221,18 @@ async fn what_was_accepted_for_ever_is_remembered_and_for_the_session_is_not() {
         .write_with(answer.unwrap(), vec![], Some(scope.clone()))
         .await
         .unwrap();
+    assert!(writer.loaded().await.grants.is_empty());
+    writer
+        .write(writer.state.decide_ask(question("b")).unwrap())
+        .await
+        .unwrap();
+    let answer = writer.state.decide_answer(
+        &ApprovalId::new("b"),
+        Decision::AcceptForSession,
+        &by,
+        UnixMillis(5),
+    );
+    writer.write(answer.unwrap()).await.unwrap();
     assert!(writer.loaded().await.grants.contains("shell:make\0/srv"));
     store.close().await;
     let store = open(dir.path()).await;
@@ -228,13 +241,28 @@ async fn what_was_accepted_for_ever_is_remembered_and_for_the_session_is_not() {
         !store
             .is_remembered(&Scope {
                 operation: "make all".into(),
-                ..scope
+                ..scope.clone()
             })
             .await
             .unwrap()
     );
     let loaded = store.load(&ThreadId::new("thread_1")).await.unwrap().unwrap();
     assert!(loaded.state.grants.is_empty());
+    let standing = scope.standing();
+    assert_eq!(
+        store.standing_answers(9).await.unwrap(),
+        std::slice::from_ref(&standing)
+    );
+    let other = StandingAnswer {
+        target: "/elsewhere".into(),
+        ..standing.clone()
+    };
+    store.forget_answers(Some(vec![other])).await.unwrap();
+    assert!(store.is_remembered(&scope).await.unwrap());
+    store.forget_answers(Some(vec![standing])).await.unwrap();
+    assert!(!store.is_remembered(&scope).await.unwrap());
+    store.forget_answers(None).await.unwrap();
+    assert!(store.standing_answers(9).await.unwrap().is_empty());
 }
 
 #[tokio::test]

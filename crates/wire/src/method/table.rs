@@ -173,6 +173,11 @@ methods! {
         SERVER_STATS = "server/stats", Now, EmptyParams => ServerStatsResult;
         /// Extension: says what would happen to a command, and which rule decides.
         POLICY_EXPLAIN = "policy/explain", Now, PolicyExplainParams => PolicyExplainResult, [ThreadNotFound];
+        /// Extension: lists the rules in force and the answers that were given for ever.
+        APPROVAL_RULES_LIST = "approval/rules/list", Now, EmptyParams => ApprovalRulesListResult;
+        /// Extension: takes back answers that were given for ever.
+        APPROVAL_RULES_REMOVE = "approval/rules/remove", Now,
+            ApprovalRulesRemoveParams => ApprovalRulesRemoveResult;
         /// Extension: says what the folder brings along, and what of it counts.
         WORKSPACE_TRUST_GET = "workspace/trust/get", Now, EmptyParams => WorkspaceTrustResult;
         /// Extension: takes the user's word about the folder.

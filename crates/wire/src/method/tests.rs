@@ -79,6 +79,7 @@ fn exactly_the_requests_that_change_something_take_a_client_request_id() {
         request::MODEL_LIST,
         request::SERVER_STATS,
         request::POLICY_EXPLAIN,
+        request::APPROVAL_RULES_LIST,
         request::WORKSPACE_TRUST_GET,
     ];
     for method in METHODS

@@ -1,0 +1,210 @@
+//! `bobbin rules`: shows the rules in force and the answers given for ever, takes those back, and says what would happen
+//! to a command line.
+//!
+//! Asks the server that runs in the workspace, so that what is taken back does not count there any more. Where none runs,
+//! the command opens the workspace by itself, and starts and resumes nothing in it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use bobbin_model::Judgement;
+use bobbin_peer::{Handlers, Peer, PeerHandle, PeerOptions, Transport};
+use bobbin_wire as wire;
+use clap::{Args, Subcommand};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::call::{call, initialize};
+use crate::config::Config;
+use crate::exit::Failure;
+use crate::join::{self, Door};
+use crate::token::TokenOptions;
+use crate::workspace::Workspace;
+use crate::{cli, console, logging, server};
+
+/// Arguments of `bobbin rules`.
+#[derive(Debug, Args)]
+pub(crate) struct Rules {
+    /// The workspace; the current directory when left out.
+    #[arg(long, value_name = "DIR", global = true)]
+    workspace: Option<PathBuf>,
+    #[command(flatten)]
+    token: TokenOptions,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Take back answers that were given for ever.
+    Forget {
+        /// Their numbers, as `bobbin rules` lists them.
+        #[arg(value_name = "N", required_unless_present = "all")]
+        numbers: Vec<usize>,
+        /// All of them.
+        #[arg(long, conflicts_with = "numbers")]
+        all: bool,
+    },
+    /// Say what would happen to a command line, and why. Runs nothing.
+    Explain {
+        /// The line, as an agent would write it.
+        line: String,
+    },
+}
+
+/// Does what was asked.
+pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
+    logging::start("error")?;
+    let workspace = Workspace::find(rules.workspace.as_deref())?;
+    let config = Config::read(&workspace.root, cli::home().as_deref())?;
+    let Some(holder) = workspace.holder() else {
+        let held = workspace.hold().await?;
+        let opened = server::prepare(&held, &config, &CancellationToken::new()).await?;
+        for complaint in config.warnings.iter().chain(&opened.complaints) {
+            console::complain(complaint);
+        }
+        let (ours, theirs) = Transport::memory_pair();
+        let serving = tokio::spawn(bobbin_native::serve(
+            theirs,
+            bobbin_native::Door::Stdio,
+            opened.hub.clone(),
+            server::identity(&opened),
+        ));
+        let ended = answered(ours, rules.action).await;
+        opened.end().await;
+        drop(serving.await);
+        return ended;
+    };
+    let Some(address) = holder.address else {
+        return Err(workspace.busy().into());
+    };
+    let token = rules.token.presented(&config)?;
+    let joined = join::connect(&address, Door::Native, token.as_deref()).await;
+    answered(joined.map_err(Failure::from)?, rules.action).await
+}
+
+/// Asks a server, and shows what it answers.
+async fn answered(transport: Transport, action: Option<Action>) -> anyhow::Result<ExitCode> {
+    let peer = Peer::start(transport, PeerOptions::default(), |_| Handlers::new())?;
+    let handle = peer.handle();
+    let ended = act(&handle, action).await;
+    handle.shutdown().await;
+    ended
+}
+
+async fn act(peer: &PeerHandle, action: Option<Action>) -> anyhow::Result<ExitCode> {
+    // It knows the trust in the folder: the notice about that is for others.
+    let capabilities = json!({ "approvalSupport": false, "workspaceTrust": true, "sandboxedPolicy": true });
+    initialize(peer, "bobbin-rules", &capabilities).await?;
+    match action {
+        None => list(&listed(peer).await?),
+        Some(Action::Forget { all: true, .. }) => {
+            let count = listed(peer).await?.answers.len();
+            call(peer, "approval/rules/remove", &json!({})).await?;
+            console::say(&format!("Taken back: all answers for ever ({count})."));
+        }
+        Some(Action::Forget { numbers, .. }) => forget(peer, &numbers).await?,
+        Some(Action::Explain { line }) => {
+            explain(&asked(peer, "policy/explain", &json!({ "command": line })).await?);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn listed(peer: &PeerHandle) -> anyhow::Result<wire::ApprovalRulesListResult> {
+    asked(peer, "approval/rules/list", &json!({})).await
+}
+
+async fn asked<T: DeserializeOwned>(peer: &PeerHandle, method: &str, params: &Value) -> anyhow::Result<T> {
+    Ok(serde_json::from_value(call(peer, method, params).await?)?)
+}
+
+fn list(listed: &wire::ApprovalRulesListResult) {
+    if listed.rules.is_empty() {
+        console::say("There are no rules (Permissions.Rules): plain reads run, all else is asked about.");
+    } else {
+        console::say("Rules in force; deny beats ask beats allow:");
+    }
+    for rule in &listed.rules {
+        let why = rule
+            .reason
+            .as_ref()
+            .map_or_else(String::new, |why| format!(": {why}"));
+        console::say(&format!("  {}  ({}){why}", rule.text, rule.source));
+    }
+    if listed.answers.is_empty() {
+        console::say("No answer was given for ever.");
+        return;
+    }
+    console::say("Answers for ever; exactly this is not asked about, in every thread of this workspace:");
+    for (number, answer) in (1..).zip(&listed.answers) {
+        console::say(&format!("  {number}  {}", covered(answer)));
+    }
+    console::say("`bobbin rules forget N` takes one back, `bobbin rules forget --all` all of them.");
+}
+
+async fn forget(peer: &PeerHandle, numbers: &[usize]) -> anyhow::Result<()> {
+    let answers = listed(peer).await?.answers;
+    let mut chosen = Vec::new();
+    for number in numbers {
+        match number.checked_sub(1).and_then(|at| answers.get(at)) {
+            Some(answer) => chosen.push(answer),
+            None => bail!("there is no answer {number}; `bobbin rules` lists those there are"),
+        }
+    }
+    let ids: Vec<&str> = chosen.iter().map(|answer| answer.id.as_str()).collect();
+    call(peer, "approval/rules/remove", &json!({ "ids": ids })).await?;
+    for answer in chosen {
+        console::say(&format!("Taken back: {}", covered(answer)));
+    }
+    Ok(())
+}
+
+/// Returns what an answer covers, in the words of its question.
+fn covered(answer: &wire::StandingAnswer) -> String {
+    let wire::StandingAnswer {
+        operation, target, ..
+    } = answer;
+    let what = match answer.approval_type {
+        wire::ApprovalKind::Shell => format!("run `{operation}` in {target}"),
+        wire::ApprovalKind::File | wire::ApprovalKind::RemoteResource => format!("{operation} {target}"),
+    };
+    if answer.conditions.is_empty() {
+        return what;
+    }
+    format!("{what}  (only with {})", answer.conditions.join(", "))
+}
+
+fn explain(explained: &wire::PolicyExplainResult) {
+    use wire::PolicyOutcome;
+    let outcome = match explained.outcome {
+        PolicyOutcome::Runs => "It runs without a question",
+        PolicyOutcome::Asks => "You are asked",
+        PolicyOutcome::Answered => "It runs: you answered for ever. Otherwise you would be asked",
+        PolicyOutcome::AutoApproved => {
+            "It runs: the approval policy is autoApprove. Otherwise you would be asked"
+        }
+        PolicyOutcome::RunsSandboxed => {
+            "It runs where the sandbox confines it: the approval policy is sandboxed. Elsewhere you are asked"
+        }
+        PolicyOutcome::Interrupts => {
+            "The turn ends: the approval policy is interrupt. Otherwise you would be asked"
+        }
+        PolicyOutcome::Refused => "It is refused",
+        PolicyOutcome::Withheld => "It does not run: the agent has no shell in plan mode",
+    };
+    console::say(&format!("{outcome}: {}.", explained.reason));
+    for part in &explained.commands {
+        let judgement = match part.judgement {
+            Judgement::Allow => "allow",
+            Judgement::Ask => "ask",
+            Judgement::Deny => "deny",
+        };
+        console::say(&format!("  {judgement:5}  `{}`: {}", part.command, part.reason));
+    }
+    for concern in &explained.concerns {
+        console::say(&format!("  as a whole: {concern}"));
+    }
+}
