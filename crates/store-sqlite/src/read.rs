@@ -109,10 +109,7 @@ async fn add_approvals(connection: &mut SqliteConnection, id: &ThreadId, live: &
         let approval: Approval = match &*event.event {
             Event::ApprovalOpened { approval, .. } => (**approval).clone(),
             other => {
-                return Err(corrupt(format!(
-                    "event {seq} is {} and opens no approval",
-                    other.kind()
-                )).into());
+                return Err(corrupt(format!("event {seq} is {} and opens no approval", other.kind())).into());
             }
         };
         if let Some(decision) = decision {
@@ -358,7 +355,10 @@ pub(crate) async fn children(
         .push(" ORDER BY created_at DESC, thread_id DESC LIMIT ")
         .push_bind(limit);
     let rows: Vec<ThreadRow> = query.build_query_as().fetch_all(pool).await?;
-    rows.into_iter().rev().map(|row| Ok(row.into_summary()?)).collect()
+    rows.into_iter()
+        .rev()
+        .map(|row| Ok(row.into_summary()?))
+        .collect()
 }
 
 pub(crate) async fn descendants(pool: &SqlitePool, top: &ThreadId) -> Read<Vec<ThreadId>> {

@@ -245,7 +245,7 @@ impl Store for SqliteStore {
     }
 
     fn standing_answers(&self, limit: u32) -> BoxFuture<'_, Result<Vec<StandingAnswer>, StoreError>> {
-        read::standing_answers(&self.readers, limit).boxed()
+        async move { Ok(read::standing_answers(&self.readers, limit).await?) }.boxed()
     }
 
     fn forget_answers(&self, answers: Option<Vec<StandingAnswer>>) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -267,9 +267,9 @@ impl Writer {
         if self.removed.is_cancelled() {
             return Err(self.presence.removed());
         }
-        let mut connection = self.connection().await?;
+        let mut connection = self.connection().await.map_err(store_error)?;
         let forgotten = forget(&mut connection, answers).await;
-        Ok(self.hold(connection, forgotten).await?)
+        self.hold(connection, forgotten).await.map_err(store_error)
     }
 
     /// Removes some of what deleted Threads left. Returns whether there is more.
