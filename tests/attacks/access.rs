@@ -276,7 +276,8 @@ async fn a_command_with_network_does_not_join_an_editor() {
         assert!(tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap() > 0);
         let socket = find(&lab.state(), "eca.sock").expect("further editors can join");
         let key = std::fs::read(find(&lab.state(), "eca.sock.key").unwrap()).unwrap();
-        let key: String = key[..8].iter().map(|byte| format!(" {byte:02x}")).collect();
+        let key: Vec<String> = key[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = key.join(" ");
         let folder = socket.parent().unwrap();
         let attack = format!("run `python3 join.py '{}' 2>&1`", folder.display());
         let output = lab.run(&["exec", "--approve", &attack]).await;

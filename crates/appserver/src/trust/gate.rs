@@ -55,9 +55,7 @@ impl<'a> Gate<'a> {
         if detail.len() > MAX_DETAIL {
             let left_out = detail.len() - MAX_DETAIL;
             detail.truncate(detail.floor_char_boundary(MAX_DETAIL));
-            detail.push_str(&format!(
-                "… [{left_out} more bytes: read the file before you trust it]"
-            ));
+            detail = format!("{detail}… [{left_out} more bytes: read the file before you trust it]");
         }
         self.items.push(TrustItem {
             kind: TrustKind::Setting,
