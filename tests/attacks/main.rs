@@ -16,6 +16,8 @@ mod endings;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod folders;
+#[cfg(test)]
 mod lab;
 #[cfg(test)]
 mod load;

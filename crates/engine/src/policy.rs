@@ -5,7 +5,7 @@
 
 mod below;
 mod refused;
-mod repository;
+pub(crate) mod repository;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -18,6 +18,7 @@ use super::arguments::{decode, spec};
 use super::editor::EditorOf;
 use super::sandbox::{Hold, Sandbox, WhenMissing};
 use super::shell_run::{Patience, Prepared, Programs};
+use crate::policy::repository;
 
 /// Longest command line, bytes: half of what Linux takes as one argument.
 const MAX_COMMAND_BYTES: usize = 64 << 10;
@@ -157,6 +158,11 @@ impl Tool for ShellTool {
             spec.env.set("PATH", search);
         }
         spec.limits = self.sandbox.limits;
+        if permission == Permission::Free && reads_by_git(&ruled) {
+            for (name, value) in repository::read_variables(&environment.root) {
+                spec.env.set(name, value);
+            }
+        }
         let patience = self.patience(&arguments);
         let spec = if patience.is_short() {
             // It is typed into.
@@ -261,8 +267,9 @@ fn permission(
             WhenMissing::Refuse => Err(ToolRefusal(format!(
                 "refused: commands run in a sandbox only, and there is none: {missing}"
             ))),
-            // What only reads in the workspace is what the reading tools do, which are not held either.
-            WhenMissing::Ask if ruled.only_reads() => Ok(Permission::Free),
+            // What only reads in the workspace is what the reading tools do, which are not held either. Git can start other
+            // programs, by what it reads in a repository.
+            WhenMissing::Ask if ruled.only_reads() && !starts_git(ruled) => Ok(Permission::Free),
             WhenMissing::Ask if asks_nobody => Err(ToolRefusal(format!(
                 "refused: {missing}, and this thread asks nobody; to run commands without a sandbox, set Sandbox.Profile \
                  to full"
@@ -287,6 +294,17 @@ fn permission(
         }
         Some(Hold::Open | Hold::Held(_)) => Ok(Permission::Free),
     }
+}
+
+fn starts_git(ruled: &CommandRuling) -> bool {
+    ruled.names.iter().any(|name| name == "git")
+}
+
+/// Whether a line runs git, and all of it was judged to only read: no rule has allowed a part.
+fn reads_by_git(ruled: &CommandRuling) -> bool {
+    let mut commands = ruled.commands.iter();
+    starts_git(ruled)
+        && commands.all(|(_, ruling)| ruling.judgement == Judgement::Allow && ruling.rule.is_none())
 }
 
 /// Says what an answer for the session covers beside this line.

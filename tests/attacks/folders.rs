@@ -1,0 +1,177 @@
+//! Folders that were unpacked or cloned: what they name runs nowhere unasked, and the sandbox holds as before.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use bobbin_testkit::Client;
+use serde_json::{Value, json};
+
+use crate::lab::{Bubblewrap, Lab};
+
+/// What a program of the folder leaves behind.
+const TRACE: &str = "RAN";
+
+#[expect(clippy::disallowed_methods, reason = "the machine's own tool")]
+fn git(directory: &Path, arguments: &[&str]) {
+    let output = Command::new("git")
+        .current_dir(directory)
+        .args([
+            "-c",
+            "safe.directory=*",
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=b",
+        ])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+}
+
+/// Puts a program into the folder that leaves a trace, and returns its path.
+fn put_program(lab: &Lab, path: &str) -> String {
+    let trace = lab.work().join(TRACE).display().to_string();
+    lab.write(path, &format!("#!/bin/sh\ntouch '{trace}'\n"));
+    let program = lab.work().join(path);
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program.display().to_string()
+}
+
+/// Makes a repository whose index hides the repository in it, which names a program.
+fn hide_a_repository(lab: &Lab) {
+    let program = put_program(lab, "run.sh");
+    lab.write("sub/a", "x");
+    for directory in ["sub", "."] {
+        let directory = lab.work().join(directory);
+        git(&directory, &["init", "-q"]);
+        git(&directory, &["add", "."]);
+        git(&directory, &["commit", "-qm", "x"]);
+    }
+    git(&lab.work(), &["update-index", "--split-index"]);
+    git(&lab.work().join("sub"), &["config", "core.fsmonitor", &program]);
+}
+
+/// Makes a `.git` that git does not take for a repository, and a workspace that it takes for one.
+fn be_a_repository(lab: &Lab) {
+    let program = put_program(lab, "run.sh");
+    lab.write("a", "x");
+    let work = lab.work();
+    git(&work, &["init", "-q"]);
+    git(&work, &["add", "."]);
+    for name in ["HEAD", "objects", "refs", "index"] {
+        copy(&work.join(".git").join(name), &work.join(name));
+    }
+    let top = work.display();
+    lab.write(
+        "config",
+        &format!("[core]\n\tbare = false\n\tworktree = {top}\n\tfsmonitor = {program}\n"),
+    );
+    let closed = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(work.join(".git/objects"), closed).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    if !from.is_dir() {
+        std::fs::copy(from, to).unwrap();
+        return;
+    }
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        copy(&entry.path(), &to.join(entry.file_name()));
+    }
+}
+
+/// What happened to one command.
+#[derive(Debug, Default)]
+struct Happened {
+    /// The reason of each question; all were declined.
+    asked: Vec<String>,
+    /// What holds it, where it ran.
+    held_by: Option<Value>,
+}
+
+impl Happened {
+    fn is_held(&self) -> bool {
+        let names = self.held_by.as_ref().and_then(Value::as_array);
+        names.is_some_and(|names| !names.is_empty())
+    }
+}
+
+async fn run(client: &mut Client, thread: &str, line: &str) -> Happened {
+    client.start_turn(thread, &format!("run `{line}`")).await;
+    let mut happened = Happened::default();
+    loop {
+        let message = client.next().await.expect("the connection stays");
+        match message["method"].as_str() {
+            Some("item/approval/request") => {
+                let reason = message["params"]["reason"].as_str().unwrap();
+                happened.asked.push(reason.to_owned());
+                client.reply(&message, json!({ "decision": "decline" })).await;
+            }
+            Some("item/completed") => {
+                let item = &message["params"]["item"];
+                if item["type"] == "commandExecution" {
+                    happened.held_by = Some(item["payload"]["heldBy"].clone());
+                }
+            }
+            Some("turn/completed" | "turn/failed" | "turn/cancelled") => return happened,
+            _ => {}
+        }
+    }
+}
+
+/// Runs lines in a lab one after the other.
+async fn run_all(lab: &Lab, lines: &[&str]) -> Vec<Happened> {
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    let thread = client.start_thread().await;
+    let mut all = Vec::new();
+    for line in lines {
+        all.push(run(&mut client, &thread, line).await);
+    }
+    server.kill().await;
+    all
+}
+
+#[tokio::test]
+async fn a_repository_within_a_split_index_runs_nothing() {
+    for profile in ["workspaceWrite", "full"] {
+        let lab = Lab::new(Bubblewrap::Off);
+        lab.configure(&json!({ "Sandbox": { "Profile": profile, "Bubblewrap": "off" } }));
+        hide_a_repository(&lab);
+        let happened = run_all(&lab, &["git status", "git diff"]).await;
+        assert!(happened.iter().all(|one| one.asked.len() == 1), "{happened:?}");
+        assert!(!lab.work().join(TRACE).exists(), "{profile}");
+    }
+}
+
+#[tokio::test]
+async fn a_workspace_that_git_takes_for_a_repository_runs_nothing() {
+    for profile in ["workspaceWrite", "full"] {
+        let lab = Lab::new(Bubblewrap::Off);
+        lab.configure(&json!({ "Sandbox": { "Profile": profile, "Bubblewrap": "off" } }));
+        be_a_repository(&lab);
+        let [happened] = <[_; 1]>::try_from(run_all(&lab, &["git status"]).await).unwrap();
+        assert_eq!(happened.asked.len(), 1, "{profile}: {happened:?}");
+        assert!(!lab.work().join(TRACE).exists(), "{profile}");
+    }
+}
+
+#[tokio::test]
+async fn git_reads_unasked_only_where_something_confines_it() {
+    let lab = Lab::new(Bubblewrap::Off);
+    lab.write("a", "x");
+    git(&lab.work(), &["init", "-q"]);
+    git(&lab.work(), &["add", "."]);
+    git(&lab.work(), &["commit", "-qm", "x"]);
+    let [happened] = <[_; 1]>::try_from(run_all(&lab, &["git status"]).await).unwrap();
+    assert!(happened.asked.is_empty() && happened.is_held(), "{happened:?}");
+    // Without bubblewrap nothing holds a workspace with a hidden place of the user's.
+    lab.configure(&json!({ "Sandbox": { "Bubblewrap": "off", "Hidden": ["a"] } }));
+    let happened = run_all(&lab, &["git status", "ls"]).await;
+    assert_eq!(happened[0].asked.len(), 1, "{happened:?}");
+    assert!(happened[1].asked.is_empty(), "{happened:?}");
+}
