@@ -1,6 +1,6 @@
 //! Folders that were unpacked or cloned: what they name runs nowhere unasked, and the sandbox holds as before.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -174,4 +174,86 @@ async fn git_reads_unasked_only_where_something_confines_it() {
     let happened = run_all(&lab, &["git status", "ls"]).await;
     assert_eq!(happened[0].asked.len(), 1, "{happened:?}");
     assert!(happened[1].asked.is_empty(), "{happened:?}");
+}
+
+/// Lets bubblewrap be used where it works, as without any configuration.
+fn use_what_works(lab: &Lab) {
+    lab.configure(&json!({ "Sandbox": { "Bubblewrap": "auto" } }));
+}
+
+#[tokio::test]
+async fn a_link_in_place_of_craft_leaves_commands_confined() {
+    for bubblewrap in Bubblewrap::all() {
+        let lab = Lab::new(bubblewrap);
+        symlink("nowhere", lab.work().join(".craft")).unwrap();
+        let [required] = <[_; 1]>::try_from(run_all(&lab, &["ls"]).await).unwrap();
+        let is_refused = required.held_by.is_none() && required.asked.is_empty();
+        assert_eq!(is_refused, bubblewrap == Bubblewrap::Required, "{required:?}");
+        use_what_works(&lab);
+        let [read, write] = <[_; 2]>::try_from(run_all(&lab, &["ls", "touch q"]).await).unwrap();
+        assert!(read.asked.is_empty() && read.is_held(), "{read:?}");
+        assert!(write.asked[0].contains("It runs in a sandbox"), "{write:?}");
+        let doctor = lab.run(&["doctor"]).await;
+        let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        assert!(!said.contains("bubblewrap, Landlock"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn what_an_untrusted_folder_hides_never_takes_the_sandbox_away() {
+    let many: Vec<String> = (0..64).map(|number| format!("f{number}")).collect();
+    for bubblewrap in Bubblewrap::all() {
+        for more in [
+            json!([]),
+            json!(["/usr", "/proc", "/bin/sh", "/lib"]),
+            json!(["to-usr", "loop", "."]),
+            json!(many),
+        ] {
+            let lab = Lab::new(bubblewrap);
+            if bubblewrap == Bubblewrap::Required {
+                use_what_works(&lab);
+            }
+            lab.write("deploy.key", "s");
+            for name in &many {
+                lab.write(name, "");
+            }
+            symlink("/usr", lab.work().join("to-usr")).unwrap();
+            symlink("loop", lab.work().join("loop")).unwrap();
+            let mut hidden = more.as_array().unwrap().clone();
+            hidden.truncate(63);
+            hidden.push(json!("deploy.key"));
+            let config = json!({ "Sandbox": { "Hidden": hidden } });
+            lab.write(".craft/config.json", &config.to_string());
+            let [read] = <[_; 1]>::try_from(run_all(&lab, &["ls"]).await).unwrap();
+            assert!(read.asked.is_empty(), "{read:?}");
+            assert_eq!(
+                read.is_held(),
+                bubblewrap == Bubblewrap::Required,
+                "{more}: {read:?}"
+            );
+            assert!(read.held_by.is_none() || read.is_held(), "{more}: {read:?}");
+            let out = lab.home().join("OUT");
+            let line = format!("run `touch {}; cat deploy.key > seen; true`", out.display());
+            lab.run(&["exec", "--approve", &line]).await;
+            assert!(!out.exists(), "{more}");
+            let seen = std::fs::read_to_string(lab.work().join("seen")).unwrap_or_default();
+            assert_eq!(seen, "", "{more}");
+            let doctor = lab.run(&["doctor"]).await;
+            let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+            let is_good = said.contains("bubblewrap, Landlock");
+            assert_eq!(is_good, bubblewrap == Bubblewrap::Required, "{said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_folder_does_not_lift_that_its_user_has_no_network() {
+    let lab = Lab::new(Bubblewrap::Off);
+    lab.configure(&json!({ "Sandbox": { "Profile": "full", "Network": false, "Bubblewrap": "off" } }));
+    lab.write(
+        ".craft/config.json",
+        &json!({ "Sandbox": { "Profile": "full" } }).to_string(),
+    );
+    let [read] = <[_; 1]>::try_from(run_all(&lab, &["ls"]).await).unwrap();
+    assert!(read.is_held(), "{read:?}");
 }

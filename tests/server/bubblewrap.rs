@@ -179,13 +179,22 @@ async fn no_process_in_the_view_tells_what_is_hidden() {
 }
 
 #[tokio::test]
-async fn a_workspace_whose_craft_is_a_link_is_not_held() {
+async fn a_workspace_whose_craft_is_a_link_is_held_by_the_rest_or_not_at_all() {
     let place = Place::new();
-    let Some(sandbox) = place.held(OPEN).await else {
+    let Some(mut sandbox) = place.held(OPEN).await else {
         return;
     };
     std::fs::rename(place.work.join(".craft"), place.work.join("elsewhere")).unwrap();
     std::os::unix::fs::symlink("elsewhere", place.work.join(".craft")).unwrap();
+    let refused = place.prepared(&sandbox, "echo x").await.err().unwrap();
+    assert!(refused.contains("bubblewrap is required"), "{refused}");
+    sandbox.bubblewrap = place.bubblewrap(BubblewrapUse::Auto);
+    if sandbox.support.landlock > 0 {
+        let output = place.run(&sandbox, "echo ran; cat /proc/1/comm").await;
+        assert!(output.text.starts_with("exit code 0\nran\n"), "{}", output.text);
+        assert!(!output.text.contains("bwrap"), "{}", output.text);
+    }
+    sandbox.support.landlock = 0;
     let refused = place.prepared(&sandbox, "echo x").await.err().unwrap();
     assert!(refused.contains(".craft is a link"), "{refused}");
 }

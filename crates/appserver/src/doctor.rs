@@ -8,7 +8,7 @@ use bobbin_children::{
 };
 use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing};
 use bobbin_models::{Chosen, ProviderError};
-use bobbin_sandbox::{Files, Outer};
+use bobbin_sandbox::{Files, Outer, Support};
 use bobbin_store::Store;
 use bobbin_store_sqlite::{Options, SqliteStore};
 use clap::Args;
@@ -228,24 +228,31 @@ async fn sandbox(workspace: &Workspace, report: &mut Report) {
         return report.add(WHAT, Verdict::Note, text);
     }
     sandbox.settle().await;
-    if let Some(missing) = sandbox.missing() {
-        let then = match sandbox.when_missing() {
-            WhenMissing::Ask => "every command but plain reads is asked about",
-            WhenMissing::Refuse => "commands are refused",
-        };
-        let text = format!("wanted ({profile}), but {missing}; {then}");
-        return report.add(WHAT, Verdict::Bad, text);
-    }
+    let plan = match sandbox.confinement(&workspace.root) {
+        Ok(plan) => plan.unwrap_or_default(),
+        Err((missing, then)) => {
+            let then = match then {
+                WhenMissing::Ask => "every command but plain reads is asked about",
+                WhenMissing::Refuse => "commands are refused",
+            };
+            let text = format!("wanted ({profile}), but {missing}; {then}");
+            return report.add(WHAT, Verdict::Bad, text);
+        }
+    };
     let tried = match tempfile::tempdir() {
         Ok(place) => try_sandbox(&sandbox, &children, place.path()).await,
         Err(error) => Err(format!("no temporary directory: {error}")),
     };
     match tried {
         Ok(()) => {
-            let holders = sandbox.plan(Vec::new()).holders();
+            let holders = plan.holders();
             let text = format!("{profile}; {holders}, tried just now");
             report.add(WHAT, Verdict::Good, text);
             match (sandbox.bubblewrap.wanted(), sandbox.bubblewrap.found()) {
+                (_, Some(Ok(_))) if plan.outer == Outer::Nothing => {
+                    let text = "bubblewrap is not used: the .craft of this workspace is a link";
+                    report.add(WHAT, Verdict::Note, text);
+                }
                 (_, Some(Ok(program))) => {
                     let text = format!("bubblewrap is {}", program.display());
                     report.add(WHAT, Verdict::Good, text);
@@ -260,7 +267,11 @@ async fn sandbox(workspace: &Workspace, report: &mut Report) {
                 (BubblewrapUse::Auto | BubblewrapUse::Require, None) => {}
             }
             report.add(WHAT, Verdict::Good, limits(&sandbox));
-            for gap in sandbox.support_now().gaps(profile) {
+            let support = Support {
+                outer: plan.outer,
+                ..sandbox.support
+            };
+            for gap in support.gaps(profile) {
                 report.add(WHAT, Verdict::Note, format!("not held: {gap}"));
             }
         }

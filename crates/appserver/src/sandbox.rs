@@ -3,7 +3,7 @@
 //! A workspace is often somebody else's work: its file can make the sandbox stricter, and nothing else, unless the
 //! user trusts exactly what it says.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail};
 use bobbin_children::{Children, ResourceLimits};
@@ -101,6 +101,8 @@ const SETTINGS: &[&str] = &[
 ];
 /// Largest file of settings; a larger one is hidden.
 const MAX_SETTINGS_BYTES: u64 = 256 << 10;
+/// Most places that a folder hides: bubblewrap makes a mount for each (guess: many times what a project has).
+const MAX_HIDDEN_BY_FOLDER: usize = 64;
 /// What settings say of a secret, in small letters.
 const SECRET_WORDS: &[&str] = &[
     "password",
@@ -120,6 +122,8 @@ pub(crate) struct Settings {
     pub(crate) profile: Profile,
     pub(crate) writable: Vec<String>,
     pub(crate) hidden: Vec<String>,
+    /// What the folder hides of itself, which counts without trust.
+    pub(crate) hidden_by_folder: Vec<String>,
     pub(crate) when_missing: WhenMissing,
     pub(crate) bubblewrap: BubblewrapUse,
     pub(crate) limits: ResourceLimits,
@@ -154,6 +158,7 @@ impl Default for Settings {
             },
             writable: Vec::new(),
             hidden: Vec::new(),
+            hidden_by_folder: Vec::new(),
             when_missing: WhenMissing::Ask,
             bubblewrap: BubblewrapUse::Auto,
             limits: ResourceLimits {
@@ -171,6 +176,7 @@ impl Settings {
     /// # Errors
     /// A value is not one of those possible.
     pub(crate) fn add(&mut self, value: &Value, gate: &mut Gate<'_>) -> anyhow::Result<()> {
+        let is_folder = gate.is_of_folder();
         let mut passes = |name: &str| at(value, name).is_some_and(|value| gate.passes(name, value));
         if let Some(name) = text(value, "Sandbox.Profile")? {
             let files = Files::ALL
@@ -180,10 +186,13 @@ impl Settings {
                 format!("Sandbox.Profile is {name:?}; it can be readOnly, workspaceWrite or full")
             })?;
             let place = |files: Files| Files::ALL.iter().position(|known| *known == files);
-            if place(files) <= place(self.profile.files) || passes("Sandbox.Profile") {
+            let is_stricter = place(files) <= place(self.profile.files);
+            if is_stricter || passes("Sandbox.Profile") {
+                // A file that asks for everything by its name means the network too, unless it says otherwise. The folder's
+                // file lifts nothing where the user's has the same profile.
+                let opens = files == Files::Full && !(is_folder && is_stricter);
                 self.profile.files = files;
-                // Who asks for everything by its name means the network too, unless they say otherwise.
-                if files == Files::Full && at(value, "Sandbox.Network").is_none() {
+                if opens && at(value, "Sandbox.Network").is_none() {
                     self.profile.network = Network::On;
                 }
             }
@@ -224,7 +233,17 @@ impl Settings {
         if !writable.is_empty() && passes("Sandbox.Writable") {
             self.writable.extend(writable);
         }
-        self.hidden.extend(paths(value, "Sandbox.Hidden")?);
+        let hidden = paths(value, "Sandbox.Hidden")?;
+        let (own, others): (Vec<_>, Vec<_>) =
+            hidden.into_iter().partition(|path| is_folder && is_below(path));
+        if own.len() > MAX_HIDDEN_BY_FOLDER {
+            bail!("Sandbox.Hidden has more than {MAX_HIDDEN_BY_FOLDER} places of the folder");
+        }
+        self.hidden_by_folder.extend(own);
+        // A place elsewhere may be one that commands or bubblewrap need.
+        if !others.is_empty() && passes("Sandbox.Hidden") {
+            self.hidden.extend(others);
+        }
         let limits = &mut self.limits;
         for (name, limit, unit) in [
             ("Sandbox.Limits.Processes", &mut limits.processes, 1),
@@ -274,6 +293,8 @@ impl Settings {
             temporary: Some(workspace.temporary()),
             write: self.writable.iter().map(place).collect(),
             hide,
+            folder: workspace.root.clone(),
+            hidden_by_folder: self.hidden_by_folder.iter().map(place).collect(),
             keep: vec![workspace.craft()],
             blank: ["", "-wal", "-shm"]
                 .map(|end| with_ending(workspace.foreign_database(), end))
@@ -281,6 +302,15 @@ impl Settings {
             when_missing: self.when_missing,
         }
     }
+}
+
+/// Whether the spelling of a path leads from the folder to a place in it.
+fn is_below(path: &str) -> bool {
+    let mut parts = Path::new(path)
+        .components()
+        .filter(|part| *part != Component::CurDir)
+        .peekable();
+    !path.starts_with('~') && parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
@@ -319,7 +349,11 @@ fn paths(value: &Value, path: &str) -> anyhow::Result<Vec<String>> {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(texts)) => texts
             .iter()
-            .map(|text| text.as_str().filter(|text| !text.is_empty()).map(str::to_owned))
+            .map(|text| {
+                text.as_str()
+                    .filter(|text| !text.is_empty() && !text.contains('\0'))
+                    .map(str::to_owned)
+            })
             .collect::<Option<_>>()
             .with_context(|| format!("{path} has something that is no path")),
         Some(other) => bail!("{path} is {other}, which is no list"),
@@ -370,7 +404,7 @@ mod tests {
         assert_eq!(settings.profile, Settings::default().profile);
         assert_eq!(settings.when_missing, WhenMissing::Refuse);
         assert_eq!(
-            (settings.writable.len(), settings.hidden.len(), warnings),
+            (settings.writable.len(), settings.hidden_by_folder.len(), warnings),
             (0, 1, 5)
         );
         assert_eq!(settings.bubblewrap, BubblewrapUse::Auto);
@@ -400,6 +434,33 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_hides_what_is_its_own_and_lifts_nothing() {
+        let hidden = json!({ "Hidden": ["keys", "./a/b", "/usr", "~/x", "../y", "a/../../z", "."] });
+        let (settings, waiting) = added(&json!({}), &hidden, false);
+        assert_eq!(settings.hidden_by_folder, ["keys", "./a/b"]);
+        assert_eq!((settings.hidden.len(), waiting), (0, 1));
+        let (settings, waiting) = added(&json!({}), &hidden, true);
+        assert_eq!((settings.hidden.len(), waiting), (5, 0));
+        let many: Vec<String> = (0..=MAX_HIDDEN_BY_FOLDER)
+            .map(|number| number.to_string())
+            .collect();
+        let many = json!({ "Sandbox": { "Hidden": many } });
+        let record = TrustRecord::default();
+        assert!(
+            Settings::default()
+                .add(&many, &mut Gate::of_folder(&record))
+                .is_err()
+        );
+        assert!(Settings::default().add(&many, &mut Gate::of_user()).is_ok());
+        let full = json!({ "Profile": "full" });
+        let closed = json!({ "Profile": "full", "Network": false });
+        let (settings, _) = added(&closed, &full, false);
+        assert_eq!(settings.profile.network, Network::Off);
+        let (settings, _) = added(&full, &full, false);
+        assert_eq!(settings.profile, Profile::OPEN);
+    }
+
+    #[test]
     fn values_that_mean_nothing_are_told() {
         for (value, part) in [
             (json!({ "Profile": "some" }), "workspaceWrite"),
@@ -410,6 +471,7 @@ mod tests {
             (json!({ "Bubblewrap": true }), "no text"),
             (json!({ "Writable": "/tmp" }), "no list"),
             (json!({ "Hidden": [""] }), "no path"),
+            (json!({ "Hidden": ["a\0b"] }), "no path"),
         ] {
             let added = Settings::default().add(&json!({ "Sandbox": value }), &mut Gate::of_user());
             let error = format!("{:#}", added.unwrap_err());

@@ -196,7 +196,7 @@ pub(crate) async fn prepare(
     let own = own_environment(&environment, &programs, &workspace.root);
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
-    let guarded = sandbox.hide.clone();
+    let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
     let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, trust_file.clone());
     let trust = Arc::new(Folder::new(home.as_deref(), trust_file, config, servers.clone()));
     let agent = config.agent.agent().with_sandbox(&sandbox);

@@ -34,6 +34,11 @@ impl<'a> Gate<'a> {
         }
     }
 
+    /// Whether it is the gate of a folder's file.
+    pub(crate) fn is_of_folder(&self) -> bool {
+        self.record.is_some()
+    }
+
     /// Whether a value that would loosen something counts.
     pub(crate) fn passes(&mut self, name: impl Into<String>, value: &Value) -> bool {
         self.passes_shown(name, value, value.to_string())

@@ -168,7 +168,7 @@ impl Git {
         let spec = match self.sandbox.hold(root) {
             Hold::Open => spec,
             Hold::Held(plan) => self.sandbox.confined(&plan, spec).map_err(unheld)?,
-            Hold::Missing(why) => return Err(unheld(why)),
+            Hold::Missing(why) | Hold::Refused(why) => return Err(unheld(why)),
         };
         let limits = Limits {
             wall_clock: TIME,

@@ -24,6 +24,11 @@ pub struct Sandbox {
     pub write: Vec<PathBuf>,
     /// Places whose files they may not read.
     pub hide: Vec<PathBuf>,
+    /// The folder that is served.
+    pub folder: PathBuf,
+    /// Places in it whose files commands may not read since the folder says so, which nobody need trust. They never make
+    /// the rest looser: where one cannot be hidden, commands are refused.
+    pub hidden_by_folder: Vec<PathBuf>,
     /// Places that bubblewrap keeps from being written wherever they lie. Without it they are as the place they lie in.
     pub keep: Vec<PathBuf>,
     /// Places whose files bubblewrap keeps from being read wherever they lie. As `keep`.
@@ -51,6 +56,8 @@ pub(crate) enum Hold {
     Held(Plan),
     /// Nothing, although something should: why, as half a sentence.
     Missing(String),
+    /// Nothing, because of what lies in the folder: why, as half a sentence. The command does not run.
+    Refused(String),
 }
 
 impl Default for Sandbox {
@@ -63,6 +70,8 @@ impl Default for Sandbox {
             temporary: None,
             write: Vec::new(),
             hide: Vec::new(),
+            folder: PathBuf::new(),
+            hidden_by_folder: Vec::new(),
             keep: Vec::new(),
             blank: Vec::new(),
             when_missing: WhenMissing::default(),
@@ -155,15 +164,73 @@ impl Sandbox {
         let own = |path: &PathBuf| self.keep.contains(path) && path.parent() == Some(root);
         plan.hide.retain(|path| !own(path));
         self.keep_those_of(root, &mut plan);
+        let link = plan.replaceable();
+        if let Some(link) = &link {
+            if let Some(why) = self.missing_without_bubblewrap() {
+                let link = link.display();
+                return Hold::Refused(format!(
+                    "{link} is a link, for which bubblewrap is not used, and {why}"
+                ));
+            }
+            plan.outer = Outer::Nothing;
+        }
+        if let Some(path) = plan.exposed() {
+            let why = format!("{} is hidden and lies where commands may write", path.display());
+            return match link {
+                Some(link) => Hold::Refused(format!(
+                    "{} is a link, for which bubblewrap is not used, and {why}",
+                    link.display()
+                )),
+                None => Hold::Missing(why),
+            };
+        }
+        plan.hide.extend(self.places_of_folder());
         if let Some(path) = plan.exposed() {
             let path = path.display();
-            return Hold::Missing(format!("{path} is hidden and lies where commands may write"));
-        }
-        if let Some(path) = plan.replaceable() {
-            let path = path.display();
-            return Hold::Missing(format!("{path} is a link, which a command could replace"));
+            return Hold::Refused(format!(
+                "the folder's own Sandbox.Hidden hides {path}, which takes bubblewrap; install it, or remove that entry"
+            ));
         }
         Hold::Held(plan)
+    }
+
+    /// Returns how a command that runs in `root` is held: `None` where nothing should hold it.
+    ///
+    /// # Errors
+    /// Something should and cannot: why, as half a sentence, and what is done with commands.
+    pub fn confinement(&self, root: &Path) -> Result<Option<Plan>, (String, WhenMissing)> {
+        match self.hold(root) {
+            Hold::Open => Ok(None),
+            Hold::Held(plan) => Ok(Some(plan)),
+            Hold::Missing(why) => Err((why, self.when_missing())),
+            Hold::Refused(why) => Err((why, WhenMissing::Refuse)),
+        }
+    }
+
+    /// Returns why the rest cannot hold commands where bubblewrap is not used, as half a sentence.
+    fn missing_without_bubblewrap(&self) -> Option<String> {
+        if self.bubblewrap.wanted() == BubblewrapUse::Require {
+            return Some("bubblewrap is required (Sandbox.Bubblewrap)".to_owned());
+        }
+        let support = Support {
+            outer: Outer::Nothing,
+            ..self.support
+        };
+        support.missing(self.profile)
+    }
+
+    /// Returns the places that the folder hides and that do lie in it, links followed. Others could take from commands what
+    /// they or bubblewrap need.
+    fn places_of_folder(&self) -> Vec<PathBuf> {
+        let lies_in = |place: &&PathBuf| {
+            if let Ok(real) = place.canonicalize() {
+                return real != self.folder && real.starts_with(&self.folder);
+            }
+            // It may be there in a directory that may not be searched now.
+            let mut way = place.ancestors().take_while(|above| *above != self.folder);
+            !way.any(Path::is_symlink)
+        };
+        self.hidden_by_folder.iter().filter(lies_in).cloned().collect()
     }
 
     /// Has kept in `root`, which may be the workspace of another server, what is kept in that of this one, and its private
@@ -290,6 +357,37 @@ mod tests {
     }
 
     #[test]
+    fn what_a_folder_hides_is_hidden_or_refused_and_lies_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let [work, other] = ["work", "other"].map(|name| top.join(name));
+        for directory in [work.join("keys"), other.clone()] {
+            std::fs::create_dir_all(directory).unwrap();
+        }
+        std::os::unix::fs::symlink(&other, work.join("out")).unwrap();
+        std::os::unix::fs::symlink("..", work.join("up")).unwrap();
+        let hold = |name: &str, root: &Path| {
+            let sandbox = Sandbox {
+                folder: work.clone(),
+                hidden_by_folder: vec![work.join(name)],
+                ..strict()
+            };
+            sandbox.hold(root)
+        };
+        assert!(matches!(hold("keys", &work), Hold::Refused(_)));
+        for name in [".", "out", "up", "missing"] {
+            let Hold::Held(plan) = hold(name, &work) else {
+                panic!("{name} is not held");
+            };
+            assert!(plan.hide.is_empty() || name == "missing", "{name}: {plan:?}");
+        }
+        let Hold::Held(plan) = hold("keys", &other) else {
+            panic!("it is held elsewhere");
+        };
+        assert_eq!(plan.hide, [work.join("keys")]);
+    }
+
+    #[test]
     fn the_servers_own_files_are_kept_in_every_workspace_and_hidden_in_a_home_that_is_not_its_own() {
         let place = tempfile::tempdir().unwrap();
         let [work, home, other] = ["w", "home", "other"].map(|name| place.path().join(name));
@@ -304,7 +402,7 @@ mod tests {
         };
         let held = |own: &Path, root: &Path| match sandbox(own).hold(root) {
             Hold::Held(plan) => Some((plan.hide.len(), plan.keep, plan.blank)),
-            Hold::Open | Hold::Missing(_) => None,
+            Hold::Open | Hold::Missing(_) | Hold::Refused(_) => None,
         };
         let (keep, blank) = (vec![work.join(".craft")], sandbox(&work).blank);
         assert_eq!(held(&work, &work), Some((1, keep.clone(), blank.clone())));

@@ -221,6 +221,7 @@ impl ShellTool {
                     )
             }
             Some(Hold::Missing(_)) => self.sandbox.when_missing() == WhenMissing::Ask,
+            Some(Hold::Refused(_)) => false,
         }
     }
 }
@@ -263,10 +264,9 @@ fn permission(
                 written(ruled)
             ),
         }),
+        Some(Hold::Refused(why)) => Err(not_confined(why)),
         Some(Hold::Missing(missing)) => match sandbox.when_missing() {
-            WhenMissing::Refuse => Err(ToolRefusal(format!(
-                "refused: commands run in a sandbox only, and there is none: {missing}"
-            ))),
+            WhenMissing::Refuse => Err(not_confined(missing)),
             // What only reads in the workspace is what the reading tools do, which are not held either. Git can start other
             // programs, by what it reads in a repository.
             WhenMissing::Ask if ruled.only_reads() && !starts_git(ruled) => Ok(Permission::Free),
@@ -294,6 +294,12 @@ fn permission(
         }
         Some(Hold::Open | Hold::Held(_)) => Ok(Permission::Free),
     }
+}
+
+fn not_confined(why: &str) -> ToolRefusal {
+    ToolRefusal(format!(
+        "refused: commands run in a sandbox only, and there is none: {why}"
+    ))
 }
 
 fn starts_git(ruled: &CommandRuling) -> bool {
