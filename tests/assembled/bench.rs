@@ -258,6 +258,7 @@ fn pantry(workspace: &TestWorkspace, slow: u64) -> ServerSpec {
         read_only: true,
         reach: Reach::Stdio { command, args },
         launch: Launch::Child(Box::new(process)),
+        check: None,
         start_timeout: PATIENCE,
         call_timeout: Duration::from_mins(10),
         secrets: Vec::new(),

@@ -257,3 +257,74 @@ async fn a_folder_does_not_lift_that_its_user_has_no_network() {
     let [read] = <[_; 1]>::try_from(run_all(&lab, &["ls"]).await).unwrap();
     assert!(read.is_held(), "{read:?}");
 }
+
+async fn until_there(path: &Path) -> bool {
+    for _ in 0..200 {
+        if path.exists() {
+            return true;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    false
+}
+
+/// Waits until a server does not run and says so with these words.
+async fn until_down(client: &mut Client, name: &str, words: &str) {
+    for _ in 0..200 {
+        let list = client.call("mcp/status/list", json!({})).await;
+        let servers = list["servers"].as_array().unwrap();
+        let server = servers.iter().find(|server| server["name"] == name).unwrap();
+        let error = server["lastError"].as_str();
+        if server["startupState"] == "error" && error.is_some_and(|error| error.contains(words)) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("{name} does not say: {words}");
+}
+
+#[tokio::test]
+async fn a_trusted_server_is_not_started_again_with_another_file() {
+    let lab = Lab::new(Bubblewrap::Off);
+    lab.write("tools/pantry.sh", "echo x > first; read line");
+    lab.write(
+        ".craft/config.json",
+        &json!({ "McpServers": { "pantry": { "command": "/bin/sh", "args": ["tools/pantry.sh"] } } })
+            .to_string(),
+    );
+    assert!(lab.run(&["trust", "--yes"]).await.status.success());
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    assert!(until_there(&lab.work().join("first")).await);
+    // It ends by itself, as it does not speak; meanwhile the agent has written its file.
+    lab.write("tools/pantry.sh", "echo x > second; read line");
+    until_down(&mut client, "pantry", "`bobbin trust`").await;
+    client
+        .request("mcp/startServer", json!({ "name": "pantry" }))
+        .await;
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    assert!(!lab.work().join("second").exists());
+    server.kill().await;
+}
+
+#[tokio::test]
+async fn the_users_own_servers_are_not_found_in_the_folder() {
+    let mut lab = Lab::new(Bubblewrap::Off);
+    lab.path_first = Some(lab.work().join("node_modules/.bin"));
+    put_program(&lab, "node_modules/.bin/pantry-mcp");
+    put_program(&lab, "own/pantry-mcp");
+    lab.configure(&json!({ "McpServers": { "pantry": { "command": "pantry-mcp" } } }));
+    let server = lab.serve().await;
+    let mut client = server.client().await;
+    until_down(&mut client, "pantry", "").await;
+    assert!(!lab.work().join(TRACE).exists());
+    server.kill().await;
+    // The user's own definition says where.
+    let search = format!("{}:/usr/bin:/bin", lab.work().join("own").display());
+    lab.configure(&json!({
+        "McpServers": { "pantry": { "command": "pantry-mcp", "env": { "PATH": search } } },
+    }));
+    let server = lab.serve().await;
+    assert!(until_there(&lab.work().join(TRACE)).await);
+    server.kill().await;
+}

@@ -3,6 +3,7 @@
 //! Ends as AppServer protocol 01 §13 says: stop accepting, end Turns and owners, close the store, close
 //! connections, all within five seconds.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -138,6 +139,18 @@ fn own_environment(environment: &Environment, programs: &Programs, root: &Path) 
     own
 }
 
+/// Returns variables with the search path of what the server starts for itself.
+fn with_search_path(
+    mut variables: Vec<(OsString, OsString)>,
+    own: &Environment,
+) -> Vec<(OsString, OsString)> {
+    if let Some(search) = own.get("PATH") {
+        let paths = variables.iter_mut().filter(|(name, _)| name == "PATH");
+        paths.for_each(|(_, value)| search.clone_into(value));
+    }
+    variables
+}
+
 /// Returns what starts processes, each with a parent that ends it when the server is killed.
 pub(crate) fn children() -> Children {
     #[cfg(target_os = "linux")]
@@ -180,13 +193,6 @@ pub(crate) async fn prepare(
     let variables: Vec<_> = std::env::vars_os().collect();
     let environment = Environment::from_base(variables.iter().cloned(), &[]);
     let trust_file = TrustFile::of(&StateDirectory::find(None)?, &workspace.root);
-    let servers = Arc::new(Servers::new(
-        &workspace.root,
-        trust_file.clone(),
-        config.tool_servers.clone(),
-        variables,
-        children.clone(),
-    ));
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
     let mut sandbox = config
@@ -194,6 +200,13 @@ pub(crate) async fn prepare(
         .sandbox(workspace, home.as_deref(), keys, &children);
     let programs = programs(&environment, &workspace.root, &workspace.temporary(), &sandbox);
     let own = own_environment(&environment, &programs, &workspace.root);
+    let servers = Arc::new(Servers::new(
+        &workspace.root,
+        trust_file.clone(),
+        config.tool_servers.clone(),
+        with_search_path(variables, &own),
+        children.clone(),
+    ));
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();

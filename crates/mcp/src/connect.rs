@@ -92,6 +92,11 @@ impl ClientHandler for Ear {
 
 /// Starts a server.
 pub(crate) async fn connect(spec: &ServerSpec, children: &Children) -> Result<Connection, Failure> {
+    if let Some(check) = spec.check.clone() {
+        let checked = tokio::task::spawn_blocking(move || (check.0)()).await;
+        let checked = checked.unwrap_or_else(|error| Err(format!("it cannot be checked: {error}")));
+        checked.map_err(lasting)?;
+    }
     let (what, started) = match &spec.launch {
         Launch::Child(process) => {
             let program = process.program.to_string_lossy().into_owned();

@@ -27,4 +27,4 @@ mod text;
 
 pub use announce::Announce;
 pub use host::{Full, Host};
-pub use spec::{HttpSpec, Launch, Secret, ServerSpec};
+pub use spec::{HttpSpec, Launch, Secret, ServerSpec, StartCheck};

@@ -1,6 +1,7 @@
 //! What the host is told of a server, with everything that had to be looked up already in it.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_children::ProcessSpec;
@@ -19,12 +20,24 @@ pub struct ServerSpec {
     pub reach: Reach,
     /// How it is started.
     pub launch: Launch,
+    /// Asked before each start.
+    pub check: Option<StartCheck>,
     /// How long it may take from its start until its tools are known.
     pub start_timeout: Duration,
     /// How long a call may take.
     pub call_timeout: Duration,
     /// Values that may not appear in what people are told.
     pub secrets: Vec<Secret>,
+}
+
+/// Says whether a server may still be started; an error is a sentence for the user. May block.
+#[derive(Clone)]
+pub struct StartCheck(pub Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
+
+impl fmt::Debug for StartCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StartCheck")
+    }
 }
 
 /// How a server is started.

@@ -1,16 +1,18 @@
 //! From a declared server to what the host needs: paths made absolute, variables looked up, defaults filled in.
-//! Pure; the environment comes in as a value.
+//! The environment comes in as a value; the disk is read by the check before a start alone.
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_children::{Environment, ProcessSpec};
 use bobbin_core::tool_server::ServerAccess;
-use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec};
+use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck};
 use bobbin_model::{Reach, ServerOrigin};
 
 use super::declared::Declared;
+use crate::trust;
 
 /// How long a server may take to start when nothing is said (guess: a package that must be fetched first).
 const START: Duration = Duration::from_secs(30);
@@ -101,10 +103,24 @@ pub(super) fn spec(declared: &Declared, root: &Path, variables: &[(OsString, OsS
         read_only: declared.origin == ServerOrigin::User,
         reach,
         launch,
+        check: still_trusted(declared, root),
         start_timeout: config.start_timeout.unwrap_or(START).min(LONGEST_START),
         call_timeout: config.call_timeout.unwrap_or(CALL).min(LONGEST_CALL),
         secrets,
     }
+}
+
+/// Returns what finds out, before each start, whether a server of the folder is still the one that its user trusts.
+fn still_trusted(declared: &Declared, root: &Path) -> Option<StartCheck> {
+    let trusted = declared.fingerprint.clone()?;
+    let (config, root) = (declared.config.clone(), root.to_owned());
+    Some(StartCheck(Arc::new(move || {
+        if trust::of_server(&config, &root) == trusted {
+            Ok(())
+        } else {
+            Err("a file that its command line names has changed since you trusted it; `bobbin trust` shows it".to_owned())
+        }
+    })))
 }
 
 #[cfg(test)]
