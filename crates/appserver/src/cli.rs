@@ -258,15 +258,15 @@ fn parse_listen(text: &str) -> anyhow::Result<Doors> {
     })
 }
 
-/// Returns the user's home, where the configuration of all workspaces is.
+/// Returns the user's home, where the configuration of all workspaces is. A relative one counts as none: a folder could be it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the binary is where the environment is read"
 )]
 pub(crate) fn home() -> Option<PathBuf> {
     std::env::var_os("HOME")
-        .filter(|home| !home.is_empty())
         .map(PathBuf::from)
+        .filter(|home| home.is_absolute())
         // As workspaces are: one directory has one name.
         .map(|home| home.canonicalize().unwrap_or(home))
 }

@@ -38,13 +38,22 @@ impl Permissions {
             Some(_) => bail!("Permissions.Rules of {source} is no list"),
         };
         for (number, value) in (1..).zip(rules) {
-            let rule = read(value, &source)
+            let mut rule = read(value, &source)
                 .with_context(|| format!("rule {number} of Permissions.Rules in {source}"))?;
             // What is neither `ask` nor `deny` may allow.
             let strict = ["ask", "deny"]
                 .iter()
                 .any(|strict| rule.action.eq_ignore_ascii_case(strict));
-            if strict || gate.passes(name(&rule), value) {
+            let is_trusted = if strict {
+                gate.trusts_texts()
+            } else {
+                gate.passes(name(&rule), value)
+            };
+            if !is_trusted {
+                // It would be a text of the folder for the model and for the user.
+                rule.reason = None;
+            }
+            if strict || is_trusted {
                 self.rules.push(rule);
             }
         }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use bobbin_children::Environment;
 use bobbin_prompts::{Machine, Prompts};
 
+use crate::state::StateDirectory;
 use crate::trust::TrustFile;
 
-/// Returns those of a workspace, which count while its user trusts it; `environment` is what its commands get.
+/// Returns those of a workspace. Texts of a folder count while its user trusts it, as `state` says; `environment` is what its commands get.
 pub(crate) fn of(
     workspace: &Path,
     home: Option<&Path>,
     environment: &Environment,
-    trust: TrustFile,
+    state: StateDirectory,
 ) -> Arc<Prompts> {
     let (mut path, mut names) = (Vec::new(), Vec::new());
     for (name, value) in environment.iter() {
@@ -27,7 +28,9 @@ pub(crate) fn of(
         variables: names.into_iter().collect(),
     };
     // A home's texts are its user's own.
-    let is_home = home == Some(workspace);
+    let own = home.map(Path::to_owned);
     let prompts = Prompts::new(workspace.to_owned(), home.map(Path::to_owned), machine);
-    Arc::new(prompts.trusted_while(Box::new(move || is_home || trust.read().trusted)))
+    let is_trusted =
+        move |folder: &Path| own.as_deref() == Some(folder) || TrustFile::of(&state, folder).read().trusted;
+    Arc::new(prompts.trusted_while(Box::new(is_trusted)))
 }

@@ -192,7 +192,8 @@ pub(crate) async fn prepare(
     let children = children();
     let variables: Vec<_> = std::env::vars_os().collect();
     let environment = Environment::from_base(variables.iter().cloned(), &[]);
-    let trust_file = TrustFile::of(&StateDirectory::find(None)?, &workspace.root);
+    let state = StateDirectory::find(None)?;
+    let trust_file = TrustFile::of(&state, &workspace.root);
     let home = cli::home();
     let keys = config.models.key_files(home.as_deref());
     let mut sandbox = config
@@ -210,7 +211,7 @@ pub(crate) async fn prepare(
     let (undo, without) = undo::open(workspace, &children, &own).await;
     sandbox.hide.push(workspace.state_directory().path().to_owned());
     let guarded = [sandbox.hide.clone(), sandbox.hidden_by_folder.clone()].concat();
-    let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, trust_file.clone());
+    let prompts = prompts::of(&workspace.root, home.as_deref(), &environment, state);
     let trust = Arc::new(Folder::new(home.as_deref(), trust_file, config, servers.clone()));
     let agent = config.agent.agent().with_sandbox(&sandbox);
     let editor_tools: Arc<EditorTools> = Arc::default();

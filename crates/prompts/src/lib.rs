@@ -18,7 +18,7 @@ mod switched_off;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use commands::Command;
 pub use error::PromptError;
@@ -46,11 +46,12 @@ pub struct Machine {
     pub variables: BTreeSet<String>,
 }
 
-/// Says whether the texts of the workspace count now. May block.
-pub type IsTrusted = Box<dyn Fn() -> bool + Send + Sync>;
+/// Says whether the texts of a folder count now. May block.
+pub type IsTrusted = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// The commands and skills of one workspace and its user.
 pub struct Prompts {
+    workspace: PathBuf,
     places: Vec<Place>,
     trusted: IsTrusted,
     machine: Machine,
@@ -67,16 +68,17 @@ impl Prompts {
             .filter(|home| *home != workspace)
             .map(|home| Place::new(Source::User, home));
         Self {
-            places: std::iter::once(Place::new(Source::Workspace, workspace))
+            places: std::iter::once(Place::new(Source::Workspace, workspace.clone()))
                 .chain(user)
                 .collect(),
-            trusted: Box::new(|| true),
+            workspace,
+            trusted: Box::new(|_| true),
             machine,
             switched_off,
         }
     }
 
-    /// Has the workspace's texts count only while its user trusts it.
+    /// Has the texts of a folder count only while its user trusts it.
     #[must_use]
     pub fn trusted_while(self, trusted: IsTrusted) -> Self {
         Self { trusted, ..self }
@@ -84,7 +86,16 @@ impl Prompts {
 
     /// Whether the texts of the workspace count now. Blocks on the disk.
     pub fn workspace_counts(&self) -> bool {
-        (self.trusted)()
+        (self.trusted)(&self.workspace)
+    }
+
+    /// Whether the texts of a folder count now: those in the workspace with it. Blocks on the disk.
+    pub fn folder_counts(&self, folder: &Path) -> bool {
+        if folder.starts_with(&self.workspace) {
+            self.workspace_counts()
+        } else {
+            (self.trusted)(folder)
+        }
     }
 
     /// Returns the places that count now, the workspace's first.

@@ -39,6 +39,11 @@ impl<'a> Gate<'a> {
         self.record.is_some()
     }
 
+    /// Whether texts of the file count.
+    pub(crate) fn trusts_texts(&self) -> bool {
+        self.record.is_none_or(|record| record.trusted)
+    }
+
     /// Whether a value that would loosen something counts.
     pub(crate) fn passes(&mut self, name: impl Into<String>, value: &Value) -> bool {
         self.passes_shown(name, value, value.to_string())

@@ -221,7 +221,10 @@ impl TurnRun {
         let prompts = self.prompts.clone();
         tokio::task::spawn_blocking(move || {
             // What a folder says that nobody trusts is no instruction.
-            let guides = if prompts.as_ref().is_none_or(|prompts| prompts.workspace_counts()) {
+            let guides = if prompts
+                .as_ref()
+                .is_none_or(|prompts| prompts.folder_counts(&root))
+            {
                 guides::read(&workspace, &root, &*policy)
             } else {
                 Vec::new()
