@@ -1,9 +1,12 @@
 //! The directory for temporary files of commands: short, outside of the workspace and of the state, this user's alone.
 //!
-//! `bobbin-UID/DIGEST` in the system's directory for temporary files. Emptied when a workspace is taken, gone with it.
+//! `bobbin-UID/DIGEST` in the system's directory for temporary files. Emptied when a workspace is taken, gone with it. Another
+//! user can put something of theirs in the place of `bobbin-UID`; then the first part has a random name.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::Context;
 use nix::unistd::Uid;
@@ -12,11 +15,30 @@ use crate::state::{digest, private_directory};
 
 /// Returns the directory for the workspace whose state is in `folder`.
 pub(crate) fn of_folder(folder: &Path) -> PathBuf {
-    // Without links: commands are granted places by their real names.
-    let system = std::env::temp_dir();
-    let system = system.canonicalize().unwrap_or(system);
-    let user = format!("bobbin-{}", Uid::effective());
-    system.join(user).join(&digest(folder)[..8])
+    // A random name is the same as long as the process runs.
+    static OF_USER: OnceLock<PathBuf> = OnceLock::new();
+    let of_user = OF_USER.get_or_init(|| {
+        // Without links: commands are granted places by their real names.
+        let system = std::env::temp_dir();
+        of_user(&system.canonicalize().unwrap_or(system))
+    });
+    of_user.join(&digest(folder)[..8])
+}
+
+/// Returns the directory of this user in the system's.
+fn of_user(system: &Path) -> PathBuf {
+    let usual = system.join(format!("bobbin-{}", Uid::effective()));
+    let is_foreign = fs::symlink_metadata(&usual)
+        .is_ok_and(|found| !found.is_dir() || found.uid() != Uid::effective().as_raw());
+    let random = || {
+        let mut named = tempfile::Builder::new();
+        let private = fs::Permissions::from_mode(0o700);
+        named.prefix("bobbin-").permissions(private).tempdir_in(system)
+    };
+    if is_foreign && let Ok(made) = random() {
+        return made.keep();
+    }
+    usual
 }
 
 /// Makes the directory, empty.
@@ -35,4 +57,23 @@ pub(crate) fn make(path: &Path) -> anyhow::Result<()> {
         Ok(()) | Err(_) => {}
     }
     private_directory(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_another_user_has_taken_is_left_for_a_private_one() {
+        let system = tempfile::tempdir().unwrap();
+        let usual = of_user(system.path());
+        assert!(!usual.exists());
+        fs::create_dir(&usual).unwrap();
+        assert_eq!(of_user(system.path()), usual);
+        fs::remove_dir(&usual).unwrap();
+        std::os::unix::fs::symlink("/", &usual).unwrap();
+        let random = of_user(system.path());
+        assert!(random != usual && random.starts_with(system.path()));
+        assert_eq!(fs::metadata(&random).unwrap().permissions().mode() & 0o777, 0o700);
+    }
 }

@@ -308,6 +308,24 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_leads_out_through_a_link_stands_for_itself() {
+        let workspace = Workspace::new();
+        workspace.write("src/lib.rs", "l");
+        symlink(workspace.outside(), workspace.root().join("leak")).unwrap();
+        let head = |line: &str| RulesPolicy::default().command(line, workspace.root()).head;
+        assert_eq!(head("touch src/new").as_deref(), Some("touch"));
+        assert_eq!(head("git commit -m 'a: b/c'").as_deref(), Some("git commit"));
+        for line in [
+            "touch leak/x",
+            "mkdir -p leak/a/b",
+            "touch .craft/x",
+            "git diff main:leak/x",
+        ] {
+            assert_eq!(head(line), None, "{line}");
+        }
+    }
+
+    #[test]
     fn a_refused_path_is_refused_through_links_and_processes() {
         let workspace = Workspace::new();
         for path in ["sub/deep/er/x", "secrets/key"] {

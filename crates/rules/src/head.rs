@@ -1,11 +1,12 @@
 //! How a line begins that an answer for a session may cover as a kind: `git diff`, `cargo test`.
 //!
 //! A line has such a head only if it is one plain command of a listed program and subcommand, none of its options runs or
-//! writes something of its own, and none of its words leads out of the workspace by its spelling. All other lines
+//! writes something of its own, and none of its words leads out of the workspace, by its spelling or by links. All other lines
 //! (interpreters, scripts, wrappers, several commands) stand for themselves.
 
 use crate::shell::{Link, steps};
 use crate::wrapper::hazard;
+use crate::{Places, Standing};
 
 /// Programs whose commands differ by what they are about and not by what they may do, with their subcommands; without
 /// one where the list is empty.
@@ -38,7 +39,21 @@ const HEADS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the head of a line, if it has one.
-pub(crate) fn head(line: &str) -> Option<String> {
+pub(crate) fn head(line: &str, places: &dyn Places) -> Option<String> {
+    let (head, words) = spelled(line)?;
+    let is_inside = |part: &str| {
+        let place = places.find(places.root(), part);
+        // What cannot be found is opened by no program either.
+        place.is_none_or(|place| place.standing == Standing::Inside)
+    };
+    let mut parts = words.iter().flat_map(|word| word.split(['=', ':']));
+    parts
+        .all(|part| part.is_empty() || is_inside(part))
+        .then_some(head)
+}
+
+/// Returns the head of a line by its spelling, and the words behind it.
+fn spelled(line: &str) -> Option<(String, Vec<String>)> {
     let [step] = <[_; 1]>::try_from(steps(line)?).ok()?;
     if step.link != Link::First || !step.redirects.is_empty() || step.words.iter().any(|word| !word.exact) {
         return None;
@@ -55,11 +70,11 @@ pub(crate) fn head(line: &str) -> Option<String> {
             .then(|| (format!("{program} {subcommand}"), rest))?
     };
     let stays = rest.iter().all(|word| stays_inside(word));
-    (stays && hazard(&words, |_| false).is_none()).then_some(head)
+    let rest = rest.iter().map(|word| (*word).to_owned()).collect();
+    (stays && hazard(&words, |_| false).is_none()).then_some((head, rest))
 }
 
-/// Whether the spelling of a word leads nowhere outside of the directory in which the command runs. Links are followed by
-/// the sandbox alone.
+/// Whether the spelling of a word leads nowhere outside of the directory in which the command runs.
 fn stays_inside(word: &str) -> bool {
     let leads_out = word.starts_with(['/', '~'])
         || word.split(['/', '=', ':']).any(|part| part == "..")
@@ -83,7 +98,8 @@ mod tests {
             ("touch a/b 2>/dev/null", "touch"),
             ("mkdir -p a", "mkdir"),
         ] {
-            assert_eq!(head(line).as_deref(), Some(wanted), "{line}");
+            let head = spelled(line).map(|(head, _)| head);
+            assert_eq!(head.as_deref(), Some(wanted), "{line}");
         }
         for line in [
             "git",
@@ -120,7 +136,7 @@ mod tests {
             "touch *",
             "",
         ] {
-            assert_eq!(head(line), None, "{line}");
+            assert_eq!(spelled(line), None, "{line}");
         }
     }
 }

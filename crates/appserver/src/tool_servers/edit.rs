@@ -139,6 +139,12 @@ pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("{shown} has no directory"))?;
     std::fs::create_dir_all(directory)
         .with_context(|| format!("{} cannot be created", directory.display()))?;
+    if directory.is_symlink() {
+        bail!(
+            "{} is a link, which is not followed; replace it by the directory",
+            directory.display()
+        );
+    }
     let written = || -> std::io::Result<()> {
         // Made with the rights of a secret; a file that others could read before keeps its rights.
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
@@ -203,6 +209,19 @@ mod tests {
                 .unwrap()
                 .contains("\"mcpservers\": {},")
         );
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_directory_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let [own, work] = ["own", "work"].map(|name| place.path().join(name));
+        for directory in [&own, &work] {
+            std::fs::create_dir(directory).unwrap();
+        }
+        std::os::unix::fs::symlink("../own", work.join(".craft")).unwrap();
+        let error = put(&work.join(".craft/config.json"), &server("a")).unwrap_err();
+        assert!(error.to_string().contains("is a link"), "{error:#}");
+        assert_eq!(std::fs::read_dir(&own).unwrap().count(), 0);
     }
 
     #[test]
