@@ -327,7 +327,7 @@ mod tests {
         assert_gone(&pids(&timed_out.output.text)).await;
         for dropped in [false, true] {
             let (cancel, (sink, mut chunks)) = (CancellationToken::new(), output_channel());
-            let all = limits(Duration::from_secs(60));
+            let all = limits(Duration::from_mins(1));
             let running = children.run(line("sleep 1000"), &all, Some(sink), &cancel);
             let text = async {
                 let text = chunks.recv().await.unwrap();

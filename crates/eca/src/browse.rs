@@ -171,7 +171,7 @@ mod tests {
             paths(find(&work, None, "md")),
             [Path::new("docs/in.md"), Path::new("tea.md")]
         );
-        assert_eq!(paths(find(&work, None, "out")), [Path::new("x"); 0]);
+        assert!(paths(find(&work, None, "out")).is_empty());
     }
 
     fn names(root: &Path, entries: &[Entry]) -> Vec<String> {

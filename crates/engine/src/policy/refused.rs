@@ -14,6 +14,12 @@ const MAX_ENTRIES: usize = 65_536;
 /// Most matches: each is a mount, and so is each directory on the way to it.
 const MAX_MATCHES: usize = 256;
 
+/// Places that stay as they are: without its programs and libraries no command starts, confined or not, and of `/proc` and
+/// `/dev` every command has its own.
+const LEFT_ALONE: &[&str] = &[
+    "/proc", "/dev", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/gnu",
+];
+
 /// Returns what no command that runs in `root` may read and what is there, without `root` itself.
 pub(super) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -28,10 +34,9 @@ pub(super) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
             RefusedPlace::Within(top) => tops.push(top),
         }
     }
-    // Of these every process has its own.
-    let own = |place: &PathBuf| place.starts_with("/proc") || place.starts_with("/dev");
-    found.retain(|place| !own(place) && place.exists());
-    tops.retain(|place| !own(place));
+    let left_alone = |place: &PathBuf| LEFT_ALONE.iter().any(|top| place.starts_with(top));
+    found.retain(|place| !left_alone(place) && place.exists());
+    tops.retain(|place| !left_alone(place));
     tops.sort_unstable();
     tops.dedup_by(|next, before| next.starts_with(before));
     let mut deeper = VecDeque::from(tops);
@@ -110,7 +115,10 @@ mod tests {
         assert_eq!(all(&["secrets/**", "keys/*.pem"]), ["keys/one.pem", "secrets"]);
         assert_eq!(all(&["**/*.pem", "app"]), ["app", "keys/one.pem"]);
         assert_eq!(all(&["**"]), [".env", "app", "keys", "secrets"]);
-        assert_eq!(all(&["/proc/self", "/dev/**"]), [""; 0]);
+        assert_eq!(
+            all(&["/proc/self", "/dev/**", "/usr/**", "/bin/sh", "/lib64/**"]),
+            [""; 0]
+        );
         let written = [("secrets", Some("write")), ("keys", Some("read"))];
         assert_eq!(names(&workspace, &written), ["keys"]);
     }
