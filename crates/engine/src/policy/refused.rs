@@ -55,7 +55,10 @@ pub(super) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
                 continue;
             }
             if matches!(rules.path(PathUse::Read, &path, root), Some((Judgement::Deny, _))) {
-                found.push(path);
+                // One that a rule names whole is there already.
+                if !found.contains(&path) {
+                    found.push(path);
+                }
             } else if kind.is_dir() {
                 deeper.push_back(path);
             }
