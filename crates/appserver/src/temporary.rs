@@ -50,18 +50,53 @@ pub(crate) fn make(path: &Path) -> anyhow::Result<()> {
         // Before anything in it is touched: who owns it could lead us elsewhere.
         private_directory(above)?;
     }
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(error).with_context(|| format!("{} cannot be emptied", path.display()));
-        }
-        Ok(()) | Err(_) => {}
+    if let Err(error) = remove(path) {
+        // What a command left must not keep the server from starting.
+        let aside = path.with_extension(format!("{:08x}", std::process::id()));
+        fs::rename(path, &aside).with_context(|| format!("{} cannot be emptied", path.display()))?;
+        tracing::warn!(%error, "{} cannot be removed", aside.display());
     }
     private_directory(path)
+}
+
+/// Removes the directory, also where a command took rights from directories in it.
+///
+/// # Errors
+/// Something of it is still there.
+pub(crate) fn remove(path: &Path) -> std::io::Result<()> {
+    let removed = || match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    };
+    removed().or_else(|_| {
+        let mut directories = vec![path.to_owned()];
+        while let Some(directory) = directories.pop() {
+            // Not through a link: only directories get here.
+            drop(fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)));
+            let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+            let within = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            directories.extend(within.map(|entry| entry.path()));
+        }
+        removed()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn directories_without_rights_are_removed_too() {
+        let system = tempfile::tempdir().unwrap();
+        let place = system.path().join("temporary");
+        fs::create_dir_all(place.join("cache/module")).unwrap();
+        fs::write(place.join("cache/module/file"), "x").unwrap();
+        for closed in ["cache/module", "cache"] {
+            fs::set_permissions(place.join(closed), fs::Permissions::from_mode(0o500)).unwrap();
+        }
+        make(&place).unwrap();
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+    }
 
     #[test]
     fn a_place_that_another_user_has_taken_is_left_for_a_private_one() {

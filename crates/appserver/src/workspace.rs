@@ -250,6 +250,6 @@ impl Drop for Held {
     fn drop(&mut self) {
         // Only tidiness: without the lock nobody believes it.
         drop(std::fs::remove_file(self.workspace.state_file()));
-        drop(std::fs::remove_dir_all(self.workspace.temporary()));
+        drop(crate::temporary::remove(&self.workspace.temporary()));
     }
 }

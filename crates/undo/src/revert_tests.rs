@@ -433,6 +433,8 @@ async fn what_an_undo_puts_back_while_a_command_runs_is_not_the_commands() {
     let tool = bench.tool(1, &["a"]).await;
     bench.write("a", "2");
     tool.end().await;
+    // The file system's clock has ticks: a file of this very moment may change once more without another time.
+    tokio::time::sleep(Duration::from_millis(80)).await;
     let command = bench.command(2).await;
     bench.write("mine", "2");
     bench.revert(1, Refuse).await.unwrap();

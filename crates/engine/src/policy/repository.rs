@@ -5,11 +5,12 @@
 //! it is read before they run without a question: every setting in it must be one that runs nothing.
 
 use std::ffi::OsString;
-use std::fs::{File, symlink_metadata};
+use std::fs::symlink_metadata;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use bobbin_files::open_file;
 use nix::unistd::{AccessFlags, Uid, access};
 
 /// Longest configuration that is read, bytes.
@@ -102,13 +103,13 @@ fn text(path: &Path) -> Option<String> {
 }
 
 fn bytes(path: &Path, most: u64) -> Option<Vec<u8>> {
-    // Nothing else is opened: a pipe would wait.
-    let found = symlink_metadata(path).ok()?;
-    if !found.is_file() || found.len() > most {
+    // Nothing else is opened: a pipe, or a file with a lease on it, would wait.
+    let file = open_file(path).ok()?;
+    if file.metadata().ok()?.len() > most {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
+    file.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 

@@ -162,6 +162,10 @@ impl Judge<'_> {
             }
             names.sort_unstable();
             names.dedup();
+            if all.is_empty() && names.len() > 1 {
+                // A set counts as any character here: which of them is the program is not known.
+                self.worry(Concern::DynamicName);
+            }
             if names.is_empty() {
                 all.push(word.clone());
             } else {

@@ -53,7 +53,15 @@ impl Reader<'_> {
                 '*' | '?' => self.pieces.push(Piece::Wild(c.to_string())),
                 '[' => match self.set() {
                     Some(set) => self.pieces.push(Piece::Wild(set)),
-                    None => self.character('['),
+                    // `[[:alpha:]]` and the like: which characters fit is not looked into.
+                    None => match self.rest.rsplit_once(']') {
+                        Some((inside, rest)) if !inside.contains(['$', '`', '"', '\'', '\\']) => {
+                            self.rest = rest;
+                            self.pieces.push(Piece::Wild("*".to_owned()));
+                        }
+                        Some(_) => return self.pieces.push(Piece::Unknown),
+                        None => self.character('['),
+                    },
                 },
                 '{' => match self.in_braces() {
                     Some(inside) => self.text(&inside),
@@ -265,6 +273,10 @@ mod tests {
             ("a'b c'\"d\\$\"\\e", vec![text("ab cd$e")]),
             (".e*", vec![text(".e"), wild("*")]),
             ("a[1]?", vec![text("a"), wild("[1]"), wild("?")]),
+            (".[[:alpha:]]nv", vec![text("."), wild("*"), text("nv")]),
+            ("[^a]b", vec![wild("*"), text("b")]),
+            ("[", vec![text("[")]),
+            ("[$x]", vec![Piece::Unknown]),
             ("stash@{0}", vec![text("stash@{0}")]),
             ("{a,b}", vec![Piece::Unknown]),
             ("c${z}url", vec![text("c"), variable("z", false), text("url")]),

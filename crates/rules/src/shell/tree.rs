@@ -165,17 +165,37 @@ impl<'a> Walk<'a> {
             "heredoc_redirect" | "heredoc_start" | "heredoc_end" | "heredoc_content" => {
                 self.reading.worry(Concern::HereDocument);
             }
-            "heredoc_body" => self.input(
-                node,
-                self.line.get(node.byte_range()).unwrap_or_default().to_owned(),
-            ),
+            "heredoc_body" => {
+                let text = self.line.get(node.byte_range()).unwrap_or_default();
+                let mark = node.parent().and_then(|redirect| {
+                    let mut cursor = redirect.walk();
+                    redirect.named_children(&mut cursor).find(|child| child.kind() == "heredoc_start")
+                });
+                let mark = mark.and_then(|mark| self.line.get(mark.byte_range()));
+                let is_quoted = mark.is_some_and(|mark| mark.contains(['\'', '"', '\\']));
+                // The grammar makes no node of a command in backquotes there.
+                if !is_quoted && text.contains('`') {
+                    self.reading.worry(Concern::Unreadable);
+                }
+                self.input(node, text.to_owned());
+            }
             "herestring_redirect" => {
                 let text = node.named_child(0).map(|text| word(text, self.line).text);
                 self.input(node, text.unwrap_or_default());
             }
-            "command_substitution" | "process_substitution" => self.reading.worry(Concern::Substitution),
+            "command_substitution" | "process_substitution" => {
+                self.reading.worry(Concern::Substitution);
+                // One in backquotes within one in backquotes.
+                if self.line.get(node.byte_range()).is_some_and(|text| text.contains("\\`")) {
+                    self.reading.worry(Concern::Unreadable);
+                }
+            }
             "simple_expansion" | "expansion" | "arithmetic_expansion" => {
                 self.reading.worry(Concern::Expansion);
+                // As in a here-document.
+                if self.line.get(node.byte_range()).is_some_and(|text| text.contains('`')) {
+                    self.reading.worry(Concern::Unreadable);
+                }
                 // `${x:=y}`
                 self.reading.sets_more |= self.line[node.byte_range()].contains('=');
             }
