@@ -37,7 +37,7 @@ pub enum Exit {
     Exited(i32),
     /// By this signal, which was not ours.
     Signaled(i32),
-    /// By us, since it had more than these bytes of memory with all that it had started: [`ResourceLimits::memory_bytes`].
+    /// By us, since it had more than these bytes of memory with all that it had started: `ResourceLimits::memory_bytes`.
     OverMemory(u64),
     /// By us, after [`Limits::wall_clock`].
     TimedOut,

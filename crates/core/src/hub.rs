@@ -241,7 +241,7 @@ impl Hub {
         self.settings.approval_policy_of(state.header.config.as_ref())
     }
 
-    /// Returns the answers that users gave for ever, at most [`MAX_STANDING_ANSWERS`].
+    /// Returns the answers that users gave for ever, at most `MAX_STANDING_ANSWERS`.
     ///
     /// # Errors
     /// The store cannot be read.

@@ -2,7 +2,7 @@
 //!
 //! [`AgentEngine`] is the one [`Engine`](bobbin_core::engine::Engine): the loop, shared by every [`Model`].
 //! [`Offline`] is the model that needs no key. [`ToolSet::built_in`] has the tools. Files a Turn changes are
-//! shown as one diff, and kept as they were by [`Checkpoints`], so that a Turn can be undone. [`RulesPolicy`] holds
+//! shown as one diff; `bobbin-undo` records what they were. [`RulesPolicy`] holds
 //! commands and paths against the rules of people. [`Helpers`] asks a model for small things outside of any Turn.
 //!
 //! Nothing here knows a wire, a client or SQL; what happens is told to the core through a `TurnContext`, and

@@ -113,7 +113,7 @@ impl Listener {
         })
     }
 
-    /// Serves no more connections at once than this, where it is less than [`MAX_CONNECTIONS`]: a process may have few
+    /// Serves no more connections at once than this, where it is less than `MAX_CONNECTIONS`: a process may have few
     /// descriptors.
     #[must_use]
     pub fn with_most(mut self, connections: usize) -> Self {

@@ -5,14 +5,14 @@
 //! recorded; around any other call that may change files, a snapshot of the workspace is taken (a git tree). Refs name
 //! what was before and after each call; an undo puts back the difference.
 //!
-//! * [`git`]: the program git, run with nothing of the user's; [`contents`]: what it says of trees and contents.
-//! * [`objects`]: objects that are written without it.
-//! * [`scan`]: which files of a workspace have changed; [`snapshot`]: a tree of them, one at a time for each workspace.
-//! * [`steps`]: refs for each call; [`calls`]: recording a call.
-//! * [`plan`]: what a Turn did to each file, and what is to be done about it. Pure.
-//! * [`revert`]: an undo; [`tidy`]: what is removed, and when.
+//! * `git`: the program git, run with nothing of the user's; `contents`: what it says of trees and contents.
+//! * `objects`: objects that are written without it.
+//! * `scan`: which files of a workspace have changed; `snapshot`: a tree of them, one at a time for each workspace.
+//! * `steps`: refs for each call; `calls`: recording a call.
+//! * `plan`: what a Turn did to each file, and what is to be done about it. Pure.
+//! * `revert`: an undo; `tidy`: what is removed, and when.
 //!
-//! Knows nothing of tools, models and clients: it is the [`Undo`](bobbin_core::undo::Undo) of the core.
+//! Knows nothing of tools, models and clients: it is the `Undo`(bobbin_core::undo::Undo) of the core.
 
 mod calls;
 mod contents;
