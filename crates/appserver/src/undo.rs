@@ -1,4 +1,4 @@
-//! Where snapshots of files are kept, so that Turns can be undone: `undo` in the workspace's folder of the state directory.
+//! Where snapshots of files are stored, so that Turns can be undone: `undo` in the workspace's folder of the state directory.
 
 use std::sync::Arc;
 
