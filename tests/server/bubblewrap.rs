@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::held_place::{Ears, OPEN, Place, STRICT, leash, told};
-use crate::support::{PATIENCE, Workspace, rich};
+use crate::support::{PATIENCE, Workspace, not_tested, rich};
 
 #[tokio::test]
 async fn neither_contents_nor_owners_modes_and_times_outside_are_changed() {
@@ -226,7 +226,7 @@ async fn what_one_command_replaces_by_a_link_is_not_written_through_it_by_the_ne
         sandbox.write = vec![made.clone()];
         sandbox.settle().await;
         if let Some(why) = sandbox.missing() {
-            println!("not tested: {why}");
+            not_tested(&why);
             continue;
         }
         for directory in [&made, &temporary] {

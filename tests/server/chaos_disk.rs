@@ -11,7 +11,7 @@ use std::time::Duration;
 use bobbin_testkit::{Client, Link};
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, Process, Workspace, rich};
+use crate::support::{PATIENCE, Process, Workspace, not_tested, rich};
 
 /// Size of the small file system: room for the database and some of its log.
 const SIZE: &str = "1m";
@@ -248,7 +248,7 @@ async fn interrupted(trouble: Trouble) {
 #[tokio::test]
 async fn a_turn_can_be_interrupted_while_the_disk_is_full() {
     if !tool("unshare", &["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]) {
-        // The other test of it needs no file system.
+        not_tested("no file system can be mounted in a namespace of the user's");
         return;
     }
     interrupted(Trouble::Filled).await;
@@ -262,7 +262,7 @@ async fn a_turn_can_be_interrupted_while_no_file_may_grow() {
 #[tokio::test]
 async fn a_full_disk_is_told_and_passes() {
     if !tool("unshare", &["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]) {
-        // Not everybody may make a file system; the limit below is there for all.
+        not_tested("no file system can be mounted in a namespace of the user's");
         return;
     }
     story(Trouble::Filled).await;

@@ -57,7 +57,23 @@ const SECRETS: &[&str] = &[
     ".fly",
     ".local/share/keyrings",
     ".password-store",
+    ".age",
+    ".config/age",
+    ".kaggle",
+    ".huggingface",
+    ".cache/huggingface/token",
+    ".oci",
+    ".databrickscfg",
+    ".pulumi/credentials.json",
+    ".Xauthority",
+    // Wallets.
+    ".bitcoin",
+    ".ethereum",
+    ".electrum",
+    ".config/solana",
     // Agents.
+    ".cursor/mcp.json",
+    ".config/Code/User/globalStorage",
     ".claude",
     ".claude.json",
     ".codex",
@@ -75,6 +91,10 @@ const SECRETS: &[&str] = &[
     ".config/vivaldi",
     "snap/firefox",
     "snap/chromium",
+    // Messengers.
+    ".config/Signal",
+    ".config/Slack",
+    ".config/discord",
     // What was typed.
     ".bash_history",
     ".zsh_history",
@@ -98,6 +118,7 @@ const SETTINGS: &[&str] = &[
     ".bundle/config",
     ".yarnrc.yml",
     ".terraformrc",
+    ".nuget/NuGet/NuGet.Config",
 ];
 /// Largest file of settings; a larger one is hidden.
 const MAX_SETTINGS_BYTES: u64 = 256 << 10;

@@ -292,8 +292,17 @@ mod tests {
     }
 
     #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "CI has to fail where its kernel tests too little"
+    )]
     fn a_place_that_a_command_replaces_by_a_link_is_not_written_through_it() {
         if newest() < 3 {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "not tested: Landlock 3 is missing"
+            );
+            println!("!! not tested: Landlock 3 is missing");
             return;
         }
         let place = tempfile::tempdir().unwrap();

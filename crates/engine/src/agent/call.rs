@@ -8,6 +8,7 @@ use bobbin_core::policy::{Judgement, Ruling};
 use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_core::undo::FileChanges;
 use bobbin_model::{ApprovalKind, ItemBody, Scope};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::execution::Execution;
@@ -27,6 +28,10 @@ pub(super) const GRACE: Duration = Duration::from_millis(50);
 const NOTICED: Duration = Duration::from_millis(400);
 /// What the user is told then.
 const WAITING: &str = "(waiting for the snapshot of the workspace, so that this can be undone)\n";
+/// Calls that are prepared at a time in the whole server. Judging one command can take 30 ms of a core: a second one at the
+/// same time would take the core that serves other clients.
+static PREPARING: Semaphore = Semaphore::const_new(1);
+
 /// What the model is told of a call that nobody allowed.
 pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
 
@@ -139,7 +144,14 @@ impl TurnRun {
             return Err(Box::new(not_run("the arguments are not a JSON object")));
         };
         let (tool, arguments, environment) = (tool.clone(), arguments.clone(), environment.clone());
-        let prepared = tokio::task::spawn_blocking(move || tool.prepare(&arguments, &environment)).await;
+        // Never closed.
+        let permit = PREPARING.acquire().await.ok();
+        let prepared = tokio::task::spawn_blocking(move || {
+            let prepared = tool.prepare(&arguments, &environment);
+            drop(permit);
+            prepared
+        });
+        let prepared = prepared.await;
         let prepared = prepared.map_err(|error| {
             tracing::error!(%error, tool = call.tool, "a call could not be prepared");
             Box::new(not_run("the tool failed; it was not run"))
