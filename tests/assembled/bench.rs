@@ -4,11 +4,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::tool::{Tool, ToolSource};
+use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment, ProcessSpec, Shell};
 use bobbin_core::engine::Answer;
-use bobbin_core::tool::{Tool, ToolSource};
-use bobbin_core::undo::Undo;
-use bobbin_core::{Command, Hub, Reply, Settings, Snapshot, StartedTurn, SystemClock, ThreadHandle, Waker};
+use bobbin_core::{Command, Hub, Reply, Settings, Snapshot, StartedTurn, ThreadHandle, Waker};
 use bobbin_engine::{AgentEngine, RulesPolicy, ToolSet};
 use bobbin_mcp::{Host, Launch, ServerSpec};
 use bobbin_model::state::{NewThread, StartTurn};

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bobbin_core::Snapshot;
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
+use bobbin_core::Snapshot;
 use bobbin_model::{ItemBody, Json, Turn, TurnStatus};
 use bobbin_models::ModelFacts;
 use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, tea_server};

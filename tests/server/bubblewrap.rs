@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use bobbin_agent_api::tool::CallContext;
 use bobbin_children::{Confinement, Environment, Limits, ProcessSpec, Shell};
-use bobbin_core::tool::CallContext;
 use bobbin_engine::BubblewrapUse;
 use bobbin_model::CommandStatus;
 use bobbin_sandbox::{Files, Outer, Plan, Profile};

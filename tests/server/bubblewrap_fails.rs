@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bobbin_core::tool::CallContext;
+use bobbin_agent_api::tool::CallContext;
 use bobbin_engine::{BubblewrapUse, Sandbox};
 use bobbin_sandbox::Support;
 use serde_json::json;

@@ -4,12 +4,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bobbin_children::{Children, Environment, Helper, RUN_CHILD_ARGUMENT, Shell};
-use bobbin_core::client::ThreadClients;
-use bobbin_core::tool::{
+use bobbin_agent_api::client::ThreadClients;
+use bobbin_agent_api::tool::{
     CallContext, CommandLine, OutputSink, OutsideWorkspace, Permission, PreparedCall, Tool, ToolEnvironment,
     ToolOutput,
 };
+use bobbin_children::{Children, Environment, Helper, RUN_CHILD_ARGUMENT, Shell};
 use bobbin_engine::{Bubblewrap, BubblewrapUse, RulesPolicy, Sandbox, ToolSet};
 use bobbin_model::{ApprovalPolicy, Json, Mode, ThreadConfig};
 use bobbin_sandbox::{Files, Network, Profile, Support};

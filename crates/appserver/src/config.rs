@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use bobbin_core::trust::TrustItem;
+use bobbin_agent_api::trust::TrustItem;
 use bobbin_model::{ApprovalPolicy, ServerOrigin};
 use bobbin_store_sqlite::Durability;
 use serde_json::{Map, Value, json};

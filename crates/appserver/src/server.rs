@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::tool_server::ToolServers;
+use bobbin_agent_api::trust::WorkspaceTrust;
+use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_core::tool_server::ToolServers;
-use bobbin_core::trust::WorkspaceTrust;
-use bobbin_core::undo::Undo;
-use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
+use bobbin_core::{Hub, RandomIds, Settings};
 use bobbin_eca::EditorTools;
 use bobbin_engine::{AgentEngine, Helpers, Programs, RulesPolicy, Sandbox, ToolSet};
 use bobbin_models::ModelSet;

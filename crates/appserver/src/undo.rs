@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use bobbin_agent_api::SystemClock;
 use bobbin_children::{Children, Environment};
-use bobbin_core::SystemClock;
 use bobbin_undo::FileUndo;
 
 use crate::workspace::Workspace;

@@ -7,12 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{Children, Environment, Shell};
-use bobbin_core::{Hub, RandomIds, Settings, SystemClock};
-use bobbin_engine::{
-    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Offline, Stop,
-    ToolSet,
+use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::model::{
+    Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop,
 };
+use bobbin_children::{Children, Environment, Shell};
+use bobbin_core::{Hub, RandomIds, Settings};
+use bobbin_engine::{AgentEngine, Offline, ToolSet};
 use bobbin_model::InputPart;
 use bobbin_native::{Door as NativeDoor, ServerIdentity, serve as serve_native};
 use bobbin_peer::Transport;

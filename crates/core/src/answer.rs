@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bobbin_model::{Edge, QueuedInput, Seq, SubAgentSource, ThreadState, Turn, TurnId};
 
-use crate::undo::Undone;
+use bobbin_agent_api::undo::Undone;
 
 /// A Thread at one Seq.
 #[derive(Debug, Clone)]

@@ -10,13 +10,14 @@ use bobbin_model::{
     DynamicTool, EdgeStatus, GivenMessage, Mode, QueuedInputId, Sender, ThreadConfig, ThreadId, TurnId,
 };
 
+use bobbin_agent_api::Once;
+
 use crate::CoreError;
-use crate::Once;
 use crate::answer::{
     Edged, Enqueued, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered, Unqueued,
 };
 use crate::engine::Answer;
-use crate::undo::ChangedSince;
+use bobbin_agent_api::undo::ChangedSince;
 
 /// Takes a command's answer. Must not wait.
 pub type Reply<T> = Box<dyn FnOnce(Result<T, CoreError>) + Send>;

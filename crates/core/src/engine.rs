@@ -24,8 +24,10 @@ use tokio_util::sync::CancellationToken;
 use crate::error::CoreError;
 use crate::handle::Shared;
 use crate::hub::Hub;
-use crate::sub_agent::{Family, SubAgents};
-use crate::tool::{CallContext, CallOrigin, OutputSink, PlanNow, ToolEnvironment};
+use crate::sub_agent::Family;
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::sub_agent::SubAgents;
+use bobbin_agent_api::tool::{CallContext, CallOrigin, OutputSink, PlanNow, ToolEnvironment};
 
 pub use wish::{Ask, Billed, WindowNote};
 pub(crate) use wish::{Asker, EngineWish};
@@ -61,11 +63,6 @@ pub enum EngineFailure {
     #[error(transparent)]
     Gone(#[from] TurnGone),
 }
-
-/// The Turn takes nothing more: it was interrupted, or its Thread could not record it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the turn takes nothing more")]
-pub struct TurnGone;
 
 /// An engine's hold on the Turn it runs. Cheap to clone.
 #[derive(Clone)]

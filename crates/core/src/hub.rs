@@ -20,10 +20,11 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::client::Clients;
 use crate::engine::Engine;
 use crate::question::Questions;
-use crate::{Clock, CoreError, Frame, FrameBody, Ids, Log, Notice, Settings, ThreadHandle, View};
+use crate::{CoreError, Frame, FrameBody, Ids, Log, Notice, Settings, ThreadHandle, View};
+use bobbin_agent_api::Clock;
+use bobbin_agent_api::client::Clients;
 
 type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 

@@ -8,11 +8,11 @@ use std::time::Duration;
 use bobbin_model::{ApprovalPolicy, ThreadConfig};
 
 use crate::Limits;
-use crate::client::ThreadClients;
-use crate::policy::{NoRules, Policy};
 use crate::sub_agent::SubAgentLimits;
-use crate::tool::{OutsideWorkspace, ToolEnvironment};
-use crate::undo::Undo;
+use bobbin_agent_api::client::ThreadClients;
+use bobbin_agent_api::policy::{NoRules, Policy};
+use bobbin_agent_api::tool::{OutsideWorkspace, ToolEnvironment};
+use bobbin_agent_api::undo::Undo;
 
 /// Most links on the way to a folder, as with the system's own.
 const MAX_LINKS: usize = 40;

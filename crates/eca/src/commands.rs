@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use bobbin_core::tool_server::ServerPrompt;
+use bobbin_agent_api::tool_server::ServerPrompt;
 use bobbin_core::{CoreError, ThreadSummary};
 use bobbin_model::{Spent, ThreadId};
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal,
     ToolSource, ToolSpec,
 };
@@ -299,7 +299,7 @@ fn uri_of(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bobbin_core::tool::OutputSink;
+    use bobbin_agent_api::tool::OutputSink;
     use bobbin_peer::{Handlers, Peer, PeerOptions, Transport};
     use tokio::time::Instant;
     use tokio_util::sync::CancellationToken;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::tool_server::{ServerPrompt, ToolServers};
+use bobbin_agent_api::tool_server::{ServerPrompt, ToolServers};
 use bobbin_model::InputPart;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
@@ -171,7 +171,7 @@ pub(crate) fn filling(message: &str, prompts: &[ServerPrompt]) -> Option<Result<
 
 #[cfg(test)]
 mod tests {
-    use bobbin_core::tool_server::PromptArgument;
+    use bobbin_agent_api::tool_server::PromptArgument;
 
     use super::*;
 

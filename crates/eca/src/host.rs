@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::tool::ToolSpec;
+use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::Hub;
-use bobbin_core::tool::ToolSpec;
-use bobbin_core::tool_server::ToolServers;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 

@@ -1,6 +1,6 @@
 //! Runs one Turn: model stream in, Items out, tools and approvals through the core.
 //!
-//! [`AgentEngine`] is the one [`Engine`](bobbin_core::engine::Engine): the loop, shared by every [`Model`].
+//! [`AgentEngine`] is the one [`Engine`](bobbin_core::engine::Engine): the loop, shared by every [`Model`](bobbin_agent_api::model::Model).
 //! [`Offline`] is the model that needs no key. [`ToolSet::built_in`] has the tools. Files a Turn changes are
 //! shown as one diff; `bobbin-undo` records what they were. [`RulesPolicy`] holds
 //! commands and paths against the rules of people. [`Helpers`] asks a model for small things outside of any Turn.
@@ -20,10 +20,7 @@ mod programs;
 mod tools;
 mod web;
 
-pub use agent::{
-    AgentEngine, AgentSettings, Call, Instructions, Message, Model, ModelError, ModelEvent, ModelReply,
-    ModelRequest, ModelSink, ModelUsage, Picture, Pictures, Stop, TurnLimits, project_instructions,
-};
+pub use agent::{AgentEngine, AgentSettings, TurnLimits, project_instructions};
 pub use helper::Helpers;
 pub use offline::Offline;
 pub use policy::RulesPolicy;

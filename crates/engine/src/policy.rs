@@ -10,7 +10,7 @@ pub(crate) mod repository;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use bobbin_core::policy::{
+use bobbin_agent_api::policy::{
     AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling, WritableProgram,
 };
 use bobbin_rules::{Because, Look, PathUse, Place, Places, Rule, RuleSet};
@@ -460,7 +460,7 @@ mod tests {
 
     #[tokio::test]
     async fn file_tools_obey_rules_for_paths() {
-        use bobbin_core::tool::{Permission, Tool, ToolEnvironment};
+        use bobbin_agent_api::tool::{Permission, Tool, ToolEnvironment};
         use serde_json::json;
 
         use crate::tools::testing::{read_file, search, write_file};

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use bobbin_core::policy::{Judgement, Policy as _};
+use bobbin_agent_api::policy::{Judgement, Policy as _};
 use bobbin_rules::{RuleSet, RuleText};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;

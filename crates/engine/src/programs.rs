@@ -15,7 +15,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use bobbin_core::policy::WritableProgram;
+use bobbin_agent_api::policy::WritableProgram;
 use nix::fcntl::OFlag;
 use sha2::{Digest as _, Sha256};
 

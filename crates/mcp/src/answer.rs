@@ -3,7 +3,7 @@
 //! Bounded by [`MAX_TEXT`]: a longer text loses its middle. What a model cannot read here (pictures, sounds, files)
 //! is named with its kind and size.
 
-use bobbin_core::tool::ToolOutput;
+use bobbin_agent_api::tool::ToolOutput;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use crate::Secret;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::tool_server::{PromptArgument, ServerPrompt, ServerResource};
+use bobbin_agent_api::tool_server::{PromptArgument, ServerPrompt, ServerResource};
 use rmcp::RoleClient;
 use rmcp::model::{
     ContentBlock, GetPromptRequestParams, GetPromptResponse, PaginatedRequestParams,

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bobbin_agent_api::tool::{Tool, ToolSource};
+use bobbin_agent_api::tool_server::{ServerPrompt, ServerResource};
 use bobbin_children::Children;
-use bobbin_core::tool::{Tool, ToolSource};
-use bobbin_core::tool_server::{ServerPrompt, ServerResource};
 use bobbin_model::{ServerState, ToolServer};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};

@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use bobbin_core::tool::ToolSpec;
-use bobbin_core::tool_name;
+use bobbin_agent_api::tool::ToolSpec;
+use bobbin_agent_api::tool_name;
 use bobbin_model::{Json, OfferedTool};
 use rmcp::RoleClient;
 use rmcp::model::{

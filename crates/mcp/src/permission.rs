@@ -3,7 +3,7 @@
 //! They are hints by whoever wrote the server, so they can only ever spare a question about looking; a tool that
 //! says nothing is taken for one that can do everything.
 
-use bobbin_core::tool::{Effect, Permission};
+use bobbin_agent_api::tool::{Effect, Permission};
 use bobbin_model::{ApprovalKind, Scope};
 use rmcp::model::ToolAnnotations;
 

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use bobbin_engine::{ModelEvent, ModelReply, ModelUsage, Stop};
+use bobbin_agent_api::model::{ModelEvent, ModelReply, ModelUsage, Stop};
 use bobbin_model::{TokenUsage, TurnId};
 
 use crate::wires::Fault;
@@ -71,7 +71,7 @@ impl Assembler {
             unique = format!("{base}_{count}");
             count += 1;
         }
-        self.ready.push(ModelEvent::CallBegun {
+        self.ready.push(ModelEvent::CallStarted {
             id: unique.clone(),
             tool: tool.to_owned(),
         });

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bobbin_engine::{Call, Picture, Pictures};
+use bobbin_agent_api::model::{Call, Picture, Pictures};
 use bobbin_model::InputPart;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use bobbin_engine::ModelError;
+use bobbin_agent_api::model::ModelError;
 
 /// Why there is no whole reply. `name` is what the user calls the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

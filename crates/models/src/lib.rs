@@ -1,6 +1,6 @@
 //! Speaks to model providers over HTTP.
 //!
-//! A [`ModelSet`] is an engine's [`Model`](bobbin_engine::Model): the offline one and those of [`Provider`]s, which speak one of
+//! A [`ModelSet`] is an engine's [`Model`](bobbin_agent_api::model::Model): the offline one and those of [`Provider`]s, which speak one of
 //! three wires: `OpenAI` Chat Completions, Anthropic Messages and `OpenAI` Responses, at any base URL. Requests are
 //! built and replies are decoded by pure code, one module a wire ([`Wire`]); the HTTP around them is shared.
 //!

@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use bobbin_engine::Message;
+use bobbin_agent_api::model::Message;
 use bobbin_model::Json;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ impl Memory {
             .iter()
             .map(|message| match message {
                 Message::Agent { calls, .. } => {
-                    let recorded = calls.iter().find_map(|call| call.kept.as_ref())?;
+                    let recorded = calls.iter().find_map(|call| call.provider_state.as_ref())?;
                     let Recorded {
                         provider,
                         endpoint: place,
@@ -137,7 +137,7 @@ impl Memory {
 mod tests {
     use std::collections::BTreeMap;
 
-    use bobbin_engine::Call;
+    use bobbin_agent_api::model::Call;
     use bobbin_model::InputPart;
     use serde_json::json;
 
@@ -174,7 +174,7 @@ mod tests {
             id: n.to_string(),
             tool: "t".into(),
             arguments: None,
-            kept: kept.filter(|_| n == 0).cloned(),
+            provider_state: kept.filter(|_| n == 0).cloned(),
         };
         Message::Agent {
             text: "a".into(),

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use bobbin_engine::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Offline};
+use bobbin_agent_api::model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
+use bobbin_engine::Offline;
 use bobbin_model::ContextWindow;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};

@@ -7,7 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_engine::{ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Pictures};
+use bobbin_agent_api::model::{
+    ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Pictures,
+};
 use bytes::Bytes;
 use tokio::time::Instant;
 
@@ -215,7 +217,7 @@ impl Provider {
         let (pieces, ends): (Vec<_>, Vec<_>) = last
             .into_iter()
             .partition(|piece| !matches!(piece, ModelEvent::CallEnded { .. }));
-        let kept = kept.map(ModelEvent::Kept);
+        let kept = kept.map(ModelEvent::ProviderState);
         for piece in pieces.into_iter().chain(kept).chain(ends) {
             sink.event(piece).await.map_err(Ended::Sink)?;
         }

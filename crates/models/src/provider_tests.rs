@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::*;
 use crate::http::Body;
 use crate::{Key, Limits, ModelFacts, ModelSet, Proxies, Wire};
-use bobbin_core::engine::TurnGone;
-use bobbin_engine::{Instructions, Message, Model as _, ModelEvent, Pictures, Stop};
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::model::{Instructions, Message, Model as _, ModelEvent, Pictures, Stop};
 use bobbin_model::{InputPart, TurnId};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
@@ -353,7 +353,7 @@ async fn more_calls_than_anybody_runs_end_the_reply_on_every_wire(#[case] wire: 
     );
     let begun = pieces
         .iter()
-        .filter(|piece| matches!(piece, ModelEvent::CallBegun { .. }));
+        .filter(|piece| matches!(piece, ModelEvent::CallStarted { .. }));
     // One more than the engine takes: the engine says it first.
     assert_eq!(begun.count(), 129);
 }
@@ -431,14 +431,14 @@ proptest! {
         let (provider, _) = provider(wire, [Ok(pieces.collect())]);
         let (reply, mut pieces) = now(ask(&provider, 99));
         // What goes back is a matter of the wire.
-        pieces.retain(|piece| !matches!(piece, ModelEvent::Kept(_)));
+        pieces.retain(|piece| !matches!(piece, ModelEvent::ProviderState(_)));
         let (id, arguments) = ("c".to_owned(), "{\"a\":\"ü\"}");
         let (left, right) = arguments.split_at(5);
         let piece = |text: &str| ModelEvent::CallArguments { id: id.clone(), text: text.into() };
         prop_assert_eq!(pieces, vec![
             ModelEvent::Reasoning("hmm".into()),
             ModelEvent::Text("so".into()),
-            ModelEvent::CallBegun { id: id.clone(), tool: "t".into() },
+            ModelEvent::CallStarted { id: id.clone(), tool: "t".into() },
             piece(left),
             piece(right),
             ModelEvent::CallEnded { id: id.clone() },

@@ -5,7 +5,7 @@
 //! the tool itself says what is wrong with a call that mixes them. Bounded: schemas are as deep as JSON is read,
 //! 128 levels; of what is joined at its top, references included, [`MAX_JOINED`] schemas are looked at.
 
-use bobbin_core::tool::ToolSpec;
+use bobbin_agent_api::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use crate::Wire;
@@ -180,7 +180,7 @@ fn names(list: Option<&Value>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use bobbin_core::tool::Effect;
+    use bobbin_agent_api::tool::Effect;
     use bobbin_model::Json;
     use proptest::prelude::*;
     use rstest::rstest;

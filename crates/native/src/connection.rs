@@ -7,11 +7,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::suggest::Suggestions;
+use bobbin_agent_api::terminal::Terminals;
+use bobbin_agent_api::tool_server::ToolServers;
+use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_core::Hub;
-use bobbin_core::suggest::Suggestions;
-use bobbin_core::terminal::Terminals;
-use bobbin_core::tool_server::ToolServers;
-use bobbin_core::trust::WorkspaceTrust;
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
     ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport, VersionCheck,

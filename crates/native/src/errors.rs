@@ -1,9 +1,9 @@
 //! The one place where errors of the core become codes of the wire. Exhaustive on purpose.
 
-use bobbin_core::suggest::SuggestError;
-use bobbin_core::terminal::TerminalError;
-use bobbin_core::tool_server::ToolServerError;
-use bobbin_core::trust::TrustError;
+use bobbin_agent_api::suggest::SuggestError;
+use bobbin_agent_api::terminal::TerminalError;
+use bobbin_agent_api::tool_server::ToolServerError;
+use bobbin_agent_api::trust::TrustError;
 use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
 use bobbin_peer::ErrorObject;

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bobbin_core::Once;
+use bobbin_agent_api::Once;
 use bobbin_peer::Responder;
 use bobbin_wire::RpcError;
 use parking_lot::Mutex;
@@ -58,7 +58,7 @@ impl Repeats {
             });
         };
         let mut known = self.0.lock();
-        let found = known.requests.iter_mut().find(|(of, _)| of.id() == once.id());
+        let found = known.requests.iter_mut().find(|(of, _)| of.id == once.id);
         match found {
             Some((of, _)) if of != once => {
                 drop(known);

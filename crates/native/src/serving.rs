@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::client::{
+use bobbin_agent_api::client::{
     Answered, ClientFailure, ClientToolCall, Clients, Editor, EditorCan, Service, ThreadClient,
 };
 use bobbin_model::{ThreadId, ThreadState, ToolAnswer};

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bobbin_core::Once;
-use bobbin_core::terminal::{TerminalError, TerminalReply};
+use bobbin_agent_api::Once;
+use bobbin_agent_api::terminal::{TerminalError, TerminalReply};
 use bobbin_model::{Terminal, TerminalFacts, TerminalStatus, UnixMillis};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
@@ -167,9 +167,9 @@ impl Entry {
     pub(crate) fn type_in(&self, bytes: Vec<u8>, once: Option<Once>) -> Result<(), TerminalError> {
         let mut state = self.state.lock();
         if let Some(once) = &once {
-            match state.remembered.iter().find(|known| known.id() == once.id()) {
+            match state.remembered.iter().find(|known| known.id == once.id) {
                 Some(known) if known == once => return Ok(()),
-                Some(_) => return Err(TerminalError::RequestIdReused(once.id().to_owned())),
+                Some(_) => return Err(TerminalError::RequestIdReused(once.id.clone())),
                 None => {}
             }
         }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bobbin_agent_api::tool::CallOrigin;
 use bobbin_children::{ChildError, Outcome};
-use bobbin_core::tool::CallOrigin;
 use bobbin_model::{BackgroundReason, Terminal};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};

@@ -9,9 +9,11 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use bobbin_agent_api::Clock;
+use bobbin_agent_api::Once;
+use bobbin_agent_api::terminal::{TerminalError, TerminalReply, Wait};
 use bobbin_children::{Children, ProcessSpec};
-use bobbin_core::terminal::{TerminalError, TerminalReply, Wait};
-use bobbin_core::{Clock, Hub, Notice, Once};
+use bobbin_core::{Hub, Notice};
 use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, ThreadId};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -178,7 +180,7 @@ impl Terminals {
     }
 }
 
-impl bobbin_core::terminal::Terminals for Terminals {
+impl bobbin_agent_api::terminal::Terminals for Terminals {
     fn list(&self, thread: Option<&ThreadId>) -> BoxFuture<'static, Vec<Terminal>> {
         let mut found: Vec<Arc<Entry>> = self
             .0

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use bobbin_core::Clock;
+use bobbin_agent_api::Clock;
 use bobbin_model::UnixMillis;
 
 /// A clock in a test's hand.

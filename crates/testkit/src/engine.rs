@@ -27,9 +27,9 @@
 
 use std::sync::Arc;
 
+use bobbin_agent_api::sub_agent::{Spawn, Standing};
+use bobbin_agent_api::tool::{OutputSink, ToolSource};
 use bobbin_core::engine::{Ask, Billed, Engine, EngineFailure, TurnContext};
-use bobbin_core::sub_agent::{Spawn, Standing};
-use bobbin_core::tool::{OutputSink, ToolSource};
 use bobbin_model::turn::FileChangeStatus;
 use bobbin_model::{
     ApprovalKind, CallPreview, FileChange, ItemBody, ItemStatus, Json, Plan, Scope, Todo, TokenUsage,

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::tool::{ChangedFile, Touches};
-use bobbin_core::undo::{FileChanges, NotRecorded, OpenCall, RecordedTurn};
+use bobbin_agent_api::tool::{ChangedFile, Touches};
+use bobbin_agent_api::undo::{FileChanges, NotRecorded, OpenCall, RecordedTurn};
 use bobbin_files::{Found, MAX_FILE_BYTES, find};
 use bobbin_model::turn::FileChangeStatus;
 use futures_util::FutureExt as _;

@@ -12,7 +12,7 @@
 //! * `plan`: what a Turn did to each file, and what is to be done about it. Pure.
 //! * `revert`: an undo; `tidy`: what is removed, and when.
 //!
-//! Knows nothing of tools, models and clients: it is the [`Undo`](bobbin_core::undo::Undo) of the core.
+//! Knows nothing of tools, models and clients: it is the [`Undo`](bobbin_agent_api::undo::Undo) of the core.
 
 mod calls;
 mod contents;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use bobbin_agent_api::Clock;
 use bobbin_children::{Children, Environment};
-use bobbin_core::Clock;
 use bobbin_files::{Leftovers, clear};
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use bobbin_core::tool::Touches;
-use bobbin_core::undo::{
+use bobbin_agent_api::tool::Touches;
+use bobbin_agent_api::undo::{
     ChangedSince, FileChanges, NotRecorded, OpenCall, RecordedTurn, RevertWish, Undo, UndoError, Undone,
 };
 use bobbin_files::{Batch, Found, Kind, MAX_FILE_BYTES, Want, find, remove_directory, shown};

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Arc;
 
+use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::undo::ChangedSince::{Overwrite, Refuse};
 use bobbin_children::{Children, Environment};
-use bobbin_core::SystemClock;
-use bobbin_core::undo::ChangedSince::{Overwrite, Refuse};
 use bobbin_model::{ThreadId, TurnId};
 
 use super::*;

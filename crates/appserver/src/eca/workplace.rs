@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::trust::WorkspaceTrust;
+use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
 use bobbin_framing::Transport;
 use bobbin_model::Mode;

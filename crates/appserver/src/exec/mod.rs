@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use bobbin_core::trust::TrustChange;
+use bobbin_agent_api::trust::TrustChange;
 use bobbin_peer::Transport;
 use clap::Args;
 use tokio_util::sync::CancellationToken;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use bobbin_core::tool_server::{ServerAccess, ToolServerConfig};
+use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
 use bobbin_model::ServerOrigin;
 use clap::{Args, Subcommand};
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use bobbin_core::tool_server::{ConfiguredServer, Secrets, ServerAccess, ToolServerConfig};
-use bobbin_core::trust::{TrustItem, TrustKind};
+use bobbin_agent_api::tool_server::{ConfiguredServer, Secrets, ServerAccess, ToolServerConfig};
+use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_model::ServerOrigin;
 use serde_json::{Map, Value, json};
 

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use bobbin_core::tool_server::ToolServerConfig;
+use bobbin_agent_api::tool_server::ToolServerConfig;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -161,7 +161,7 @@ pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use bobbin_core::tool_server::{Secrets, ServerAccess};
+    use bobbin_agent_api::tool_server::{Secrets, ServerAccess};
 
     use super::*;
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::tool_server::ServerAccess;
 use bobbin_children::{Environment, ProcessSpec};
-use bobbin_core::tool_server::ServerAccess;
 use bobbin_mcp::{HttpSpec, Launch, Secret, ServerSpec, StartCheck};
 use bobbin_model::{Reach, ServerOrigin};
 

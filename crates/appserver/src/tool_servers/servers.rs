@@ -8,12 +8,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
-use bobbin_children::Children;
-use bobbin_core::tool::ToolSource;
-use bobbin_core::tool_server::{
+use bobbin_agent_api::tool::ToolSource;
+use bobbin_agent_api::tool_server::{
     ConfiguredServer, ServerPrompt, ServerReply, ServerResource, ToolServerConfig, ToolServerError,
     ToolServers,
 };
+use bobbin_children::Children;
 use bobbin_core::{Hub, Notice};
 use bobbin_mcp::Host;
 use bobbin_model::{ServerOrigin, ServerState, ToolServer};

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bobbin_core::trust::{TrustChange, TrustItem, TrustKind};
+use bobbin_agent_api::trust::{TrustChange, TrustItem, TrustKind};
 use clap::Args;
 
 use super::record::{TrustFile, all};

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use bobbin_core::tool_server::{ServerAccess, ToolServerConfig};
+use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 

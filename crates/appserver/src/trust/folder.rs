@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
-use bobbin_core::trust::{TrustChange, TrustError, TrustItem, TrustKind, TrustStatus, WorkspaceTrust};
+use bobbin_agent_api::trust::{TrustChange, TrustError, TrustItem, TrustKind, TrustStatus, WorkspaceTrust};
 use bobbin_core::{Hub, Notice};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

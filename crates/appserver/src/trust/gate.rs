@@ -1,6 +1,6 @@
 //! The gate that each value of a folder's configuration passes which could loosen something.
 
-use bobbin_core::trust::{TrustItem, TrustKind};
+use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use serde_json::Value;
 
 use super::content::of_setting;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bobbin_core::trust::{TrustChange, TrustItem, TrustKind};
+use bobbin_agent_api::trust::{TrustChange, TrustItem, TrustKind};
 use bobbin_model::{Lines, visible};
 use bobbin_prompts::{Machine, Prompts, Source};
 

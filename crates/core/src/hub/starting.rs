@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use bobbin_agent_api::Once;
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{DynamicTool, Event, Refusal, Seq, SubAgentSource, ThreadId, ThreadSource, UnixMillis};
 use tokio::sync::OnceCell;
 
 use super::Hub;
+use crate::CoreError;
 use crate::answer::Snapshot;
 use crate::command::Reply;
 use crate::owner::{Beginning, Owner, Past};
-use crate::{CoreError, Once};
 
 /// Returns the event that says what tools there are, if there are any.
 fn declared(tools: Arc<[DynamicTool]>, at: UnixMillis) -> Vec<(Event, UnixMillis)> {

@@ -25,6 +25,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::Once;
 use bobbin_model::state::StartTurn;
 use bobbin_model::{ApprovalId, Event, Seq, ThreadState, TurnId, UnixMillis};
 use bobbin_store::step::{Step, reached};
@@ -37,7 +38,7 @@ use crate::command::Reply;
 use crate::engine::{Asker, EngineWish};
 use crate::handle::Shared;
 use crate::hub::Hub;
-use crate::{Command, CoreError, Ended, Frame, Log, Once, ThreadHandle};
+use crate::{Command, CoreError, Ended, Frame, Log, ThreadHandle};
 
 use again::{Stalled, Why};
 use record::{After, Commit, Effect, Unstored};

@@ -6,8 +6,9 @@ use bobbin_store::StoredEvent;
 use super::Owner;
 use super::record::{self, Effect, Staged};
 use crate::answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, StartedTurn, Steered, Unqueued};
-use crate::undo::Undone;
-use crate::{Command, CoreError, Ended, Once};
+use crate::{Command, CoreError, Ended};
+use bobbin_agent_api::Once;
+use bobbin_agent_api::undo::Undone;
 
 /// What a repeated request finds of what it caused the first time.
 enum Found {

@@ -10,7 +10,7 @@ use super::record::Effect;
 use crate::CoreError;
 use crate::answer::Reverted;
 use crate::command::Reply;
-use crate::undo::{ChangedSince, RevertWish, UndoError, Undone};
+use bobbin_agent_api::undo::{ChangedSince, RevertWish, UndoError, Undone};
 
 impl Owner {
     pub(super) async fn revert(

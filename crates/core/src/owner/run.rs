@@ -13,7 +13,7 @@ use super::record::{After, Effect};
 use crate::CoreError;
 use crate::engine::{EngineFailure, TurnContext};
 use crate::sub_agent::Family;
-use crate::tool::ToolEnvironment;
+use bobbin_agent_api::tool::ToolEnvironment;
 
 /// Reason of a Turn that somebody stopped (03 §7).
 pub(super) const BY_REQUEST: &str = "Cancelled by request";

@@ -13,6 +13,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::sub_agent::{Answer, Report, Spawn, SubAgentError, SubAgents};
 use bobbin_model::{
     EdgeStatus, LiveTurn, SubAgentProgress, ThreadConfig, ThreadHeader, TokenUsage, TurnFeatures, TurnId,
 };
@@ -24,9 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::follow::follow;
 use super::member::{Member, Used};
-use super::{
-    Answer, MAX_CHILDREN, Report, Spawn, SubAgentError, SubAgents, begun_above, plan, queue_of_people,
-};
+use super::{MAX_CHILDREN, begun_above, plan, queue_of_people};
 use crate::engine::{EngineFailure, EngineWish};
 use crate::{CoreError, Hub};
 use members::Reserved;

@@ -1,11 +1,11 @@
 //! One subagent as it is followed: what the frames of its log say of how far it is. Values only.
 
+use bobbin_agent_api::sub_agent::Standing;
 use bobbin_model::{
     Event, ItemBody, Outcome, SubAgentProgress, ThreadId, ThreadState, TokenUsage, Turn, TurnId,
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::Standing;
 use crate::{Frame, FrameBody, Notice, View};
 
 /// Most bytes of what a subagent said that are given to the agent above.

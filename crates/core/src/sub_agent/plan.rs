@@ -1,13 +1,9 @@
 //! What a subagent is given of the Thread above: never more than that has.
 
+use bobbin_agent_api::sub_agent::EXPLORER;
 use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig, ThreadState};
 
 use super::policy::stricter;
-
-/// The role of a subagent that does what the agent above may do.
-pub const WORKER: &str = "worker";
-/// The role of a subagent that only looks.
-pub const EXPLORER: &str = "explorer";
 
 /// Member of a Thread's configuration with what is told to a subagent (02 §2.4).
 const INSTRUCTIONS: &str = "roleInstructions";
@@ -93,6 +89,8 @@ pub(super) fn allows(config: &ThreadConfig) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use bobbin_agent_api::sub_agent::WORKER;
+
     use super::*;
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use bobbin_core::engine::{Engine, EngineFailure, TurnContext, TurnGone};
-use bobbin_core::{Command, Hub, Once};
+use bobbin_agent_api::Once;
+use bobbin_agent_api::TurnGone;
+use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
+use bobbin_core::{Command, Hub};
 use bobbin_model::state::NewThread;
 use bobbin_model::{
     Event, HistoryMode, Identity, Seq, ThreadId, ThreadState, TurnId, TurnStatus, UnixMillis,

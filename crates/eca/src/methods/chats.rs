@@ -1,6 +1,6 @@
 //! Chats as a whole: delete, list, open, rename (sections 11 and 20.4).
 
-use bobbin_core::sub_agent::Beforehand;
+use bobbin_core::Beforehand;
 use bobbin_core::{Command, CoreError, ListFilter, Reply, ThreadHandle, ThreadSummary};
 use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig};
 use bobbin_peer::{CallContext, Responder};

@@ -18,8 +18,8 @@ pub(crate) use chats::listed_chats;
 use std::path::Path;
 use std::sync::Arc;
 
-use bobbin_core::tool::ToolSpec;
-use bobbin_core::tool_server::ServerPrompt;
+use bobbin_agent_api::tool::ToolSpec;
+use bobbin_agent_api::tool_server::ServerPrompt;
 use bobbin_core::{CoreError, Hub, ListFilter, Snapshot, ThreadHandle, WireMessage};
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadConfig, ThreadId};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bobbin_core::undo::{ChangedSince, Undone};
+use bobbin_agent_api::undo::{ChangedSince, Undone};
 use bobbin_core::{Command, CoreError, Newest, RolledBack, ThreadHandle};
 use bobbin_model::{Refusal, TurnId};
 use bobbin_peer::{CallContext, ErrorObject, Responder};

@@ -1,6 +1,6 @@
 //! Tool servers (section 17): telling of them, stopping and starting them.
 
-use bobbin_core::tool_server::{ToolServerError, ToolServers};
+use bobbin_agent_api::tool_server::{ToolServerError, ToolServers};
 use bobbin_peer::NotificationContext;
 use serde::Deserialize;
 

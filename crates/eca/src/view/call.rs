@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::tool_name;
+use bobbin_agent_api::tool_name;
 use bobbin_model::{ApprovalId, CallPreview, Json, Lines, TurnId, UnixMillis, visible};
 use serde::Deserialize;
 use serde_json::value::RawValue;

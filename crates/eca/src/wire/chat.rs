@@ -1,6 +1,6 @@
 //! Requests and notifications about chats (sections 6, 9 to 14, 20.4, 20.5).
 
-use bobbin_core::tool_server::PromptArgument;
+use bobbin_agent_api::tool_server::PromptArgument;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! `config/updated` (section 16) and `tool/serverUpdated` (section 17).
 
-use bobbin_core::tool::{Effect, ToolSpec};
+use bobbin_agent_api::tool::{Effect, ToolSpec};
 use bobbin_model::{Json, Mode, Reach, ServerState, ToolServer};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use bobbin_core::tool_server::{
+use bobbin_agent_api::tool_server::{
     ConfiguredServer, PromptArgument, ServerPrompt, ServerReply, ServerResource, ToolServerConfig,
     ToolServerError, ToolServers,
 };

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::tool::{Effect, ToolSpec};
+use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::engine::Engine;
-use bobbin_core::tool::{Effect, ToolSpec};
-use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, ListFilter};
 use bobbin_eca::{EditorTools, End, Failure, Host, Limit, Notice, NoticeKind, Offer, Pages, Tenure, Wanted};
 use bobbin_framing::{Limits, Transport};

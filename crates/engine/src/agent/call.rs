@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use bobbin_core::engine::{Ask, TurnGone};
-use bobbin_core::policy::{Judgement, Ruling};
-use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
-use bobbin_core::undo::FileChanges;
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::policy::{Judgement, Ruling};
+use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
+use bobbin_agent_api::undo::FileChanges;
+use bobbin_core::engine::Ask;
 use bobbin_model::{ApprovalKind, ItemBody, Scope};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -14,8 +15,9 @@ use tokio_util::sync::CancellationToken;
 use super::execution::Execution;
 use super::recording::RecordedCall;
 use super::turn::TurnRun;
-use super::{Call, Message};
-use crate::tools::{head, is_allowed};
+use crate::tools::is_allowed;
+use bobbin_agent_api::cut::head;
+use bobbin_agent_api::model::{Call, Message};
 
 /// Most bytes of names in an answer to a call of a tool that is not there.
 const MAX_NAMES: usize = 4 << 10;

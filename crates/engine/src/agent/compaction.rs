@@ -7,15 +7,17 @@
 //!
 //! Where the cut is, and what the summarizing model reads, is decided by pure functions here.
 
-use bobbin_core::engine::{EngineFailure, TurnGone, WindowNote};
+use bobbin_agent_api::TurnGone;
+use bobbin_core::engine::{EngineFailure, WindowNote};
 use bobbin_model::{Compaction, CompactionTrigger, ContextNote, ContextWindow, ItemId, TurnId};
 
 use super::conversation::{Placed, told};
 use super::history::{LeftOut, Reach};
 use super::summarize::MAX_SUMMARY_BYTES;
+use super::tokens;
 use super::turn::TurnRun;
-use super::{Message, ModelError, tokens};
-use crate::tools::head_and_tail;
+use bobbin_agent_api::cut::head_and_tail;
+use bobbin_agent_api::model::{Message, ModelError};
 
 /// Longest part of a conversation that is kept as it is, in tokens; a fifth of the window if that is less.
 const MAX_KEPT: u64 = 20_000;

@@ -3,8 +3,8 @@
 use bobbin_model::InputPart;
 use proptest::prelude::*;
 
-use super::super::Call;
 use super::*;
+use bobbin_agent_api::model::Call;
 
 fn user(text: &str) -> Message {
     Message::User {
@@ -17,7 +17,7 @@ fn agent(calls: usize) -> Message {
         id: id.to_string(),
         tool: "t".into(),
         arguments: None,
-        kept: None,
+        provider_state: None,
     };
     Message::Agent {
         text: "a".into(),

@@ -7,16 +7,15 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use bobbin_agent_api::client::MAX_ANSWER_BYTES;
+use bobbin_agent_api::cut::head_and_tail;
+use bobbin_agent_api::model::{Call, Message};
 use bobbin_model::{
-    Compaction, DynamicToolCall, GivenMessage, InputPart, Item, ItemBody, ItemId, ItemStatus, Json,
-    ToolAnswer, TurnId, UnixMillis,
+    Compaction, DynamicToolCall, GivenMessage, InputPart, Item, ItemBody, ItemId, ItemStatus, ToolAnswer,
+    TurnId, UnixMillis,
 };
 
 use super::past::PastTurn;
-use crate::tools::head_and_tail;
-
-/// Most bytes of one answer of a client's tool given to a model.
-pub(crate) const MAX_ANSWER_BYTES: usize = 128 << 10;
 
 /// What a call without a result says in a later Turn's conversation.
 const NO_RESULT: &str = "no result: the turn ended before this call did";
@@ -26,81 +25,6 @@ const SUMMARY: &str =
 /// What stands in front of what is given, when what came right before it is not.
 const GAP: &str =
     "[An older part of the conversation is left out here: it is longer than what can be read at once.]";
-
-/// One step of a conversation.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Message {
-    /// What the user said.
-    User {
-        /// The parts, as a model gets them.
-        parts: Vec<InputPart>,
-    },
-    /// What the agent said and the calls it made then.
-    Agent {
-        /// The text; may be empty beside calls.
-        text: String,
-        /// The calls.
-        calls: Vec<Call>,
-    },
-    /// What a call gave.
-    Result {
-        /// The call.
-        call_id: String,
-        /// Text for the model.
-        text: String,
-        /// Whether it went well.
-        success: bool,
-    },
-}
-
-/// A call that a model made.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Call {
-    /// Its id, unique in the Turn.
-    pub id: String,
-    /// Name of the tool.
-    pub tool: String,
-    /// Its arguments, an object; `None` when the model wrote none that can be read.
-    pub arguments: Option<Json>,
-    /// What the provider that the reply came from wants back with it, on the first of its calls; only it can read that.
-    pub kept: Option<Json>,
-}
-
-impl Message {
-    /// Returns the bytes of text in it. What a provider wants back with a call is none: it fills no window of another model,
-    /// and its own counts it by other measures.
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Self::User { parts } => parts
-                .iter()
-                .map(|part| match part {
-                    InputPart::Context { label, text } => label.len() + text.len(),
-                    other => other.display().len(),
-                })
-                .sum(),
-            Self::Agent { text, calls } => {
-                let call = |call: &Call| {
-                    let arguments = call.arguments.as_ref().map_or(0, |json| json.get().len());
-                    call.tool.len() + arguments
-                };
-                text.len() + calls.iter().map(call).sum::<usize>()
-            }
-            Self::Result { text, .. } => text.len(),
-        }
-    }
-
-    /// Returns the bytes that it holds, with what a provider wants back.
-    pub(super) fn held_bytes(&self) -> usize {
-        let kept = match self {
-            Self::Agent { calls, .. } => {
-                let kept = calls.iter().filter_map(|call| call.kept.as_ref());
-                kept.map(|kept| kept.get().len()).sum()
-            }
-            Self::User { .. } | Self::Result { .. } => 0,
-        };
-        self.bytes() + kept
-    }
-}
 
 /// A message, and where the record has its beginning.
 #[derive(Debug, Clone, PartialEq)]
@@ -227,7 +151,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                     id: call_id.clone(),
                     tool: tool_name.clone(),
                     arguments: arguments.clone(),
-                    kept: kept.clone(),
+                    provider_state: kept.clone(),
                 });
             }
             ItemBody::DynamicToolCall(call) => {
@@ -240,7 +164,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                     id: call.call_id.clone(),
                     tool: call.offered_as.clone(),
                     arguments: call.arguments.clone(),
-                    kept: call.kept.clone(),
+                    provider_state: call.kept.clone(),
                 });
                 if let (Some(answer), Some(ended)) = (&call.answer, item.completed_at) {
                     let message = result_of(call, answer);
@@ -348,7 +272,7 @@ pub(super) fn handed_in(before: &[GivenMessage]) -> Vec<Message> {
                     id: call.id.clone(),
                     tool: call.tool.clone(),
                     arguments: call.arguments.clone(),
-                    kept: None,
+                    provider_state: None,
                 })
                 .collect(),
         },

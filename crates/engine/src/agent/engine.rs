@@ -3,17 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bobbin_agent_api::undo::Undo;
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
-use bobbin_core::undo::Undo;
 use bobbin_model::ContextWindow;
 use bobbin_prompts::Prompts;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
+use super::AgentSettings;
 use super::past::PastTurns;
 use super::turn::TurnRun;
-use super::{AgentSettings, Model};
 use crate::ToolSet;
+use bobbin_agent_api::model::Model;
 
 /// Runs Turns with one model and one set of tools.
 pub struct AgentEngine {

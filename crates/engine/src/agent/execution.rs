@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
-use bobbin_core::engine::{OpenItem, TurnContext, TurnGone};
-use bobbin_core::tool::{CommandEnd, CommandLine, OutputSink, PreparedCall, ToolOutput};
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::tool::{CommandEnd, CommandLine, OutputSink, PreparedCall, ToolOutput};
+use bobbin_core::engine::{OpenItem, TurnContext};
 use bobbin_model::item::{CommandExecution, ExecutionStatus};
 use bobbin_model::{CommandStatus, ItemBody};
 use futures_util::FutureExt as _;
@@ -14,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Call;
+use bobbin_agent_api::model::Call;
 
 /// Pieces of output on their way to the record; a full queue slows the call down.
 const OUTPUT_QUEUE: usize = 16;

@@ -10,7 +10,7 @@
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use bobbin_core::policy::{Judgement, PathAccess, Policy};
+use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 
 use crate::tools::{Reserved, Standing, trace};
 use bobbin_files::open_file;

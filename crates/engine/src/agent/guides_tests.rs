@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use bobbin_core::policy::{AppliedRule, CommandRuling, NoRules, Ruling};
+use bobbin_agent_api::policy::{AppliedRule, CommandRuling, NoRules, Ruling};
 
 use super::*;
 

@@ -5,16 +5,17 @@
 //! something off, the last compaction further back is looked for by itself, the model is told that there is a gap, and
 //! the caller has it summed up, or tells people.
 
-use bobbin_core::engine::{EngineFailure, TurnGone};
+use bobbin_agent_api::TurnGone;
+use bobbin_core::engine::EngineFailure;
 use std::sync::Arc;
 
 use bobbin_model::{Compaction, ContextWindow, Item, ItemBody, ItemId, TurnId};
 
-use super::Message;
 use super::compaction::CutOff;
 use super::conversation::{Placed, Start, behind, handed_in, messages, newest_compaction, placed};
 use super::past::PastTurn;
 use super::turn::TurnRun;
+use bobbin_agent_api::model::Message;
 
 /// Most bytes of earlier Turns given to a model whose window is not known, and least to one whose window is; the oldest
 /// Turns are left out first (guess: about what the smaller windows of today hold beside the Turn at hand).

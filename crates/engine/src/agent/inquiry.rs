@@ -2,8 +2,8 @@
 //!
 //! A call that asks has no effect, so that no start of it is recorded: a run that takes its Turn up again asks anew.
 
-use bobbin_core::engine::TurnGone;
-use bobbin_core::tool::ToolOutput;
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::tool::ToolOutput;
 use bobbin_model::{Inquiry, QuestionAnswer};
 
 use super::call::not_run;

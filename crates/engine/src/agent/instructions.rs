@@ -3,6 +3,7 @@
 //! What stays for the life of a Thread comes first and what changes comes last, so that a provider that keeps the
 //! beginning of a request has it for the next one too. Pure; the files are read by `guides`.
 
+use bobbin_agent_api::model::Instructions;
 use bobbin_model::{Mode, UnixMillis};
 use bobbin_prompts::Skill;
 use bobbin_sandbox::{Files, Network};
@@ -32,26 +33,6 @@ const MAX_THREAD_BYTES: usize = 32 << 10;
 const MAX_SKILLS: usize = 50;
 /// Most bytes that are told of one of them.
 const MAX_SKILL_BYTES: usize = 300;
-
-/// What a model is told first.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Instructions {
-    /// What stays the same for a Thread as long as its project does.
-    pub standing: String,
-    /// What may be different in each Turn.
-    pub current: String,
-}
-
-impl Instructions {
-    /// Returns both as one text.
-    pub fn whole(&self) -> String {
-        [self.standing.as_str(), self.current.as_str()]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n\n")
-    }
-}
 
 /// What the text is made of.
 #[derive(Debug, Clone, Copy)]

@@ -11,14 +11,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use bobbin_core::engine::{OpenItem, TurnContext, TurnGone};
+use bobbin_agent_api::TurnGone;
+use bobbin_core::engine::{OpenItem, TurnContext};
 use bobbin_model::{DynamicToolCall, ItemBody, Json};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::one_item::{OpenCall, begun, call_key};
-use super::{Call, ModelError, ModelEvent, ModelSink};
 use crate::ToolSet;
+use bobbin_agent_api::model::{Call, ModelError, ModelEvent, ModelSink};
 
 /// Most bytes of one reply, arguments included (guess: a hundred times what models write).
 const MAX_REPLY_BYTES: usize = 16 << 20;
@@ -113,7 +114,7 @@ impl<'a> Listener<'a> {
                 id,
                 tool: made.named.0.clone(),
                 arguments: made.arguments,
-                kept: made.kept,
+                provider_state: made.kept,
             });
         }
         Ok(heard)
@@ -123,7 +124,7 @@ impl<'a> Listener<'a> {
         match event {
             ModelEvent::Reasoning(text) => self.prose(Prose::Reasoning, text).await,
             ModelEvent::Text(text) => self.prose(Prose::Message, text).await,
-            ModelEvent::CallBegun { id, tool } => self.begin(id, tool).await,
+            ModelEvent::CallStarted { id, tool } => self.begin(id, tool).await,
             ModelEvent::CallArguments { id, text } => self.arguments(&id, text).await,
             ModelEvent::Note { code, text } => {
                 // No part of the reply: a refusal behind it is still one of the whole request.
@@ -142,7 +143,7 @@ impl<'a> Listener<'a> {
                 self.kept = kept;
                 Ok(())
             }
-            ModelEvent::Kept(kept) => {
+            ModelEvent::ProviderState(kept) => {
                 self.grow(kept.get().len())?;
                 self.kept = Some(kept);
                 Ok(())

@@ -3,8 +3,9 @@
 //! Such an Item is opened once the arguments are complete and completed with the result; it takes the place of the
 //! call's, the result's and the lifecycle's.
 
-use bobbin_core::engine::{OpenItem, TurnContext, TurnGone};
-use bobbin_core::tool::{Tool, ToolOutput};
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::tool::{Tool, ToolOutput};
+use bobbin_core::engine::{OpenItem, TurnContext};
 use bobbin_model::dynamic_tool::CALL_ID;
 use bobbin_model::{DynamicToolCall, DynamicToolError, ItemBody, Json, ToolAnswer};
 

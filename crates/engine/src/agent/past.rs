@@ -49,7 +49,7 @@ impl PastTurn {
         let done = newest_compaction(turn.items.iter()).cloned();
         let bytes: usize = steps
             .iter()
-            .map(|step| OVERHEAD + step.message.held_bytes())
+            .map(|step| OVERHEAD + step.message.bytes_in_memory())
             .sum();
         Arc::new(Self {
             id: turn.id,

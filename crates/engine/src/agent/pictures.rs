@@ -8,18 +8,17 @@
 //!
 //! Bounded by [`MAX_PICTURES`] and [`MAX_BYTES`] in a request, the newest first.
 
-use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bobbin_core::engine::TurnGone;
-use bobbin_core::policy::Policy;
-use bobbin_core::tool::{Permission, ToolEnvironment};
-use bobbin_model::{InputPart, ItemBody};
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::model::{Message, Picture, PictureSource};
+use bobbin_agent_api::policy::Policy;
+use bobbin_agent_api::tool::{Permission, ToolEnvironment};
+use bobbin_model::ItemBody;
 use futures_util::StreamExt as _;
 
-use super::Message;
 use super::turn::TurnRun;
 use crate::tools::{Access, locate, reach_for_a_person};
 use crate::web::{fetch_picture, parse};
@@ -37,54 +36,6 @@ const AT_ONCE: usize = 4;
 
 /// Why one is not shown behind the others.
 const TOO_MANY: &str = "there are too many of them";
-
-/// A picture as the wires write it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picture {
-    /// Its media type.
-    pub media_type: &'static str,
-    /// Its bytes.
-    pub base64: String,
-}
-
-/// The pictures of a conversation, by where each comes from.
-#[derive(Debug, Clone, Default)]
-pub struct Pictures(BTreeMap<Source, Option<Picture>>);
-
-/// Where a picture comes from.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
-    File(String),
-    Web(String),
-}
-
-impl Source {
-    fn of(part: &InputPart) -> Option<Self> {
-        match part {
-            InputPart::LocalImage { path, .. } => Some(Self::File(path.clone())),
-            InputPart::Image { url } => Some(Self::Web(url.clone())),
-            _ => None,
-        }
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Self::File(name) | Self::Web(name) => name,
-        }
-    }
-}
-
-impl Pictures {
-    /// Returns the picture that a part names, if it is there to be shown.
-    pub fn of(&self, part: &InputPart) -> Option<&Picture> {
-        self.0.get(&Source::of(part)?)?.as_ref()
-    }
-
-    fn bytes(&self) -> usize {
-        let shown = self.0.values().flatten();
-        shown.map(|picture| picture.base64.len() / 4 * 3).sum()
-    }
-}
 
 /// Whether the user is told of a picture that the model is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,16 +55,16 @@ impl TurnRun {
             return Ok(());
         }
         let named = sources(&self.messages);
-        let wanted: Vec<Source> = named
+        let wanted: Vec<PictureSource> = named
             .into_iter()
-            .filter(|source| !self.pictures.0.contains_key(source))
+            .filter(|source| !self.pictures.knows(source))
             .collect();
         if wanted.is_empty() {
             return Ok(());
         }
         let environment = turn.environment().clone();
         let room = (
-            MAX_PICTURES.saturating_sub(self.pictures.0.values().flatten().count()),
+            MAX_PICTURES.saturating_sub(self.pictures.count()),
             MAX_BYTES.saturating_sub(self.pictures.bytes()),
         );
         let wanted = tokio::select! {
@@ -143,20 +94,20 @@ impl TurnRun {
                     None
                 }
             };
-            self.pictures.0.insert(source, picture);
+            self.pictures.insert(source, picture);
         }
         Ok(())
     }
 }
 
 /// Returns where the pictures in messages come from, the newest first, each once.
-fn sources(messages: &[Message]) -> Vec<Source> {
+fn sources(messages: &[Message]) -> Vec<PictureSource> {
     let parts = messages.iter().rev().flat_map(|message| match message {
         Message::User { parts } => parts.as_slice(),
         Message::Agent { .. } | Message::Result { .. } => &[],
     });
-    let mut sources: Vec<Source> = Vec::new();
-    for source in parts.filter_map(Source::of) {
+    let mut sources: Vec<PictureSource> = Vec::new();
+    for source in parts.filter_map(PictureSource::of) {
         if !sources.contains(&source) {
             sources.push(source);
         }
@@ -165,15 +116,15 @@ fn sources(messages: &[Message]) -> Vec<Source> {
 }
 
 /// A picture to be read, with its bytes where it was fetched.
-type Wanted = (Source, Option<Result<Vec<u8>, String>>);
+type Wanted = (PictureSource, Option<Result<Vec<u8>, String>>);
 
 /// Fetches those of the web, in their order, as many as there can be pictures.
-async fn fetch_all(policy: &dyn Policy, wanted: Vec<Source>, count: usize) -> Vec<Wanted> {
+async fn fetch_all(policy: &dyn Policy, wanted: Vec<PictureSource>, count: usize) -> Vec<Wanted> {
     let fetched = wanted.into_iter().enumerate().map(|(place, source)| async move {
         let bytes = match &source {
-            Source::Web(url) if place < count => Some(fetch_one(policy, url).await),
-            Source::Web(_) => Some(Err(TOO_MANY.to_owned())),
-            Source::File(_) => None,
+            PictureSource::Web(url) if place < count => Some(fetch_one(policy, url).await),
+            PictureSource::Web(_) => Some(Err(TOO_MANY.to_owned())),
+            PictureSource::File(_) => None,
         };
         (source, bytes)
     });
@@ -189,7 +140,7 @@ async fn fetch_one(policy: &dyn Policy, url: &str) -> Result<Vec<u8>, String> {
     fetch_picture(url, reach, MAX_FILE_BYTES).await
 }
 
-type Found = Vec<(Source, Result<Picture, String>)>;
+type Found = Vec<(PictureSource, Result<Picture, String>)>;
 
 fn read_all(environment: &ToolEnvironment, wanted: Vec<Wanted>, room: (usize, usize)) -> Found {
     let (mut count, mut bytes) = room;
@@ -253,9 +204,9 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
 mod tests {
     use std::sync::Arc;
 
-    use bobbin_core::policy::NoRules;
-    use bobbin_core::tool::OutsideWorkspace;
-    use bobbin_model::{ApprovalPolicy, Mode};
+    use bobbin_agent_api::policy::NoRules;
+    use bobbin_agent_api::tool::OutsideWorkspace;
+    use bobbin_model::{ApprovalPolicy, InputPart, Mode};
 
     use super::*;
 
@@ -267,7 +218,7 @@ mod tests {
             config: Arc::default(),
             policy: Arc::new(NoRules),
             approvals: ApprovalPolicy::Default,
-            clients: bobbin_core::client::ThreadClients::default(),
+            clients: bobbin_agent_api::client::ThreadClients::default(),
         }
     }
 
@@ -334,7 +285,7 @@ mod tests {
             parts: paths.iter().map(|path| part(path)).collect(),
         };
         let named = sources(&[said(&["a", "b"]), said(&["c", "a"])]);
-        let names: Vec<&str> = named.iter().map(Source::name).collect();
+        let names: Vec<&str> = named.iter().map(PictureSource::name).collect();
         assert_eq!(names, ["c", "a", "b"]);
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap();
@@ -344,7 +295,7 @@ mod tests {
         let environment = environment(&root);
         let names = || {
             ["a", "b", "c"]
-                .map(|path| (Source::File(path.into()), None))
+                .map(|path| (PictureSource::File(path.into()), None))
                 .to_vec()
         };
         let shown = |room| -> Vec<bool> {
@@ -358,7 +309,7 @@ mod tests {
     async fn a_picture_of_the_web_is_told_by_its_bytes_and_those_that_cannot_be_had_say_why() {
         let place = tempfile::tempdir().unwrap();
         let environment = environment(&place.path().canonicalize().unwrap());
-        let web = |url: &str| Source::Web(url.to_owned());
+        let web = |url: &str| PictureSource::Web(url.to_owned());
         // Nobody listens there, and nobody is asked: it is this machine.
         let wanted = vec![
             web("http://127.0.0.1:9/pot.png"),

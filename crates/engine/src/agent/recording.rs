@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bobbin_agent_api::tool::Touches;
+use bobbin_agent_api::undo::{FileChanges, OpenCall, RecordedTurn, Undo};
 use bobbin_core::engine::TurnContext;
-use bobbin_core::tool::Touches;
-use bobbin_core::undo::{FileChanges, OpenCall, RecordedTurn, Undo};
 
 /// Records the calls of one run of a Turn.
 pub(super) struct Recording {

@@ -4,17 +4,18 @@
 //! the model decides. A call that was complete but had not begun is run now; the question it may have asked,
 //! or the answer it got, is found by the core.
 
-use bobbin_core::engine::{OpenItem, TurnGone, WindowNote};
-use bobbin_core::tool::ToolOutput;
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::tool::ToolOutput;
+use bobbin_core::engine::{OpenItem, WindowNote};
 use bobbin_model::item::ExecutionStatus;
 use bobbin_model::{
     CommandStatus, ContextNote, DynamicToolError, Item, ItemBody, ItemStatus, Json, ToolAnswer,
 };
 
-use super::Call;
 use super::call::not_run;
 use super::one_item::OpenCall;
 use super::turn::TurnRun;
+use bobbin_agent_api::model::Call;
 
 /// Result of a call that may have had its effect.
 const INTERRUPTED: &str = "interrupted_by_restart: the server stopped while this call ran; it may have had some \
@@ -79,7 +80,7 @@ impl TurnRun {
                     id: call_id.to_owned(),
                     tool: tool_name.clone(),
                     arguments: arguments.clone(),
-                    kept: None,
+                    provider_state: None,
                 };
                 self.call(&call).await?;
             }

@@ -5,13 +5,16 @@
 //! what is cut even then says so. Which part of a conversation is summed up, and what becomes of the summary, is not
 //! known here.
 
-use bobbin_core::engine::{Billed, TurnGone};
+use bobbin_agent_api::TurnGone;
+use bobbin_core::engine::Billed;
 use bobbin_model::InputPart;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::turn::TurnRun;
-use super::{Instructions, Message, ModelError, ModelEvent, ModelRequest, ModelSink, Pictures, Stop};
+use bobbin_agent_api::model::{
+    Instructions, Message, ModelError, ModelEvent, ModelRequest, ModelSink, Pictures, Stop,
+};
 
 /// Longest summary, bytes; a longer one is cut.
 pub(super) const MAX_SUMMARY_BYTES: usize = 48 << 10;

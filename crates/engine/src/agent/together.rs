@@ -5,16 +5,16 @@
 //! most [`MAX_TOGETHER`] run at a time. What changes something runs alone. Those that a stopped Turn lets go of do not run
 //! with those that it waits for.
 
-use bobbin_core::engine::TurnGone;
-use bobbin_core::tool::{Effect, Permission, PreparedCall, ToolOutput};
-use bobbin_core::undo::FileChanges;
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput};
+use bobbin_agent_api::undo::FileChanges;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
-use super::Call;
 use super::call::{GRACE, stopped_for, with_rule};
 use super::execution::Execution;
 use super::turn::TurnRun;
+use bobbin_agent_api::model::Call;
 
 /// Most calls at a time (guess: disks and tool servers gain little beyond).
 const MAX_TOGETHER: usize = 8;

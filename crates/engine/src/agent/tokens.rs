@@ -3,11 +3,11 @@
 //! A guess that errs on the side of many: four bytes of ordinary text are a token, two of anything else (other scripts,
 //! and runs without a space, which tokenizers cut into small pieces).
 
-use bobbin_core::tool::ToolSpec;
+use bobbin_agent_api::tool::ToolSpec;
 use bobbin_model::InputPart;
 
-use super::Message;
 use super::conversation::told;
+use bobbin_agent_api::model::Message;
 
 /// Bytes of ordinary text in a token.
 const BYTES: usize = 4;

@@ -4,15 +4,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::engine::{Billed, EngineFailure, TurnContext, TurnGone};
-use bobbin_core::tool::{ToolEnvironment, ToolSpec};
-use bobbin_core::undo::{FileChanges, Undo};
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::tool::{ToolEnvironment, ToolSpec};
+use bobbin_agent_api::undo::{FileChanges, Undo};
+use bobbin_core::engine::{Billed, EngineFailure, TurnContext};
 use bobbin_model::{CompactionTrigger, Item, ItemBody, ItemStatus, TokenUsage};
 use bobbin_prompts::{Prompts, Skill};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::AgentSettings;
 use super::below::watch_over;
 use super::compaction::{Compacted, Fullness};
 use super::conversation::messages;
@@ -24,12 +26,12 @@ use super::one_item::OpenCall;
 use super::past::PastTurns;
 use super::pictures::Tell;
 use super::recording::Recording;
-use super::{
-    AgentSettings, Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
-};
 use crate::ToolSet;
 use crate::diff::Changes;
 use crate::tools::{ASK_USER, ViewSkill, agent_tools, client_tools};
+use bobbin_agent_api::model::{
+    Call, Instructions, Message, Model, ModelError, ModelRequest, ModelUsage, Pictures, Stop,
+};
 
 /// How long what runs may take to end when the time of a Turn is over.
 const GRACE: Duration = Duration::from_secs(2);

@@ -5,14 +5,14 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bobbin_core::tool::ChangedFile;
+use bobbin_agent_api::tool::ChangedFile;
 use bobbin_model::turn::FileChangeStatus;
 use bobbin_model::{FileChange, TurnDiff};
 
 use super::patch::{Past, rename_head, split, take_back};
 use super::rename::pairs;
 use super::section::{Section, renamed, section, untold};
-use crate::tools::head;
+use bobbin_agent_api::cut::head;
 use bobbin_files::{open_file, shown};
 
 /// Most bytes of diff text (03 §9); the list of files stays complete.

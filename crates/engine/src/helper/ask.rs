@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use bobbin_core::suggest::SuggestError;
+use bobbin_agent_api::suggest::SuggestError;
 use bobbin_model::{InputPart, TurnId};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
-use crate::{Instructions, Message, Model, ModelError, ModelEvent, ModelRequest, ModelSink, Pictures, Stop};
+use bobbin_agent_api::model::{
+    Instructions, Message, Model, ModelError, ModelEvent, ModelRequest, ModelSink, Pictures, Stop,
+};
 
 /// What the model is told first.
 const TOLD: &str = "You help a person in an editor with one small text. There are no tools. Answer with what is asked for and \
@@ -81,10 +83,10 @@ impl ModelSink for Ears {
                 "The model's provider failed; try again later.".to_owned(),
             )),
             ModelEvent::Reasoning(_)
-            | ModelEvent::CallBegun { .. }
+            | ModelEvent::CallStarted { .. }
             | ModelEvent::CallArguments { .. }
             | ModelEvent::Note { .. }
-            | ModelEvent::Kept(_)
+            | ModelEvent::ProviderState(_)
             | ModelEvent::CallEnded { .. } => Ok(()),
         };
         std::future::ready(result).boxed()

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use bobbin_core::suggest::{CommitWish, SuggestError};
+use bobbin_agent_api::suggest::{CommitWish, SuggestError};
 
 use super::ask::ask;
 use super::git::{Change, Fate, Git};
-use crate::Model;
-use crate::tools::{head, resolve};
+use crate::tools::resolve;
+use bobbin_agent_api::cut::head;
+use bobbin_agent_api::model::Model;
 
 /// Most files in one wish.
 const MAX_PATHS: usize = 500;

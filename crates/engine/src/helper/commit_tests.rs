@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use bobbin_agent_api::suggest::Suggestions as _;
 use bobbin_children::{Children, Environment, ProcessSpec};
-use bobbin_core::suggest::Suggestions as _;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::helper::Helpers;
 use crate::tools::testing::Workspace;
-use crate::{Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Offline, Sandbox, Stop};
+use crate::{Offline, Sandbox};
+use bobbin_agent_api::model::{Message, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop};
 
 /// Says one thing, and remembers what it was asked.
 struct Parrot {

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use bobbin_agent_api::suggest::SuggestError;
 use bobbin_children::{ChildError, Children, Environment, Exit, Limits, ProcessSpec, Shell};
-use bobbin_core::suggest::SuggestError;
 use bobbin_sandbox::{Files, Network, Profile};
 use tokio_util::sync::CancellationToken;
 

@@ -12,12 +12,13 @@ mod welcome;
 use std::fmt;
 use std::sync::Arc;
 
+use bobbin_agent_api::suggest::{CommitWish, SuggestError, Suggestions, Welcome, WelcomeWish};
 use bobbin_children::{Children, Environment};
-use bobbin_core::suggest::{CommitWish, SuggestError, Suggestions, Welcome, WelcomeWish};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use crate::{Model, Sandbox};
+use crate::Sandbox;
+use bobbin_agent_api::model::Model;
 
 /// Makes suggestions with a model. Cheap to clone.
 #[derive(Clone)]

@@ -3,13 +3,13 @@
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use bobbin_core::suggest::{Conversation, SuggestError, Suggestion, Welcome, WelcomeWish};
+use bobbin_agent_api::suggest::{Conversation, SuggestError, Suggestion, Welcome, WelcomeWish};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
 use super::ask::ask;
-use crate::Model;
-use crate::tools::head;
+use bobbin_agent_api::cut::head;
+use bobbin_agent_api::model::Model;
 
 /// Conversations without which there is nothing to go by.
 const ENOUGH: usize = 2;

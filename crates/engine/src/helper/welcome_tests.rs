@@ -7,7 +7,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::{ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Offline, Stop};
+use crate::Offline;
+use bobbin_agent_api::model::{ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop};
 
 fn wish(titles: &[&str]) -> WelcomeWish {
     let conversation = |title: &&str| Conversation {

@@ -4,7 +4,8 @@ use super::fence::{block, language, span};
 use super::instruction::Instruction;
 use super::steps::Outcome;
 use super::summary::entries;
-use crate::tools::{head_and_tail, split_status};
+use crate::tools::split_status;
+use bobbin_agent_api::cut::head_and_tail;
 
 /// Most bytes of a result told in a message; the whole of it stands in the call's own Item.
 const MAX_TOLD_BYTES: usize = 32 << 10;

@@ -25,7 +25,7 @@ pub(super) fn help() -> String {
 
 /// Returns the same for a prompt that was not understood.
 pub(super) fn not_understood(line: &str) -> String {
-    let (line, whole) = crate::tools::head(line, 400);
+    let (line, whole) = bobbin_agent_api::cut::head(line, 400);
     let line = block(&format!("{line}{}", if whole { "" } else { " […]" }), "");
     format!(
         "I did not understand this, so I have done nothing:\n\n{line}\n\n{}",

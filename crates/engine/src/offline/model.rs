@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::speech::{Speech, pieces};
 use super::steps::{Step, next_step};
-use crate::agent::{
+use bobbin_agent_api::model::{
     Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Stop,
 };
 
@@ -61,7 +61,7 @@ async fn call(
     tool: &str,
     arguments: &str,
 ) -> Result<usize, ModelError> {
-    sink.event(ModelEvent::CallBegun {
+    sink.event(ModelEvent::CallStarted {
         id: id.clone(),
         tool: tool.to_owned(),
     })

@@ -14,7 +14,7 @@ use super::instruction::Instruction;
 use super::prompt::instructions;
 use super::speech::Speech;
 use super::summary::{readme, summary};
-use crate::agent::{Call, Message};
+use bobbin_agent_api::model::{Call, Message};
 
 /// Most repetitions, and most bytes of all of them.
 const MAX_REPEATS: usize = 100_000;

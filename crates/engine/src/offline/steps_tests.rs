@@ -27,7 +27,7 @@ impl Talk {
             id: id.clone(),
             tool: tool.to_owned(),
             arguments: None,
-            kept: None,
+            provider_state: None,
         };
         self.0.push(Message::Agent {
             text: String::new(),

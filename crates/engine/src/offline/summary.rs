@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::tools::head;
+use bobbin_agent_api::cut::head;
 
 /// Most kinds of files and most directories named.
 const MAX_NAMED: usize = 10;

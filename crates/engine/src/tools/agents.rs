@@ -8,11 +8,11 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use bobbin_core::engine::TurnContext;
-use bobbin_core::sub_agent::{EXPLORER, Report, Spawn, Standing, SubAgentError, SubAgents, WORKER};
-use bobbin_core::tool::{
+use bobbin_agent_api::sub_agent::{EXPLORER, Report, Spawn, Standing, SubAgentError, SubAgents, WORKER};
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
+use bobbin_core::engine::TurnContext;
 use bobbin_model::{Json, ThreadConfig};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;

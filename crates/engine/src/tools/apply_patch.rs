@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec, Touches,
 };
@@ -288,7 +288,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use bobbin_core::tool::OutsideWorkspace;
+    use bobbin_agent_api::tool::OutsideWorkspace;
     use rstest::rstest;
     use serde_json::json;
 

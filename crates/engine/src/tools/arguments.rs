@@ -1,6 +1,6 @@
 //! Arguments of a call: their schema for the model and their decoding.
 
-use bobbin_core::tool::{Effect, ToolOutput, ToolRefusal, ToolSpec};
+use bobbin_agent_api::tool::{Effect, ToolOutput, ToolRefusal, ToolSpec};
 use bobbin_model::Json;
 use serde::Deserialize;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 //! Has no effect and permits nothing: what it asks is put to the people who follow the Thread, and the first answer is
 //! the call's result. Offered only while somebody is there who takes such questions (see `agent::inquiry`).
 
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
 use bobbin_model::{Choice, Inquiry, Json, Lines, visible};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bobbin_core::tool::ToolOutput;
+use bobbin_agent_api::tool::ToolOutput;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 

@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
-use bobbin_core::client::{ClientFailure, ClientToolCall, Service, ThreadClients};
-use bobbin_core::dynamic_tool::{fit, is_file_operation, offered_names};
-use bobbin_core::engine::TurnContext;
-use bobbin_core::policy::Judgement;
-use bobbin_core::tool::{
+use bobbin_agent_api::client::{ClientFailure, ClientToolCall, Service, ThreadClients};
+use bobbin_agent_api::dynamic_tool::{fit, is_file_operation, offered_names};
+use bobbin_agent_api::policy::Judgement;
+use bobbin_agent_api::tool::{
     CallContext, Effect, OutsideWorkspace, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec,
 };
+use bobbin_core::engine::TurnContext;
 use bobbin_model::{
     ApprovalKind, DynamicApproval, DynamicOperation, DynamicTool, DynamicToolError, Json, Scope, ToolAnswer,
     TurnId,
@@ -23,10 +23,10 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::ToolSet;
-use super::cut::head_and_tail;
 use super::paths::{Access, Standing, locate, trace};
 use super::reserved::Reserved;
-use crate::agent::MAX_ANSWER_BYTES;
+use bobbin_agent_api::client::MAX_ANSWER_BYTES;
+use bobbin_agent_api::cut::head_and_tail;
 
 /// Returns the tools that a client brought along with a Turn's Thread; `always` has those that are always there, whose
 /// names are not given twice.

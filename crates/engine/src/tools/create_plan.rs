@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
 use bobbin_model::plan::{MAX_TODOS, Todo, TodoPriority, TodoStatus};

@@ -1,6 +1,6 @@
 //! `editFile`: one text for another inside a file.
 
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec, Touches,
 };

@@ -11,15 +11,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::client::{Answered, ClientFailure, Editor, EditorCan, Service, ThreadClient, ThreadClients};
-use bobbin_core::tool::{CommandEnd, ToolOutput};
+use bobbin_agent_api::client::{
+    Answered, ClientFailure, Editor, EditorCan, Service, ThreadClient, ThreadClients,
+};
+use bobbin_agent_api::tool::{CommandEnd, ToolOutput};
 use bobbin_model::{CommandStatus, ThreadId};
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::cut::head_and_tail;
+use bobbin_agent_api::cut::head_and_tail;
 
 /// How long an editor has for each thing that is asked of it about a command that is over or given up: an interrupted
 /// Turn waits no longer than all of them together.

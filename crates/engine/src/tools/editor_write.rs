@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use bobbin_core::client::ClientFailure;
-use bobbin_core::tool::{ChangedFile, ToolOutput};
+use bobbin_agent_api::client::ClientFailure;
+use bobbin_agent_api::tool::{ChangedFile, ToolOutput};
 
 use super::arguments::failed;
 use super::blocking::FileWork;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::client::{Answered, ClientToolCall, Clients, Editor, EditorCan, Service, ThreadClient};
-use bobbin_core::tool::{Tool, ToolEnvironment};
+use bobbin_agent_api::client::{Answered, ClientToolCall, Clients, Editor, EditorCan, Service, ThreadClient};
+use bobbin_agent_api::tool::{Tool, ToolEnvironment};
 use bobbin_model::{CommandStatus, ThreadId, ToolAnswer};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use bobbin_core::policy::{Judgement, Policy, Ruling};
-use bobbin_core::tool::{
+use bobbin_agent_api::policy::{Judgement, Policy, Ruling};
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
     Touches,
 };
@@ -17,8 +17,8 @@ use reqwest::Url;
 use serde::Deserialize;
 
 use super::arguments::{decode, done, failed, spec};
-use super::cut::head;
 use crate::web::{Fetched, Reach, fetch, parse};
+use bobbin_agent_api::cut::head;
 
 const NAME: &str = "fetchUrl";
 /// Most text given to the model.

@@ -16,8 +16,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bobbin_core::policy::{Judgement, PathAccess};
-use bobbin_core::tool::{OutsideWorkspace, Permission, ToolEnvironment, ToolRefusal};
+use bobbin_agent_api::policy::{Judgement, PathAccess};
+use bobbin_agent_api::tool::{OutsideWorkspace, Permission, ToolEnvironment, ToolRefusal};
 use bobbin_files::shown;
 use bobbin_model::{ApprovalKind, Scope};
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use bobbin_core::tool::OutsideWorkspace;
+use bobbin_agent_api::tool::OutsideWorkspace;
 use rstest::rstest;
 
 use super::*;

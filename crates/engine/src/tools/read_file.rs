@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
 use bobbin_model::Json;
@@ -14,9 +14,9 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience, Patient};
-use super::cut::head;
 use super::editor::EditorOf;
 use super::paths::{Access, Target, locate};
+use bobbin_agent_api::cut::head;
 use bobbin_files::open_file;
 
 /// Most bytes given to the model.

@@ -5,8 +5,8 @@ use std::io;
 
 use grep_searcher::{Searcher, Sink, SinkMatch};
 
-use super::cut::head;
 use super::walk::one_line;
+use bobbin_agent_api::cut::head;
 
 /// Most matching lines reported.
 const MAX_MATCHES: usize = 500;

@@ -7,9 +7,11 @@
 
 use std::time::Duration;
 
+use bobbin_agent_api::policy::{CommandRuling, Judgement};
+use bobbin_agent_api::tool::{
+    Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec,
+};
 use bobbin_children::{Environment, Input, ProcessSpec, Shell};
-use bobbin_core::policy::{CommandRuling, Judgement};
-use bobbin_core::tool::{Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSpec};
 use bobbin_model::{ApprovalKind, ApprovalPolicy, BackgroundReason, Coverage, Json, Scope};
 use bobbin_terminals::Terminals;
 use serde::Deserialize;

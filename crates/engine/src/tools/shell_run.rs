@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
-use bobbin_core::policy::{Policy, WritableProgram};
-use bobbin_core::tool::{
+use bobbin_agent_api::policy::{Policy, WritableProgram};
+use bobbin_agent_api::tool::{
     CallContext, CommandEnd, CommandLine, Permission, PreparedCall, ToolOutput, Touches,
 };
+use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
 use bobbin_files::shown;
 use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
 use bobbin_sandbox::{Outer, Plan};
@@ -21,9 +21,9 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 
 use super::bubblewrap::Bubblewrap;
-use super::cut::head_and_tail;
 use super::editor::{EditorOf, TerminalLimits};
 use super::sandbox::Sandbox;
+use bobbin_agent_api::cut::head_and_tail;
 
 /// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
 const GRACE: Duration = Duration::from_secs(1);

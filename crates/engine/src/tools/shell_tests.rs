@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use bobbin_children::Children;
-use bobbin_core::SystemClock;
-use bobbin_core::client::{
+use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::client::{
     Answered, ClientFailure, ClientToolCall, Clients, Editor, EditorCan, Service, ThreadClient,
 };
-use bobbin_core::tool::{CallContext, OutputSink};
+use bobbin_agent_api::tool::{CallContext, OutputSink};
+use bobbin_children::Children;
 use bobbin_model::{CommandStatus, ThreadId};
 use bobbin_sandbox::{Files, Network, Profile, Support};
 use futures_util::FutureExt as _;

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::terminal::{TerminalError, Terminals as _, Wait};
-use bobbin_core::tool::{
+use bobbin_agent_api::terminal::{TerminalError, Terminals as _, Wait};
+use bobbin_agent_api::tool::{
     CallContext, CallOrigin, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec,
 };

@@ -1,7 +1,7 @@
 //! Tests of the tools for terminals, and of the shell's way into the background.
 
+use bobbin_agent_api::SystemClock;
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_core::SystemClock;
 use bobbin_model::CommandStatus;
 use bobbin_rules::{RuleSet, RuleText};
 use bobbin_sandbox::{Files, Network};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bobbin_core::tool::{CallContext, OutputSink, OutsideWorkspace, Tool, ToolEnvironment, ToolOutput};
+use bobbin_agent_api::tool::{CallContext, OutputSink, OutsideWorkspace, Tool, ToolEnvironment, ToolOutput};
 use bobbin_model::{ApprovalPolicy, Json, Mode, ThreadConfig, ThreadId};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -57,7 +57,7 @@ impl Workspace {
             config: Arc::new(ThreadConfig::default()),
             policy: Arc::new(RulesPolicy::default()),
             approvals: ApprovalPolicy::Default,
-            clients: bobbin_core::client::ThreadClients::default(),
+            clients: bobbin_agent_api::client::ThreadClients::default(),
         }
     }
 

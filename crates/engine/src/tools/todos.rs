@@ -3,7 +3,7 @@
 //!
 //! The change is checked against the plan there is, and applied to the one there is when the result is recorded.
 
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
 use bobbin_model::plan::{MAX_TODOS, StepChange, TodoPriority, TodoStatus};
@@ -155,7 +155,7 @@ fn told(plan: &Plan) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use bobbin_core::tool::PlanNow;
+    use bobbin_agent_api::tool::PlanNow;
     use bobbin_model::Todo;
     use serde_json::{Value, json};
 

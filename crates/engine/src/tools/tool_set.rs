@@ -5,9 +5,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::tool::{Effect, Tool, ToolSource, ToolSpec};
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_core::SystemClock;
-use bobbin_core::tool::{Effect, Tool, ToolSource, ToolSpec};
 use bobbin_model::{Mode, ThreadId};
 use bobbin_terminals::Terminals;
 use futures_util::future::join_all;

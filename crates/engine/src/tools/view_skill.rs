@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
 use bobbin_model::Json;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bobbin_core::policy::{Judgement, PathAccess, Policy};
-use bobbin_core::tool::{ToolEnvironment, ToolRefusal};
+use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
+use bobbin_agent_api::tool::{ToolEnvironment, ToolRefusal};
 use bobbin_files::{IgnoreRules, Ignores};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;

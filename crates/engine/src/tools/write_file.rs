@@ -1,6 +1,6 @@
 //! `writeFile`: a whole file, new or replaced.
 
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
     ToolRefusal, ToolSpec, Touches,
 };

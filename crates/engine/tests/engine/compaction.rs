@@ -1,6 +1,7 @@
 //! Conversations that get too long for their model.
 
-use bobbin_engine::{AgentEngine, AgentSettings, Message, ModelEvent, ToolSet};
+use bobbin_agent_api::model::{Message, ModelEvent};
+use bobbin_engine::{AgentEngine, AgentSettings, ToolSet};
 use bobbin_model::{
     Compaction, CompactionTrigger, ContextNote, ContextWindow, Event, InputPart, ItemBody, ThreadConfig,
     Turn, TurnStatus,

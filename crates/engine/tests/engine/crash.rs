@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bobbin_core::tool::{
+use bobbin_agent_api::model::{
+    Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop,
+};
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
-use bobbin_engine::{
-    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop, ToolSet,
-};
+use bobbin_engine::{AgentEngine, ToolSet};
 use bobbin_model::{
     ApprovalKind, ContextWindow, Decision, InputPart, ItemBody, ItemStatus, Json, Scope, ThreadConfig,
     ThreadId, Turn, TurnFeatures, TurnStatus,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use bobbin_core::client::{Answered, ClientToolCall, Clients, Editor, Service, ThreadClient};
+use bobbin_agent_api::client::{Answered, ClientToolCall, Clients, Editor, Service, ThreadClient};
 use bobbin_core::{Command, Resumed};
-use bobbin_engine::Message;
+use bobbin_agent_api::model::{Message};
 use bobbin_model::{DynamicTool, DynamicToolCall, ItemBody, Json, ThreadId, ToolAnswer, ToolContent, Turn, TurnStatus};
 use bobbin_testkit::TestWorkspace;
 use futures_util::FutureExt as _;

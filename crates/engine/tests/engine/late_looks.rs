@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use bobbin_agent_api::undo::ChangedSince;
 use bobbin_children::{Children, Environment};
-use bobbin_core::undo::ChangedSince;
 use bobbin_engine::AgentEngine;
 use bobbin_model::{ApprovalPolicy, ThreadConfig, TurnStatus};
 use bobbin_testkit::TestWorkspace;
@@ -38,7 +38,7 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
     environment.set("PATH", format!("{}:/usr/bin:/bin", slow.path().display()));
     let children = Children::new(None);
     let kept = place.path().join("kept");
-    let clock = Arc::new(bobbin_core::SystemClock);
+    let clock = Arc::new(bobbin_agent_api::SystemClock);
     let undo = FileUndo::open(&kept, workspace.path(), children, &environment, clock)
         .await
         .unwrap();

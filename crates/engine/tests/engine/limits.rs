@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_engine::{AgentEngine, AgentSettings, ModelUsage, ToolSet, TurnLimits};
+use bobbin_agent_api::model::ModelUsage;
+use bobbin_engine::{AgentEngine, AgentSettings, ToolSet, TurnLimits};
 use bobbin_model::{Decision, ItemBody, ThreadConfig, Turn, TurnStatus};
 use bobbin_testkit::TestWorkspace;
 use serde_json::json;

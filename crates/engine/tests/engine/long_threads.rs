@@ -1,6 +1,7 @@
 //! Threads that are longer than what a model is given of them: nothing is lost without a summary or a word.
 
-use bobbin_engine::{AgentEngine, AgentSettings, Message, ToolSet};
+use bobbin_agent_api::model::Message;
+use bobbin_engine::{AgentEngine, AgentSettings, ToolSet};
 use bobbin_model::{Compaction, ContextWindow, InputPart, ItemBody, ThreadConfig, Turn, TurnStatus};
 use bobbin_testkit::TestWorkspace;
 use serde_json::json;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::support::{Bench, Script, Scripted, Stuck, built_in, call, message, results, say, text};
-use bobbin_engine::{AgentEngine, Message, ModelEvent, Offline, ToolSet};
+use bobbin_agent_api::model::{Message, ModelEvent};
+use bobbin_engine::{AgentEngine, Offline, ToolSet};
 use bobbin_model::item::ExecutionStatus;
 use bobbin_model::{CommandStatus, Decision, ItemBody, Question, QuestionAnswer, TurnFeatures, TurnStatus};
 use bobbin_testkit::TestWorkspace;
@@ -128,7 +129,7 @@ async fn a_question_outlives_the_server_and_its_answer_runs_the_call() {
 async fn a_call_that_was_not_complete_is_closed_and_not_run() {
     let workspace = TestWorkspace::default();
     let half = vec![
-        ModelEvent::CallBegun {
+        ModelEvent::CallStarted {
             id: "1".to_owned(),
             tool: "writeFile".to_owned(),
         },

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use bobbin_agent_api::undo::ChangedSince::{Overwrite, Refuse};
+use bobbin_agent_api::undo::Undone;
 use bobbin_core::CoreError;
-use bobbin_core::undo::ChangedSince::{Overwrite, Refuse};
-use bobbin_core::undo::Undone;
 use bobbin_model::{Event, ItemBody, Refusal, RevertAction, TurnDiff};
 use bobbin_testkit::TestWorkspace;
 use serde_json::{Value, json};

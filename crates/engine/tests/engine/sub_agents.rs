@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::model::{
+    Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Stop,
+};
+use bobbin_core::Beforehand;
 use bobbin_core::engine::Answer;
-use bobbin_core::sub_agent::Beforehand;
 use bobbin_core::{
     Closed, Command, CoreError, Frame, FrameBody, Hub, Notice, Settings, ThreadHandle, ThreadSummary,
 };
-use bobbin_engine::{
-    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage,
-    Stop, ToolSet,
-};
+use bobbin_engine::{AgentEngine, ToolSet};
 use bobbin_model::{
     Decision, EdgeStatus, Event, InputPart, Mode, Refusal, SubAgentProgress, ThreadConfig, ThreadId,
     TokenUsage, Turn, TurnId, TurnStatus,

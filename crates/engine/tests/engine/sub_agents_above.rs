@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_core::Beforehand;
 use bobbin_core::engine::Answer;
-use bobbin_core::sub_agent::Beforehand;
 use bobbin_core::{Command, Snapshot, ThreadSummary};
 use bobbin_engine::AgentEngine;
 use bobbin_model::{ApprovalPolicy, Decision, Mode, ThreadConfig, TurnStatus};

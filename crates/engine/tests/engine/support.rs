@@ -5,20 +5,20 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bobbin_children::{Children, Environment, Shell};
-use bobbin_core::engine::Answer;
-use bobbin_core::tool::{
+use bobbin_agent_api::model::{
+    Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage, Stop,
+};
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
-use bobbin_core::undo::{ChangedSince, Undone};
+use bobbin_agent_api::undo::{ChangedSince, Undone};
+use bobbin_children::{Children, Environment, Shell};
+use bobbin_core::engine::Answer;
 use bobbin_core::{
     Command, CoreError, Enqueued, Frame, FrameBody, Hub, Newest, Read, Reply, Reverted, Settings, Snapshot,
     StartedTurn, Steered, ThreadHandle,
 };
-use bobbin_engine::{
-    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, ModelUsage,
-    RulesPolicy, Stop, ToolSet,
-};
+use bobbin_engine::{AgentEngine, RulesPolicy, ToolSet};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{
     Approval, ContextWindow, Decision, Event, HistoryMode, Identity, InputPart, Item, ItemBody, Json, Mode,
@@ -188,7 +188,7 @@ impl Bench {
         let mut environment = Environment::empty();
         environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
         let children = Children::new(None);
-        let clock = Arc::new(bobbin_core::SystemClock);
+        let clock = Arc::new(bobbin_agent_api::SystemClock);
         let undo = FileUndo::open(place, workspace.path(), children, &environment, clock)
             .await
             .unwrap();
@@ -626,7 +626,7 @@ pub(crate) fn figures(input: u64, output: u64, context_tokens: u64, cost_micros:
 pub(crate) fn call(id: &str, tool: &str, arguments: &serde_json::Value) -> Vec<ModelEvent> {
     let id = id.to_owned();
     vec![
-        ModelEvent::CallBegun {
+        ModelEvent::CallStarted {
             id: id.clone(),
             tool: tool.to_owned(),
         },

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bobbin_core::tool::{
+use bobbin_agent_api::model::{Message, ModelEvent};
+use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
 };
-use bobbin_engine::{Message, ModelEvent, ToolSet};
+use bobbin_engine::ToolSet;
 use bobbin_model::{Event, Json, TurnStatus};
 use bobbin_testkit::TestWorkspace;
 use futures_util::FutureExt as _;

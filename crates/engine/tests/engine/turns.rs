@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::{Bench, Script, Scripted, built_in, call, message, recorded, results, say, text, words};
-use bobbin_engine::{Message, ModelEvent, Offline, ToolSet};
+use bobbin_agent_api::model::{Message, ModelEvent};
+use bobbin_engine::{Offline, ToolSet};
 use bobbin_model::item::ExecutionStatus;
 use bobbin_model::plan::TodoStatus;
 use bobbin_model::{CommandStatus, Decision, Event, InputPart, ItemBody, Mode, TurnFeatures, TurnStatus};
@@ -287,7 +288,7 @@ async fn interrupting_a_command_ends_it_at_once_and_keeps_its_output() {
 async fn interrupting_a_call_keeps_the_arguments_that_were_shown() {
     let workspace = TestWorkspace::default();
     let half = vec![
-        ModelEvent::CallBegun {
+        ModelEvent::CallStarted {
             id: "1".to_owned(),
             tool: "writeFile".to_owned(),
         },
@@ -343,7 +344,7 @@ async fn calls_that_cannot_be_run_are_results_and_not_ends() {
     let mut bad = call("1", "fly", &json!({}));
     bad.extend(call("2", "readFile", &json!({ "file": "x" })));
     bad.extend(call("3", "readFile", &json!([1])));
-    bad.push(ModelEvent::CallBegun {
+    bad.push(ModelEvent::CallStarted {
         id: "4".to_owned(),
         tool: "readFile".to_owned(),
     });

@@ -1,6 +1,6 @@
 //! A server that behaves: its tools, its calls, its end.
 
-use bobbin_core::tool::{Effect, Permission, ToolSource as _};
+use bobbin_agent_api::tool::{Effect, Permission, ToolSource as _};
 use bobbin_mcp::Launch;
 use bobbin_model::ServerState::{Disabled, Error, Idle, Ready, Starting};
 use serde_json::json;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_children::{Children, Environment, ProcessSpec};
-use bobbin_core::tool::{
+use bobbin_agent_api::tool::{
     CallContext, OutputSink, OutsideWorkspace, Permission, Tool, ToolEnvironment, ToolOutput, ToolSource as _,
 };
+use bobbin_children::{Children, Environment, ProcessSpec};
 use bobbin_mcp::{Host, Launch, ServerSpec};
 use bobbin_model::{Json, Mode, Reach, ServerOrigin, ServerState, ToolServer};
 use bobbin_testkit::tea_server;
@@ -147,9 +147,9 @@ fn environment() -> ToolEnvironment {
         mode: Mode::Agent,
         outside_workspace: OutsideWorkspace::Ask,
         config: Arc::default(),
-        policy: Arc::new(bobbin_core::policy::NoRules),
+        policy: Arc::new(bobbin_agent_api::policy::NoRules),
         approvals: bobbin_model::ApprovalPolicy::Default,
-        clients: bobbin_core::client::ThreadClients::default(),
+        clients: bobbin_agent_api::client::ThreadClients::default(),
     }
 }
 

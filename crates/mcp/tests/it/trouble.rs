@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bobbin_core::tool::ToolSource as _;
+use bobbin_agent_api::tool::ToolSource as _;
 use bobbin_mcp::Secret;
 use bobbin_model::ServerState::{Error, Ready, Starting};
 use serde_json::json;

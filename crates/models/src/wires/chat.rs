@@ -3,7 +3,7 @@
 //! Reasoning has no place in the standard: `reasoning_content` and `reasoning` are both read. A call is told by
 //! its `index`; some servers give every call the index 0 and tell them apart by `id`, some leave the index out.
 
-use bobbin_engine::{Message, ModelRequest, Pictures, Stop};
+use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop};
 use bobbin_model::InputPart;
 use serde_json::{Map, Value, json};
 
@@ -48,7 +48,7 @@ pub(super) fn body<'a>(
     let mut body = Body::new(Some(("messages", messages)), members);
     let (tools, _) = schema::taken(settings.wire, request.tools);
     if !tools.is_empty() {
-        let tool = |tool: &bobbin_core::tool::ToolSpec| {
+        let tool = |tool: &bobbin_agent_api::tool::ToolSpec| {
             let function = json!({
                 "name": tool.name,
                 "description": tool.description,
@@ -280,7 +280,7 @@ impl Chat {
 
 #[cfg(test)]
 mod tests {
-    use bobbin_engine::ModelEvent;
+    use bobbin_agent_api::model::ModelEvent;
     use bobbin_model::TurnId;
 
     use super::*;
@@ -296,11 +296,11 @@ mod tests {
             .map(|piece| match piece {
                 ModelEvent::Text(text) => format!("t {text}"),
                 ModelEvent::Reasoning(text) => format!("r {text}"),
-                ModelEvent::CallBegun { id, tool } => format!("b {id} {tool}"),
+                ModelEvent::CallStarted { id, tool } => format!("b {id} {tool}"),
                 ModelEvent::CallArguments { id, text } => format!("a {id} {text}"),
                 ModelEvent::CallEnded { id } => format!("e {id}"),
                 ModelEvent::Note { text, .. } => format!("n {text}"),
-                ModelEvent::Kept(kept) => format!("k {}", kept.get()),
+                ModelEvent::ProviderState(kept) => format!("k {}", kept.get()),
             })
             .collect())
     }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use bobbin_engine::{Message, ModelRequest, Pictures, Stop};
+use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop};
 use serde_json::{Map, Value, json};
 
 use super::body::Body;
@@ -71,7 +71,7 @@ pub(super) fn body<'a>(
     let mut body = Body::new(None, members);
     let (tools, _) = schema::taken(settings.wire, request.tools);
     if !tools.is_empty() {
-        let tool = |tool: &bobbin_core::tool::ToolSpec| {
+        let tool = |tool: &bobbin_agent_api::tool::ToolSpec| {
             json!({
                 "name": tool.name,
                 "description": tool.description,
@@ -333,7 +333,7 @@ fn usage(usage: &Value, reply: &mut Assembler) {
 
 #[cfg(test)]
 mod tests {
-    use bobbin_engine::ModelEvent;
+    use bobbin_agent_api::model::ModelEvent;
     use bobbin_model::TurnId;
 
     use super::*;
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(
             pieces,
             [
-                ModelEvent::CallBegun {
+                ModelEvent::CallStarted {
                     id: id(),
                     tool: "x".into()
                 },

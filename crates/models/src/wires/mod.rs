@@ -6,7 +6,7 @@ mod chat;
 mod messages;
 mod responses;
 
-use bobbin_engine::ModelRequest;
+use bobbin_agent_api::model::ModelRequest;
 use serde_json::Value;
 
 use self::body::Body;

@@ -3,7 +3,7 @@
 //! With it goes the reasoning behind calls, encrypted, to models that send it so; they are asked for it where their name, or a
 //! `reasoning` in `Body`, says that they think: others refuse the question.
 
-use bobbin_engine::{Message, ModelRequest, Pictures, Stop};
+use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop};
 use bobbin_model::InputPart;
 use serde_json::{Map, Value, json};
 
@@ -44,7 +44,7 @@ pub(super) fn body<'a>(
     let mut body = Body::new(Some(("input", input)), members);
     let (tools, _) = schema::taken(settings.wire, request.tools);
     if !tools.is_empty() {
-        let tool = |tool: &bobbin_core::tool::ToolSpec| {
+        let tool = |tool: &bobbin_agent_api::tool::ToolSpec| {
             json!({
                 "type": "function",
                 "name": tool.name,
@@ -277,7 +277,7 @@ fn usage(event: &Value, reply: &mut Assembler) {
 
 #[cfg(test)]
 mod tests {
-    use bobbin_engine::ModelEvent;
+    use bobbin_agent_api::model::ModelEvent;
     use bobbin_model::TurnId;
 
     use super::*;

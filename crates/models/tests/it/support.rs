@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::tool::ToolSource;
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::engine::Answer;
-use bobbin_core::tool::ToolSource;
 use bobbin_core::{Command, Hub, Reply, Snapshot, StartedTurn, ThreadHandle};
 use bobbin_engine::{AgentEngine, ToolSet};
 use bobbin_model::state::{NewThread, StartTurn};

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use bobbin_core::tool::{Effect, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSource, ToolSpec};
+use bobbin_agent_api::tool::{
+    Effect, PreparedCall, Tool, ToolEnvironment, ToolRefusal, ToolSource, ToolSpec,
+};
 use bobbin_model::{ItemBody, Json, TurnStatus};
 use bobbin_testkit::{ModelServer, Part, Reply, Script, ScriptedCall, TestWorkspace};
 use futures_util::FutureExt as _;

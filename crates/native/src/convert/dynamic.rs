@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::dynamic_tool;
+use bobbin_agent_api::dynamic_tool;
 use bobbin_model as model;
 use bobbin_model::{DynamicApproval, DynamicOperation, DynamicTool, ToolAnswer, ToolContent};
 use bobbin_wire as wire;

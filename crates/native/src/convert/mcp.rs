@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bobbin_core::tool_server::{ConfiguredServer, Secrets, ServerAccess, ToolServerConfig};
+use bobbin_agent_api::tool_server::{ConfiguredServer, Secrets, ServerAccess, ToolServerConfig};
 use bobbin_model::{Reach, ServerOrigin, ServerState, ToolServer};
 use bobbin_wire as wire;
 use bobbin_wire::{McpTransport, Seconds};

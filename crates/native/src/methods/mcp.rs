@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::tool_server::{ConfiguredServer, ToolServerError, ToolServers};
+use bobbin_agent_api::tool_server::{ConfiguredServer, ToolServerError, ToolServers};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_wire as wire;
 use bobbin_wire::RpcError;

@@ -27,11 +27,12 @@ mod turn;
 
 use std::sync::Arc;
 
-use bobbin_core::suggest::Suggestions;
-use bobbin_core::terminal::Terminals;
-use bobbin_core::tool_server::ToolServers;
-use bobbin_core::trust::WorkspaceTrust;
-use bobbin_core::{Command, CoreError, Hub, Once, ThreadHandle};
+use bobbin_agent_api::Once;
+use bobbin_agent_api::suggest::Suggestions;
+use bobbin_agent_api::terminal::Terminals;
+use bobbin_agent_api::tool_server::ToolServers;
+use bobbin_agent_api::trust::WorkspaceTrust;
+use bobbin_core::{Command, CoreError, Hub, ThreadHandle};
 use bobbin_model::ThreadId;
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
 use bobbin_prompts::Prompts;

@@ -1,7 +1,7 @@
 //! `policy/explain`: what would happen to a command, and which rule decides. Runs, asks and remembers nothing.
 
-use bobbin_core::policy::{AppliedRule, Judgement};
-use bobbin_core::tool::ToolEnvironment;
+use bobbin_agent_api::policy::{AppliedRule, Judgement};
+use bobbin_agent_api::tool::ToolEnvironment;
 use bobbin_core::{CoreError, Snapshot};
 use bobbin_model::{ApprovalPolicy, Mode};
 use bobbin_peer::{CallContext, Responder};

@@ -1,6 +1,6 @@
 //! `turn/revert`: undoing what a Turn did to files. Who keeps their earlier contents is the core's business.
 
-use bobbin_core::undo::ChangedSince;
+use bobbin_agent_api::undo::ChangedSince;
 use bobbin_core::{Command, Reply, Reverted};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_wire as wire;

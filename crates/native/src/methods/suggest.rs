@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::suggest::{CommitWish, Conversation, Suggestions, WelcomeWish};
+use bobbin_agent_api::suggest::{CommitWish, Conversation, Suggestions, WelcomeWish};
 use bobbin_core::{CoreError, ListFilter};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_wire as wire;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::terminal::{TerminalError, Terminals, Wait};
+use bobbin_agent_api::terminal::{TerminalError, Terminals, Wait};
 use bobbin_model::{Terminal, ThreadId};
 use bobbin_peer::{CallContext, Responder};
 use bobbin_wire as wire;

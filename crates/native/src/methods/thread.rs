@@ -1,6 +1,6 @@
 //! The life of a Thread: start, resume, rename, pause, archive, delete, configuration.
 
-use bobbin_core::sub_agent::Beforehand;
+use bobbin_core::Beforehand;
 use bobbin_core::{Command, CoreError, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
 use bobbin_model::{Identity, Mode, Refusal, ThreadId};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::trust::{TrustChange, TrustItem, TrustKind, TrustStatus, WorkspaceTrust};
+use bobbin_agent_api::trust::{TrustChange, TrustItem, TrustKind, TrustStatus, WorkspaceTrust};
 use bobbin_peer::{CallContext, PeerHandle, Responder};
 use bobbin_wire as wire;
 use bobbin_wire::RpcError;

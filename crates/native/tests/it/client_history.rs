@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use bobbin_engine::{
-    AgentEngine, Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop, ToolSet,
+use bobbin_agent_api::model::{
+    Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop,
 };
+use bobbin_engine::{AgentEngine, ToolSet};
 use bobbin_model::InputPart;
 use bobbin_testkit::Client;
 use futures_util::FutureExt as _;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use bobbin_agent_api::sub_agent::Spawn;
 use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
-use bobbin_core::sub_agent::Spawn;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::json;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bobbin_agent_api::suggest::Suggestions;
+use bobbin_agent_api::terminal::Terminals;
+use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::engine::Engine;
-use bobbin_core::suggest::Suggestions;
-use bobbin_core::terminal::Terminals;
-use bobbin_core::tool_server::ToolServers;
 use bobbin_core::{Hub, Settings};
 use bobbin_framing::{Limits, Transport};
 use bobbin_native::{Door, ModelCatalog, ServerIdentity};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::tool::CallOrigin;
 use bobbin_children::{Children, Environment, ProcessSpec, Shell};
-use bobbin_core::SystemClock;
-use bobbin_core::tool::CallOrigin;
 use bobbin_model::{BackgroundReason, ThreadId, TurnId};
 use bobbin_native::ServerIdentity;
 use bobbin_terminals::{Bounds, Order, Terminals};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bobbin_core::Once;
-use bobbin_core::terminal::{TerminalError, Terminals as _, Wait};
+use bobbin_agent_api::Once;
+use bobbin_agent_api::terminal::{TerminalError, Terminals as _, Wait};
 use bobbin_model::{BackgroundReason, TerminalStatus, TurnId};
 use bobbin_terminals::{Bounds, NotLeft};
 use tokio::sync::oneshot;

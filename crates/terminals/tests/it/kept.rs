@@ -1,6 +1,6 @@
 //! What is kept of terminals: over restarts, for how long, and how much.
 
-use bobbin_core::terminal::Terminals as _;
+use bobbin_agent_api::terminal::Terminals as _;
 use bobbin_model::{Terminal, TerminalStatus};
 use bobbin_terminals::{Bounds, Terminals};
 use tokio::sync::oneshot;

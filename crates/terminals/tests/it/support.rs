@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::terminal::{TerminalError, Terminals as _, Wait};
+use bobbin_agent_api::tool::CallOrigin;
 use bobbin_children::{Children, Environment, ProcessSpec, Shell};
-use bobbin_core::terminal::{TerminalError, Terminals as _, Wait};
-use bobbin_core::tool::CallOrigin;
 use bobbin_model::{BackgroundReason, Terminal, ThreadId, TurnId};
 use bobbin_terminals::{Bounds, Order, Running, Terminals};
 use bobbin_testkit::ManualClock;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bobbin_agent_api::sub_agent::{Report, Standing, SubAgentError};
 use bobbin_model::state::StartTurn;
 use bobbin_model::{EdgeStatus, Refusal, Seq, ThreadState};
 use tokio::sync::oneshot;
@@ -9,7 +10,7 @@ use tokio::sync::oneshot;
 use super::reporting::{is_closed, named};
 use super::{Done, Family};
 use crate::sub_agent::follow::{answer, follow, shown};
-use crate::sub_agent::{Report, Standing, SubAgentError, begun_above, plan};
+use crate::sub_agent::{begun_above, plan};
 use crate::{Command, CoreError, Hub, ThreadHandle};
 
 impl Family {
@@ -36,6 +37,11 @@ impl Family {
         let (hub, shared) = (self.hub.clone(), self.shared.clone());
         let name = name.to_owned();
         self.hub.own(async move {
+            // Somebody may have closed it meanwhile.
+            let refused = |error: CoreError| match error {
+                CoreError::Refused(Refusal::NotNow(_)) => SubAgentError::Closed(name.clone()),
+                error => error.into(),
+            };
             let given = async {
                 let handle = hub.thread(&id).await?;
                 let before = hub.snapshot(&handle).await?.state;
@@ -44,18 +50,15 @@ impl Family {
                 let config = plan::restricted(config, before.as_ref());
                 // What the Thread above may do may have become less.
                 if before.as_ref() != Some(&config) {
-                    answer(&handle, |reply| Command::Configure { config, reply }).await?;
+                    let configured = answer(&handle, |reply| Command::Configure { config, reply });
+                    configured.await.map_err(refused)?;
                 }
-                let seq = give(&hub, &handle, wish).await?;
+                let seq = give(&hub, &handle, wish, refused).await?;
                 shown(&handle, seq).await;
                 Ok::<_, SubAgentError>(seq)
             };
             let seq = match given.await {
                 Ok(seq) => seq,
-                // Somebody has closed it meanwhile.
-                Err(SubAgentError::Core(CoreError::Refused(Refusal::NotNow(_)))) => {
-                    return drop(done.send(Err(SubAgentError::Closed(name))));
-                }
                 Err(error) => return drop(done.send(Err(error))),
             };
             let report = Report {
@@ -102,17 +105,23 @@ impl Family {
 }
 
 /// Begins a Turn with an input, or gives it to the one that runs. Returns the number of the first event.
-async fn give(hub: &Arc<Hub>, handle: &ThreadHandle, wish: StartTurn) -> Done<Seq> {
+async fn give(
+    hub: &Arc<Hub>,
+    handle: &ThreadHandle,
+    wish: StartTurn,
+    refused: impl Fn(CoreError) -> SubAgentError,
+) -> Done<Seq> {
     let again = wish.clone();
     match answer(handle, |reply| Command::StartTurn { wish, reply }).await {
         Ok(started) => return Ok(started.seq),
         Err(CoreError::Refused(Refusal::TurnInProgress { .. })) => {}
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(refused(error)),
     }
     let state = hub.snapshot(handle).await?.state;
     not_a_persons(&state)?;
     let wish = again;
-    let queued = answer(handle, |reply| Command::Enqueue { wish, reply }).await?;
+    let queued = answer(handle, |reply| Command::Enqueue { wish, reply });
+    let queued = queued.await.map_err(refused)?;
     // In a Turn that a person has begun since, it waits for the end.
     let running = queued
         .entry

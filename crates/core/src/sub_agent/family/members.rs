@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use bobbin_agent_api::sub_agent::Standing;
 use bobbin_model::{ThreadId, ThreadState, Turn, TurnId};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
@@ -12,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Frame;
 use crate::engine::EngineWish;
-use crate::sub_agent::Standing;
 use crate::sub_agent::member::{Member, Used};
 
 /// Members that have ended of which it is remembered what they said (a guess: more than one call asks about; each up to

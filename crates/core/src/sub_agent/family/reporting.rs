@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bobbin_agent_api::sub_agent::{Report, Standing, SubAgentError};
 use bobbin_model::{EdgeStatus, ThreadId, TurnId};
 use bobbin_store::{Closed, ThreadSummary};
 use tokio_util::sync::CancellationToken;
@@ -9,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 use super::members::{Awaited, HeldUp};
 use super::{Done, Family};
 use crate::sub_agent::member::standing_of;
-use crate::sub_agent::{Report, Standing, SubAgentError};
 
 /// Names in the answer to one that is not known.
 const LISTED: usize = 20;

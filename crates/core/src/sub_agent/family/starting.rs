@@ -1,5 +1,6 @@
 //! Starting a subagent: whether there is room, and what it is given of the Thread above.
 
+use bobbin_agent_api::sub_agent::{Report, Spawn, Standing, SubAgentError};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{HistoryMode, Identity, InputPart, Seq, SubAgentSource, ThreadConfig};
 use bobbin_store::Closed;
@@ -9,7 +10,7 @@ use super::reporting::is_closed;
 use super::{Done, Family};
 use crate::CoreError;
 use crate::sub_agent::follow::follow;
-use crate::sub_agent::{MAX_CHILDREN, Report, Spawn, Standing, SubAgentError, plan, sender};
+use crate::sub_agent::{MAX_CHILDREN, plan, sender};
 
 impl Family {
     pub(super) async fn spawned(&self, wish: Spawn) -> Done<Report> {

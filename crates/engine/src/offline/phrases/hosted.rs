@@ -2,7 +2,7 @@
 //! other tool where it is said that it is one, ``use the tool editor_diagnostics``, or where its name stands in
 //! backquotes before arguments, ``call `set_timer` with {"minutes": 4}``.
 
-use bobbin_core::tool_name;
+use bobbin_agent_api::tool_name;
 use serde_json::Value;
 
 use crate::offline::instruction::Instruction;

@@ -1,7 +1,7 @@
 //! Tool servers as clients manage them: the seam between the dialects and whoever runs such servers.
 //!
 //! What a server is at a moment, for people to see, is a [`ToolServer`]; every change of it is told to everyone
-//! through [`Hub::announce`](crate::Hub::announce). What it takes to start one is a [`ToolServerConfig`]; it holds
+//! through `Hub::announce`. What it takes to start one is a [`ToolServerConfig`]; it holds
 //! secrets, which [`Secrets`] keeps out of logs.
 
 use std::collections::BTreeMap;

@@ -1,13 +1,13 @@
 //! Cuts text to a size without cutting a character.
 
 /// Returns the beginning of `text`, at most `limit` bytes, and whether that is all of it.
-pub(crate) fn head(text: &str, limit: usize) -> (&str, bool) {
+pub fn head(text: &str, limit: usize) -> (&str, bool) {
     let end = text.floor_char_boundary(limit);
     (&text[..end], end == text.len())
 }
 
 /// Returns `text`, or its beginning and end with a note between them when it is longer than `limit` bytes.
-pub(crate) fn head_and_tail(text: &str, limit: usize) -> String {
+pub fn head_and_tail(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }

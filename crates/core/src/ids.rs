@@ -1,26 +1,10 @@
-//! The seams for time and chance: nothing else in the core asks the machine for either.
+//! The seam for fresh ids: nothing else in the core asks the machine for chance.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bobbin_model::{ApprovalId, QueuedInputId, ThreadId, UnixMillis};
 use jiff::{Timestamp, tz::TimeZone};
-
-/// Tells the wall-clock time.
-pub trait Clock: Send + Sync + 'static {
-    /// Returns now.
-    fn now(&self) -> UnixMillis;
-}
-
-/// The machine's clock.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> UnixMillis {
-        UnixMillis(Timestamp::now().as_millisecond())
-    }
-}
 
 /// Makes fresh ids.
 pub trait Ids: Send + Sync + 'static {

@@ -16,6 +16,9 @@ use parking_lot::Mutex;
 
 use crate::upkeep::Upkeep;
 
+/// Most bytes of one answer of a client's tool that are given to a model.
+pub const MAX_ANSWER_BYTES: usize = 128 << 10;
+
 /// A call that a client is to run.
 #[derive(Debug, Clone)]
 pub struct ClientToolCall {
@@ -200,7 +203,7 @@ impl Clients {
     }
 
     /// Ends what is still done with clients for calls that are over.
-    pub(crate) async fn stop(&self) {
+    pub async fn stop(&self) {
         self.upkeep.stop().await;
     }
 

@@ -1,7 +1,7 @@
 //! Background terminals as clients see them: the seam between the dialects and whoever runs them.
 //!
 //! What a terminal is at a moment is a [`Terminal`]; every change is told to everyone through
-//! [`Hub::announce`](crate::Hub::announce), after the answer to the request that caused it.
+//! `Hub::announce`, after the answer to the request that caused it.
 
 use std::time::Duration;
 

@@ -6,17 +6,12 @@ use uuid::Uuid;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Once {
     /// The name.
-    pub(crate) id: String,
+    pub id: String,
     /// Digest of what is asked.
-    pub(crate) body: String,
+    pub body: String,
 }
 
 impl Once {
-    /// Returns the name.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
     /// Names a request. `params` is its JSON text; how it is spaced and ordered does not matter.
     pub fn new(id: impl Into<String>, method: &str, params: &str) -> Self {
         let canonical = serde_json::from_str::<serde_json::Value>(params)

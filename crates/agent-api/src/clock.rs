@@ -1,0 +1,20 @@
+//! The seam for time.
+
+use bobbin_model::UnixMillis;
+use jiff::Timestamp;
+
+/// Tells the wall-clock time.
+pub trait Clock: Send + Sync + 'static {
+    /// Returns now.
+    fn now(&self) -> UnixMillis;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> UnixMillis {
+        UnixMillis(Timestamp::now().as_millisecond())
+    }
+}

@@ -1,0 +1,30 @@
+//! The contracts between the server and the features of an agent: traits, and the values they speak of.
+//!
+//! A feature implements one of these traits and a dialect, the agent or a Thread's owner calls it; neither knows the
+//! other. Nothing here starts a process, reads a file or knows how a Thread is stored. Rules about what is legal in a
+//! Thread are in `bobbin-model`; the contract of running a Turn, `Engine`, is in `bobbin-core`.
+
+pub mod client;
+mod clock;
+pub mod cut;
+pub mod dynamic_tool;
+pub mod model;
+mod once;
+pub mod policy;
+pub mod sub_agent;
+pub mod suggest;
+pub mod terminal;
+pub mod tool;
+pub mod tool_name;
+pub mod tool_server;
+pub mod trust;
+pub mod undo;
+mod upkeep;
+
+pub use clock::{Clock, SystemClock};
+pub use once::Once;
+
+/// The Turn takes nothing more: it was interrupted, or its Thread could not record it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the turn takes nothing more")]
+pub struct TurnGone;

@@ -1,0 +1,173 @@
+//! Subagents as an agent uses them: the seam between the tools for subagents and the crate that runs these.
+//!
+//! A subagent is a Thread that the agent of another Thread starts, gives work and waits for (AppServer protocol 02 §2.5,
+//! 03 §12, 05 §10.2).
+
+use std::fmt;
+use std::time::Duration;
+
+use bobbin_model::ThreadId;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
+use tokio_util::sync::CancellationToken;
+
+/// The role of a subagent that does what the agent above may do.
+pub const WORKER: &str = "worker";
+/// The role of a subagent that only reads.
+pub const EXPLORER: &str = "explorer";
+
+/// A subagent to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spawn {
+    /// What it is to do.
+    pub prompt: String,
+    /// What it is called.
+    pub nickname: Option<String>,
+    /// What it is for: [`WORKER`] or [`EXPLORER`].
+    pub role: Option<String>,
+    /// The call that wants it.
+    pub call: String,
+}
+
+/// How a subagent stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It is at work.
+    Running,
+    /// It waits for a person's word.
+    Asking,
+    /// It has done what it was given; this is the last that it said, cut at `MAX_ANSWER`.
+    Finished(String),
+    /// It could not; why.
+    Failed(String),
+    /// Somebody stopped it.
+    Cancelled,
+    /// It has done nothing yet, or nobody knows.
+    Idle,
+    /// It is gone.
+    Gone,
+}
+
+/// A subagent as the agent above sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Its Thread.
+    pub id: ThreadId,
+    /// What it is called.
+    pub nickname: Option<String>,
+    /// How it stands.
+    pub standing: Standing,
+    /// Whether it takes nothing more.
+    pub closed: bool,
+}
+
+/// Why something could not be done with subagents. The texts are for the agent.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SubAgentError {
+    /// There are as many as there may be; the text says of what, and what to do.
+    #[error("{0}")]
+    Full(String),
+    /// The agent may have none.
+    #[error("this thread cannot have subagents: {0}")]
+    NotHere(&'static str),
+    /// None is called so.
+    #[error("there is no subagent {name:?}; there are: {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
+    /// It takes nothing more.
+    #[error("subagent {0} is closed; open it again with ResumeAgent first")]
+    Closed(String),
+    /// A change was refused or could not be stored; the text says why.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What a method of [`SubAgents`] returns.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, SubAgentError>>;
+
+/// The subagents of a Turn, as its engine sees them. Names are ids of Threads or nicknames.
+pub trait SubAgents: Send + Sync {
+    /// Starts one; it is at work when this returns.
+    fn spawn(&self, wish: Spawn) -> Answer<'_, Report>;
+
+    /// Waits until all of these have nothing to do, at most so long, or until `cancel`. Without names: those that were
+    /// at work in this Turn.
+    fn wait<'a>(
+        &'a self,
+        names: &'a [String],
+        limit: Option<Duration>,
+        cancel: &'a CancellationToken,
+    ) -> Answer<'a, Vec<Report>>;
+
+    /// Gives one more to do, or to know while it is at work.
+    fn send<'a>(&'a self, name: &'a str, input: String) -> Answer<'a, Report>;
+
+    /// Closes one; what it does is stopped.
+    fn close<'a>(&'a self, name: &'a str) -> Answer<'a, Report>;
+
+    /// Opens one again. Nothing is given to it.
+    fn resume<'a>(&'a self, name: &'a str) -> Answer<'a, Report>;
+
+    /// Returns those that a call of this Turn started.
+    fn of_call<'a>(&'a self, call: &'a str) -> Answer<'a, Vec<Report>>;
+
+    /// Returns all that are open.
+    fn open(&self) -> Answer<'_, Vec<Report>>;
+}
+
+/// Where there are no subagents.
+pub struct NoSubAgents;
+
+impl NoSubAgents {
+    fn no<T: Send + 'static>() -> Answer<'static, T> {
+        ready(Err(SubAgentError::NotHere("no turn runs"))).boxed()
+    }
+}
+
+impl SubAgents for NoSubAgents {
+    fn spawn(&self, _: Spawn) -> Answer<'_, Report> {
+        Self::no()
+    }
+
+    fn wait<'a>(
+        &'a self,
+        _: &'a [String],
+        _: Option<Duration>,
+        _: &'a CancellationToken,
+    ) -> Answer<'a, Vec<Report>> {
+        Self::no()
+    }
+
+    fn send<'a>(&'a self, _: &'a str, _: String) -> Answer<'a, Report> {
+        Self::no()
+    }
+
+    fn close<'a>(&'a self, _: &'a str) -> Answer<'a, Report> {
+        Self::no()
+    }
+
+    fn resume<'a>(&'a self, _: &'a str) -> Answer<'a, Report> {
+        Self::no()
+    }
+
+    fn of_call<'a>(&'a self, _: &'a str) -> Answer<'a, Vec<Report>> {
+        Self::no()
+    }
+
+    fn open(&self) -> Answer<'_, Vec<Report>> {
+        Self::no()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.nickname {
+            Some(nickname) => write!(f, "{nickname} ({})", self.id),
+            None => write!(f, "{}", self.id),
+        }
+    }
+}
