@@ -48,7 +48,9 @@ async fn probes_answer_and_other_paths_do_not() {
             .0
             .contains("HTTP/2")
     );
-    assert!(http(&address, "GET /nothing HTTP/1.1").await.0.contains("404"));
+    assert!(http(&address, "GET /nothing HTTP/1.1").await.0.contains("401"));
+    let unknown = format!("GET /nothing?{token} HTTP/1.1");
+    assert!(http(&address, &unknown).await.0.contains("404"));
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_core::{Hub, RandomIds, Settings};
+use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_eca::EditorTools;
 use bobbin_engine::{AgentEngine, Helpers, Programs, RulesPolicy, Sandbox, ToolSet};
 use bobbin_models::ModelSet;
@@ -25,7 +25,7 @@ use bobbin_peer::Transport;
 use bobbin_prompts::Prompts;
 use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
 use bobbin_terminals::{Bounds, Terminals};
-use bobbin_transport::{Access, Admission, Connections, Listener, Route};
+use bobbin_transport::{Access, Admission, Connections, Listener, Readiness, Router, web_socket};
 use bobbin_undo::FileUndo;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -327,19 +327,15 @@ pub(crate) async fn run(
     let stop = CancellationToken::new();
     let listening = match bound {
         Some((listener, access)) => {
-            let routes = vec![
-                Route {
-                    path: join::Door::Native.path(),
-                    max_message_bytes: MAX_MESSAGE_BYTES,
-                    connections: handler.clone(),
-                },
-                Route {
-                    path: join::Door::Eca.path(),
-                    max_message_bytes: bobbin_transport::MAX_BODY_BYTES,
-                    connections: Arc::new(Editors::new(held.workspace(), config, &opened)),
-                },
-            ];
-            Some(tokio::spawn(listener.run(access, routes, stop.clone())))
+            let editors = Arc::new(Editors::new(held.workspace(), config, &opened));
+            let router = Router::new()
+                .route(join::Door::Native.path(), web_socket(MAX_MESSAGE_BYTES, handler.clone()))
+                .route(
+                    join::Door::Eca.path(),
+                    web_socket(bobbin_transport::MAX_BODY_BYTES, editors),
+                );
+            let is_ready = readiness(opened.hub.clone());
+            Some(tokio::spawn(listener.run(access, router, is_ready, stop.clone())))
         }
         None => None,
     };
@@ -402,7 +398,19 @@ async fn bind(listen: &Listen, config: &Config, files: u64) -> anyhow::Result<(L
     let access = Access::new(listener.address(), admission)?;
     // The other half is for the database, for commands and for clients before their upgrade.
     let most = usize::try_from(files / 2).unwrap_or(usize::MAX);
-    Ok((listener.with_most(most), access))
+    Ok((listener.with_max_web_sockets(most), access))
+}
+
+/// Returns what `/readyz` asks: whether the database answers. Open Turns were taken up before anybody is let in.
+fn readiness(hub: Arc<Hub>) -> Readiness {
+    Arc::new(move || {
+        let hub = hub.clone();
+        let nothing = ListFilter {
+            limit: Some(1),
+            ..ListFilter::default()
+        };
+        async move { hub.list(nothing).await.is_ok() }.boxed()
+    })
 }
 
 pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {

@@ -18,7 +18,7 @@ use bobbin_model::InputPart;
 use bobbin_native::{Door as NativeDoor, ServerIdentity, serve as serve_native};
 use bobbin_peer::Transport;
 use bobbin_store_sqlite::{Options, SqliteStore};
-use bobbin_transport::{Access, Admission, Connections, Listener, Route};
+use bobbin_transport::{Access, Admission, Connections, Listener, Router, web_socket};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
@@ -69,12 +69,11 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
             let access = Access::new(listener.address(), Admission::default())?;
             let address = format!("ws://{}/ws", listener.address());
             crate::bare::announce(&craft.join("appserver.lock"), &address)?;
-            let route = Route {
-                path: "/ws",
-                max_message_bytes: MAX_MESSAGE_BYTES,
-                connections: native,
-            };
-            listener.run(access, vec![route], CancellationToken::new()).await;
+            let router = Router::new().route("/ws", web_socket(MAX_MESSAGE_BYTES, native));
+            let is_ready = Arc::new(|| std::future::ready(true).boxed());
+            listener
+                .run(access, router, is_ready, CancellationToken::new())
+                .await;
         }
     }
     hub.stop().await;

@@ -7,8 +7,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
-use axum::http::{HeaderMap, Uri};
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, CONNECTION, HOST, HeaderName, ORIGIN};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use parking_lot::Mutex;
 use percent_encoding::percent_decode;
 use subtle::ConstantTimeEq;
@@ -22,6 +25,14 @@ const FIRST_DELAY: Duration = Duration::from_millis(100);
 const LAST_DELAY: Duration = Duration::from_secs(5);
 /// How long wrong tokens count.
 const FORGIVEN_AFTER: Duration = Duration::from_mins(1);
+
+const FOREIGN_HOST: &str = "The Host header names another server. Use the address that Bobbin prints, or list the \
+                            host in AppServer.AllowedHosts of your own ~/.craft/config.json.\n";
+const FOREIGN_ORIGIN: &str = "Pages of this origin may not connect. List the origin in AppServer.AllowedOrigins of your \
+                              own ~/.craft/config.json.\n";
+const NO_TOKEN: &str = "A token is required: ?token=TOKEN, or the header 'Authorization: Bearer TOKEN'. \
+                        `bobbin token` prints it.\n";
+const WRONG_TOKEN: &str = "The token is another one. `bobbin token` prints the one to use.\n";
 
 /// What the server's user says about who may connect.
 #[derive(Clone, Default)]
@@ -66,7 +77,7 @@ pub enum AccessError {
 
 /// Why a client is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Denied {
+enum Denied {
     /// The request names a host that is not ours: DNS of others points here.
     Host,
     /// A page from elsewhere.
@@ -75,6 +86,21 @@ pub(crate) enum Denied {
     NoToken,
     /// Another token.
     WrongToken,
+}
+
+/// Passes a request on if its client may connect; answers 401 or 403 otherwise. A layer of the listener's router.
+pub(crate) async fn require(State(access): State<Access>, request: Request, next: Next) -> Response {
+    let (status, text) = match access.check(request.uri(), request.headers()) {
+        Ok(()) => return next.run(request).await,
+        Err(Denied::Host) => (StatusCode::FORBIDDEN, FOREIGN_HOST),
+        Err(Denied::Origin) => (StatusCode::FORBIDDEN, FOREIGN_ORIGIN),
+        Err(Denied::NoToken) => (StatusCode::UNAUTHORIZED, NO_TOKEN),
+        Err(Denied::WrongToken) => {
+            tokio::time::sleep(access.delay()).await;
+            (StatusCode::UNAUTHORIZED, WRONG_TOKEN)
+        }
+    };
+    (status, [(CONNECTION, "close")], text).into_response()
 }
 
 impl Access {
@@ -98,7 +124,7 @@ impl Access {
         })
     }
 
-    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
         let host = only(headers, HOST, Denied::Host)?.ok_or(Denied::Host)?;
         if !self.is_own(host) && !listed(&self.admission.hosts, host) {
             return Err(Denied::Host);
@@ -126,7 +152,7 @@ impl Access {
     }
 
     /// Counts a wrong token; returns how late to answer it. Clients with the right one never wait.
-    pub(crate) fn delay(&self) -> Duration {
+    fn delay(&self) -> Duration {
         let mut guesses = self.guesses.lock();
         let now = Instant::now();
         if guesses.last.is_none_or(|last| now - last > FORGIVEN_AFTER) {

@@ -1,4 +1,4 @@
-//! Where connections come from: this process's stdio, the WebSocket listener, a socket file.
+//! Where connections come from: this process's stdio, the HTTP listener, a socket file.
 //!
 //! A connection is handed to a [`Connections`] handler as a framed transport; what is spoken over it is
 //! not known here.
@@ -7,8 +7,21 @@ mod access;
 mod listener;
 mod local;
 mod stdio;
+mod web_socket;
+
+use bobbin_framing::Transport;
+use futures_util::future::BoxFuture;
+
+pub use axum::Router;
 
 pub use access::{Access, AccessError, Admission};
-pub use listener::{Connections, ListenError, Listener, Route};
+pub use listener::{ListenError, Listener, Readiness};
 pub use local::{LocalListener, connect_local};
 pub use stdio::{MAX_BODY_BYTES, stdio, stdio_with_headers};
+pub use web_socket::{WebSockets, web_socket};
+
+/// Takes accepted connections.
+pub trait Connections: Send + Sync + 'static {
+    /// Serves one connection to its end.
+    fn serve(&self, transport: Transport) -> BoxFuture<'static, ()>;
+}

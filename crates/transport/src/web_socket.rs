@@ -1,0 +1,114 @@
+//! A route that upgrades to a WebSocket and hands the connection over.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use bobbin_framing::{BinaryFrames, Counted, Transport, WebSocketOptions, websocket_config};
+use hyper_util::rt::TokioIo;
+use tokio::sync::Semaphore;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_util::task::TaskTracker;
+
+use crate::Connections;
+
+/// The WebSockets of one listener: how many may be open, and their tasks.
+#[derive(Debug, Clone)]
+pub struct WebSockets {
+    permits: Arc<Semaphore>,
+    tasks: TaskTracker,
+}
+
+impl WebSockets {
+    pub(crate) fn new(most: usize, tasks: TaskTracker) -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(most)),
+            tasks,
+        }
+    }
+}
+
+/// Returns a route that hands each WebSocket to `connections`. A message over `max_message_bytes` closes its connection
+/// with 1009.
+pub fn web_socket(max_message_bytes: usize, connections: Arc<dyn Connections>) -> MethodRouter<WebSockets> {
+    get(
+        move |State(sockets): State<WebSockets>, request: Request| async move {
+            upgrade(&sockets, request, max_message_bytes, connections)
+        },
+    )
+}
+
+fn upgrade(
+    sockets: &WebSockets,
+    mut request: Request,
+    max_message_bytes: usize,
+    connections: Arc<dyn Connections>,
+) -> Response {
+    let Some(accept) = accept_key(request.headers()) else {
+        return (StatusCode::BAD_REQUEST, "A WebSocket upgrade is required.\n").into_response();
+    };
+    let Ok(permit) = sockets.permits.clone().try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "Too many connections.\n").into_response();
+    };
+    let upgraded = hyper::upgrade::on(&mut request);
+    sockets.tasks.spawn(async move {
+        let _permit = permit;
+        serve(upgraded, max_message_bytes, &*connections).await;
+    });
+    Response::builder()
+        .status(StatusCode::SWITCHING_PROTOCOLS)
+        .header(CONNECTION, "Upgrade")
+        .header(UPGRADE, "websocket")
+        .header(SEC_WEBSOCKET_ACCEPT, accept)
+        .body(Body::empty())
+        .unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+}
+
+/// Returns the answer to a WebSocket handshake, if the request is one (RFC 6455 §4.2.1).
+fn accept_key(headers: &HeaderMap) -> Option<String> {
+    let has = |name: HeaderName, wanted: &str| {
+        let value = headers
+            .get(name)
+            .and_then(|value: &HeaderValue| value.to_str().ok());
+        value.is_some_and(|value| {
+            value
+                .split(',')
+                .any(|part| part.trim().eq_ignore_ascii_case(wanted))
+        })
+    };
+    let is_handshake =
+        has(UPGRADE, "websocket") && has(CONNECTION, "upgrade") && has(SEC_WEBSOCKET_VERSION, "13");
+    let key = headers.get(SEC_WEBSOCKET_KEY).filter(|_| is_handshake)?;
+    Some(derive_accept_key(key.as_bytes()))
+}
+
+async fn serve(
+    upgraded: impl Future<Output = Result<hyper::upgrade::Upgraded, hyper::Error>>,
+    max_message_bytes: usize,
+    connections: &dyn Connections,
+) {
+    let upgraded = match upgraded.await {
+        Ok(upgraded) => upgraded,
+        Err(error) => return tracing::debug!(%error, "an upgrade did not happen"),
+    };
+    let config = websocket_config(max_message_bytes);
+    // Counted: a client that takes a large answer slowly is not one that takes nothing.
+    let socket = Counted::new(TokioIo::new(upgraded));
+    let stream = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;
+    let options = WebSocketOptions {
+        binary: BinaryFrames::Ignore,
+        ..WebSocketOptions::default()
+    };
+    connections
+        .serve(Transport::counted_websocket(stream, options))
+        .await;
+}
