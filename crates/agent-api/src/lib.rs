@@ -9,8 +9,10 @@ mod clock;
 pub mod cut;
 pub mod dynamic_tool;
 pub mod model;
+pub mod model_catalog;
 mod once;
 pub mod policy;
+mod services;
 pub mod sub_agent;
 pub mod suggest;
 pub mod terminal;
@@ -23,6 +25,7 @@ mod upkeep;
 
 pub use clock::{Clock, SystemClock};
 pub use once::Once;
+pub use services::Services;
 
 /// The Turn takes nothing more: it was interrupted, or its Thread could not record it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

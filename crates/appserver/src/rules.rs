@@ -65,13 +65,7 @@ pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
         for complaint in config.warnings.iter().chain(&opened.complaints) {
             console::complain(complaint);
         }
-        let (ours, theirs) = Transport::memory_pair();
-        let serving = tokio::spawn(bobbin_native::serve(
-            theirs,
-            bobbin_native::Door::Stdio,
-            opened.hub.clone(),
-            server::identity(&opened),
-        ));
+        let (ours, serving) = server::serve_in_memory(&opened);
         let ended = answered(ours, rules.action).await;
         opened.end().await;
         drop(serving.await);

@@ -11,16 +11,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_agent_api::trust::WorkspaceTrust;
 use bobbin_agent_api::undo::Undo;
+use bobbin_agent_api::{Services, SystemClock};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_eca::EditorTools;
 use bobbin_engine::{AgentEngine, Helpers, Programs, RulesPolicy, Sandbox, ToolSet};
 use bobbin_models::ModelSet;
-use bobbin_native::{Door, ServerIdentity};
+use bobbin_native::Door;
 use bobbin_peer::Transport;
 use bobbin_prompts::Prompts;
 use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
@@ -29,6 +29,7 @@ use bobbin_transport::{Access, Admission, Connections, Listener, Readiness, Rout
 use bobbin_undo::FileUndo;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -320,16 +321,17 @@ pub(crate) async fn run(
     for line in notice.iter().chain(&config.warnings).chain(&opened.complaints) {
         console::complain(line);
     }
-    let handler = Arc::new(Native {
-        hub: opened.hub.clone(),
-        identity: identity(&opened),
-    });
+    let native = bobbin_native::Server::new(opened.hub.clone(), services(&opened));
+    let handler = Arc::new(Native(Arc::new(native)));
     let stop = CancellationToken::new();
     let listening = match bound {
         Some((listener, access)) => {
             let editors = Arc::new(Editors::new(held.workspace(), config, &opened));
             let router = Router::new()
-                .route(join::Door::Native.path(), web_socket(MAX_MESSAGE_BYTES, handler.clone()))
+                .route(
+                    join::Door::Native.path(),
+                    web_socket(MAX_MESSAGE_BYTES, handler.clone()),
+                )
                 .route(
                     join::Door::Eca.path(),
                     web_socket(bobbin_transport::MAX_BODY_BYTES, editors),
@@ -413,28 +415,32 @@ fn readiness(hub: Arc<Hub>) -> Readiness {
     })
 }
 
-pub(crate) fn identity(opened: &Opened) -> Arc<ServerIdentity> {
-    Arc::new(ServerIdentity {
-        repeats: Arc::default(),
-        answers: Arc::default(),
-        models: Some(Arc::new(models::Catalog(opened.models.clone()))),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+/// Returns what the dialects offer beside the Threads.
+pub(crate) fn services(opened: &Opened) -> Services {
+    Services {
+        version: env!("CARGO_PKG_VERSION"),
         tool_servers: Some(opened.servers.clone()),
         trust: Some(opened.trust.clone()),
         terminals: Some(Arc::new(opened.terminals.clone())),
         suggestions: Some(Arc::new(opened.helpers.clone())),
         prompts: Some(opened.prompts.clone()),
-    })
+        models: Some(Arc::new(models::Catalog(opened.models.clone()))),
+    }
 }
 
-struct Native {
-    hub: Arc<Hub>,
-    identity: Arc<ServerIdentity>,
+/// Serves the one native client of this process, over memory.
+pub(crate) fn serve_in_memory(opened: &Opened) -> (Transport, JoinHandle<()>) {
+    let (ours, theirs) = Transport::memory_pair();
+    let server = bobbin_native::Server::new(opened.hub.clone(), services(opened));
+    let serving = bobbin_native::serve(theirs, Door::Stdio, Arc::new(server));
+    (ours, tokio::spawn(serving))
 }
+
+struct Native(Arc<bobbin_native::Server>);
 
 impl Native {
     fn through(&self, transport: Transport, door: Door) -> BoxFuture<'static, ()> {
-        bobbin_native::serve(transport, door, self.hub.clone(), self.identity.clone()).boxed()
+        bobbin_native::serve(transport, door, self.0.clone()).boxed()
     }
 }
 

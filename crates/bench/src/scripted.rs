@@ -7,15 +7,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::model::{
     Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop,
 };
+use bobbin_agent_api::{Services, SystemClock};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::{Hub, RandomIds, Settings};
 use bobbin_engine::{AgentEngine, Offline, ToolSet};
 use bobbin_model::InputPart;
-use bobbin_native::{Door as NativeDoor, ServerIdentity, serve as serve_native};
+use bobbin_native::{Door as NativeDoor, Server, serve as serve_native};
 use bobbin_peer::Transport;
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_transport::{Access, Admission, Connections, Listener, Router, web_socket};
@@ -61,7 +61,11 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
         Arc::new(RandomIds::default()),
     );
     hub.recover().await?;
-    let native = Arc::new(Native { hub: hub.clone() });
+    let services = Services {
+        version: env!("CARGO_PKG_VERSION"),
+        ..Services::default()
+    };
+    let native = Arc::new(Native(Arc::new(Server::new(hub.clone(), services))));
     match door {
         Door::Stdio => native.through(bobbin_transport::stdio(), NativeDoor::Stdio).await,
         Door::WebSocket => {
@@ -80,24 +84,11 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Native {
-    hub: Arc<Hub>,
-}
+struct Native(Arc<Server>);
 
 impl Native {
     fn through(&self, transport: Transport, door: NativeDoor) -> BoxFuture<'static, ()> {
-        let identity = Arc::new(ServerIdentity {
-            repeats: Arc::default(),
-            answers: Arc::default(),
-            models: None,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            tool_servers: None,
-            trust: None,
-            terminals: None,
-            suggestions: None,
-            prompts: None,
-        });
-        serve_native(transport, door, self.hub.clone(), identity).boxed()
+        serve_native(transport, door, self.0.clone()).boxed()
     }
 }
 

@@ -322,7 +322,7 @@ async fn shut_down(client: &Client, responder: Responder) {
     client.eca.shutting_down.store(true, Ordering::Release);
     if client.offer.tenure == Tenure::Sole {
         client.offer.hub.stop().await;
-        if let Some(servers) = &client.offer.tool_servers {
+        if let Some(servers) = &client.offer.services.tool_servers {
             servers.end().await;
         }
     }

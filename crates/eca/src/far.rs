@@ -56,7 +56,7 @@ impl Attached {
     pub(crate) async fn read(self, offer: &Offer, readers: Arc<Semaphore>) -> Result<Vec<InputPart>, String> {
         let Self { contexts, filling } = self;
         let contexts = Arc::new(contexts);
-        let servers = offer.tool_servers.as_deref();
+        let servers = offer.services.tool_servers.as_deref();
         let far = join_all(contexts.iter().map(|context| read(context, offer)));
         let filled = async {
             match filling {
@@ -112,7 +112,7 @@ async fn read(context: &Context, offer: &Offer) -> Option<Labelled> {
             Some((url.clone(), text))
         }
         Context::McpResource { uri, server } => {
-            let servers = offer.tool_servers.as_deref()?;
+            let servers = offer.services.tool_servers.as_deref()?;
             match servers.read_resource(server, uri).await {
                 Ok(text) => Some((uri.clone(), text)),
                 Err(error) => {

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::Services;
 use bobbin_agent_api::tool::ToolSpec;
-use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::Hub;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -79,8 +79,8 @@ pub struct Offer {
     pub limits: BTreeMap<String, Limit>,
     /// The built-in tools.
     pub tools: Vec<ToolSpec>,
-    /// The servers of other tools, where there is somebody who runs them.
-    pub tool_servers: Option<Arc<dyn ToolServers>>,
+    /// The features of the server.
+    pub services: Services,
     /// What editors answer for, shared by the connections on this core.
     pub editor_tools: Arc<EditorTools>,
     /// Who reads the pages that prompts refer to; without it they are named.

@@ -17,6 +17,7 @@ pub mod id;
 pub mod input;
 pub mod item;
 pub mod json;
+pub mod model_list;
 pub mod plan;
 pub mod question;
 pub mod refusal;
@@ -45,6 +46,7 @@ pub use item::{
     CommandStatus, Compaction, CompactionTrigger, DeliveryMode, ExecutionStatus, Item, ItemBody, ItemStatus,
 };
 pub use json::Json;
+pub use model_list::ModelListErrorCode;
 pub use plan::{Plan, PlanChange, Todo, TodoPriority, TodoStatus};
 pub use question::{Choice, Inquiry, Question, QuestionAnswer};
 pub use refusal::Refusal;

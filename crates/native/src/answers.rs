@@ -18,7 +18,7 @@ const MAX_MADE: usize = 4;
 
 /// What all connections of a server share.
 #[derive(Debug)]
-pub struct Answers {
+pub(crate) struct Answers {
     pub(crate) budget: Arc<AnswerBudget>,
     making: Arc<Semaphore>,
 }

@@ -3,24 +3,18 @@
 //! Owns the Peer, the Session and the tasks of slow reads, and joins them. Nothing is sent before the
 //! client has said `initialized`: only then does the Session begin to pump.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_agent_api::suggest::Suggestions;
-use bobbin_agent_api::terminal::Terminals;
-use bobbin_agent_api::tool_server::ToolServers;
-use bobbin_agent_api::trust::WorkspaceTrust;
+use bobbin_agent_api::Services;
 use bobbin_core::Hub;
 use bobbin_peer::{
     Batches, CallContext, EofPolicy, Handlers, Mode, NotificationContext, NullId, OversizeReply,
     ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
 };
-use bobbin_prompts::Prompts;
 use bobbin_session::Session;
 use bobbin_wire as wire;
 use bobbin_wire::{RpcError, decode, method};
-use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -58,45 +52,37 @@ pub enum Door {
     WebSocket,
 }
 
-/// What the server says about itself, and what it has beside its core.
-#[derive(Clone)]
-pub struct ServerIdentity {
-    /// Its version.
-    pub version: String,
-    /// The tool servers, where there is somebody who runs them.
-    pub tool_servers: Option<Arc<dyn ToolServers>>,
-    /// What the user has said about the folder, where that is asked.
-    pub trust: Option<Arc<dyn WorkspaceTrust>>,
-    /// The background terminals, where commands can be left in the background.
-    pub terminals: Option<Arc<dyn Terminals>>,
-    /// Who makes suggestions, where there is somebody.
-    pub suggestions: Option<Arc<dyn Suggestions>>,
-    /// The commands and skills of the workspace and its user, where they are looked for.
-    pub prompts: Option<Arc<Prompts>>,
-    /// The models it can list, when there is somebody to ask.
-    pub models: Option<Arc<dyn ModelCatalog>>,
-    /// What its clients' named requests came to that no Thread's record tells of.
-    pub repeats: Arc<Repeats>,
-    /// What bounds the answers that its clients do not read.
-    pub answers: Arc<Answers>,
+/// What the connections of one server share.
+pub struct Server {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) services: Services,
+    /// Answers to named requests that no Thread's record has.
+    pub(crate) repeats: Arc<Repeats>,
+    /// Bounds the answers that clients do not read.
+    pub(crate) answers: Answers,
 }
 
-/// Knows the models that a Thread can be given.
-pub trait ModelCatalog: fmt::Debug + Send + Sync {
-    /// Lists them within 20 seconds (05 §7). Dropped when nobody waits any more.
-    fn list(&self) -> BoxFuture<'static, wire::ModelListResult>;
+impl Server {
+    /// Makes the dialect of a server.
+    pub fn new(hub: Arc<Hub>, services: Services) -> Self {
+        Self {
+            hub,
+            services,
+            repeats: Arc::default(),
+            answers: Answers::default(),
+        }
+    }
 }
 
 /// Serves one connection until it ends.
-pub async fn serve(transport: Transport, door: Door, hub: Arc<Hub>, identity: Arc<ServerIdentity>) {
+pub async fn serve(transport: Transport, door: Door, server: Arc<Server>) {
     let parts = Arc::new(Parts {
-        hub,
-        identity,
+        server,
         state: Mutex::new(State::Fresh),
         reads: TaskTracker::new(),
         one_answer: Arc::new(Semaphore::new(1)),
     });
-    let started = Peer::start(transport, options(door, &parts.identity.answers), |peer| {
+    let started = Peer::start(transport, options(door, &parts.server.answers), |peer| {
         handlers(peer, parts.clone())
     });
     let peer = match started {
@@ -118,7 +104,7 @@ pub async fn serve(transport: Transport, door: Door, hub: Arc<Hub>, identity: Ar
             peer.close_with(1008, "initialize and initialized did not come within 30 seconds");
             peer.closed().await;
         }
-        () = parts.hub.ended() => {
+        () = parts.server.hub.ended() => {
             // A client in the middle of its handshake has no pump that would end it.
             if !parts.is_ready() {
                 peer.close_with(1000, "Server shutting down");
@@ -130,7 +116,7 @@ pub async fn serve(transport: Transport, door: Door, hub: Arc<Hub>, identity: Ar
     parts.reads.wait().await;
     let state = std::mem::replace(&mut *parts.state.lock(), State::Fresh);
     if let State::Ready { pump, serving, .. } = state {
-        serving.leave(parts.hub.clients());
+        serving.leave(parts.server.hub.clients());
         if let Err(error) = pump.await {
             tracing::error!(%error, "a pump ended badly");
         }
@@ -177,8 +163,7 @@ fn handlers(peer: PeerHandle, parts: Arc<Parts>) -> Handlers {
 
 /// What outlives the service of the Peer.
 struct Parts {
-    hub: Arc<Hub>,
-    identity: Arc<ServerIdentity>,
+    server: Arc<Server>,
     state: Mutex<State>,
     reads: TaskTracker,
     /// The connection makes one large answer at a time.
@@ -242,11 +227,13 @@ impl Connection {
         // A failure leaves the connection fresh, so that it can be tried again.
         let params: wire::InitializeParams = decode::params(request.params.as_deref())?;
         *state = State::Answered(Arc::new(Native::new(params)));
-        let has_tool_servers = self.parts.identity.tool_servers.is_some();
+        let services = &self.parts.server.services;
+        let settings = self.parts.server.hub.settings();
+        let has_tool_servers = services.tool_servers.is_some();
         Ok(wire::InitializeResult {
             server_info: wire::ServerInfo {
                 name: "bobbin".to_owned(),
-                version: self.parts.identity.version.clone(),
+                version: services.version.to_owned(),
                 protocol_version: wire::PROTOCOL_VERSION.to_owned(),
                 extensions: Some(vec!["acp".to_owned()]),
             },
@@ -258,27 +245,22 @@ impl Connection {
                 mode_switch: true,
                 config_override: true,
                 thread_search: true,
-                model_catalog_management: self.parts.identity.models.is_some(),
+                model_catalog_management: services.models.is_some(),
                 server_stats: true,
-                background_terminals: self.parts.identity.terminals.is_some(),
+                background_terminals: services.terminals.is_some(),
                 mcp_management: has_tool_servers,
                 mcp_status: has_tool_servers,
                 mcp_server_origins: has_tool_servers,
                 policy_explain: true,
                 approval_rules: true,
-                workspace_trust: self.parts.identity.trust.is_some(),
-                skills_management: self.parts.identity.prompts.is_some(),
-                command_management: self.parts.identity.prompts.is_some(),
-                sub_agent_sessions: self.parts.hub.settings().sub_agents.depth > 0,
-                extensions: self
-                    .parts
-                    .identity
-                    .suggestions
-                    .is_some()
-                    .then_some(wire::ServerExtensions {
-                        welcome_suggestions: true,
-                    }),
-                turn_revert: self.parts.hub.settings().undo.is_some(),
+                workspace_trust: services.trust.is_some(),
+                skills_management: services.prompts.is_some(),
+                command_management: services.prompts.is_some(),
+                sub_agent_sessions: settings.sub_agents.depth > 0,
+                extensions: services.suggestions.is_some().then_some(wire::ServerExtensions {
+                    welcome_suggestions: true,
+                }),
+                turn_revert: settings.undo.is_some(),
                 ..wire::ServerCapabilities::default()
             },
             dashboard_url: None,
@@ -289,8 +271,9 @@ impl Connection {
         let mut state = self.parts.state.lock();
         let State::Answered(native) = &*state else { return };
         let native = native.clone();
-        let (session, pump) = Session::start(self.peer.clone(), self.parts.hub.clone(), native.clone());
-        if let Some(trust) = &self.parts.identity.trust
+        let (session, pump) =
+            Session::start(self.peer.clone(), self.parts.server.hub.clone(), native.clone());
+        if let Some(trust) = &self.parts.server.services.trust
             && native.wants_trust_notice()
         {
             let sending = methods::trust::send_notice(trust.clone(), self.peer.clone());
@@ -317,21 +300,13 @@ impl Connection {
                 session,
                 ..
             } => Ok(Client {
-                serving: serving.clone(),
-                hub: self.parts.hub.clone(),
-                tool_servers: self.parts.identity.tool_servers.clone(),
-                trust: self.parts.identity.trust.clone(),
-                terminals: self.parts.identity.terminals.clone(),
-                suggestions: self.parts.identity.suggestions.clone(),
-                prompts: self.parts.identity.prompts.clone(),
+                server: self.parts.server.clone(),
                 native: native.clone(),
+                serving: serving.clone(),
                 session: session.clone(),
                 peer: self.peer.clone(),
                 reads: self.parts.reads.clone(),
-                answers: self.parts.identity.answers.clone(),
                 one_answer: self.parts.one_answer.clone(),
-                models: self.parts.identity.models.clone(),
-                repeats: self.parts.identity.repeats.clone(),
                 once: None,
             }),
         }

@@ -18,6 +18,4 @@ mod repeats;
 mod serving;
 mod user_input;
 
-pub use answers::Answers;
-pub use connection::{Door, ModelCatalog, ServerIdentity, serve};
-pub use repeats::Repeats;
+pub use connection::{Door, Server, serve};

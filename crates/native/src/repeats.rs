@@ -25,7 +25,7 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// What is known of named requests.
 #[derive(Debug, Default)]
-pub struct Repeats(Mutex<Known>);
+pub(crate) struct Repeats(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {

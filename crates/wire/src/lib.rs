@@ -58,8 +58,8 @@ mod examples;
 // What the protocol shows as the model has it.
 pub use bobbin_model::{
     ApprovalKind, ApprovalPolicy, CommandStatus, Decision, DeliveryMode, EdgeStatus, ExecutionStatus,
-    HistoryMode, ItemStatus, Plan, QueueStatus, RevertAction, RevertedFile, Runtime, ServerState,
-    TerminalStatus, ThreadStatus, Todo, TodoPriority, TodoStatus, TurnStatus,
+    HistoryMode, ItemStatus, ModelListErrorCode, Plan, QueueStatus, RevertAction, RevertedFile, Runtime,
+    ServerState, TerminalStatus, ThreadStatus, Todo, TodoPriority, TodoStatus, TurnStatus,
 };
 
 pub use approval::*;

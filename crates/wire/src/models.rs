@@ -1,5 +1,6 @@
 //! The models that can be chosen (AppServer protocol 05 §7).
 
+use bobbin_model::ModelListErrorCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,25 +32,4 @@ pub struct ModelInfo {
     pub owned_by: String,
     /// When; 1970 when nobody says.
     pub created_at: Timestamp,
-}
-
-/// Trouble with a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum ModelListErrorCode {
-    /// It wants a key and there is none.
-    MissingApiKey,
-    /// Its address cannot be used.
-    InvalidEndpoint,
-    /// It does not take the key.
-    Unauthorized,
-    /// The key may not list models.
-    Forbidden,
-    /// It has no list.
-    EndpointNotSupported,
-    /// It cannot be reached.
-    Network,
-    /// It did not answer in time.
-    Timeout,
-    /// Something else.
-    Unknown,
 }

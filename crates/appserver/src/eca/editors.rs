@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use crate::cli::home;
 use crate::config::Config;
 use crate::pages::WebPages;
-use crate::server::Opened;
+use crate::server::{self, Opened};
 use crate::trust::Folder;
 use crate::workspace::Workspace;
 
@@ -37,7 +37,7 @@ impl Editors {
                 default_model: opened.models.usual().to_owned(),
                 limits: super::limits(&opened.models),
                 tools: opened.tools.specs(Mode::Agent),
-                tool_servers: Some(opened.servers.clone()),
+                services: server::services(opened),
                 editor_tools: opened.editor_tools.clone(),
                 pages: Some(Arc::new(WebPages)),
                 config_files: config.sources.clone(),

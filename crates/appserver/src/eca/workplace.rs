@@ -226,7 +226,7 @@ impl Workplace {
             default_model: opened.models.usual().to_owned(),
             limits: super::limits(&opened.models),
             tools: opened.tools.specs(Mode::Agent),
-            tool_servers: Some(opened.servers.clone()),
+            services: server::services(&opened),
             editor_tools: opened.editor_tools.clone(),
             pages: Some(Arc::new(WebPages)),
             config_files: config.sources,

@@ -13,7 +13,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use bobbin_agent_api::trust::TrustChange;
-use bobbin_peer::Transport;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
@@ -102,13 +101,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
     for complaint in config.warnings.iter().chain(&opened.complaints) {
         console::complain(complaint);
     }
-    let (ours, theirs) = Transport::memory_pair();
-    let serving = tokio::spawn(bobbin_native::serve(
-        theirs,
-        bobbin_native::Door::Stdio,
-        opened.hub.clone(),
-        server::identity(&opened),
-    ));
+    let (ours, serving) = server::serve_in_memory(&opened);
     let ended = tokio::select! {
         ended = client::run(ours, prompt, &mut signals) => ended,
         () = removed.cancelled() => Err(exit::removed(&workspace.database()).into()),

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use bobbin_agent_api::model_catalog::{ListModelsError, ListedModel, ModelCatalog};
+use bobbin_model::{ModelListErrorCode as Code, UnixMillis};
 use bobbin_models::{Listed, ModelSet, ProviderError};
-use bobbin_native::ModelCatalog;
-use bobbin_wire::{ModelInfo, ModelListErrorCode as Code, ModelListResult, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -16,38 +16,28 @@ const LONGEST: Duration = Duration::from_secs(15);
 pub(crate) struct Catalog(pub(crate) ModelSet);
 
 impl ModelCatalog for Catalog {
-    fn list(&self) -> BoxFuture<'static, ModelListResult> {
+    fn list(&self) -> BoxFuture<'static, Result<Vec<ListedModel>, ListModelsError>> {
         let models = self.0.clone();
         async move {
+            let failed = |code, message| ListModelsError { code, message };
             match tokio::time::timeout(LONGEST, models.list()).await {
-                Ok(Ok(models)) => ModelListResult {
-                    success: true,
-                    models: models.into_iter().map(info).collect(),
-                    error_code: None,
-                    error_message: None,
-                },
-                Ok(Err(error)) => trouble(code(&error), error.to_string()),
-                Err(_) => trouble(Code::Timeout, "The providers did not answer in time.".to_owned()),
+                Ok(Ok(models)) => Ok(models.into_iter().map(listed).collect()),
+                Ok(Err(error)) => Err(failed(code(&error), error.to_string())),
+                Err(_) => Err(failed(
+                    Code::Timeout,
+                    "The providers did not answer in time.".to_owned(),
+                )),
             }
         }
         .boxed()
     }
 }
 
-fn info(model: Listed) -> ModelInfo {
-    ModelInfo {
+fn listed(model: Listed) -> ListedModel {
+    ListedModel {
         id: model.id,
         owned_by: model.owned_by,
-        created_at: Timestamp(model.created_at_ms),
-    }
-}
-
-fn trouble(code: Code, message: String) -> ModelListResult {
-    ModelListResult {
-        success: false,
-        models: Vec::new(),
-        error_code: Some(code),
-        error_message: Some(message),
+        created_at: UnixMillis(model.created_at_ms),
     }
 }
 

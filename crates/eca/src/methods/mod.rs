@@ -223,7 +223,7 @@ impl Client {
 
     /// Returns the prompts of servers.
     pub(crate) fn prompts(&self) -> Vec<ServerPrompt> {
-        let servers = self.offer.tool_servers.as_ref();
+        let servers = self.offer.services.tool_servers.as_ref();
         servers.map_or_else(Vec::new, |servers| servers.prompts())
     }
 

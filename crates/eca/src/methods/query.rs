@@ -83,7 +83,7 @@ fn find(client: &Client, query: String, answer: impl FnOnce(Vec<Entry>) + Send +
 /// Returns what servers have to read, as far as a query means it.
 fn resources(client: &Client, query: &str) -> Vec<Offered> {
     let query = query.trim().to_lowercase();
-    let servers = client.offer.tool_servers.as_ref();
+    let servers = client.offer.services.tool_servers.as_ref();
     let all = servers.map_or_else(Vec::new, |servers| servers.resources());
     let meant = all.into_iter().filter(|resource| {
         resource.name.to_lowercase().contains(&query) || resource.uri.to_lowercase().contains(&query)

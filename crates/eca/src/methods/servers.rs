@@ -15,7 +15,7 @@ struct Named {
 
 /// Tells a client of the servers there are. What becomes of them it is told as it happens.
 pub(super) fn tell(client: &Client) {
-    let Some(servers) = &client.offer.tool_servers else {
+    let Some(servers) = &client.offer.services.tool_servers else {
         return;
     };
     let mut hosted = client.eca.hosted.lock();
@@ -44,7 +44,7 @@ fn wanted<'a>(
     notification: &NotificationContext,
 ) -> Result<(&'a dyn ToolServers, String), Ignored> {
     let Named { name } = wire::params(notification.params.as_deref())?;
-    match &client.offer.tool_servers {
+    match &client.offer.services.tool_servers {
         Some(servers) => Ok((&**servers, name)),
         None => Err(Ignored::new("there are no tool servers")),
     }

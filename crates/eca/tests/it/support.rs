@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent_api::Services;
 use bobbin_agent_api::tool::{Effect, ToolSpec};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::engine::Engine;
@@ -65,7 +66,10 @@ impl Host for Opened {
             default_model: "kiln/large".to_owned(),
             limits: [("kiln/large".to_owned(), limit)].into(),
             tools: vec![tool("look", Effect::Reads), tool("shell", Effect::Writes)],
-            tool_servers: self.2.clone(),
+            services: Services {
+                tool_servers: self.2.clone(),
+                ..Services::default()
+            },
             editor_tools: self.3.clone(),
             pages: Some(Arc::new(Shelf)),
             config_files: Vec::new(),

@@ -54,7 +54,7 @@ const BUILT_IN: [BuiltIn; 3] = [
 const OF_SERVICES: [&str; 2] = ["/heartbeat", "/cron"];
 
 pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {
-    let Some(prompts) = client.prompts.clone() else {
+    let Some(prompts) = client.services().prompts.clone() else {
         return refuse(responder, RpcError::method_not_found(&request.method));
     };
     let Some((asked, responder)) = params::<wire::CommandListParams>(request, responder) else {
@@ -93,7 +93,7 @@ async fn all(prompts: Arc<Prompts>, built_in: bool) -> Result<Vec<wire::CommandI
 }
 
 pub(super) async fn execute(client: &Client, request: &CallContext, responder: Responder) {
-    let Some(prompts) = client.prompts.clone() else {
+    let Some(prompts) = client.services().prompts.clone() else {
         return refuse(responder, RpcError::method_not_found(&request.method));
     };
     let Some((asked, responder)) = params::<wire::CommandExecuteParams>(request, responder) else {
@@ -208,7 +208,7 @@ fn help(commands: &[wire::CommandInfo]) -> wire::CommandExecuteResult {
 }
 
 async fn stop(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExecuteResult, Refusal> {
-    let state = client.hub.snapshot(thread).await?.state;
+    let state = client.hub().snapshot(thread).await?.state;
     let Some(running) = state.live_turn().map(|turn| turn.to_string()) else {
         return Ok(handled(Some("Nothing is running.".to_owned())));
     };
@@ -224,9 +224,9 @@ async fn stop(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExe
 
 /// Starts a Thread of the same owner in the same place, and archives this one.
 async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExecuteResult, Refusal> {
-    let header = client.hub.snapshot(thread).await?.state.header.clone();
+    let header = client.hub().snapshot(thread).await?.state.header.clone();
     let wish = NewThread {
-        id: client.hub.fresh_thread_id(),
+        id: client.hub().fresh_thread_id(),
         identity: Identity {
             channel_name: header.origin_channel,
             user_id: header.user_id,
@@ -239,7 +239,7 @@ async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::Comm
     };
     let once = client.once.clone();
     let started =
-        answer(|reply: Reply<Snapshot>| client.hub.start_thread_with(wish, Arc::default(), once, reply))
+        answer(|reply: Reply<Snapshot>| client.hub().start_thread_with(wish, Arc::default(), once, reply))
             .await?;
     let archived = answer(|reply| {
         let command = Command::Status {

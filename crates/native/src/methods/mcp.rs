@@ -18,7 +18,7 @@ type Servers = Arc<dyn ToolServers>;
 
 /// Returns the tool servers, or answers that there is no such method.
 fn servers(client: &Client, request: &CallContext, responder: Responder) -> Option<(Servers, Responder)> {
-    let Some(servers) = client.tool_servers.clone() else {
+    let Some(servers) = client.services().tool_servers.clone() else {
         refuse(responder, RpcError::method_not_found(&request.method));
         return None;
     };

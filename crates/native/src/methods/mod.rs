@@ -27,15 +27,10 @@ mod turn;
 
 use std::sync::Arc;
 
-use bobbin_agent_api::Once;
-use bobbin_agent_api::suggest::Suggestions;
-use bobbin_agent_api::terminal::Terminals;
-use bobbin_agent_api::tool_server::ToolServers;
-use bobbin_agent_api::trust::WorkspaceTrust;
+use bobbin_agent_api::{Once, Services};
 use bobbin_core::{Command, CoreError, Hub, ThreadHandle};
 use bobbin_model::ThreadId;
 use bobbin_peer::{CallContext, NotificationContext, PeerHandle, Responder};
-use bobbin_prompts::Prompts;
 use bobbin_session::Session;
 use bobbin_wire::method::{client_notification, request as method};
 use bobbin_wire::{ClientRequestId, RpcError, decode};
@@ -44,49 +39,52 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use crate::answers::{AnswerPermit, Answers};
-use crate::connection::ModelCatalog;
+use crate::answers::AnswerPermit;
+use crate::connection::Server;
 use crate::dialect::Native;
 use crate::errors;
-use crate::repeats::{Answer, Repeats};
+use crate::repeats::Answer;
 use crate::serving::Serving;
 
 /// One client that has finished its handshake.
 #[derive(Clone)]
 pub(crate) struct Client {
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) tool_servers: Option<Arc<dyn ToolServers>>,
-    pub(crate) trust: Option<Arc<dyn WorkspaceTrust>>,
-    pub(crate) terminals: Option<Arc<dyn Terminals>>,
-    pub(crate) suggestions: Option<Arc<dyn Suggestions>>,
-    pub(crate) prompts: Option<Arc<Prompts>>,
+    pub(crate) server: Arc<Server>,
     pub(crate) native: Arc<Native>,
     pub(crate) serving: Arc<Serving>,
     pub(crate) session: Arc<Session>,
     pub(crate) peer: PeerHandle,
     pub(crate) reads: TaskTracker,
-    pub(crate) answers: Arc<Answers>,
     /// The connection makes one large answer at a time.
     pub(crate) one_answer: Arc<Semaphore>,
-    pub(crate) models: Option<Arc<dyn ModelCatalog>>,
-    pub(crate) repeats: Arc<Repeats>,
     /// The client's name for the request at hand.
     pub(crate) once: Option<Once>,
 }
 
 impl Client {
+    /// Returns the core.
+    fn hub(&self) -> &Arc<Hub> {
+        &self.server.hub
+    }
+
+    /// Returns the features of the server.
+    fn services(&self) -> &Services {
+        &self.server.services
+    }
+
     /// Waits for the permission to make a large answer.
     ///
     /// # Errors
     /// Too much waits to be read.
     async fn large_answer(&self) -> Result<AnswerPermit, RpcError> {
-        self.answers.permit(self.one_answer.clone(), &self.peer).await
+        let connection = self.one_answer.clone();
+        self.server.answers.permit(connection, &self.peer).await
     }
 
     /// Returns who is to be answered when the request at hand is to be carried out, where it changes something that is
     /// in no Thread's record.
     fn first_time(&self, responder: Responder) -> Option<Answer> {
-        self.repeats.first(self.once.as_ref(), responder)
+        self.server.repeats.first(self.once.as_ref(), responder)
     }
 
     /// Hands a command over, under the request's name if it has one.
@@ -211,7 +209,7 @@ async fn handle(client: &Client, id: &str, responder: Responder) -> Option<(Arc<
         );
         return None;
     }
-    match client.hub.thread(&ThreadId::new(id)).await {
+    match client.hub().thread(&ThreadId::new(id)).await {
         Ok(handle) => Some((handle, responder)),
         Err(error) => {
             fail(responder, &error);

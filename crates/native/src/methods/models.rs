@@ -1,12 +1,15 @@
 //! `model/list`: the models that a Thread can be given. It asks providers, in a task of its own.
 
+use bobbin_agent_api::model_catalog::{ListModelsError, ListedModel};
 use bobbin_peer::{CallContext, Responder};
+use bobbin_wire as wire;
 use bobbin_wire::RpcError;
 
 use super::{Client, refuse};
+use crate::convert;
 
 pub(super) fn list(client: &Client, request: &CallContext, responder: Responder) {
-    let Some(models) = client.models.clone() else {
+    let Some(models) = client.services().models.clone() else {
         return refuse(responder, RpcError::method_not_found(&request.method));
     };
     let cancelled = request.token().clone();
@@ -15,7 +18,25 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
             biased;
             // Whoever asked waits no longer.
             () = cancelled.cancelled() => drop(responder),
-            result = models.list() => responder.ok(result),
+            listed = models.list() => responder.ok(result(listed)),
         }
     });
+}
+
+fn result(listed: Result<Vec<ListedModel>, ListModelsError>) -> wire::ModelListResult {
+    let info = |model: ListedModel| wire::ModelInfo {
+        id: model.id,
+        owned_by: model.owned_by,
+        created_at: convert::time(model.created_at),
+    };
+    let (models, error) = match listed {
+        Ok(models) => (models, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    wire::ModelListResult {
+        success: error.is_none(),
+        models: models.into_iter().map(info).collect(),
+        error_code: error.as_ref().map(|error| error.code),
+        error_message: error.map(|error| error.message),
+    }
 }

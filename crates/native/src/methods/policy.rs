@@ -33,7 +33,7 @@ pub(super) async fn explain(client: &Client, request: &CallContext, responder: R
     let reads = client.reads.clone();
     reads.spawn(async move {
         let snapshot = match thread {
-            Some(thread) => client.hub.snapshot(&thread).await.map(Some),
+            Some(thread) => client.hub().snapshot(&thread).await.map(Some),
             None => Ok(None),
         };
         let answer = match snapshot {
@@ -52,7 +52,7 @@ async fn answer(
     command: String,
     snapshot: Option<&Snapshot>,
 ) -> Result<wire::PolicyExplainResult, CoreError> {
-    let settings = client.hub.settings();
+    let settings = client.hub().settings();
     let config = snapshot.and_then(|snapshot| snapshot.state.header.config.as_ref());
     let environment = settings.environment_of(config);
     let ToolEnvironment {
@@ -79,7 +79,7 @@ async fn answer(
                 None => wire::PolicyOutcome::AutoApproved,
             },
             _ if client
-                .hub
+                .hub()
                 .is_answered(snapshot.map(|snapshot| &*snapshot.state), &scope)
                 .await =>
             {

@@ -16,7 +16,7 @@ pub(super) async fn enqueue(client: &Client, request: &CallContext, responder: R
     let Some((params, responder)) = params::<wire::TurnEnqueueParams>(request, responder) else {
         return;
     };
-    let input = match input::read(params.input, client.prompts.clone()).await {
+    let input = match input::read(params.input, client.services().prompts.clone()).await {
         Ok(input) => input,
         Err(error) => return refuse(responder, error),
     };

@@ -57,7 +57,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
         limit: Some(limit + 1),
         ..visible_to(client, params.identity)
     };
-    let (hub, client) = (client.hub.clone(), client.clone());
+    let (hub, client) = (client.hub().clone(), client.clone());
     let reads = client.reads.clone();
     reads.spawn(async move {
         let _permit = match client.large_answer().await {
@@ -98,7 +98,7 @@ pub(super) async fn as_stored(hub: &Arc<Hub>, filter: ListFilter) -> ListFilter 
 
 /// Returns the filter of what an identity may see (02 §5.3), its workspace as the client wrote it.
 pub(super) fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilter {
-    let workspace = client.hub.settings().workspace.to_string_lossy().into_owned();
+    let workspace = client.hub().settings().workspace.to_string_lossy().into_owned();
     ListFilter {
         workspace_path: identity
             .workspace_path
@@ -135,7 +135,7 @@ pub(super) async fn read(client: &Client, request: &CallContext, responder: Resp
             Err(error) => return refuse(responder, error),
         };
         let answer = async {
-            let snapshot = client.hub.snapshot(&thread).await?;
+            let snapshot = client.hub().snapshot(&thread).await?;
             let at = snapshot.at;
             let (turns, turn_page) = if params.include_turns {
                 let (turns, page) = turns(&client, &snapshot, before, limit).await?;
@@ -175,11 +175,11 @@ async fn turns(
     let room = limit - usize::from(live.is_some());
     let (finished, more) = if room == 0 {
         let before = live.map_or(TurnId(0), |live| live.id);
-        let more = client.hub.turn_back(id, before, 1).await?.is_some();
+        let more = client.hub().turn_back(id, before, 1).await?.is_some();
         (Vec::new(), more)
     } else {
         client
-            .hub
+            .hub()
             .turns_of(snapshot, before, room, MAX_TURN_BYTES)
             .await?
     };

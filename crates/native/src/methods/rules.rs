@@ -18,7 +18,7 @@ pub(super) fn list(client: &Client, request: &CallContext, responder: Responder)
     let Some((wire::EmptyParams {}, responder)) = params(request, responder) else {
         return;
     };
-    let hub = client.hub.clone();
+    let hub = client.hub().clone();
     client.reads.spawn(async move {
         match hub.standing_answers().await {
             Ok(answers) => responder.ok(wire::ApprovalRulesListResult {
@@ -43,7 +43,7 @@ pub(super) async fn remove(client: &Client, request: &CallContext, responder: Re
     let Some(first) = client.first_time(responder) else {
         return;
     };
-    match removed(&client.hub, params.ids.as_deref()).await {
+    match removed(client.hub(), params.ids.as_deref()).await {
         Ok(answers) => first.ok(&wire::ApprovalRulesRemoveResult {
             answers: answers.into_iter().map(answer).collect(),
         }),

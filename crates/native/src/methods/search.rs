@@ -25,7 +25,7 @@ pub(super) fn search(client: &Client, request: &CallContext, responder: Responde
         Ok(filter) => filter,
         Err(detail) => return refuse(responder, RpcError::invalid_params(detail)),
     };
-    let (hub, client) = (client.hub.clone(), client.clone());
+    let (hub, client) = (client.hub().clone(), client.clone());
     let reads = client.reads.clone();
     reads.spawn(async move {
         // What was found is whole Items until a line is cut out of each.

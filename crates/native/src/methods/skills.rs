@@ -49,7 +49,7 @@ async fn change<P, R>(
     P: DeserializeOwned + Send + 'static,
     R: Serialize + Send + 'static,
 {
-    let hub = client.hub.clone();
+    let hub = client.hub().clone();
     let Some((prompts, params, responder)) = given::<P>(client, request, responder) else {
         return;
     };
@@ -70,7 +70,7 @@ fn given<P: DeserializeOwned>(
     request: &CallContext,
     responder: Responder,
 ) -> Option<(Arc<Prompts>, P, Responder)> {
-    let Some(prompts) = client.prompts.clone() else {
+    let Some(prompts) = client.services().prompts.clone() else {
         refuse(responder, RpcError::method_not_found(&request.method));
         return None;
     };

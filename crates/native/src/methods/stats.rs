@@ -7,7 +7,7 @@ use super::Client;
 
 pub(super) fn stats(client: &Client, responder: Responder) {
     let peer = client.peer.stats();
-    let hub = client.hub.stats();
+    let hub = client.hub().stats();
     responder.ok(wire::ServerStatsResult {
         connection: wire::ConnectionStats {
             phase: match peer.phase {

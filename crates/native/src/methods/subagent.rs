@@ -21,7 +21,7 @@ pub(super) fn children(client: &Client, request: &CallContext, responder: Respon
     let Some((params, responder)) = params::<wire::SubagentChildrenListParams>(request, responder) else {
         return;
     };
-    let hub = client.hub.clone();
+    let hub = client.hub().clone();
     client.reads.spawn(async move {
         let answer = async {
             let parent = ThreadId::new(params.parent_thread_id.as_str());
@@ -91,9 +91,9 @@ async fn change(client: &Client, request: &CallContext, responder: Responder, st
 /// Whether one more may be open, or this request has opened it before.
 async fn has_room(client: &Client, parent: &ThreadId, child: &ThreadId) -> Result<(), CoreError> {
     if let Some(once) = &client.once
-        && client.hub.carried_out(Some(child), once).await?.is_some()
+        && client.hub().carried_out(Some(child), once).await?.is_some()
     {
         return Ok(());
     }
-    client.hub.check_room_below(parent, child).await
+    client.hub().check_room_below(parent, child).await
 }

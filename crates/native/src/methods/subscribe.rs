@@ -45,7 +45,7 @@ pub(super) async fn subscribe_quietly(client: &Client, raw: Option<&RawValue>) {
         return;
     };
     let id = bobbin_model::ThreadId::new(params.thread_id.as_str());
-    let Ok(thread) = client.hub.thread(&id).await else {
+    let Ok(thread) = client.hub().thread(&id).await else {
         return;
     };
     if let Ok((begin, _)) = begin(client, &thread, &params).await {
@@ -83,7 +83,7 @@ async fn begin(
     if !params.replay_recent {
         return Ok((Begin::Now, None));
     }
-    let start = client.hub.recent_start(thread, RECENT).await?;
+    let start = client.hub().recent_start(thread, RECENT).await?;
     Ok((start.map_or(Begin::Now, Begin::Replay), None))
 }
 
@@ -105,7 +105,7 @@ async fn after_seq(client: &Client, thread: &ThreadHandle, after: u64) -> Result
         return Ok(begin);
     }
     // Whether it can be read back is seen by reading it back; the pump does it again when it sends it.
-    Ok(match client.hub.backlog(thread, start, |_, _| None).await? {
+    Ok(match client.hub().backlog(thread, start, |_, _| None).await? {
         Backlog::Frames { .. } => begin,
         Backlog::TooFar => Begin::Now,
     })

@@ -30,7 +30,7 @@ fn given<T: DeserializeOwned>(
     request: &CallContext,
     responder: Responder,
 ) -> Option<Given<T>> {
-    let Some(suggestions) = client.suggestions.clone() else {
+    let Some(suggestions) = client.services().suggestions.clone() else {
         refuse(responder, RpcError::method_not_found(&request.method));
         return None;
     };
@@ -50,7 +50,7 @@ pub(super) async fn commit_message(client: &Client, request: &CallContext, respo
     let Some((thread, responder)) = handle(client, &asked.thread_id, responder).await else {
         return;
     };
-    let (hub, cancelled) = (client.hub.clone(), request.token().clone());
+    let (hub, cancelled) = (client.hub().clone(), request.token().clone());
     client.reads.spawn(async move {
         let work = async {
             let snapshot = hub.snapshot(&thread).await?;
@@ -98,7 +98,7 @@ pub(super) fn welcome(client: &Client, request: &CallContext, responder: Respond
         limit: Some(CONVERSATIONS),
         ..visible_to(client, asked.identity)
     };
-    let (hub, cancelled) = (client.hub.clone(), request.token().clone());
+    let (hub, cancelled) = (client.hub().clone(), request.token().clone());
     client.reads.spawn(async move {
         let work = async {
             let threads = hub.list(as_stored(&hub, filter).await).await?.into_iter();

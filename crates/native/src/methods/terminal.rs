@@ -28,7 +28,7 @@ fn given<T: DeserializeOwned>(
     request: &CallContext,
     responder: Responder,
 ) -> Option<Given<T>> {
-    let Some(terminals) = client.terminals.clone() else {
+    let Some(terminals) = client.services().terminals.clone() else {
         refuse(responder, RpcError::method_not_found(&request.method));
         return None;
     };

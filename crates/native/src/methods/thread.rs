@@ -27,17 +27,17 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
     };
     let mut identity = identity(params.identity);
     if let Some(path) = identity.workspace_path.take() {
-        identity.workspace_path = Some(client.hub.normal_path_in_time(path).await);
+        identity.workspace_path = Some(client.hub().normal_path_in_time(path).await);
     }
     let wish = NewThread {
-        id: client.hub.fresh_thread_id(),
+        id: client.hub().fresh_thread_id(),
         identity,
         config,
         history_mode: params.history_mode.unwrap_or_default(),
         display_name: params.display_name,
     };
     let native = client.native.clone();
-    let (serving, hub) = (client.serving.clone(), client.hub.clone());
+    let (serving, hub) = (client.serving.clone(), client.hub().clone());
     let reply: Reply<Snapshot> = Box::new(move |started| match started {
         Ok(snapshot) => {
             serving.serve(hub.clients(), &snapshot.state, Tools::Brought);
@@ -54,7 +54,7 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
         Err(error) => fail(responder, &error),
     });
     let once = client.once.clone();
-    client.hub.start_thread_with(wish, tools, once, reply).await;
+    client.hub().start_thread_with(wish, tools, once, reply).await;
 }
 
 pub(super) async fn resume(client: &Client, request: &CallContext, responder: Responder) {
@@ -68,7 +68,7 @@ pub(super) async fn resume(client: &Client, request: &CallContext, responder: Re
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    let (serving, hub) = (client.serving.clone(), client.hub.clone());
+    let (serving, hub) = (client.serving.clone(), client.hub().clone());
     let (session, attached) = (client.session.clone(), thread.clone());
     let native = client.native.clone();
     let tools_are = if tools.is_some() {
@@ -154,7 +154,7 @@ async fn with_below(
     beforehand: Beforehand,
     command: impl Fn(Reply<()>) -> Command + Copy + Send + Sync + 'static,
 ) {
-    if !client.hub.has_below(&ThreadId::new(thread.as_str())).await {
+    if !client.hub().has_below(&ThreadId::new(thread.as_str())).await {
         return change(client, &thread, responder, command).await;
     }
     let of = client.clone();
@@ -176,7 +176,7 @@ async fn below(
 ) -> Option<Responder> {
     let id = ThreadId::new(thread);
     if let Some(once) = &client.once {
-        match client.hub.carried_out(Some(&id), once).await {
+        match client.hub().carried_out(Some(&id), once).await {
             Ok(Some(_)) => return Some(responder),
             Ok(None) => {}
             // What is refused in the end must not have stopped or deleted anything before.
@@ -186,7 +186,7 @@ async fn below(
             }
         }
     }
-    match client.hub.below(&id, beforehand, command).await {
+    match client.hub().below(&id, beforehand, command).await {
         // What is wrong with the Thread itself is told where it is looked up.
         Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Some(responder),
         Err(error) => {
@@ -235,7 +235,7 @@ pub(super) async fn change(
 ) {
     let id = ThreadId::new(thread);
     if let Some(once) = &client.once
-        && let Ok(Some(_)) = client.hub.carried_out(Some(&id), once).await
+        && let Ok(Some(_)) = client.hub().carried_out(Some(&id), once).await
     {
         // Done before, whatever has become of the Thread since.
         return responder.ok(wire::EmptyResult {});

@@ -73,7 +73,7 @@ fn trust(
     request: &CallContext,
     responder: Responder,
 ) -> Option<(Arc<dyn WorkspaceTrust>, Responder)> {
-    let Some(trust) = client.trust.clone() else {
+    let Some(trust) = client.services().trust.clone() else {
         refuse(responder, RpcError::method_not_found(&request.method));
         return None;
     };

@@ -14,7 +14,7 @@ pub(super) async fn start(client: &Client, request: &CallContext, responder: Res
     let Some((params, responder)) = params::<wire::TurnStartParams>(request, responder) else {
         return;
     };
-    let input = match input::read(params.input, client.prompts.clone()).await {
+    let input = match input::read(params.input, client.services().prompts.clone()).await {
         Ok(input) => input,
         Err(error) => return refuse(responder, error),
     };

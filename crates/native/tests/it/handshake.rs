@@ -16,13 +16,8 @@ fn serve(server: &Server, door: Door) -> (tokio::io::DuplexStream, JoinHandle<()
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(near);
     let transport = Transport::lines(reader, writer, Limits::default());
-    let identity = Arc::new(Server::identity());
-    let serving = tokio::spawn(bobbin_native::serve(
-        transport,
-        door,
-        server.hub.clone(),
-        identity,
-    ));
+    let native = bobbin_native::Server::new(server.hub.clone(), Server::services());
+    let serving = tokio::spawn(bobbin_native::serve(transport, door, Arc::new(native)));
     (far, serving)
 }
 

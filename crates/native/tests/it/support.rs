@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bobbin_agent_api::Services;
+use bobbin_agent_api::model_catalog::{ListModelsError, ListedModel, ModelCatalog};
 use bobbin_agent_api::suggest::Suggestions;
 use bobbin_agent_api::terminal::Terminals;
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::engine::Engine;
 use bobbin_core::{Hub, Settings};
 use bobbin_framing::{Limits, Transport};
-use bobbin_native::{Door, ModelCatalog, ServerIdentity};
+use bobbin_model::UnixMillis;
+use bobbin_native::Door;
 use bobbin_prompts::{Machine, Prompts};
 use bobbin_testkit::{Client, Link, ManualClock, ScriptEngine, TestWorkspace};
-use bobbin_wire::{ModelInfo, ModelListResult, Timestamp};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -95,38 +97,32 @@ impl Server {
         suggestions: Option<Arc<dyn Suggestions>>,
     ) -> Link {
         let prompts = Prompts::new(hub.settings().workspace.clone(), None, Machine::default());
-        let beside = ServerIdentity {
+        let services = Services {
             prompts: Some(Arc::new(prompts)),
             tool_servers,
             terminals,
             suggestions,
-            ..Self::identity()
+            ..Self::services()
         };
-        Self::link_beside(hub, Arc::new(beside))
+        Self::link_beside(&Arc::new(bobbin_native::Server::new(hub, services)))
     }
 
-    /// What a server is that has nothing beside its core.
-    pub(crate) fn identity() -> ServerIdentity {
-        ServerIdentity {
-            prompts: None,
-            version: "0.0.0".into(),
-            tool_servers: None,
-            trust: None,
-            terminals: None,
-            suggestions: None,
+    /// What a server is that has nothing but models beside its core.
+    pub(crate) fn services() -> Services {
+        Services {
+            version: "0.0.0",
             models: Some(Arc::new(Kiln)),
-            repeats: Arc::default(),
-            answers: Arc::default(),
+            ..Services::default()
         }
     }
 
     /// Connects to one server, as often as that is wanted.
-    pub(crate) fn link_beside(hub: Arc<Hub>, identity: Arc<ServerIdentity>) -> Link {
+    pub(crate) fn link_beside(server: &Arc<bobbin_native::Server>) -> Link {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
         // Ends with its client.
-        tokio::spawn(bobbin_native::serve(transport, Door::Stdio, hub, identity));
+        tokio::spawn(bobbin_native::serve(transport, Door::Stdio, server.clone()));
         let (reader, writer) = tokio::io::split(far);
         Link::lines(reader, writer)
     }
@@ -181,22 +177,15 @@ fn redact(text: &str, names: &mut BTreeMap<String, String>) -> String {
 }
 
 /// Has one model.
-#[derive(Debug)]
 struct Kiln;
 
 impl ModelCatalog for Kiln {
-    fn list(&self) -> BoxFuture<'static, ModelListResult> {
-        let model = ModelInfo {
+    fn list(&self) -> BoxFuture<'static, Result<Vec<ListedModel>, ListModelsError>> {
+        let model = ListedModel {
             id: "kiln/large".into(),
             owned_by: "potter".into(),
-            created_at: Timestamp(0),
+            created_at: UnixMillis(0),
         };
-        let result = ModelListResult {
-            success: true,
-            models: vec![model],
-            error_code: None,
-            error_message: None,
-        };
-        async move { result }.boxed()
+        async move { Ok(vec![model]) }.boxed()
     }
 }

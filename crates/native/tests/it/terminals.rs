@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::tool::CallOrigin;
+use bobbin_agent_api::{Services, SystemClock};
 use bobbin_children::{Children, Environment, ProcessSpec, Shell};
 use bobbin_model::{BackgroundReason, ThreadId, TurnId};
-use bobbin_native::ServerIdentity;
 use bobbin_terminals::{Bounds, Order, Terminals};
 use bobbin_testkit::Client;
 use serde_json::{Value, json};
@@ -17,7 +16,7 @@ use crate::support::Server;
 struct Bench {
     server: Server,
     terminals: Terminals,
-    identity: Arc<ServerIdentity>,
+    native: Arc<bobbin_native::Server>,
 }
 
 impl Bench {
@@ -33,19 +32,20 @@ impl Bench {
         )
         .unwrap();
         terminals.begin(&server.hub);
-        let identity = Arc::new(ServerIdentity {
+        let services = Services {
             terminals: Some(Arc::new(terminals.clone())),
-            ..Server::identity()
-        });
+            ..Server::services()
+        };
+        let native = Arc::new(bobbin_native::Server::new(server.hub.clone(), services));
         Self {
             server,
             terminals,
-            identity,
+            native,
         }
     }
 
     async fn client(&self, capabilities: Value) -> Client {
-        let link = Server::link_beside(self.server.hub.clone(), self.identity.clone());
+        let link = Server::link_beside(&self.native);
         Client::ready(link, "test", capabilities).await
     }
 

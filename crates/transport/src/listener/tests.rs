@@ -37,8 +37,7 @@ async fn server(router: Router<WebSockets>) -> Server {
     let access = Access::new(address, admission).unwrap();
     let (ready, stop) = (Arc::new(AtomicBool::new(true)), CancellationToken::new());
     let is_ready = ready.clone();
-    let readiness: Readiness =
-        Arc::new(move || std::future::ready(is_ready.load(Ordering::Relaxed)).boxed());
+    let readiness: Readiness = Arc::new(move || std::future::ready(is_ready.load(Ordering::Relaxed)).boxed());
     tokio::spawn(listener.run(access, router, readiness, stop.clone()));
     Server { address, ready, stop }
 }

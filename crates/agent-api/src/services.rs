@@ -1,0 +1,30 @@
+//! What a server has beside its Threads. Made once, by the program; handed to every dialect.
+
+use std::sync::Arc;
+
+use bobbin_prompts::Prompts;
+
+use crate::model_catalog::ModelCatalog;
+use crate::suggest::Suggestions;
+use crate::terminal::Terminals;
+use crate::tool_server::ToolServers;
+use crate::trust::WorkspaceTrust;
+
+/// The features of a server. A dialect does not offer what is `None`.
+#[derive(Clone, Default)]
+pub struct Services {
+    /// The server's version.
+    pub version: &'static str,
+    /// Runs tool servers.
+    pub tool_servers: Option<Arc<dyn ToolServers>>,
+    /// Stores what the user says about the folder.
+    pub trust: Option<Arc<dyn WorkspaceTrust>>,
+    /// Runs commands in the background.
+    pub terminals: Option<Arc<dyn Terminals>>,
+    /// Suggests small things.
+    pub suggestions: Option<Arc<dyn Suggestions>>,
+    /// Reads the commands and skills of the workspace and its user.
+    pub prompts: Option<Arc<Prompts>>,
+    /// Lists the models.
+    pub models: Option<Arc<dyn ModelCatalog>>,
+}
