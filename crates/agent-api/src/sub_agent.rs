@@ -4,17 +4,15 @@
 //! 03 §12, 05 §10.2).
 
 use std::fmt;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use bobbin_model::ThreadId;
+pub use bobbin_model::sub_agent::{EXPLORER, WORKER};
+use bobbin_model::{ThreadId, TokenUsage};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-
-/// The role of a subagent that does what the agent above may do.
-pub const WORKER: &str = "worker";
-/// The role of a subagent that only reads.
-pub const EXPLORER: &str = "explorer";
 
 /// A subagent to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +89,18 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, SubAgentError>>;
 
 /// The subagents of a Turn, as its engine sees them. Names are ids of Threads or nicknames.
 pub trait SubAgents: Send + Sync {
+    /// Whether the Turn may have subagents at all.
+    fn may_spawn(&self) -> bool;
+
+    /// Returns what they have used so far: tokens, and the cost in millionths of the currency of the prices.
+    fn used(&self) -> (TokenUsage, u64);
+
+    /// Returns a count that changes with what they have used and with what they wait for.
+    fn changes(&self) -> watch::Receiver<u64>;
+
+    /// Whether the Turn does nothing but wait for subagents that all wait for a user.
+    fn all_wait_for_users(&self) -> bool;
+
     /// Starts one; it is at work when this returns.
     fn spawn(&self, wish: Spawn) -> Answer<'_, Report>;
 
@@ -128,7 +138,26 @@ impl NoSubAgents {
     }
 }
 
+/// A count that never changes.
+static NO_CHANGES: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::Sender::new(0));
+
 impl SubAgents for NoSubAgents {
+    fn may_spawn(&self) -> bool {
+        false
+    }
+
+    fn used(&self) -> (TokenUsage, u64) {
+        (TokenUsage::default(), 0)
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        NO_CHANGES.subscribe()
+    }
+
+    fn all_wait_for_users(&self) -> bool {
+        false
+    }
+
     fn spawn(&self, _: Spawn) -> Answer<'_, Report> {
         Self::no()
     }

@@ -24,6 +24,7 @@ use bobbin_native::Door;
 use bobbin_peer::Transport;
 use bobbin_prompts::Prompts;
 use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
+use bobbin_subagents::WithSubAgents;
 use bobbin_terminals::{Bounds, Terminals};
 use bobbin_transport::{Access, Admission, Connections, Listener, Readiness, Router, web_socket};
 use bobbin_undo::FileUndo;
@@ -252,10 +253,11 @@ pub(crate) async fn prepare(
     if let Some(wait) = config.approval_max_wait {
         settings.approval_max_wait = wait;
     }
+    let engine = WithSubAgents::new(Arc::new(engine), settings.sub_agents);
     let hub = Hub::new(
         settings,
         Arc::new(store),
-        Arc::new(engine),
+        engine,
         Arc::new(SystemClock),
         Arc::new(RandomIds::default()),
     );

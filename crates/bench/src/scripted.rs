@@ -18,6 +18,7 @@ use bobbin_model::InputPart;
 use bobbin_native::{Door as NativeDoor, Server, serve as serve_native};
 use bobbin_peer::Transport;
 use bobbin_store_sqlite::{Options, SqliteStore};
+use bobbin_subagents::WithSubAgents;
 use bobbin_transport::{Access, Admission, Connections, Listener, Router, web_socket};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -53,10 +54,13 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
         Environment::from_base(std::env::vars_os(), &[]),
         Shell::Posix,
     );
+    let settings = Settings::new(root);
+    let engine = Arc::new(AgentEngine::new(Arc::new(Clocked), tools));
+    let engine = WithSubAgents::new(engine, settings.sub_agents);
     let hub = Hub::new(
-        Settings::new(root),
+        settings,
         Arc::new(store),
-        Arc::new(AgentEngine::new(Arc::new(Clocked), tools)),
+        engine,
         Arc::new(SystemClock),
         Arc::new(RandomIds::default()),
     );

@@ -13,18 +13,17 @@ use std::sync::Arc;
 
 use bobbin_model::{
     ApprovalId, ApprovalPolicy, CallPreview, Compaction, ContextUsage, ContextWindow, Decision, DynamicTool,
-    Inquiry, Item, ItemBody, ItemId, LiveTurn, Plan, PlanChange, Question, QuestionAnswer, ThreadId,
-    TokenUsage, Turn, TurnDiff, TurnId,
+    Inquiry, Item, ItemBody, ItemId, LiveTurn, Plan, PlanChange, Question, QuestionAnswer, SubAgentProgress,
+    ThreadHeader, ThreadId, TokenUsage, Turn, TurnDiff, TurnId,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::CoreError;
 use crate::handle::Shared;
 use crate::hub::Hub;
-use crate::sub_agent::Family;
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::sub_agent::SubAgents;
 use bobbin_agent_api::tool::{CallContext, CallOrigin, OutputSink, PlanNow, ToolEnvironment};
@@ -68,21 +67,31 @@ pub enum EngineFailure {
 #[derive(Clone)]
 pub struct TurnContext {
     pub(crate) hub: Arc<Hub>,
-    pub(crate) thread: ThreadId,
+    pub(crate) header: Arc<ThreadHeader>,
     pub(crate) begun: Arc<LiveTurn>,
     pub(crate) context: ContextUsage,
     pub(crate) environment: Arc<ToolEnvironment>,
     pub(crate) declared: Arc<[DynamicTool]>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) cancel: CancellationToken,
-    pub(crate) family: Arc<Family>,
+    pub(crate) sub_agents: Arc<dyn SubAgents>,
     pub(crate) wishes: mpsc::Sender<(TurnId, EngineWish)>,
 }
 
 impl TurnContext {
     /// Returns the Thread.
     pub fn thread(&self) -> &ThreadId {
-        &self.thread
+        &self.header.id
+    }
+
+    /// Returns the Thread's header as it was when this run began.
+    pub fn header(&self) -> &ThreadHeader {
+        &self.header
+    }
+
+    /// Returns the core that runs the Turn.
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.hub
     }
 
     /// Returns the Turn.
@@ -117,30 +126,15 @@ impl TurnContext {
         &self.declared
     }
 
-    /// Whether this Turn may have subagents at all, now or with a deeper tree.
-    pub fn may_spawn(&self) -> bool {
-        self.family.may_spawn()
-    }
-
-    /// Returns what the subagents of this Turn have used so far.
-    pub fn below(&self) -> (TokenUsage, u64) {
-        self.family.used()
-    }
-
-    /// Returns a count that changes when there is something new of the subagents: what they have used, whether they
-    /// wait.
-    pub fn below_changes(&self) -> watch::Receiver<u64> {
-        self.family.changes()
-    }
-
-    /// Whether this Turn does nothing but wait for subagents that all wait for people.
-    pub fn waits_for_people(&self) -> bool {
-        self.family.waits_for_people()
-    }
-
     /// Returns the subagents of this Turn.
     pub fn sub_agents(&self) -> Arc<dyn SubAgents> {
-        self.family.clone()
+        self.sub_agents.clone()
+    }
+
+    /// Returns this context with subagents.
+    #[must_use]
+    pub fn with_sub_agents(self, sub_agents: Arc<dyn SubAgents>) -> Self {
+        Self { sub_agents, ..self }
     }
 
     /// Returns the token that is cancelled when the Turn is interrupted.
@@ -157,13 +151,13 @@ impl TurnContext {
     ) -> CallContext {
         CallContext {
             origin: CallOrigin {
-                thread: self.thread.clone(),
+                thread: self.thread().clone(),
                 turn: self.turn(),
                 call: call.to_owned(),
             },
             cancel,
             plan: Arc::new(self.clone()),
-            agents: self.family.clone(),
+            agents: self.sub_agents(),
             output,
         }
     }
@@ -174,7 +168,7 @@ impl TurnContext {
     /// # Errors
     /// The store could not read.
     pub async fn history(&self, before: TurnId, limit: u32) -> Result<Vec<Turn>, CoreError> {
-        self.hub.turns_before(&self.thread, before, limit).await
+        self.hub.turns_before(self.thread(), before, limit).await
     }
 
     /// Opens an Item that text or a later completion will follow.
@@ -280,7 +274,7 @@ impl TurnContext {
         self.commit().await?;
         let question = Question {
             id: self.hub.ids.approval(),
-            thread: self.thread.clone(),
+            thread: self.thread().clone(),
             turn: self.turn(),
             call_id: call_id.to_owned(),
             inquiry,
@@ -320,6 +314,32 @@ impl TurnContext {
     /// [`TurnGone`].
     pub async fn usage(&self, billed: Billed) -> Result<(), TurnGone> {
         self.wish(EngineWish::Usage(billed)).await
+    }
+
+    /// Shows clients how far the subagents of this Turn are.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn show_sub_agents(&self, entries: Arc<[SubAgentProgress]>) -> Result<(), TurnGone> {
+        self.wish(EngineWish::Below { entries }).await
+    }
+
+    /// Adds what a Turn of a subagent has used, once that Turn has ended.
+    ///
+    /// # Errors
+    /// [`TurnGone`].
+    pub async fn sub_agent_used(
+        &self,
+        child: ThreadId,
+        usage: TokenUsage,
+        cost_micros: u64,
+    ) -> Result<(), TurnGone> {
+        self.wish(EngineWish::BelowUsed {
+            child,
+            usage,
+            cost_micros,
+        })
+        .await
     }
 
     /// Tells clients what happened to the window.

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use bobbin_model::{ApprovalPolicy, Refusal, ThreadHeader, ThreadId};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
-use crate::{Command, CoreError, Frame, Log};
+use crate::{Command, CoreError, Frame, Log, Reply};
 
 /// Why a Thread is live no more although somebody still holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,6 +164,21 @@ impl ThreadHandle {
                 Some(Ended::Stopped) | None => CoreError::Stopping,
             });
         }
+    }
+
+    /// Hands over a command and waits for its answer.
+    ///
+    /// # Errors
+    /// The answer's own; [`CoreError::Stopping`] when there is none.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        command: impl FnOnce(Reply<T>) -> Command,
+    ) -> Result<T, CoreError> {
+        let (done, answered) = oneshot::channel();
+        // The caller may have gone.
+        let reply = Box::new(move |result| drop(done.send(result)));
+        self.send(command(reply)).await;
+        answered.await.unwrap_or(Err(CoreError::Stopping))
     }
 
     /// Counts one more Subscription whose client answers Approvals.

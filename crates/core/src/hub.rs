@@ -4,8 +4,10 @@
 //! a Thread that several clients ask for at once is loaded once. Memory follows live Threads.
 
 mod live;
+mod policy;
 mod reading;
 mod starting;
+mod tree;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use bobbin_model::{ApprovalPolicy, Scope, Seq, StandingAnswer, ThreadId};
 use bobbin_store::step::{Step, reached};
 use bobbin_store::{Store, StoreStats};
 use parking_lot::Mutex;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,6 +27,8 @@ use crate::question::Questions;
 use crate::{CoreError, Frame, FrameBody, Ids, Log, Notice, Settings, ThreadHandle, View};
 use bobbin_agent_api::Clock;
 use bobbin_agent_api::client::Clients;
+
+pub use tree::Beforehand;
 
 type Cell = Arc<OnceCell<Arc<ThreadHandle>>>;
 
@@ -53,8 +57,6 @@ pub struct Hub {
     /// Clients that do things for Threads.
     clients: Arc<Clients>,
     pub(crate) questions: Questions,
-    /// Room for subagents at work.
-    pub(crate) sub_agents: Arc<Semaphore>,
     /// Approvals that are open in live subagents.
     pub(crate) asked_below: Arc<AtomicUsize>,
 }
@@ -84,7 +86,6 @@ impl Hub {
         ids: Arc<dyn Ids>,
     ) -> Arc<Self> {
         let everyone = Arc::new(Log::new(Seq(1), settings.log));
-        let sub_agents = Arc::new(Semaphore::new(settings.sub_agents.in_workspace));
         Arc::new(Self {
             settings,
             store,
@@ -100,7 +101,6 @@ impl Hub {
             starting: Mutex::default(),
             clients: Arc::default(),
             questions: Questions::default(),
-            sub_agents,
             asked_below: Arc::default(),
         })
     }
@@ -108,6 +108,11 @@ impl Hub {
     /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Returns the token that is cancelled when the core begins to stop.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.stopping
     }
 
     /// Returns the clients that do things for Threads.
@@ -233,8 +238,8 @@ impl Hub {
         self.ended.cancelled().await;
     }
 
-    /// Has a task run to its end before the core has ended.
-    pub(crate) fn own(&self, task: impl Future<Output = ()> + Send + 'static) {
+    /// Runs a task that the core joins when it stops.
+    pub fn own(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.owners.spawn(task);
     }
 

@@ -17,7 +17,6 @@ mod owner;
 mod question;
 mod replay;
 mod settings;
-mod sub_agent;
 
 pub use answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered, Unqueued};
 pub use bobbin_eventlog::{
@@ -30,8 +29,7 @@ pub use bobbin_store::{
 pub use command::{Command, Newest, Reply};
 pub use error::CoreError;
 pub use handle::{Ended, ThreadHandle};
-pub use hub::{Hub, HubStats};
+pub use hub::{Beforehand, Hub, HubStats};
 pub use ids::{Ids, RandomIds};
 pub use replay::Backlog;
-pub use settings::Settings;
-pub use sub_agent::{Beforehand, SubAgentLimits};
+pub use settings::{MAX_CHILDREN, Settings, SubAgentLimits};

@@ -8,7 +8,6 @@ use std::time::Duration;
 use bobbin_model::{ApprovalPolicy, ThreadConfig};
 
 use crate::Limits;
-use crate::sub_agent::SubAgentLimits;
 use bobbin_agent_api::client::ThreadClients;
 use bobbin_agent_api::policy::{NoRules, Policy};
 use bobbin_agent_api::tool::{OutsideWorkspace, ToolEnvironment};
@@ -16,6 +15,33 @@ use bobbin_agent_api::undo::Undo;
 
 /// Most links on the way to a folder, as with the system's own.
 const MAX_LINKS: usize = 40;
+
+/// Most subagents that a Thread may ever have had: more are more than anybody reads.
+pub const MAX_CHILDREN: u32 = 1000;
+
+/// How many subagents there may be. Start values are guesses at what a person can follow and a provider serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubAgentLimits {
+    /// Steps from the top of a tree; 0 is no subagents (05 §10.2: 1).
+    pub depth: u32,
+    /// Open subagents of one Thread.
+    pub open: usize,
+    /// At work at a time in one Turn.
+    pub running: usize,
+    /// At work at a time in the whole workspace.
+    pub in_workspace: usize,
+}
+
+impl Default for SubAgentLimits {
+    fn default() -> Self {
+        Self {
+            depth: 1,
+            open: 16,
+            running: 4,
+            in_workspace: 16,
+        }
+    }
+}
 
 /// Settings of a [`crate::Hub`].
 #[derive(Debug, Clone)]

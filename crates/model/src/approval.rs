@@ -35,6 +35,20 @@ pub enum ApprovalPolicy {
     Sandboxed,
 }
 
+impl ApprovalPolicy {
+    /// Returns the one of two policies that lets less happen without a question.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        use ApprovalPolicy::{AutoApprove, Default, Interrupt, Sandboxed};
+        match (self, other) {
+            (Interrupt, _) | (_, Interrupt) => Interrupt,
+            (Default, _) | (_, Default) => Default,
+            (Sandboxed, _) | (_, Sandboxed) => Sandboxed,
+            (AutoApprove, AutoApprove) => AutoApprove,
+        }
+    }
+}
+
 /// What rules say of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -300,4 +314,26 @@ pub struct Approval {
     pub opened_at: UnixMillis,
     /// When it is declined by itself.
     pub expires_at: UnixMillis,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_policies_the_stricter_lets_less_happen() {
+        use ApprovalPolicy::{AutoApprove, Default, Interrupt, Sandboxed};
+        for (one, other, wanted) in [
+            (AutoApprove, AutoApprove, AutoApprove),
+            (AutoApprove, Default, Default),
+            (Default, Interrupt, Interrupt),
+            (AutoApprove, Interrupt, Interrupt),
+            (Default, Default, Default),
+            (Sandboxed, AutoApprove, Sandboxed),
+            (Sandboxed, Default, Default),
+            (Sandboxed, Interrupt, Interrupt),
+        ] {
+            assert_eq!((one.stricter(other), other.stricter(one)), (wanted, wanted));
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bobbin_core::engine::Engine;
 use bobbin_core::{Hub, RandomIds, Settings};
 use bobbin_store_sqlite::{Options, SqliteStore};
+use bobbin_subagents::WithSubAgents;
 use tempfile::TempDir;
 
 use crate::ManualClock;
@@ -73,6 +74,7 @@ impl TestWorkspace {
         let store = SqliteStore::open(&self.database(), Options::default())
             .await
             .expect("the store opens");
+        let engine = WithSubAgents::new(engine, settings.sub_agents);
         let hub = Hub::new(
             settings,
             Arc::new(store),

@@ -35,13 +35,7 @@ impl Hub {
     /// # Errors
     /// As [`Hub::thread`].
     pub async fn snapshot(self: &Arc<Self>, handle: &ThreadHandle) -> Result<Snapshot, CoreError> {
-        let (tx, rx) = tokio::sync::oneshot::channel();
-        let reply = Box::new(move |snapshot| {
-            // Nobody waits any more: nothing to tell.
-            drop(tx.send(snapshot));
-        });
-        handle.send(Command::Read { reply }).await;
-        rx.await.unwrap_or(Err(CoreError::Stopping))
+        handle.ask(|reply| Command::Read { reply }).await
     }
 
     /// Reads the newest finished Turns of a snapshot's Thread, oldest first: those before `before` (all, when

@@ -106,7 +106,10 @@ impl Hub {
     }
 
     /// Starts a subagent's Thread, its first Turn with it.
-    pub(crate) async fn start_child(
+    ///
+    /// # Errors
+    /// As [`Hub::start_thread`].
+    pub async fn start_child(
         self: &Arc<Self>,
         wish: NewThread,
         source: SubAgentSource,

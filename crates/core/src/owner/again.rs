@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use bobbin_model::sub_agent::{resumed_configuration, started_by_parent};
 use bobbin_model::{Event, Outcome, ThreadState, ThreadStatus, TurnId};
 use bobbin_store::step::{Step, reached};
 use tokio::time::Instant;
@@ -14,7 +15,6 @@ use tokio::time::Instant;
 use super::record::{After, Effect, Unstored};
 use super::{Owner, run};
 use crate::CoreError;
-use crate::sub_agent::{begun_above, configuration_below};
 
 /// Pause before the store is tried again, the first time and at most: somebody who has made room wants to see it used.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -105,7 +105,7 @@ impl Owner {
         };
         // The one above goes on with what may have been changed there meanwhile.
         let config = match above {
-            Above::Wants(above) => configuration_below(&self.state, &above),
+            Above::Wants(above) => resumed_configuration(&self.state, &above),
             Above::Nobody | Above::Over => None,
         };
         let configured = config.map(|config| Event::ThreadConfigured { config });
@@ -116,7 +116,7 @@ impl Owner {
     /// Returns who has the open Turn done: a subagent does not work on for nobody. What a person began in it goes on by
     /// itself.
     async fn above(&mut self) -> Result<Above, CoreError> {
-        let Some(parent) = begun_above(&self.state) else {
+        let Some(parent) = started_by_parent(&self.state) else {
             return Ok(Above::Nobody);
         };
         let above = self.hub.store.load(&parent).await?.map(|loaded| loaded.state);

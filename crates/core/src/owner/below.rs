@@ -4,6 +4,7 @@
 //! nobody waits for it.
 
 use bobbin_model::state::StartTurn;
+use bobbin_model::sub_agent::{is_from_parent, queue_of_users, started_by_parent};
 use bobbin_model::{EdgeStatus, Event, Refusal, Sender, ThreadId};
 
 use super::Owner;
@@ -12,7 +13,6 @@ use super::run::BY_CALLER;
 use crate::CoreError;
 use crate::answer::Edged;
 use crate::command::Reply;
-use crate::sub_agent::{begun_above, is_agent_above, queue_of_people};
 
 impl Owner {
     /// Decides on a new Turn.
@@ -35,7 +35,7 @@ impl Owner {
             .state
             .edge
             .is_some_and(|edge| edge.status == EdgeStatus::Closed);
-        if closed && is_agent_above(&self.state, sender) {
+        if closed && is_from_parent(&self.state, sender) {
             let id = &self.state.header.id;
             return Err(Refusal::NotNow(format!(
                 "Subagent {id} is closed; open it again first."
@@ -46,7 +46,7 @@ impl Owner {
 
     /// Stages that what the agent above gave, and no Turn has taken, is gone.
     pub(super) fn stage_people_only(&mut self) -> Staged {
-        let queue = queue_of_people(&self.state);
+        let queue = queue_of_users(&self.state);
         self.stage(
             queue
                 .map(|queue| Event::QueueChanged { queue })
@@ -57,7 +57,7 @@ impl Owner {
 
     /// Ends what is done for a Turn above that is over.
     pub(super) async fn let_go(&mut self, reply: Reply<()>) -> Result<(), CoreError> {
-        let events = match begun_above(&self.state) {
+        let events = match started_by_parent(&self.state) {
             Some(_) => self.state.decide_cancel(BY_CALLER, self.now()),
             None => Vec::new(),
         };

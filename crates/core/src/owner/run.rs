@@ -12,7 +12,7 @@ use super::Owner;
 use super::record::{After, Effect};
 use crate::CoreError;
 use crate::engine::{EngineFailure, TurnContext};
-use crate::sub_agent::Family;
+use bobbin_agent_api::sub_agent::NoSubAgents;
 use bobbin_agent_api::tool::ToolEnvironment;
 
 /// Reason of a Turn that somebody stopped (03 §7).
@@ -66,10 +66,9 @@ impl Owner {
         }
         self.stalled = None;
         let cancel = CancellationToken::new();
-        let family = Family::new(&self.hub, &self.state.header, live, &cancel, &self.wish_sender);
         let context = TurnContext {
             hub: self.hub.clone(),
-            thread: self.state.header.id.clone(),
+            header: Arc::new(self.state.header.clone()),
             begun: Arc::new(live.clone()),
             context: self.state.context,
             environment: Arc::new(ToolEnvironment {
@@ -80,14 +79,15 @@ impl Owner {
                     .settings
                     .environment_of(self.state.header.config.as_ref())
             }),
-            family: family.clone(),
+            sub_agents: Arc::new(NoSubAgents),
             declared: self.state.tools.clone(),
             shared: self.shared.clone(),
             cancel: cancel.clone(),
             wishes: self.wish_sender.clone(),
         };
         let engine = self.hub.engine.clone();
-        let task = tokio::spawn(async move { family.around(async move { engine.run(context).await }).await });
+        // Called in the task, where a panic is the Turn's failure.
+        let task = tokio::spawn(async move { engine.run(context).await });
         self.run = Some(Run {
             turn,
             task,

@@ -18,11 +18,12 @@ pub(super) async fn watch_over(
     ledger: Ledger,
     watch: Stopwatch,
 ) -> EngineFailure {
-    let mut changes = turn.below_changes();
-    let mut used = turn.below();
+    let children = turn.sub_agents();
+    let mut changes = children.changes();
+    let mut used = children.used();
     let mut held = None;
     loop {
-        let now = turn.below();
+        let now = children.used();
         // What the Turn itself has used is held between its requests.
         if now != used
             && let Err(over) = limits.check_below(ledger.with(now))
@@ -30,7 +31,7 @@ pub(super) async fn watch_over(
             return over;
         }
         used = now;
-        if turn.waits_for_people() {
+        if children.all_wait_for_users() {
             held.get_or_insert_with(|| watch.pause());
         } else {
             held = None;

@@ -197,7 +197,9 @@ impl TurnRun {
         }
         loop {
             self.show_changes().await?;
-            self.settings.limits.check(self.ledger.with(self.turn.below()))?;
+            self.settings
+                .limits
+                .check(self.ledger.with(self.turn.sub_agents().used()))?;
             let calls = self.ask_model().await?;
             if calls.is_empty() {
                 return Ok(());

@@ -44,7 +44,7 @@ static TOOLS: LazyLock<[Arc<dyn Tool>; 5]> = LazyLock::new(|| {
 
 /// Returns the tools for the subagents of a Turn, as far as its Thread may have them.
 pub(crate) fn agent_tools(turn: &TurnContext) -> Vec<Arc<dyn Tool>> {
-    if !turn.may_spawn() {
+    if !turn.sub_agents().may_spawn() {
         return Vec::new();
     }
     let config = &turn.environment().config;

@@ -19,7 +19,7 @@ impl Engine for Deaf {
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
         let released = self.0.clone();
         async move {
-            if turn.may_spawn() {
+            if turn.sub_agents().may_spawn() {
                 let wish = Spawn {
                     prompt: "look".to_owned(),
                     nickname: None,

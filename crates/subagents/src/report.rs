@@ -1,21 +1,22 @@
-//! Finding subagents, waiting for them and saying how they stand.
+//! Finding subagents, waiting for them and reporting their status.
 
 use std::time::Duration;
 
 use bobbin_agent_api::sub_agent::{Report, Standing, SubAgentError};
+use bobbin_core::{Closed, ThreadSummary};
 use bobbin_model::{EdgeStatus, ThreadId, TurnId};
-use bobbin_store::{Closed, ThreadSummary};
 use tokio_util::sync::CancellationToken;
 
-use super::members::{Awaited, HeldUp};
-use super::{Done, Family};
-use crate::sub_agent::member::standing_of;
+use crate::failed;
+use crate::scope::{Done, SubAgentScope};
+use crate::shared::{Awaited, HeldUp};
+use crate::sub_agent::standing_of;
 
 /// Names in the answer to one that is not known.
 const LISTED: usize = 20;
 
-impl Family {
-    pub(super) async fn waited(
+impl SubAgentScope {
+    pub(crate) async fn wait_for(
         &self,
         names: &[String],
         limit: Option<Duration>,
@@ -23,13 +24,13 @@ impl Family {
     ) -> Done<Vec<Report>> {
         let all = self.children(Closed::Included).await?;
         let wanted: Vec<&ThreadSummary> = if names.is_empty() {
-            let members = self.shared.members.lock();
-            let turn = self.shared.turn;
-            // Those that had ended before a restart are no members of this run, but of this Turn.
+            let known = self.shared.all.lock();
+            let turn = self.turn.turn();
+            // Those that had ended before a restart are not known to this run, but are of this Turn.
             let is_ours = |child: &&ThreadSummary| {
                 let source = child.header.source.sub_agent();
                 source.is_some_and(|source| source.parent_turn == turn)
-                    || members.list.iter().any(|member| member.id == child.header.id)
+                    || known.list.iter().any(|known| known.id == child.header.id)
             };
             all.iter().filter(is_ours).collect()
         } else {
@@ -71,12 +72,12 @@ impl Family {
         Ok(reports)
     }
 
-    pub(super) async fn found(&self, name: &str) -> Done<ThreadSummary> {
+    pub(crate) async fn found(&self, name: &str) -> Done<ThreadSummary> {
         let all = self.children(Closed::Included).await?;
         find(&all, name).cloned()
     }
 
-    pub(super) async fn report(&self, child: &ThreadSummary) -> Done<Report> {
+    pub(crate) async fn report(&self, child: &ThreadSummary) -> Done<Report> {
         let (id, nickname) = named(child);
         let known = self.shared.standing(&id);
         let standing = match known {
@@ -84,8 +85,8 @@ impl Family {
             None if child.runtime.waiting_on_approval => Standing::Asking,
             None if child.runtime.running => Standing::Running,
             None => {
-                let last = self.hub.turns_before(&id, TurnId(u32::MAX), 1).await?.pop();
-                last.as_ref().map_or(Standing::Idle, standing_of)
+                let last = self.hub().turns_before(&id, TurnId(u32::MAX), 1).await;
+                last.map_err(failed)?.last().map_or(Standing::Idle, standing_of)
             }
         };
         Ok(Report {
@@ -96,7 +97,7 @@ impl Family {
         })
     }
 
-    pub(super) async fn reports(&self, wanted: impl Fn(&ThreadSummary) -> bool) -> Done<Vec<Report>> {
+    pub(crate) async fn reports(&self, wanted: impl Fn(&ThreadSummary) -> bool) -> Done<Vec<Report>> {
         let mut reports = Vec::new();
         for child in self
             .children(Closed::Included)
@@ -110,7 +111,7 @@ impl Family {
     }
 }
 
-pub(super) fn named(child: &ThreadSummary) -> (ThreadId, Option<String>) {
+pub(crate) fn named(child: &ThreadSummary) -> (ThreadId, Option<String>) {
     let nickname = child
         .header
         .source
@@ -119,7 +120,7 @@ pub(super) fn named(child: &ThreadSummary) -> (ThreadId, Option<String>) {
     (child.header.id.clone(), nickname)
 }
 
-pub(super) fn is_closed(child: &ThreadSummary) -> bool {
+pub(crate) fn is_closed(child: &ThreadSummary) -> bool {
     child.edge.is_some_and(|edge| edge.status == EdgeStatus::Closed)
 }
 

@@ -1,30 +1,30 @@
-//! Starting a subagent: whether there is room, and what it is given of the Thread above.
+//! Starting a subagent: whether there is room, and what it gets from its parent.
 
 use bobbin_agent_api::sub_agent::{Report, Spawn, Standing, SubAgentError};
+use bobbin_core::{Closed, CoreError, MAX_CHILDREN};
 use bobbin_model::state::{NewThread, StartTurn};
+use bobbin_model::sub_agent::{configuration, may_have_subagents, parent_agent};
 use bobbin_model::{HistoryMode, Identity, InputPart, Seq, SubAgentSource, ThreadConfig};
-use bobbin_store::Closed;
 use tokio::sync::oneshot;
 
-use super::reporting::is_closed;
-use super::{Done, Family};
-use crate::CoreError;
-use crate::sub_agent::follow::follow;
-use crate::sub_agent::{MAX_CHILDREN, plan, sender};
+use crate::failed;
+use crate::follow::follow;
+use crate::report::is_closed;
+use crate::scope::{Done, SubAgentScope};
 
-impl Family {
-    pub(super) async fn spawned(&self, wish: Spawn) -> Done<Report> {
-        let limits = self.hub.settings.sub_agents;
+impl SubAgentScope {
+    pub(crate) async fn start_child(&self, request: Spawn) -> Done<Report> {
+        let limits = self.limits;
         if self.depth() >= limits.depth {
             return Err(SubAgentError::NotHere("subagents have none of their own here"));
         }
-        if !plan::allows(&self.config) {
+        if !may_have_subagents(&self.config) {
             return Err(SubAgentError::NotHere("its configuration says so"));
         }
         let mut reserved = self.reserve()?;
         let all = self.children(Closed::Included).await?;
         let open = all.iter().filter(|child| !is_closed(child));
-        let others = self.shared.members.lock().starting - 1;
+        let others = self.shared.all.lock().starting - 1;
         if open.count() + others >= limits.open {
             return Err(SubAgentError::Full(format!(
                 "{} subagents are open, which is as many as there may be; close one with CloseAgent, or give one that has \
@@ -37,18 +37,18 @@ impl Family {
                 "this thread has had {MAX_CHILDREN} subagents, which is as many as there may be; go on in another thread"
             )));
         }
-        let nickname = wish.nickname.clone().filter(|name| !name.trim().is_empty());
-        let config = self.configuration(wish.role.as_deref()).await;
-        let (thread, source) = self.child(&wish, config, nickname.clone());
-        let turn = self.input(wish.prompt);
+        let nickname = request.nickname.clone().filter(|name| !name.trim().is_empty());
+        let config = self.configuration(request.role.as_deref()).await;
+        let (thread, source) = self.child(&request, config, nickname.clone());
+        let turn = self.turn_with(request.prompt);
         let (done, started) = oneshot::channel();
-        let (hub, shared) = (self.hub.clone(), self.shared.clone());
-        let parent = self.parent.id.clone();
-        // Not dropped with the call: what has begun is followed.
-        self.hub.own(async move {
+        let (context, shared) = (self.turn.clone(), self.shared.clone());
+        // A task of its own: a subagent that has started is followed even when the call is dropped.
+        self.hub().own(async move {
+            let hub = context.hub().clone();
             let id = match hub.start_child(thread, source, turn).await {
                 Ok(snapshot) => snapshot.state.header.id.clone(),
-                Err(error) => return drop(done.send(Err(error.into()))),
+                Err(error) => return drop(done.send(Err(failed(error)))),
             };
             shared.add(&id, nickname.as_ref(), reserved.place.take());
             drop(reserved);
@@ -58,37 +58,37 @@ impl Family {
                 standing: Standing::Running,
                 closed: false,
             };
-            // Nobody waits any more: it is stopped with its Turn.
+            // When the call is gone, the subagent is stopped with the Turn.
             drop(done.send(Ok(report)));
-            follow(hub.clone(), shared.clone(), id.clone(), Some(Seq(1))).await;
+            follow(context.clone(), shared.clone(), id.clone(), Some(Seq(1))).await;
             if shared.over.is_cancelled() {
-                hub.follow_parent(&parent, &id).await;
+                hub.follow_parent(context.thread(), &id).await;
             }
         });
-        started.await.unwrap_or(Err(CoreError::Stopping.into()))
+        started.await.unwrap_or_else(|_| Err(failed(CoreError::Stopping)))
     }
 
-    /// Returns the configuration of a subagent: that of this Turn, with the approvals as they are now.
-    pub(super) async fn configuration(&self, role: Option<&str>) -> ThreadConfig {
-        let mut config = plan::configuration(&self.config, role);
-        let given = self.hub.settings.approval_policy_of(Some(&config));
-        let now = self.hub.policy_below(given, Some(self.parent.id.clone())).await;
-        if now != given {
+    /// Returns the configuration of a subagent: that of this Turn, with the approval policy in force now.
+    pub(crate) async fn configuration(&self, role: Option<&str>) -> ThreadConfig {
+        let mut config = configuration(&self.config, role);
+        let own = self.hub().settings().approval_policy_of(Some(&config));
+        let now = self.hub().policy_below(own, Some(self.parent().id.clone())).await;
+        if now != own {
             config.approval_policy = Some(now);
         }
         config
     }
 
-    /// Returns a subagent's Thread to be.
+    /// Returns the Thread of a new subagent, and where it hangs in the tree.
     fn child(
         &self,
-        wish: &Spawn,
+        request: &Spawn,
         config: ThreadConfig,
         nickname: Option<String>,
     ) -> (NewThread, SubAgentSource) {
-        let parent = &self.parent;
+        let parent = self.parent();
         let thread = NewThread {
-            id: self.hub.fresh_thread_id(),
+            id: self.hub().fresh_thread_id(),
             identity: Identity {
                 channel_name: parent.origin_channel.clone(),
                 user_id: parent.user_id.clone(),
@@ -101,22 +101,24 @@ impl Family {
         };
         let source = SubAgentSource {
             parent: parent.id.clone(),
-            parent_turn: self.shared.turn,
-            spawn_call: wish.call.clone(),
+            parent_turn: self.turn.turn(),
+            spawn_call: request.call.clone(),
             root: parent.root().clone(),
             depth: self.depth() + 1,
             nickname,
-            role: wish.role.clone(),
+            role: request.role.clone(),
         };
         (thread, source)
     }
 
-    pub(super) fn input(&self, text: String) -> StartTurn {
+    /// Returns a Turn of a subagent with an input of this agent.
+    pub(crate) fn turn_with(&self, text: String) -> StartTurn {
+        let live = self.turn.begun();
         StartTurn {
             input: vec![InputPart::Text { text }],
-            sender: Some(sender(&self.parent.id)),
-            channel: self.channel.clone(),
-            features: self.features,
+            sender: Some(parent_agent(self.turn.thread())),
+            channel: live.turn.origin_channel.clone(),
+            features: live.features,
         }
     }
 }

@@ -8,9 +8,9 @@ use bobbin_store::{Closed, ThreadSummary};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
-use super::MAX_CHILDREN;
-use super::follow::answer;
-use crate::{Command, CoreError, Hub, Reply, ThreadHandle, Waker};
+use super::Hub;
+use crate::settings::MAX_CHILDREN;
+use crate::{Command, CoreError, Reply, ThreadHandle, Waker};
 
 impl Hub {
     /// Lists the subagents of a Thread, oldest first.
@@ -91,7 +91,7 @@ impl Hub {
         let Some(turn) = self.snapshot(handle).await?.state.live_turn() else {
             return Ok(());
         };
-        answer(handle, |reply| Command::Stop { reply }).await?;
+        handle.ask(|reply| Command::Stop { reply }).await?;
         let waker = Waker::default();
         handle.log().watch(&waker);
         let over = async {
@@ -114,7 +114,9 @@ impl Hub {
     ) -> Result<(), CoreError> {
         let done = async {
             let child = self.thread(id).await?;
-            answer(&child, |reply| Command::WithParent(Box::new(command(reply)))).await
+            child
+                .ask(|reply| Command::WithParent(Box::new(command(reply))))
+                .await
         };
         match done.await {
             // Somebody else did it.
@@ -143,7 +145,7 @@ impl Hub {
     }
 
     /// Does to a subagent whose Turn above is over what was done to the Thread above while it began.
-    pub(super) async fn follow_parent(self: &Arc<Self>, parent: &ThreadId, id: &ThreadId) {
+    pub async fn follow_parent(self: &Arc<Self>, parent: &ThreadId, id: &ThreadId) {
         let done = async {
             match self.stored(parent).await? {
                 None => self.with_parent(id, |reply| Command::Delete { reply }).await,

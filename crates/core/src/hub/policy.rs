@@ -5,18 +5,7 @@
 
 use bobbin_model::{ApprovalPolicy, ThreadId, ThreadState};
 
-use crate::Hub;
-
-/// Returns the one of two policies that lets less happen unasked.
-pub(super) fn stricter(one: ApprovalPolicy, other: ApprovalPolicy) -> ApprovalPolicy {
-    use ApprovalPolicy::{AutoApprove, Default, Interrupt, Sandboxed};
-    match (one, other) {
-        (Interrupt, _) | (_, Interrupt) => Interrupt,
-        (Default, _) | (_, Default) => Default,
-        (Sandboxed, _) | (_, Sandboxed) => Sandboxed,
-        (AutoApprove, AutoApprove) => AutoApprove,
-    }
-}
+use super::Hub;
 
 impl Hub {
     /// Returns how the Approvals of a Thread are decided, those above it taken into account.
@@ -27,7 +16,7 @@ impl Hub {
     }
 
     /// Returns the strictest of a policy and those of a Thread and all above it.
-    pub(super) async fn policy_below(&self, own: ApprovalPolicy, above: Option<ThreadId>) -> ApprovalPolicy {
+    pub async fn policy_below(&self, own: ApprovalPolicy, above: Option<ThreadId>) -> ApprovalPolicy {
         let (mut policy, mut next) = (own, above);
         // A tree is no deeper than the depth that is allowed, and nothing is stricter than this.
         while let Some(id) = next.take()
@@ -49,31 +38,9 @@ impl Hub {
                     }
                 },
             };
-            policy = stricter(policy, above);
+            policy = policy.stricter(above);
             next = parent;
         }
         policy
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_two_policies_the_one_counts_that_lets_less_happen() {
-        use ApprovalPolicy::{AutoApprove, Default, Interrupt, Sandboxed};
-        for (one, other, wanted) in [
-            (AutoApprove, AutoApprove, AutoApprove),
-            (AutoApprove, Default, Default),
-            (Default, Interrupt, Interrupt),
-            (AutoApprove, Interrupt, Interrupt),
-            (Default, Default, Default),
-            (Sandboxed, AutoApprove, Sandboxed),
-            (Sandboxed, Default, Default),
-            (Sandboxed, Interrupt, Interrupt),
-        ] {
-            assert_eq!((stricter(one, other), stricter(other, one)), (wanted, wanted));
-        }
     }
 }

@@ -1,55 +1,53 @@
-//! What a subagent is given of the Thread above: never more than that has.
+//! The configuration of a subagent: never more than its parent Thread has.
 
-use bobbin_agent_api::sub_agent::EXPLORER;
-use bobbin_model::{ApprovalPolicy, Mode, ThreadConfig, ThreadState};
+use super::EXPLORER;
+use crate::{ApprovalPolicy, Mode, ThreadConfig, ThreadState};
 
-use super::policy::stricter;
-
-/// Member of a Thread's configuration with what is told to a subagent (02 §2.4).
+/// Member of a Thread's configuration with the instructions of a subagent (02 §2.4).
 const INSTRUCTIONS: &str = "roleInstructions";
 /// Member of a Thread's configuration that says whether its agent may have subagents (02 §2.4).
 const ACCESS: &str = "agentControlToolAccess";
 
-/// What every subagent is told.
-const TOLD: &str = "You are a subagent: another agent gave you this task and not a person. Do it as far as you can by \
+/// Instructions of every subagent.
+const TASK: &str = "You are a subagent: another agent gave you this task and not a person. Do it as far as you can by \
                     yourself and do not ask back. Your last message is what that agent is given of your work: put into \
                     it all that it needs, and nothing else.";
-const TOLD_EXPLORER: &str = " You only look: find out what is asked, and change nothing.";
+const READ_ONLY: &str = " You only look: find out what is asked, and change nothing.";
 
-/// Returns the configuration of a subagent, from that of the Thread above as it is in force in its Turn. The mode, the
-/// model, the approvals, the folder and the lists of tools are that Thread's.
-pub(super) fn configuration(above: &ThreadConfig, role: Option<&str>) -> ThreadConfig {
-    let mut config = above.clone();
+/// Returns the configuration of a new subagent, from that of the parent's Turn: the mode, the model, the approvals, the folder
+/// and the lists of tools are the parent's.
+pub fn configuration(parent: &ThreadConfig, role: Option<&str>) -> ThreadConfig {
+    let mut config = parent.clone();
     let explores = role == Some(EXPLORER);
     if explores {
         config.mode = Some(Mode::Plan);
     }
-    let mut told = TOLD.to_owned();
+    let mut instructions = TASK.to_owned();
     if explores {
-        told.push_str(TOLD_EXPLORER);
+        instructions.push_str(READ_ONLY);
     }
-    config.extra.insert(INSTRUCTIONS.to_owned(), told.into());
+    config.extra.insert(INSTRUCTIONS.to_owned(), instructions.into());
     config
 }
 
-/// Returns the configuration with which a subagent goes on whose Thread above goes on too, where it is not the one it has.
-pub(crate) fn configuration_below(state: &ThreadState, above: &ThreadState) -> Option<ThreadConfig> {
+/// Returns the configuration with which a subagent continues after a restart; `None` when it is the one it has.
+pub fn resumed_configuration(state: &ThreadState, parent: &ThreadState) -> Option<ThreadConfig> {
     let source = state.header.source.sub_agent()?;
     let own = state.header.config.as_ref();
-    let above = above.header.config.clone().unwrap_or_default();
-    let config = restricted(configuration(&above, source.role.as_deref()), own);
+    let parent = parent.header.config.clone().unwrap_or_default();
+    let config = restricted(configuration(&parent, source.role.as_deref()), own);
     (own != Some(&config)).then_some(config)
 }
 
-/// Returns the configuration of a subagent that is given more: what was withheld from it before, by a person or because
-/// the Thread above had less then, stays withheld.
-pub(super) fn restricted(mut config: ThreadConfig, before: Option<&ThreadConfig>) -> ThreadConfig {
+/// Returns the configuration of a subagent that gets another input. What was withheld from it before, by a user or because its
+/// parent had less then, stays withheld.
+pub fn restricted(mut config: ThreadConfig, before: Option<&ThreadConfig>) -> ThreadConfig {
     let Some(before) = before else { return config };
     if before.mode() == Mode::Plan {
         config.mode = Some(Mode::Plan);
     }
     config.approval_policy = match (config.approval_policy, before.approval_policy) {
-        (Some(now), Some(before)) => Some(stricter(now, before)),
+        (Some(now), Some(before)) => Some(now.stricter(before)),
         (Some(ApprovalPolicy::AutoApprove | ApprovalPolicy::Sandboxed), None)
         | (None, Some(ApprovalPolicy::AutoApprove | ApprovalPolicy::Sandboxed)) => None,
         (now, before) => now.or(before),
@@ -75,35 +73,33 @@ pub(super) fn restricted(mut config: ThreadConfig, before: Option<&ThreadConfig>
         denied.retain(|name| !now.contains(name));
         now.extend(denied);
     }
-    if !allows(before) {
+    if !may_have_subagents(before) {
         config.extra.insert(ACCESS.to_owned(), "disabled".into());
     }
     config
 }
 
-/// Whether a Thread's configuration lets its agent have subagents. Which of the tools it has with `allowList` is asked
-/// for by their names.
-pub(super) fn allows(config: &ThreadConfig) -> bool {
+/// Whether a Thread's configuration lets its agent have subagents. With `allowList` the list says which of the tools.
+pub fn may_have_subagents(config: &ThreadConfig) -> bool {
     config.extra.get(ACCESS).and_then(|access| access.as_str()) != Some("disabled")
 }
 
 #[cfg(test)]
 mod tests {
-    use bobbin_agent_api::sub_agent::WORKER;
-
+    use super::super::WORKER;
     use super::*;
 
     #[test]
-    fn a_subagent_never_gets_more_than_the_thread_above_has() {
-        let above: ThreadConfig = serde_json::from_str(
+    fn a_subagent_never_gets_more_than_its_parent_has() {
+        let parent: ThreadConfig = serde_json::from_str(
             r#"{"mode":"plan","model":"m","approvalPolicy":"interrupt","toolDenyList":["shell"],"x":1}"#,
         )
         .unwrap();
-        let worker = configuration(&above, Some(WORKER));
+        let worker = configuration(&parent, Some(WORKER));
         assert_eq!(worker.mode(), Mode::Plan);
         assert_eq!(
             (worker.model.as_deref(), worker.approval_policy),
-            (Some("m"), above.approval_policy)
+            (Some("m"), parent.approval_policy)
         );
         assert!(!worker.offers("shell") && worker.extra.contains_key("x"));
         let explorer = configuration(&ThreadConfig::default(), Some(EXPLORER));
@@ -118,23 +114,23 @@ mod tests {
             r#"{"mode":"plan","approvalPolicy":"interrupt","toolAllowList":["readFile","shell"],
                 "toolDenyList":["shell"],"agentControlToolAccess":"disabled"}"#,
         );
-        let above = r#"{"mode":"agent","model":"m","approvalPolicy":"autoApprove","toolAllowList":["editFile","readFile"]}"#;
-        let given = restricted(of(above), Some(&before));
+        let parent = r#"{"mode":"agent","model":"m","approvalPolicy":"autoApprove","toolAllowList":["editFile","readFile"]}"#;
+        let given = restricted(of(parent), Some(&before));
         assert_eq!((given.mode(), given.model.as_deref()), (Mode::Plan, Some("m")));
         assert_eq!(given.approval_policy, before.approval_policy);
         let offered = ["readFile", "shell", "editFile"].map(|tool| given.offers(tool));
         assert_eq!(offered, [true, false, false]);
-        assert!(!allows(&given));
+        assert!(!may_have_subagents(&given));
         assert!(!restricted(of("{}"), Some(&before)).offers("editFile"));
-        // Twice is no more than once, and what was not restricted is as it is above.
-        assert_eq!(restricted(of(above), Some(&given)), given);
-        assert_eq!(restricted(of(above), Some(&of(above))), of(above));
-        assert_eq!(restricted(of(above), Some(&of("{}"))).approval_policy, None);
+        // Twice is no more than once, and what was not restricted is as it is in the parent.
+        assert_eq!(restricted(of(parent), Some(&given)), given);
+        assert_eq!(restricted(of(parent), Some(&of(parent))), of(parent));
+        assert_eq!(restricted(of(parent), Some(&of("{}"))).approval_policy, None);
     }
 
     #[test]
     fn a_configuration_can_withhold_subagents() {
-        let with = |text: &str| allows(&serde_json::from_str(text).unwrap());
+        let with = |text: &str| may_have_subagents(&serde_json::from_str(text).unwrap());
         assert!(with("{}") && with(r#"{"agentControlToolAccess":"full"}"#));
         assert!(!with(r#"{"agentControlToolAccess":"disabled"}"#));
     }

@@ -1,4 +1,4 @@
-//! One subagent as it is followed: what the frames of its log say of how far it is. Values only.
+//! One subagent as its log shows it: its status, its tool at work, what it has used. Values only.
 
 use bobbin_agent_api::sub_agent::Standing;
 use bobbin_model::{
@@ -6,50 +6,50 @@ use bobbin_model::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::{Frame, FrameBody, Notice, View};
+use bobbin_core::{Frame, FrameBody, Notice, View};
 
-/// Most bytes of what a subagent said that are given to the agent above.
-pub(super) const MAX_ANSWER: usize = 32 << 10;
+/// Most bytes of a subagent's answer that its parent's agent gets.
+pub(crate) const MAX_ANSWER: usize = 32 << 10;
 
 /// A subagent of a Turn.
 #[derive(Debug)]
-pub(super) struct Member {
-    pub(super) id: ThreadId,
-    pub(super) nickname: Option<String>,
-    pub(super) standing: Standing,
-    /// How it stands is remembered; else it is read from the store.
-    pub(super) remembered: bool,
-    /// Calls that are giving it something, which keeps it followed.
-    pub(super) held: usize,
-    /// Somebody follows it; it may have more to do even if it has just ended something.
-    pub(super) followed: bool,
+pub(crate) struct SubAgent {
+    pub(crate) id: ThreadId,
+    pub(crate) nickname: Option<String>,
+    pub(crate) standing: Standing,
+    /// Its status is in memory; else it is read from the store.
+    pub(crate) remembered: bool,
+    /// Calls that send it an input, which keep it followed.
+    pub(crate) held: usize,
+    /// A task follows it; it may have more to do even if a Turn has just ended.
+    pub(crate) followed: bool,
     tool: Option<String>,
-    /// Its open Turn, as far as its frames tell.
+    /// Its open Turn, as far as its frames show.
     turn: Option<TurnId>,
-    /// Of its Turns that have ended in this Turn of the Thread above.
+    /// What its Turns have used that ended in this Turn of the parent.
     before: Used,
-    /// Of its open one.
+    /// What its open Turn has used.
     now: Used,
-    /// Its place among those at work.
-    pub(super) place: Option<OwnedSemaphorePermit>,
+    /// Its place among the subagents that run.
+    pub(crate) place: Option<OwnedSemaphorePermit>,
 }
 
 /// What a Turn of a subagent used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Used {
-    pub(super) usage: TokenUsage,
-    pub(super) cost_micros: u64,
+pub(crate) struct Used {
+    pub(crate) usage: TokenUsage,
+    pub(crate) cost_micros: u64,
 }
 
 impl Used {
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.usage.add(other.usage);
         self.cost_micros = self.cost_micros.saturating_add(other.cost_micros);
     }
 }
 
-impl Member {
-    pub(super) fn new(id: ThreadId, nickname: Option<String>) -> Self {
+impl SubAgent {
+    pub(crate) fn new(id: ThreadId, nickname: Option<String>) -> Self {
         Self {
             id,
             nickname,
@@ -65,31 +65,31 @@ impl Member {
         }
     }
 
-    /// Gives its place to others.
-    pub(super) fn let_go(&mut self) {
+    /// Is followed no more; its place is free.
+    pub(crate) fn unfollow(&mut self) {
         self.followed = false;
         self.place = None;
     }
 
-    /// Leaves to the store what it said.
-    pub(super) fn forget(&mut self) {
+    /// Leaves its answer to the store.
+    pub(crate) fn forget(&mut self) {
         self.remembered = false;
         self.standing = Standing::Idle;
     }
 
-    /// Whether it is at work, as far as is known.
-    pub(super) fn runs(&self) -> bool {
+    /// Whether it runs, as far as is known.
+    pub(crate) fn runs(&self) -> bool {
         matches!(self.standing, Standing::Running | Standing::Asking)
     }
 
-    /// Returns what it has used in this Turn of the Thread above.
-    pub(super) fn used(&self) -> Used {
+    /// Returns what it has used in this Turn of the parent.
+    pub(crate) fn used(&self) -> Used {
         let mut used = self.before;
         used.add(self.now);
         used
     }
 
-    pub(super) fn progress(&self) -> SubAgentProgress {
+    pub(crate) fn progress(&self) -> SubAgentProgress {
         SubAgentProgress {
             label: self.nickname.clone().unwrap_or_else(|| self.id.to_string()),
             current_tool: self.tool.clone(),
@@ -98,8 +98,8 @@ impl Member {
         }
     }
 
-    /// Takes note of a frame. Returns what a Turn used that has ended with it.
-    pub(super) fn note(&mut self, frame: &Frame) -> Option<Used> {
+    /// Applies a frame of its log. Returns what a Turn has used that ended with it.
+    pub(crate) fn note(&mut self, frame: &Frame) -> Option<Used> {
         match &frame.body {
             FrameBody::Notice(Notice::RuntimeChanged(runtime)) if self.runs() => {
                 self.standing = if runtime.waiting_on_approval {
@@ -162,9 +162,8 @@ impl Member {
         None
     }
 
-    /// Takes note of how it stands as a whole, where its frames are not known. Returns what a Turn used whose end was
-    /// missed with them.
-    pub(super) fn stands(&mut self, state: &ThreadState, last: Option<&Turn>) -> Option<Used> {
+    /// Sets its state as a whole, where its frames are not known. Returns what a Turn has used whose end was missed.
+    pub(crate) fn set_state(&mut self, state: &ThreadState, last: Option<&Turn>) -> Option<Used> {
         self.tool = None;
         let open = self.turn.take();
         let Some(live) = &state.live else {
@@ -203,8 +202,8 @@ fn ended(outcome: &Outcome, turn: &Turn) -> Standing {
     }
 }
 
-/// Returns how a Thread stands whose newest Turn is this one.
-pub(super) fn standing_of(turn: &Turn) -> Standing {
+/// Returns the status of a Thread whose newest Turn is this one.
+pub(crate) fn standing_of(turn: &Turn) -> Standing {
     use bobbin_model::TurnStatus::{Cancelled, Completed, Failed, Running, WaitingApproval};
     match turn.status {
         Running => Standing::Running,
@@ -222,13 +221,13 @@ fn last_words(turn: &Turn) -> String {
         _ => None,
     });
     let said = said.unwrap_or_default();
-    let kept = said.floor_char_boundary(MAX_ANSWER);
-    if kept == said.len() {
+    let end = said.floor_char_boundary(MAX_ANSWER);
+    if end == said.len() {
         return said.to_owned();
     }
     format!(
         "{}\n[cut: the whole answer has {} bytes]",
-        &said[..kept],
+        &said[..end],
         said.len()
     )
 }
@@ -242,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_a_turn_used_counts_once_even_if_its_end_was_missed() {
-        let wish = NewThread {
+        let thread = NewThread {
             id: ThreadId::new("thread_a"),
             identity: Identity {
                 channel_name: "test".to_owned(),
@@ -252,7 +251,7 @@ mod tests {
             history_mode: HistoryMode::Server,
             display_name: None,
         };
-        let Ok(Event::ThreadStarted { thread }) = wish.decide("/w", UnixMillis(1)) else {
+        let Ok(Event::ThreadStarted { thread }) = thread.decide("/w", UnixMillis(1)) else {
             panic!("it can be started");
         };
         let mut state = ThreadState::new(*thread);
@@ -260,16 +259,16 @@ mod tests {
         let mut ended = live.turn.clone();
         ended.status = TurnStatus::Completed;
         ended.usage.output_tokens = 7;
-        let mut member = Member::new(ThreadId::new("thread_a"), None);
+        let mut child = SubAgent::new(ThreadId::new("thread_a"), None);
         // Of a Turn that had ended before it was followed nothing is known here.
-        assert_eq!(member.stands(&state, Some(&ended)), None);
+        assert_eq!(child.set_state(&state, Some(&ended)), None);
         state.live = Some(live);
-        assert_eq!(member.stands(&state, None), None);
+        assert_eq!(child.set_state(&state, None), None);
         state.live = None;
-        let used = member.stands(&state, Some(&ended)).unwrap();
+        let used = child.set_state(&state, Some(&ended)).unwrap();
         assert_eq!(used.usage.output_tokens, 7);
-        assert_eq!(member.stands(&state, Some(&ended)), None);
-        assert_eq!(member.used(), used);
-        assert!(matches!(member.standing, Standing::Finished(_)));
+        assert_eq!(child.set_state(&state, Some(&ended)), None);
+        assert_eq!(child.used(), used);
+        assert!(matches!(child.standing, Standing::Finished(_)));
     }
 }

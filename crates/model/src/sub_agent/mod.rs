@@ -3,9 +3,20 @@
 //! Where such a Thread hangs in the tree never changes and stands in its header; whether the one above still has to
 //! do with it is the *edge* between the two, and changes by events of the child's own log.
 
+mod config;
+mod origin;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{ThreadId, TokenUsage, TurnId, UnixMillis};
+
+pub use config::{configuration, may_have_subagents, restricted, resumed_configuration};
+pub use origin::{is_from_parent, parent_agent, queue_of_users, started_by_parent};
+
+/// The role of a subagent that does what its parent's agent may do.
+pub const WORKER: &str = "worker";
+/// The role of a subagent that only reads.
+pub const EXPLORER: &str = "explorer";
 
 /// Where a subagent's Thread hangs in the tree of Threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
