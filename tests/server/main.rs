@@ -25,6 +25,8 @@ mod chaos_steps;
 #[cfg(test)]
 mod client_history;
 #[cfg(test)]
+mod configuration;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod doors;

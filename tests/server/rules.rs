@@ -73,7 +73,10 @@ async fn a_rule_that_cannot_be_used_keeps_the_server_from_starting() {
         let output = workspace.run(prompt).await;
         assert_eq!(output.status.code(), Some(1), "{command}");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(told.contains("Pth is not part of a rule"), "{told}");
+        assert!(
+            told.contains("Permissions.Rules[0].Pth is not a setting; did you mean Path?"),
+            "{told}"
+        );
     }
 }
 

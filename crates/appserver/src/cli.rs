@@ -8,7 +8,7 @@ use anyhow::bail;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{Config, DEFAULT_PORT, Mode};
+use crate::config::{self, Config, ConfigCommand, DEFAULT_PORT, Mode};
 use crate::server::{Doors, Listen};
 use crate::token::{self, TokenOptions};
 use crate::workspace::Workspace;
@@ -67,6 +67,8 @@ enum Command {
     State(state_command::State),
     /// Show the rules in force and the answers given for ever, take those back, explain what happens to a command line.
     Rules(rules::Rules),
+    /// Say what configuration files can have.
+    Config(ConfigCommand),
     /// Print the token that clients present, which is yours for all workspaces.
     Token(token::Token),
     /// Check the workspace, the configuration and this machine.
@@ -127,6 +129,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Some(Command::Import(import)) => copies::import(import).await,
         Some(Command::State(state)) => state_command::run(state).await,
         Some(Command::Rules(rules)) => rules::run(rules).await,
+        Some(Command::Config(command)) => Ok(config::run(&command)),
         Some(Command::Token(token)) => token::run(&token),
         Some(Command::Doctor(doctor)) => doctor::run(doctor).await,
         Some(Command::Completions { shell }) => {

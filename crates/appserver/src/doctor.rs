@@ -91,8 +91,8 @@ fn configuration(workspace: &Workspace, report: &mut Report) -> Option<Config> {
                 sources.join(", ")
             };
             report.add("configuration", Verdict::Good, text);
-            let rules = config.permissions.rules.len();
-            match config.permissions.clone().compile(cli::home().as_deref()) {
+            let rules = config.rules.len();
+            match config.rules.compile(cli::home().as_deref()) {
                 Ok(_) => report.add(
                     "rules",
                     Verdict::Good,

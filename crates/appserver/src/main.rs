@@ -2,7 +2,6 @@
 //!
 //! The only room that reads the environment and sees every other.
 
-mod agent;
 mod appserver_lock;
 mod call;
 mod cli;
@@ -17,7 +16,6 @@ mod join;
 mod logging;
 mod models;
 mod pages;
-mod permissions;
 mod prompts;
 mod rules;
 mod sandbox;

@@ -242,7 +242,7 @@ pub(crate) async fn prepare(
         .with_prompts(Some(prompts.clone()));
     let mut settings = Settings::new(workspace.root.clone());
     settings.approval_policy = config.approval_policy;
-    let rules = config.permissions.compile(cli::home().as_deref())?;
+    let rules = config.rules.compile(cli::home().as_deref())?;
     settings.policy = Arc::new(
         RulesPolicy::new(rules)
             .guarding(guarded)

@@ -3,6 +3,7 @@
 //! ```text
 //! index.json                            every method: who sends it, its files, its errors
 //! types.json                            what messages share, under $defs
+//! configuration.json                    configuration files, for editors
 //! requests/thread.start.params.json     client to server
 //! requests/thread.start.result.json
 //! client-notifications/initialized.json
@@ -20,11 +21,12 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::index;
 use crate::stale::Files;
+use crate::{configuration, index};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 const TYPES_FILE: &str = "types.json";
+const CONFIGURATION_FILE: &str = "configuration.json";
 
 /// Returns every file of `proto-schema/`.
 ///
@@ -57,6 +59,7 @@ pub(crate) fn files() -> anyhow::Result<Files> {
     });
     point_at(&mut types, "");
     files.insert(TYPES_FILE.to_owned(), text(types)?);
+    files.insert(CONFIGURATION_FILE.to_owned(), text(configuration::schema())?);
     files.insert("index.json".to_owned(), text(index::index(TYPES_FILE))?);
     Ok(files)
 }

@@ -140,7 +140,7 @@ impl Workplace {
 
     async fn place(&self, wanted: &Wanted) -> anyhow::Result<Place> {
         let workspace = Workspace::find(wanted.root.as_deref())?;
-        let (config, notices) = self.configuration(&workspace, wanted.pure_config)?;
+        let (config, notices) = self.configuration(&workspace, wanted.pure_config);
         let deadline = Instant::now() + PATIENCE;
         loop {
             // Whatever was seen may have changed a moment later: the lock decides, and who does not get it
@@ -194,7 +194,7 @@ impl Workplace {
             // A handshake that nobody looked at, in a batch.
             Open::Nothing | Open::Served(..) => {
                 let workspace = Workspace::find(wanted.root.as_deref())?;
-                let (config, notices) = self.configuration(&workspace, wanted.pure_config)?;
+                let (config, notices) = self.configuration(&workspace, wanted.pure_config);
                 Prepared {
                     held: workspace.hold().await?,
                     config,
@@ -238,7 +238,7 @@ impl Workplace {
     }
 
     /// Reads the configuration. A broken file keeps no editor from working: its user is told.
-    fn configuration(&self, workspace: &Workspace, pure: bool) -> anyhow::Result<(Box<Config>, Vec<Notice>)> {
+    fn configuration(&self, workspace: &Workspace, pure: bool) -> (Box<Config>, Vec<Notice>) {
         let notice = |kind, message: &str| Notice {
             kind,
             message: message.to_owned(),
@@ -252,7 +252,7 @@ impl Workplace {
             notices.push(notice(NoticeKind::Warning, &text));
         }
         if pure {
-            return Ok((Box::new(Config::defaults()?), notices));
+            return (Box::default(), notices);
         }
         let config = match Config::read(&workspace.root, home().as_deref()) {
             Ok(config) => config,
@@ -261,12 +261,12 @@ impl Workplace {
                     NoticeKind::Error,
                     &format!("{error:#}; the defaults are in force"),
                 ));
-                Config::defaults()?
+                Config::default()
             }
         };
         let warnings = config.warnings.iter();
         notices.extend(warnings.map(|warning| notice(NoticeKind::Warning, warning)));
-        Ok((Box::new(config), notices))
+        (Box::new(config), notices)
     }
 }
 

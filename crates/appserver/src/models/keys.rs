@@ -56,7 +56,7 @@ pub(super) fn find(place: &KeyPlace, home: Option<&Path>) -> Found {
                 "set the variable {name}, or ApiKeyFile of this provider in ~/.craft/config.json"
             )),
         },
-        KeyPlace::File(path) => match read(&below(path, home)) {
+        KeyPlace::File(path) => match read(&expanded(path, home)) {
             Ok(key) => Found {
                 key: Some(key),
                 source: format!("the file {}", path.display()),
@@ -98,7 +98,7 @@ fn read(path: &Path) -> Result<Key, String> {
 }
 
 /// Returns a path with `~` as the user's home.
-pub(super) fn below(path: &Path, home: Option<&Path>) -> PathBuf {
+pub(crate) fn expanded(path: &Path, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.to_owned(),

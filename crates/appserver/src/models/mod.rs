@@ -5,20 +5,16 @@
 //! conversation sent to an address of its choosing would be gone. Keys are in memory only.
 
 mod catalog;
-mod facts;
 mod keys;
-mod settings;
 
 pub(crate) use catalog::Catalog;
-pub(crate) use keys::variable;
-pub(crate) use settings::ModelSettings;
+pub(crate) use keys::{KeyPlace, expanded, variable};
 
 use std::path::Path;
 
 use bobbin_models::{ModelSet, Network, Provider, ProviderSettings, Proxies};
 
-use keys::KeyPlace;
-use settings::{Origin, ProviderEntry};
+use crate::config::{ModelSettings, Origin, ProviderEntry};
 
 /// The models, and what is wrong with their configuration.
 pub(crate) struct Opened {

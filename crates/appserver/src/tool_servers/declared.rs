@@ -1,7 +1,6 @@
 //! The `McpServers` section of a configuration file, and back.
 //!
-//! An object of entries by name, or a list of entries with names. Members are found without regard to case and under
-//! the names that other programs give them. A broken entry is reported and takes no other with it.
+//! An object of entries by name, or a list of entries with names. A broken entry is reported and takes no other with it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,9 +9,10 @@ use std::time::Duration;
 use bobbin_agent_api::tool_server::{ConfiguredServer, Secrets, ServerAccess, ToolServerConfig};
 use bobbin_agent_api::trust::{TrustItem, TrustKind};
 use bobbin_model::ServerOrigin;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::command as shown;
+use crate::config::{McpServer, McpTransport};
 use crate::trust::{self, TrustRecord};
 
 /// Longest name of a server.
@@ -82,82 +82,53 @@ impl Declared {
     }
 }
 
-/// Reads a section. What is wrong with it goes to `warnings`.
-pub(crate) fn read(section: &Value, warnings: &mut Vec<String>) -> Vec<ToolServerConfig> {
-    let entries: Vec<(Option<&str>, &Value)> = match section {
-        Value::Null => Vec::new(),
-        Value::Object(entries) => entries
-            .iter()
-            .map(|(name, entry)| (Some(name.as_str()), entry))
-            .collect(),
-        Value::Array(entries) => entries.iter().map(|entry| (None, entry)).collect(),
-        _ => {
-            warnings.push("McpServers must be an object of servers by name; it is not used".to_owned());
-            return Vec::new();
-        }
-    };
-    let mut servers: BTreeMap<String, ToolServerConfig> = BTreeMap::new();
-    for (name, entry) in entries {
+/// Returns the servers of a section. What is wrong with it goes to `warnings`.
+pub(crate) fn read(
+    section: BTreeMap<String, McpServer>,
+    warnings: &mut Vec<String>,
+) -> Vec<ToolServerConfig> {
+    let mut servers = BTreeMap::new();
+    for (name, entry) in section {
+        let shown: String = name.chars().take(MAX_NAME).collect();
         match config(name, entry) {
-            Ok(config) => {
-                // Of two names that differ in case only, the later counts, as with other settings.
-                servers.insert(config.name.to_lowercase(), config);
-            }
-            Err(why) => {
-                let name = name.map_or_else(String::new, |name| format!(" {name}"));
-                warnings.push(format!("the MCP server{name} is not used: {why}"));
-            }
+            // Of two names that differ in case only, the later counts, as with other settings.
+            Ok(config) => drop(servers.insert(config.name.to_lowercase(), config)),
+            Err(why) => warnings.push(format!("the MCP server {shown} is not used: {why}")),
         }
     }
     servers.into_values().collect()
 }
 
-fn config(name: Option<&str>, entry: &Value) -> Result<ToolServerConfig, String> {
-    let entry = Entry(entry.as_object().ok_or("its entry is not an object")?);
-    let name = match name {
-        Some(name) => name.to_owned(),
-        None => entry.text(&["name"])?.ok_or("it has no Name")?,
-    };
-    let transport = entry
-        .text(&["transport", "type"])?
-        .map(|text| text.to_ascii_lowercase());
-    let url = entry.text(&["url"])?.filter(|url| !url.is_empty());
-    let by_url = match transport.as_deref() {
-        None | Some("") => url.is_some(),
-        Some("stdio") => false,
-        Some("http" | "streamablehttp" | "streamable-http" | "streamable_http") => true,
-        Some(other) => {
-            return Err(format!(
-                "Transport is {other:?}; it can be stdio or streamableHttp"
-            ));
-        }
+fn config(name: String, entry: McpServer) -> Result<ToolServerConfig, String> {
+    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
+    let url = said(entry.url);
+    let by_url = match entry.transport {
+        None => url.is_some(),
+        Some(transport) => transport == McpTransport::StreamableHttp,
     };
     let access = if by_url {
         ServerAccess::Http {
             url: url.ok_or("it has no Url")?,
-            bearer_token_env_var: entry
-                .text(&["bearerTokenEnvVar"])?
-                .filter(|name| !name.is_empty()),
-            headers: Secrets(entry.texts_by_name(&["headers", "httpHeaders"])?),
-            env_headers: entry.texts_by_name(&["envHttpHeaders"])?,
+            bearer_token_env_var: said(entry.bearer_token_env_var),
+            headers: Secrets(entry.headers),
+            env_headers: entry.env_http_headers,
         }
     } else {
         ServerAccess::Stdio {
-            command: entry.text(&["command"])?.unwrap_or_default(),
-            args: entry.texts(&["arguments", "args"])?,
-            env: Secrets(entry.texts_by_name(&["environmentVariables", "env"])?),
-            env_vars: entry.texts(&["envVars"])?,
-            cwd: entry
-                .text(&["cwd", "workingDirectory"])?
-                .filter(|cwd| !cwd.is_empty()),
+            command: entry.command.unwrap_or_default(),
+            args: entry.arguments,
+            env: Secrets(entry.environment_variables),
+            env_vars: entry.env_vars,
+            cwd: said(entry.cwd),
         }
     };
     let config = ToolServerConfig {
         name,
-        enabled: entry.flag("enabled")?.unwrap_or(true) && !entry.flag("disabled")?.unwrap_or(false),
+        enabled: entry.enabled.unwrap_or(true) && !entry.disabled.unwrap_or(false),
         access,
-        start_timeout: entry.seconds("startupTimeoutSec")?,
-        call_timeout: entry.seconds("toolTimeoutSec")?,
+        start_timeout: entry.startup_timeout_sec.and_then(seconds),
+        call_timeout: entry.tool_timeout_sec.and_then(seconds),
     };
     check(&config)?;
     Ok(config)
@@ -289,76 +260,12 @@ pub(crate) fn definition(config: &ToolServerConfig) -> Value {
     entry
 }
 
-/// An entry's members, found without regard to case under any of several names.
-struct Entry<'a>(&'a Map<String, Value>);
-
-impl<'a> Entry<'a> {
-    fn get(&self, names: &[&str]) -> Option<(&'a str, &'a Value)> {
-        let known = |name: &str| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        let found = self
-            .0
-            .iter()
-            .find(|(name, value)| known(name) && !value.is_null());
-        found.map(|(name, value)| (name.as_str(), value))
-    }
-
-    fn text(&self, names: &[&str]) -> Result<Option<String>, String> {
-        let Some((name, value)) = self.get(names) else {
-            return Ok(None);
-        };
-        plain(value)
-            .map(Some)
-            .ok_or_else(|| format!("{name} is not a text"))
-    }
-
-    fn texts(&self, names: &[&str]) -> Result<Vec<String>, String> {
-        let Some((name, value)) = self.get(names) else {
-            return Ok(Vec::new());
-        };
-        let texts = value.as_array().and_then(|all| all.iter().map(plain).collect());
-        texts.ok_or_else(|| format!("{name} is not a list of texts"))
-    }
-
-    fn texts_by_name(&self, names: &[&str]) -> Result<BTreeMap<String, String>, String> {
-        let Some((name, value)) = self.get(names) else {
-            return Ok(BTreeMap::new());
-        };
-        let one = |(name, value): (&String, &Value)| Some((name.clone(), plain(value)?));
-        let texts = value.as_object().and_then(|all| all.iter().map(one).collect());
-        texts.ok_or_else(|| format!("{name} is not an object of texts"))
-    }
-
-    fn flag(&self, name: &str) -> Result<Option<bool>, String> {
-        let Some((name, value)) = self.get(&[name]) else {
-            return Ok(None);
-        };
-        value
-            .as_bool()
-            .map(Some)
-            .ok_or_else(|| format!("{name} is not true or false"))
-    }
-
-    fn seconds(&self, name: &str) -> Result<Option<Duration>, String> {
-        let Some((name, value)) = self.get(&[name]) else {
-            return Ok(None);
-        };
-        let time = value
-            .as_f64()
-            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        time.filter(|time| !time.is_zero())
-            .map(Some)
-            .ok_or_else(|| format!("{name} is not a positive number of seconds"))
-    }
-}
-
-/// Returns a text, or what people write for one.
-fn plain(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(flag) => Some(flag.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
+/// Returns the servers of a section as it stands in a file, and what is wrong with it.
+#[cfg(test)]
+pub(crate) fn of_section(section: &Value) -> (Vec<ToolServerConfig>, Vec<String>) {
+    let (section, mut warnings) = crate::config::tool_servers(section);
+    let servers = read(section, &mut warnings);
+    (servers, warnings)
 }
 
 #[cfg(test)]
@@ -366,10 +273,9 @@ mod tests {
     use super::*;
 
     fn one(section: &Value) -> ToolServerConfig {
-        let mut warnings = Vec::new();
-        let mut read = read(section, &mut warnings);
-        assert_eq!((read.len(), warnings), (1, Vec::new()));
-        read.remove(0)
+        let (mut servers, warnings) = of_section(section);
+        assert_eq!((servers.len(), warnings), (1, Vec::new()));
+        servers.remove(0)
     }
 
     #[test]
@@ -402,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_entries_are_told_and_the_others_are_used() {
+    fn broken_entries_are_reported_and_the_others_are_used() {
         let section = json!({
             "good": { "command": "x" },
             "empty": {},
@@ -412,16 +318,15 @@ mod tests {
             "args": { "command": "x", "args": "y" },
             "file": { "url": "file:///etc/passwd" },
         });
-        let mut warnings = Vec::new();
-        let read = read(&section, &mut warnings);
-        assert_eq!(read.len(), 1);
-        assert_eq!(warnings.len(), 6);
+        let (servers, warnings) = of_section(&section);
+        assert_eq!(servers.len(), 1);
+        assert_eq!(warnings.len(), 6, "{warnings:?}");
         for part in [
             "no command",
             "not an object",
             "pigeon",
             "blank",
-            "list of texts",
+            "Arguments is not a list",
             "http://",
         ] {
             assert!(

@@ -13,3 +13,6 @@ mod servers;
 pub(crate) use command::{Mcp, run};
 pub(crate) use declared::{Declared, definition, read};
 pub(crate) use servers::Servers;
+
+#[cfg(test)]
+pub(crate) use declared::of_section;

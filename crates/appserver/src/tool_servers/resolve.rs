@@ -133,7 +133,7 @@ mod tests {
 
     fn declared(entry: &serde_json::Value, trusted: bool) -> Declared {
         let section = json!({ "pantry": entry });
-        let config = declared::read(&section, &mut Vec::new()).remove(0);
+        let config = declared::of_section(&section).0.remove(0);
         let declared = Declared::of_folder(config, Path::new("/"), &TrustRecord::default());
         Declared { trusted, ..declared }
     }

@@ -61,6 +61,9 @@ pub(crate) fn run(trust: &Trust) -> anyhow::Result<ExitCode> {
     let record = file.read();
     let home = cli::home();
     let config = Config::read_with(&workspace.root, home.as_deref(), &record)?;
+    for warning in &config.warnings {
+        console::complain(warning);
+    }
     let scan = Scan::of(&config, &record, &workspace.root, home.as_deref());
     if scan.items.is_empty() {
         console::say(&format!(

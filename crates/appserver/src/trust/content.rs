@@ -88,7 +88,9 @@ mod tests {
     use super::*;
 
     fn server(entry: &Value) -> ToolServerConfig {
-        crate::tool_servers::read(&json!({ "pantry": entry }), &mut Vec::new()).remove(0)
+        crate::tool_servers::of_section(&json!({ "pantry": entry }))
+            .0
+            .remove(0)
     }
 
     #[test]

@@ -9,29 +9,36 @@ use super::record::TrustRecord;
 /// Most bytes of a value that are shown; a longer one says how much is missing.
 const MAX_DETAIL: usize = 4 << 10;
 
-/// Asks whether values of one file count, and remembers which were asked about.
-#[derive(Debug)]
+/// Decides whether values of one file count, and remembers those of a folder.
 pub(crate) struct Gate<'a> {
     /// `None`: the user's own file.
     record: Option<&'a TrustRecord>,
+    file: &'a Value,
     items: Vec<TrustItem>,
 }
 
 impl<'a> Gate<'a> {
     /// Returns the gate of the user's own file: everything counts.
-    pub(crate) fn of_user() -> Self {
+    pub(crate) fn of_user(file: &'a Value) -> Self {
         Self {
             record: None,
+            file,
             items: Vec::new(),
         }
     }
 
     /// Returns the gate of a folder's file.
-    pub(crate) fn of_folder(record: &'a TrustRecord) -> Self {
+    pub(crate) fn of_folder(file: &'a Value, record: &'a TrustRecord) -> Self {
         Self {
             record: Some(record),
+            file,
             items: Vec::new(),
         }
+    }
+
+    /// Returns what the file says, as its user wrote it but for the case of names and words.
+    pub(crate) fn file(&self) -> &'a Value {
+        self.file
     }
 
     /// Whether it is the gate of a folder's file.
@@ -44,12 +51,13 @@ impl<'a> Gate<'a> {
         self.record.is_none_or(|record| record.trusted)
     }
 
-    /// Whether a value that would loosen something counts.
-    pub(crate) fn passes(&mut self, name: impl Into<String>, value: &Value) -> bool {
-        self.passes_shown(name, value, value.to_string())
+    /// Whether the value at a dotted path, which would loosen something, counts. What the file does not say does not.
+    pub(crate) fn passes(&mut self, path: &str) -> bool {
+        let value = path.split('.').try_fold(self.file, |value, name| value.get(name));
+        value.is_some_and(|value| self.passes_shown(path, value, value.to_string()))
     }
 
-    /// Does as [`Gate::passes`]; `detail` is what the user is shown of the value.
+    /// Whether a value counts; `detail` is what the user is shown of it.
     pub(crate) fn passes_shown(
         &mut self,
         name: impl Into<String>,

@@ -1,23 +1,38 @@
 //! What files mean for models.
 
+use bobbin_agent_api::trust::TrustItem;
 use serde_json::json;
 
 use super::*;
+use crate::config::check::{Checked, check};
 use crate::trust::TrustRecord;
+
+/// Reads both files, with what the user has said about the project's; returns what waits or has their word as well.
+fn read_with(
+    user: &Value,
+    project: &Value,
+    record: &TrustRecord,
+) -> anyhow::Result<(ModelSettings, Vec<TrustItem>)> {
+    let mut settings = ModelSettings::default();
+    let Checked { mut file, value, .. } = check(user.clone())?;
+    let path = Path::new("/home/u/.craft/config.json");
+    settings.add_users(path, &mut file, &mut Gate::of_user(&value))?;
+    let Checked { mut file, value, .. } = check(project.clone())?;
+    let mut gate = Gate::of_folder(&value, record);
+    settings.add_projects(&mut file, &mut gate)?;
+    Ok((settings, gate.into_items()))
+}
 
 /// Reads both files; the user trusts what the project's says.
 fn read(user: &Value, project: &Value) -> anyhow::Result<ModelSettings> {
-    let user = Some((Path::new("/home/u/.craft/config.json"), user));
     let mut record = TrustRecord::default();
-    // What a trusted provider is named by is asked about only once it counts.
+    // Whether a model counts is asked only once its provider does.
     for _ in 0..2 {
-        let mut gate = Gate::of_folder(&record);
-        ModelSettings::read(user, Some(project), &mut gate)?;
-        let items = gate.into_items();
+        let (_, items) = read_with(user, project, &record)?;
         let fingerprints = items.iter().filter_map(|item| item.fingerprint.as_deref());
         fingerprints.for_each(|fingerprint| record.add(fingerprint));
     }
-    ModelSettings::read(user, Some(project), &mut Gate::of_folder(&record))
+    Ok(read_with(user, project, &record)?.0)
 }
 
 fn find<'a>(settings: &'a ModelSettings, name: &str) -> &'a ProviderEntry {
@@ -30,7 +45,7 @@ fn find<'a>(settings: &'a ModelSettings, name: &str) -> &'a ProviderEntry {
 
 #[test]
 fn nothing_said_means_offline_and_the_usual_providers() {
-    let settings = ModelSettings::read(None, None, &mut Gate::of_user()).unwrap();
+    let settings = ModelSettings::default();
     assert_eq!(settings.model, None);
     assert!(
         settings
@@ -134,18 +149,14 @@ fn a_project_does_not_change_where_the_users_names_lead() {
 fn nothing_of_a_project_counts_before_its_user_trusts_it() {
     let project = json!({
         "EndPoint": "http://127.0.0.1:8080/v1", "ApiKey": "sesame", "Model": "m", "Fallbacks": ["x"],
-        "Providers": { "b": { "BaseUrl": "https://gateway.example/v1" }, "c": { "Wire": 7 } },
+        "Providers": { "b": { "BaseUrl": "https://gateway.example/v1" }, "c": { "Wire": "chat" } },
     });
     let user = json!({ "Model": "ollama/mine" });
-    let user = Some((Path::new("u"), &user));
-    let record = TrustRecord::default();
-    let mut gate = Gate::of_folder(&record);
-    let settings = ModelSettings::read(user, Some(&project), &mut gate).unwrap();
+    let (settings, items) = read_with(&user, &project, &TrustRecord::default()).unwrap();
     assert_eq!(settings.model.as_deref(), Some("ollama/mine"));
     assert!(settings.fallbacks.is_empty() && settings.warnings.is_empty());
     let entries = &settings.providers;
     assert!(entries.iter().all(|entry| entry.origin != Origin::Project));
-    let items = gate.into_items();
     let names: Vec<_> = items.iter().map(|item| item.name.as_str()).collect();
     assert_eq!(
         names,
@@ -156,11 +167,7 @@ fn nothing_of_a_project_counts_before_its_user_trusts_it() {
 }
 
 #[test]
-fn what_should_be_text_and_is_not_is_told() {
-    for value in [json!({ "Model": ["a/m"] }), json!({ "EndPoint": 1 })] {
-        let error = read(&value, &json!({})).unwrap_err().to_string();
-        assert!(error.ends_with("is not text"), "{error}");
-    }
+fn a_long_wait_counts_as_a_week() {
     let long = json!({ "Providers": { "a": { "BaseUrl": "http://a", "IdleSeconds": u64::MAX } } });
     assert!(find(&read(&long, &json!({})).unwrap(), "a").limits.idle <= Duration::from_secs(MAX_SECONDS));
 }
@@ -195,62 +202,74 @@ fn fallbacks_are_names_like_any_other() {
     )
     .unwrap();
     assert_eq!(settings.fallbacks, ["anthropic/claude-x", "a/y", "offline"]);
-    for wrong in [json!("a"), json!([1]), json!(vec!["a"; 9])] {
-        assert!(read(&json!({ "Fallbacks": wrong }), &json!({})).is_err());
-    }
 }
 
 #[test]
-fn bad_values_are_told_without_secrets() {
+fn facts_of_a_provider_and_of_single_models_are_read() {
+    let user = json!({ "Providers": { "a": {
+        "BaseUrl": "http://a", "contextwindow": 32768, "images": true,
+        "modelfacts": { "m": { "price": { "input": 0.25, "output": 2 } } },
+    } } });
+    let settings = read(&user, &json!({})).unwrap();
+    let entry = find(&settings, "a");
+    assert_eq!(
+        (entry.facts.context_window, entry.facts.images),
+        (Some(32_768), Some(true))
+    );
+    let price = Price {
+        input: 250_000,
+        output: 2_000_000,
+    };
+    assert_eq!(entry.model_facts["m"].price, Some(price));
+}
+
+#[test]
+fn bad_values_are_errors_without_secrets() {
     for (provider, part) in [
         (
             json!({ "BaseUrl": "http://a", "Wire": "pigeon" }),
-            "chat, responses or messages",
+            "chat, responses, messages",
         ),
         (json!({ "Wire": "chat" }), "BaseUrl is missing"),
         (
             json!({ "BaseUrl": "http://a", "Models": ["m", 1] }),
-            "list of names",
+            "Models[1] is not a text",
         ),
         (
             json!({ "BaseUrl": "http://a", "Headers": { "x": ["sesame"] } }),
-            "no text",
+            "Headers.x is not a text",
         ),
         (
             json!({ "BaseUrl": "http://a", "IdleSeconds": 0 }),
             "IdleSeconds is 0",
         ),
+        (
+            json!({ "BaseUrl": "http://a", "ContextWindow": 10 }),
+            "from 1024 on",
+        ),
+        (
+            json!({ "BaseUrl": "http://a", "Price": { "Input": -1 } }),
+            "Price.Output is missing",
+        ),
         (json!("sesame"), "not an object"),
     ] {
-        let error = format!(
-            "{:#}",
-            read(&json!({ "Providers": { "a": provider } }), &json!({})).unwrap_err()
-        );
+        let read = read(&json!({ "Providers": { "a": provider } }), &json!({}));
+        let error = format!("{:#}", read.unwrap_err());
         assert!(
             error.contains("Providers.a") && error.contains(part) && !error.contains("sesame"),
             "{error}"
         );
     }
-    let settings = read(
-        &json!({ "ApiKey": "x", "Providers": { "a": { "BaseUrl": "http://a", "Modles": [] } } }),
-        &json!({}),
-    )
-    .unwrap();
+    for wrong in [json!("a"), json!([1]), json!(vec!["a"; 9])] {
+        assert!(read(&json!({ "Fallbacks": wrong }), &json!({})).is_err());
+    }
+    let keyed = json!({ "ApiKey": "x", "Model": "m" });
     assert_eq!(
-        settings.warnings,
-        [
-            "ApiKey is not used: it has no EndPoint beside it to be sent to",
-            "Providers.a.Modles is not a setting; did you mean Models?"
-        ]
+        read(&keyed, &json!({})).unwrap().warnings,
+        ["ApiKey is not used: it has no EndPoint beside it to be sent to"]
     );
     for name in ["offline", "endpoint", "a/b", ""] {
-        assert!(
-            read(
-                &json!({ "Providers": { name: { "BaseUrl": "http://a" } } }),
-                &json!({})
-            )
-            .is_err(),
-            "{name}"
-        );
+        let named = json!({ "Providers": { name: { "BaseUrl": "http://a" } } });
+        assert!(read(&named, &json!({})).is_err(), "{name}");
     }
 }

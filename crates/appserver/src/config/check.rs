@@ -1,0 +1,386 @@
+//! Checks a file against the schema of [`ConfigFile`]: names, words, types and ranges.
+//!
+//! Returns the file with its names and words spelled as the schema spells them. A complaint names the member by its path and
+//! repeats no text of the file but names, and words of a short list: anything else may be a secret. As deep as the schema,
+//! and [`MAX_COMPLAINTS`] complaints of a kind at most.
+
+use std::sync::LazyLock;
+
+use anyhow::bail;
+use serde_json::{Map, Number, Value};
+
+use super::file::{self, ConfigFile};
+
+/// Most complaints of one kind that are shown of a file.
+const MAX_COMPLAINTS: usize = 20;
+/// Longest part of a name or word that is shown, in characters.
+const MAX_SHOWN: usize = 60;
+/// Most names that are listed where none is near.
+const MAX_LISTED: usize = 8;
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(file::schema);
+
+/// A file that can be used.
+pub(super) struct Checked {
+    pub(super) file: ConfigFile,
+    /// What the file says, spelled as in the schema.
+    pub(super) value: Value,
+    /// Sentences about what is not used.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Checks what a file says.
+///
+/// # Errors
+/// A value is not one of those possible, or a member that would restrain something is unknown.
+pub(super) fn check(value: Value) -> anyhow::Result<Checked> {
+    let mut check = Check::default();
+    let value = check.value(&SCHEMA, value, &Place::default());
+    let value = value.unwrap_or_else(|| Value::Object(Map::new()));
+    if !check.errors.is_empty() {
+        check.errors.append(&mut check.warnings);
+        bail!("{}", bounded(check.errors).join("; "));
+    }
+    let Ok(file) = serde_json::from_value(value.clone()) else {
+        bail!("its members do not fit together");
+    };
+    let warnings = bounded(check.warnings);
+    Ok(Checked {
+        file,
+        value,
+        warnings,
+    })
+}
+
+/// Where a value stands.
+#[derive(Default)]
+struct Place {
+    path: String,
+    /// Whether what stands here restrains something.
+    restrains: bool,
+}
+
+impl Place {
+    fn member(&self, name: &str, schema: &Value) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        Self {
+            path: format!("{}{dot}{}", self.path, shortened(name)),
+            restrains: self.restrains || is_set(schema, "x-restrains"),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Check {
+    errors: Vec<String>,
+    warnings: Vec<String>,
+    /// Whether a number or a flag stands for a text: other programs write such entries.
+    is_lenient: bool,
+}
+
+impl Check {
+    /// Returns the value as the schema spells it; `None` if nothing is said, or something wrong.
+    fn value(&mut self, schema: &Value, value: Value, place: &Place) -> Option<Value> {
+        let schema = without_null(schema);
+        let kind = kind(schema);
+        match (kind, value) {
+            ("any", value) | ("boolean", value @ Value::Bool(_)) => Some(value),
+            (_, Value::Null) => None,
+            ("object", Value::Array(entries)) if is_set(schema, "x-lenient") => {
+                let named = self.named(entries, place);
+                self.entries(schema, named, place)
+            }
+            ("object", Value::Object(members)) if schema.get("properties").is_none() => {
+                self.entries(schema, members, place)
+            }
+            ("object", Value::Object(members)) => self.members(schema, members, place),
+            ("array", Value::Array(items)) => self.items(schema, items, place),
+            ("string", Value::String(text)) => self.text(schema, text, place),
+            ("string", value @ (Value::Number(_) | Value::Bool(_))) if self.is_lenient => {
+                self.text(schema, value.to_string(), place)
+            }
+            ("integer" | "number", Value::Number(number)) => self.number(schema, number, place),
+            ("integer" | "number", Value::String(text)) => match text.trim().parse() {
+                Ok(number) => self.number(schema, number, place),
+                Err(_) => self.wrong(place, "is not a number"),
+            },
+            _ if is_set(schema, "x-lenient") => {
+                let warning = format!("{} is not used: it is not an object", place.path);
+                self.warnings.push(warning);
+                None
+            }
+            _ => self.wrong(
+                place,
+                match kind {
+                    "object" => "is not an object",
+                    "array" => "is not a list",
+                    "string" => "is not a text",
+                    "boolean" => "is neither true nor false",
+                    _ => "is not a number",
+                },
+            ),
+        }
+    }
+
+    /// Reads a section. Of two spellings of one name the later counts; sections are joined.
+    fn members(&mut self, schema: &Value, members: Map<String, Value>, place: &Place) -> Option<Value> {
+        let known = schema["properties"].as_object()?;
+        let mut found = Map::new();
+        for (name, value) in members {
+            let Some(title) = spelling(schema, known.keys(), &name) else {
+                let mut unread = strings(schema.get("x-unread"));
+                if !unread.any(|unread| unread.eq_ignore_ascii_case(&name)) {
+                    self.unknown(known, &name, place);
+                }
+                continue;
+            };
+            let schema = &known[title];
+            if let Some(value) = self.value(schema, value, &place.member(title, schema)) {
+                join(found.entry(title).or_insert(Value::Null), value);
+            }
+        }
+        for required in strings(schema.get("required")) {
+            if !found.contains_key(required) {
+                self.wrong(&place.member(required, schema), "is missing");
+            }
+        }
+        Some(Value::Object(found))
+    }
+
+    /// Reads an object whose names the file chooses.
+    fn entries(&mut self, schema: &Value, entries: Map<String, Value>, place: &Place) -> Option<Value> {
+        let most = schema.get("maxProperties").and_then(Value::as_u64);
+        if most.is_some_and(|most| entries.len() as u64 > most) {
+            return self.wrong(
+                place,
+                &format!("has more than {} entries", most.unwrap_or_default()),
+            );
+        }
+        let inner = schema.get("additionalProperties").unwrap_or(&Value::Bool(true));
+        let mut found = Map::new();
+        for (name, value) in entries {
+            let place = place.member(&name, inner);
+            if is_set(schema, "x-lenient") {
+                let mut check = Self {
+                    is_lenient: true,
+                    ..Self::default()
+                };
+                let value = check.value(inner, value, &place);
+                self.warnings.append(&mut check.warnings);
+                if check.errors.is_empty() {
+                    found.extend(value.map(|value| (name, value)));
+                } else {
+                    let why = check.errors.join("; ");
+                    self.warnings.push(format!("{} is not used: {why}", place.path));
+                }
+            } else if let Some(value) = self.value(inner, value, &place) {
+                found.insert(name, value);
+            }
+        }
+        Some(Value::Object(found))
+    }
+
+    /// Returns the entries of a list by their names.
+    fn named(&mut self, entries: Vec<Value>, place: &Place) -> Map<String, Value> {
+        let mut named = Map::new();
+        for (index, entry) in entries.into_iter().enumerate() {
+            let members = entry.as_object().into_iter().flatten();
+            let name = members
+                .filter(|(member, _)| member.eq_ignore_ascii_case("name"))
+                .find_map(|(_, name)| name.as_str());
+            match name.map(ToOwned::to_owned) {
+                Some(name) => drop(named.insert(name, entry)),
+                None => self
+                    .warnings
+                    .push(format!("{}[{index}] is not used: it has no Name", place.path)),
+            }
+        }
+        named
+    }
+
+    fn items(&mut self, schema: &Value, items: Vec<Value>, place: &Place) -> Option<Value> {
+        let most = schema.get("maxItems").and_then(Value::as_u64);
+        if let Some(most) = most.filter(|most| items.len() as u64 > *most) {
+            return self.wrong(place, &format!("has more than {most} entries"));
+        }
+        let inner = schema.get("items").unwrap_or(&Value::Bool(true));
+        let mut found = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let place = Place {
+                path: format!("{}[{index}]", place.path),
+                restrains: place.restrains,
+            };
+            if item.is_null() {
+                self.wrong(&place, "is null");
+            } else {
+                found.extend(self.value(inner, item, &place));
+            }
+        }
+        Some(Value::Array(found))
+    }
+
+    fn text(&mut self, schema: &Value, text: String, place: &Place) -> Option<Value> {
+        let words = words(schema);
+        if words.is_empty() {
+            if text.is_empty() && schema.get("minLength").is_some() {
+                return self.wrong(place, "is empty");
+            }
+            return Some(Value::String(text));
+        }
+        if text.trim().is_empty() {
+            return None;
+        }
+        match spelling(schema, words.iter(), text.trim()) {
+            Some(word) => Some(word.into()),
+            None => self.wrong(
+                place,
+                &format!("is {:?}; it can be {}", shortened(&text), words.join(", ")),
+            ),
+        }
+    }
+
+    fn number(&mut self, schema: &Value, number: Number, place: &Place) -> Option<Value> {
+        let is_whole = kind(schema) == "integer";
+        if is_whole && number.as_u64().is_none() {
+            return self.wrong(
+                place,
+                &format!("is {number}, which is not a whole number from 0 on"),
+            );
+        }
+        let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
+        let value = number.as_f64()?;
+        if bound("minimum").is_some_and(|least| value < least)
+            || bound("maximum").is_some_and(|most| value > most)
+        {
+            return self.wrong(place, &format!("is {number}; it can be {}", range(schema)));
+        }
+        Some(Value::Number(number))
+    }
+
+    fn wrong(&mut self, place: &Place, what: &str) -> Option<Value> {
+        let path = if place.path.is_empty() { "it" } else { &place.path };
+        self.errors.push(format!("{path} {what}"));
+        None
+    }
+
+    /// Complains of a name that nobody reads. It stops the start where it was to restrain something.
+    fn unknown(&mut self, known: &Map<String, Value>, name: &str, place: &Place) {
+        let lower = name.to_lowercase();
+        let near = |title: &&String| {
+            let distance = strsim::damerau_levenshtein(&title.to_lowercase(), &lower);
+            (distance <= (title.len() / 3).max(1)).then_some(distance)
+        };
+        // What is too long is near to nothing and would take long to compare.
+        let near = known
+            .keys()
+            .filter(|_| name.len() <= MAX_SHOWN)
+            .filter_map(|title| near(&title).map(|distance| (distance, title)))
+            .min();
+        let hint = match near {
+            Some((_, title)) => format!("; did you mean {title}?"),
+            None if known.len() <= MAX_LISTED => {
+                let titles: Vec<_> = known.keys().map(String::as_str).collect();
+                format!("; there are {}", titles.join(", "))
+            }
+            None => String::new(),
+        };
+        let complaint = format!("{} is not a setting{hint}", place.member(name, &Value::Null).path);
+        let meant = near.is_some_and(|(_, title)| is_set(&known[title], "x-restrains"));
+        if place.restrains || meant {
+            self.errors.push(complaint);
+        } else {
+            self.warnings.push(complaint);
+        }
+    }
+}
+
+/// Returns how the schema spells a name or word.
+fn spelling<'a>(
+    schema: &'a Value,
+    mut known: impl Iterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
+    name: &str,
+) -> Option<&'a str> {
+    let found = known.find(|known| known.as_ref().eq_ignore_ascii_case(name));
+    found.map(AsRef::as_ref).or_else(|| {
+        let mut also = schema.get("x-also")?.as_object()?.iter();
+        also.find(|(other, _)| other.eq_ignore_ascii_case(name))?
+            .1
+            .as_str()
+    })
+}
+
+fn join(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                join(into.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+/// Returns the schema of what is said, where it may be left out.
+pub(super) fn without_null(schema: &Value) -> &Value {
+    schema.get("anyOf").and_then(|any| any.get(0)).unwrap_or(schema)
+}
+
+/// Returns the type of a value: as in JSON Schema, or `any`.
+pub(super) fn kind(schema: &Value) -> &str {
+    let kind = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.first(),
+        kind => kind,
+    };
+    match kind.and_then(Value::as_str) {
+        Some(kind) => kind,
+        None if schema.get("oneOf").is_some() => "string",
+        None => "any",
+    }
+}
+
+/// Returns the words that a text can be; none if it can be any.
+pub(super) fn words(schema: &Value) -> Vec<&str> {
+    let listed = schema
+        .get("oneOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let listed = listed.filter_map(|word| word["const"].as_str());
+    listed.chain(strings(schema.get("enum"))).collect()
+}
+
+/// Returns what a number can be.
+pub(super) fn range(schema: &Value) -> String {
+    match (schema.get("minimum"), schema.get("maximum")) {
+        (least, Some(most)) => format!("from {} to {most}", least.unwrap_or(&Value::from(0))),
+        (Some(least), None) => format!("from {least} on"),
+        (None, None) => "any number".to_owned(),
+    }
+}
+
+fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
+    list.and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+}
+
+fn is_set(schema: &Value, word: &str) -> bool {
+    schema.get(word) == Some(&Value::Bool(true))
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn bounded(mut complaints: Vec<String>) -> Vec<String> {
+    if complaints.len() > MAX_COMPLAINTS {
+        let more = complaints.len() - MAX_COMPLAINTS;
+        complaints.truncate(MAX_COMPLAINTS);
+        complaints.push(format!("{more} more"));
+    }
+    complaints
+}

@@ -1,0 +1,151 @@
+//! What bounds a Turn, and when conversations are compacted.
+//!
+//! A workspace's file may make the limits of a Turn narrower. Anything else in it counts once its user trusts it: anybody can
+//! put a file into a project, and the user pays for what it lifts.
+
+use std::time::Duration;
+
+use bobbin_engine::{AgentSettings, TurnLimits};
+
+use super::file::{Compaction, Limits};
+use crate::trust::Gate;
+
+/// Micros in one unit of a currency.
+const MICROS: f64 = 1_000_000.0;
+
+/// The agent's part of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AgentLimits {
+    limits: TurnLimits,
+    compaction: bool,
+    /// At which share of a window, in percent.
+    pub(crate) compact_percent: Option<u64>,
+}
+
+impl Default for AgentLimits {
+    fn default() -> Self {
+        Self {
+            limits: TurnLimits::default(),
+            compaction: true,
+            compact_percent: None,
+        }
+    }
+}
+
+impl AgentLimits {
+    /// Adds what one file says. The user's file comes first.
+    pub(super) fn add(&mut self, said: &Limits, compaction: &Compaction, gate: &mut Gate<'_>) {
+        let known = &mut self.limits;
+        let rounds = said
+            .rounds
+            .map(|rounds| usize::try_from(rounds).unwrap_or(usize::MAX));
+        narrow(&mut known.rounds, rounds, || gate.passes("Limits.Rounds"));
+        narrow(&mut known.tokens, said.tokens, || gate.passes("Limits.Tokens"));
+        narrow(&mut known.time, said.seconds.map(Duration::from_secs), || {
+            gate.passes("Limits.Seconds")
+        });
+        narrow(&mut known.cost_micros, said.cost.map(micros), || {
+            gate.passes("Limits.Cost")
+        });
+        if let Some(enabled) = compaction.enabled
+            && (enabled == self.compaction || gate.passes("Compaction.Enabled"))
+        {
+            self.compaction = enabled;
+        }
+        let percent = compaction.at_percent;
+        if percent.is_some() && (percent == self.compact_percent || gate.passes("Compaction.AtPercent")) {
+            self.compact_percent = percent;
+        }
+    }
+
+    /// Returns the settings of the agent.
+    pub(crate) fn agent(&self) -> AgentSettings {
+        AgentSettings {
+            limits: self.limits,
+            compaction: self.compaction,
+            ..AgentSettings::default()
+        }
+    }
+}
+
+/// Sets a bound if it is narrower than the one in force, or may be wider.
+pub(super) fn narrow<T: Ord + Copy>(
+    known: &mut Option<T>,
+    said: Option<T>,
+    may_widen: impl FnOnce() -> bool,
+) {
+    if let Some(said) = said
+        && (known.is_none_or(|known| said <= known) || may_widen())
+    {
+        *known = Some(said);
+    }
+}
+
+/// Returns an amount of money in millionths, rounded up.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the schema bounds amounts to positive ones below a billion"
+)]
+pub(super) fn micros(amount: f64) -> u64 {
+    (amount * MICROS).ceil() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::config::check::check;
+    use crate::trust::TrustRecord;
+
+    fn added(user: &Value, workspace: &Value) -> (AgentLimits, Vec<String>) {
+        let (user, workspace) = (check(user.clone()).unwrap(), check(workspace.clone()).unwrap());
+        let mut limits = AgentLimits::default();
+        let mut gate = Gate::of_user(&user.value);
+        limits.add(&user.file.limits, &user.file.compaction, &mut gate);
+        let record = TrustRecord::default();
+        let mut gate = Gate::of_folder(&workspace.value, &record);
+        limits.add(&workspace.file.limits, &workspace.file.compaction, &mut gate);
+        let names = gate.into_items().into_iter().map(|item| item.name);
+        (limits, names.collect())
+    }
+
+    #[test]
+    fn a_workspace_makes_a_turn_cheaper_and_never_dearer() {
+        let user = json!({ "Limits": { "Tokens": 1000, "Cost": 1.5 }, "Compaction": { "AtPercent": 60 } });
+        let dearer = json!({
+            "limits": { "rounds": 500, "tokens": 1001, "cost": 1.6, "seconds": 60 },
+            "compaction": { "enabled": false, "atPercent": 90 },
+        });
+        let (settings, lifted) = added(&user, &dearer);
+        assert_eq!(lifted.len(), 5, "{lifted:?}");
+        assert_eq!(
+            settings.limits,
+            TurnLimits {
+                rounds: TurnLimits::default().rounds,
+                tokens: Some(1000),
+                time: Some(Duration::from_mins(1)),
+                cost_micros: Some(1_500_000),
+            }
+        );
+        assert_eq!((settings.compaction, settings.compact_percent), (true, Some(60)));
+        let cheaper = json!({ "Limits": { "Rounds": 5, "Tokens": 10, "Cost": 0 } });
+        let (settings, lifted) = added(&user, &cheaper);
+        assert_eq!(lifted, Vec::<String>::new());
+        assert_eq!(
+            (
+                settings.limits.rounds,
+                settings.limits.tokens,
+                settings.limits.cost_micros
+            ),
+            (Some(5), Some(10), Some(0))
+        );
+    }
+
+    #[test]
+    fn the_user_lifts_the_default() {
+        let (settings, _) = added(&json!({ "Limits": { "Rounds": 500 } }), &json!({}));
+        assert_eq!(settings.limits.rounds, Some(500));
+    }
+}

@@ -1,0 +1,329 @@
+//! Configuration: `~/.craft/config.json`, and `.craft/config.json` of the workspace over it.
+//!
+//! [`file`] says what a file can have, [`check`] finds what it has and should not, and the other modules say what counts:
+//! all of the user's own file; of a workspace's what is stricter, and what its user trusts. A workspace's file that is broken
+//! stops the start only where the user trusts the folder. Elsewhere it is reported and left aside as a whole: anybody can put
+//! a file into a folder.
+
+mod check;
+mod command;
+mod file;
+mod limits;
+mod models;
+mod rules;
+mod sandbox;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use bobbin_agent_api::trust::TrustItem;
+use bobbin_model::{ApprovalPolicy, ServerOrigin};
+use bobbin_store_sqlite::Durability;
+use serde_json::Value;
+
+pub(crate) use command::{ConfigCommand, run};
+pub(crate) use file::{McpServer, McpTransport, Mode};
+pub(crate) use limits::AgentLimits;
+pub(crate) use models::{ModelSettings, Origin, ProviderEntry};
+pub(crate) use rules::Rules;
+pub(crate) use sandbox::SandboxSettings;
+
+use crate::models::variable;
+use crate::state::StateDirectory;
+use crate::tool_servers::{self, Declared};
+use crate::trust::{Gate, TrustFile, TrustRecord};
+use check::{Checked, check};
+use file::ConfigFile;
+
+/// Port when none is said (01 §3).
+pub(crate) const DEFAULT_PORT: u16 = 9100;
+/// Largest configuration file, in bytes.
+pub(crate) const MAX_CONFIG_BYTES: u64 = 1 << 20;
+/// Where a directory's configuration is.
+const FILE: &str = ".craft/config.json";
+
+/// What is in force.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    pub(crate) mode: Mode,
+    pub(crate) host: IpAddr,
+    /// `None`: not said; the default then gives way to a free port.
+    pub(crate) port: Option<u16>,
+    /// What clients present, as the user's own file says; empty: nothing.
+    pub(crate) token: Option<String>,
+    /// Origins and values of `Host` that may connect beside the listener's own, as the user's own file says.
+    pub(crate) allowed_origins: Vec<String>,
+    pub(crate) allowed_hosts: Vec<String>,
+    pub(crate) approval_policy: ApprovalPolicy,
+    pub(crate) approval_max_wait: Option<Duration>,
+    pub(crate) durability: Durability,
+    /// MCP servers: the user's, then the workspace's.
+    pub(crate) tool_servers: Vec<Declared>,
+    pub(crate) rules: Rules,
+    pub(crate) sandbox: SandboxSettings,
+    /// What bounds a Turn, and when conversations are compacted.
+    pub(crate) agent: AgentLimits,
+    /// Models and their providers.
+    pub(crate) models: ModelSettings,
+    /// Sentences about what is not used, each with its file.
+    pub(crate) warnings: Vec<String>,
+    /// What of the workspace's file runs or loosens something.
+    pub(crate) folder_items: Vec<TrustItem>,
+    /// Files that were read.
+    pub(crate) sources: Vec<PathBuf>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: None,
+            token: None,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            approval_policy: ApprovalPolicy::Default,
+            approval_max_wait: None,
+            durability: Durability::Full,
+            tool_servers: Vec::new(),
+            rules: Rules::default(),
+            sandbox: SandboxSettings::default(),
+            agent: AgentLimits::default(),
+            models: ModelSettings::default(),
+            warnings: Vec::new(),
+            folder_items: Vec::new(),
+            sources: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// Reads both files; a missing one is empty. What a workspace's file loosens counts as far as its user trusts it.
+    ///
+    /// # Errors
+    /// A file is not JSON, has a value that is not one of those possible, or an unknown member that was to restrain something.
+    pub(crate) fn read(workspace: &Path, home: Option<&Path>) -> anyhow::Result<Self> {
+        let state = StateDirectory::find(None).ok();
+        let record = state.map(|state| TrustFile::of(&state, workspace).read());
+        Self::read_with(workspace, home, &record.unwrap_or_default())
+    }
+
+    /// Reads both files as [`Config::read`] does, with what the user has said about the workspace.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub(crate) fn read_with(
+        workspace: &Path,
+        home: Option<&Path>,
+        record: &TrustRecord,
+    ) -> anyhow::Result<Self> {
+        let mut config = Self::default();
+        if let Some(home) = home {
+            // A workspace that is the user's home has but one file, which is the user's.
+            let origin = if home == workspace {
+                ServerOrigin::Workspace
+            } else {
+                ServerOrigin::User
+            };
+            let path = home.join(FILE);
+            let added = config.add_users(&path, origin, home);
+            added.map_err(|error| in_file(&path, &error, &config.warnings))?;
+        }
+        if home != Some(workspace) {
+            let path = workspace.join(FILE);
+            let mut both = config.clone();
+            let known = both.warnings.len();
+            match both.add_folders(&path, workspace, home, record) {
+                Ok(()) => config = both,
+                Err(error) => {
+                    let error = in_file(&path, &error, &both.warnings[known..]);
+                    if record.trusted {
+                        return Err(error);
+                    }
+                    config.warnings.push(format!(
+                        "{error}; nothing in that file is used, since you have not trusted this folder"
+                    ));
+                }
+            }
+        }
+        if let Some(model) = variable("BOBBIN_MODEL") {
+            config.models.choose(&model);
+        }
+        config.warnings.append(&mut config.models.warnings);
+        Ok(config)
+    }
+
+    /// Adds what the user's own file says.
+    fn add_users(&mut self, path: &Path, origin: ServerOrigin, home: &Path) -> anyhow::Result<()> {
+        let Some(Checked {
+            mut file,
+            value,
+            mut warnings,
+        }) = read_file(path, |_| Vec::new())?
+        else {
+            return Ok(());
+        };
+        if file.permissions.trust_workspace_rules.is_some() {
+            warnings.push(
+                "Permissions.TrustWorkspaceRules is not used any more: run `bobbin trust` in a folder that you trust"
+                    .to_owned(),
+            );
+        }
+        let servers = tool_servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
+        self.take_warnings(path, warnings);
+        let servers = servers.into_iter().map(|config| Declared::own(config, origin));
+        self.tool_servers.extend(servers);
+        let mut gate = Gate::of_user(&value);
+        self.add_sections(path, &mut file, Some(home), &mut gate)?;
+        self.models.add_users(path, &mut file, &mut gate)?;
+        let listener = file.app_server;
+        self.mode = listener.mode.unwrap_or_default();
+        self.allowed_origins = listener.allowed_origins;
+        self.allowed_hosts = listener.allowed_hosts;
+        self.port = listener.web_socket.port;
+        self.token = listener.web_socket.token;
+        if let Some(host) = listener.web_socket.host {
+            self.host = if host.eq_ignore_ascii_case("localhost") {
+                IpAddr::V4(Ipv4Addr::LOCALHOST)
+            } else {
+                host.parse().with_context(|| {
+                    format!("AppServer.WebSocket.Host is {host:?}, which is no IP address")
+                })?
+            };
+        }
+        Ok(())
+    }
+
+    /// Adds what counts of a workspace's file.
+    fn add_folders(
+        &mut self,
+        path: &Path,
+        workspace: &Path,
+        home: Option<&Path>,
+        record: &TrustRecord,
+    ) -> anyhow::Result<()> {
+        let Some(Checked {
+            mut file,
+            value,
+            mut warnings,
+        }) = read_file(path, withhold)?
+        else {
+            return Ok(());
+        };
+        let servers = tool_servers::read(std::mem::take(&mut file.mcp_servers), &mut warnings);
+        self.take_warnings(path, warnings);
+        for config in servers {
+            let declared = Declared::of_folder(config, workspace, record);
+            self.folder_items.extend(declared.item());
+            self.tool_servers.push(declared);
+        }
+        let mut gate = Gate::of_folder(&value, record);
+        self.add_sections(path, &mut file, home, &mut gate)?;
+        self.models.add_projects(&mut file, &mut gate)?;
+        self.folder_items.extend(gate.into_items());
+        Ok(())
+    }
+
+    /// Adds the sections that are read alike in both files.
+    fn add_sections(
+        &mut self,
+        path: &Path,
+        file: &mut ConfigFile,
+        home: Option<&Path>,
+        gate: &mut Gate<'_>,
+    ) -> anyhow::Result<()> {
+        self.sources.push(path.to_owned());
+        let permissions = std::mem::take(&mut file.permissions);
+        self.rules.add(path, permissions.rules, gate);
+        self.rules.compile(home)?;
+        self.sandbox.add(std::mem::take(&mut file.sandbox), gate)?;
+        self.agent.add(&file.limits, &file.compaction, gate);
+        if let Some(policy) = permissions.default_approval_policy
+            && (policy == file::Policy::Default || gate.passes("Permissions.DefaultApprovalPolicy"))
+        {
+            self.approval_policy = match policy {
+                file::Policy::Default => ApprovalPolicy::Default,
+                file::Policy::Sandboxed => ApprovalPolicy::Sandboxed,
+                file::Policy::AutoApprove => ApprovalPolicy::AutoApprove,
+            };
+        }
+        if let Some(durability) = file.durability
+            && (durability == file::Durability::Full || gate.passes("Durability"))
+        {
+            self.durability = match durability {
+                file::Durability::Full => Durability::Full,
+                file::Durability::Normal => Durability::Normal,
+            };
+        }
+        if let Some(wait) = file.approvals.max_wait_seconds.map(Duration::from_secs)
+            && (self.approval_max_wait.is_some_and(|known| wait <= known)
+                || gate.passes("Approvals.MaxWaitSeconds"))
+        {
+            self.approval_max_wait = Some(wait);
+        }
+        Ok(())
+    }
+
+    fn take_warnings(&mut self, path: &Path, warnings: Vec<String>) {
+        let warnings = warnings.into_iter();
+        self.warnings
+            .extend(warnings.map(|warning| format!("{}: {warning}", path.display())));
+    }
+}
+
+/// Returns what is wrong with a file. What it misspells may be the cause.
+fn in_file(path: &Path, error: &anyhow::Error, warnings: &[String]) -> anyhow::Error {
+    let error = format!("in {}: {error:#}", path.display());
+    let sentences: Vec<&str> = [error.as_str()]
+        .into_iter()
+        .chain(warnings.iter().map(String::as_str))
+        .collect();
+    anyhow!("{}", sentences.join("; "))
+}
+
+/// Reads and checks a file, if it is there. `withhold` takes out what does not count in it and returns sentences about that.
+fn read_file(
+    path: &Path,
+    withhold: impl FnOnce(&mut Value) -> Vec<String>,
+) -> anyhow::Result<Option<Checked>> {
+    let text = match bobbin_files::read_text(path, MAX_CONFIG_BYTES) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => bail!("the file cannot be read: {error}"),
+    };
+    let mut value =
+        serde_json::from_str(text.trim_start_matches('\u{feff}')).context("this is not valid JSON")?;
+    let mut withheld = withhold(&mut value);
+    let mut checked = check(value)?;
+    checked.warnings.append(&mut withheld);
+    Ok(Some(checked))
+}
+
+/// Takes out what no workspace decides: whether and where the server listens and who may connect is for its user alone,
+/// whatever folders that user trusts.
+fn withhold(value: &mut Value) -> Vec<String> {
+    let Some(members) = value.as_object_mut() else {
+        return Vec::new();
+    };
+    let before = members.len();
+    members.retain(|name, _| !name.eq_ignore_ascii_case("AppServer"));
+    if members.len() == before {
+        return Vec::new();
+    }
+    vec![
+        "AppServer is not used: no workspace says who may connect; put it into your own ~/.craft/config.json"
+            .to_owned(),
+    ]
+}
+
+/// Returns the servers of a section, and what is wrong with it.
+#[cfg(test)]
+pub(crate) fn tool_servers(section: &Value) -> (std::collections::BTreeMap<String, McpServer>, Vec<String>) {
+    let checked = check(serde_json::json!({ "McpServers": section })).unwrap();
+    (checked.file.mcp_servers, checked.warnings)
+}
+
+#[cfg(test)]
+mod tests;

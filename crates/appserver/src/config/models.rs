@@ -1,0 +1,434 @@
+//! What the configuration files say of models.
+//!
+//! ```json
+//! { "Model": "anthropic/claude-sonnet-4-5",
+//!   "Providers": {
+//!     "anthropic": { "ApiKeyFile": "~/.craft/anthropic.key" },
+//!     "local": { "Wire": "chat", "BaseUrl": "http://127.0.0.1:8080/v1", "Models": ["qwen"] } } }
+//! ```
+//!
+//! `Model`, `EndPoint` and `ApiKey` alone are the form that the protocol's clients write; they are a provider named
+//! `endpoint`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::bail;
+use bobbin_models::{Key, Limits, ModelFacts, OFFLINE, Price, Wire};
+use serde_json::{Map, Value, json};
+
+use super::file::{self, ConfigFile};
+use super::limits::micros;
+use crate::models::{KeyPlace, expanded};
+use crate::trust::Gate;
+
+/// Name of the provider that `EndPoint` is.
+const ENDPOINT: &str = "endpoint";
+/// Providers that need no setting up: name, wire, address, variable of the key.
+const BUILT_IN: [(&str, Wire, &str, Option<&str>); 4] = [
+    (
+        "openai",
+        Wire::Responses,
+        "https://api.openai.com/v1",
+        Some("OPENAI_API_KEY"),
+    ),
+    (
+        "anthropic",
+        Wire::Messages,
+        "https://api.anthropic.com/v1",
+        Some("ANTHROPIC_API_KEY"),
+    ),
+    (
+        "openrouter",
+        Wire::ChatCompletions,
+        "https://openrouter.ai/api/v1",
+        Some("OPENROUTER_API_KEY"),
+    ),
+    ("ollama", Wire::ChatCompletions, "http://127.0.0.1:11434/v1", None),
+];
+/// Window of a model that a server on this machine runs, when nobody says.
+const OLLAMA_WINDOW: u64 = 32_768;
+/// Most attempts of one request.
+const MAX_ATTEMPTS: u64 = 10;
+/// Longest wait that can be asked for: a week.
+const MAX_SECONDS: u64 = 7 * 24 * 3600;
+
+/// The models' part of a configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelSettings {
+    /// The usual model, as `PROVIDER/MODEL` where that is known; none means offline.
+    pub(crate) model: Option<String>,
+    /// Models to go on with when a provider fails.
+    pub(crate) fallbacks: Vec<String>,
+    /// Those of the files first, then the built-in ones.
+    pub(crate) providers: Vec<ProviderEntry>,
+    /// Sentences for the user.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// One provider.
+#[derive(Debug, Clone)]
+pub(crate) struct ProviderEntry {
+    pub(crate) name: String,
+    pub(crate) wire: Wire,
+    pub(crate) base_url: String,
+    pub(crate) models: Vec<String>,
+    pub(crate) key: KeyPlace,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) max_output_tokens: Option<u64>,
+    pub(crate) body: Map<String, Value>,
+    pub(crate) limits: Limits,
+    pub(crate) facts: ModelFacts,
+    pub(crate) model_facts: BTreeMap<String, ModelFacts>,
+    /// Who speaks of it.
+    pub(crate) origin: Origin,
+}
+
+/// Where a provider is from; earlier ones are looked through first for a bare name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    User,
+    Project,
+    /// No file speaks of it.
+    BuiltIn,
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        Self {
+            model: None,
+            fallbacks: Vec::new(),
+            providers: BUILT_IN.into_iter().map(built_in).collect(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl ModelSettings {
+    /// Adds what the user's file at `path` says.
+    ///
+    /// # Errors
+    /// A provider cannot be used.
+    pub(super) fn add_users(
+        &mut self,
+        path: &Path,
+        file: &mut ConfigFile,
+        gate: &mut Gate<'_>,
+    ) -> anyhow::Result<()> {
+        self.add(file, Some(path), gate)
+    }
+
+    /// Adds what a workspace's file says, as far as its user trusts it.
+    ///
+    /// # Errors
+    /// As [`ModelSettings::add_users`].
+    pub(super) fn add_projects(&mut self, file: &mut ConfigFile, gate: &mut Gate<'_>) -> anyhow::Result<()> {
+        self.add(file, None, gate)?;
+        self.warn_of_the_projects_model();
+        Ok(())
+    }
+
+    /// Adds what one file says; `path` is that of the user's.
+    fn add(&mut self, file: &mut ConfigFile, path: Option<&Path>, gate: &mut Gate<'_>) -> anyhow::Result<()> {
+        self.add_endpoint(file, path, gate)?;
+        for (name, provider) in std::mem::take(&mut file.providers) {
+            if name.is_empty()
+                || name.contains('/')
+                || name.eq_ignore_ascii_case(OFFLINE)
+                || name.eq_ignore_ascii_case(ENDPOINT)
+            {
+                bail!("Providers.{name} has a name that a provider cannot have");
+            }
+            let value = &gate.file()["Providers"][&name];
+            self.add_provider(&name, provider, value, path, gate)?;
+        }
+        self.providers.sort_by_key(|entry| entry.origin);
+        let origin = if path.is_some() {
+            Origin::User
+        } else {
+            Origin::Project
+        };
+        if let Some(name) = said(file.model.take())
+            && gate.passes("Model")
+        {
+            self.set_usual(&name, origin);
+        }
+        if let Some(names) = file.fallbacks.take()
+            && gate.passes("Fallbacks")
+        {
+            self.fallbacks = names.iter().map(|name| self.whole_name(name, origin)).collect();
+        }
+        Ok(())
+    }
+
+    /// Adds the provider that `EndPoint` and what stands beside it are.
+    fn add_endpoint(
+        &mut self,
+        file: &mut ConfigFile,
+        path: Option<&Path>,
+        gate: &mut Gate<'_>,
+    ) -> anyhow::Result<()> {
+        let Some(address) = said(file.end_point.take()) else {
+            if file.api_key.is_some() {
+                let warning = "ApiKey is not used: it has no EndPoint beside it to be sent to";
+                self.warnings.push(warning.to_owned());
+            }
+            return Ok(());
+        };
+        let mut value = json!({ "BaseUrl": address });
+        for name in ["Wire", "ApiKey", "ApiKeyEnv", "ApiKeyFile"] {
+            if let Some(said) = gate.file().get(name) {
+                value[name] = said.clone();
+            }
+        }
+        let provider = file::Provider {
+            wire: file.wire,
+            base_url: Some(address),
+            api_key: file.api_key.take(),
+            api_key_env: file.api_key_env.take(),
+            api_key_file: file.api_key_file.take(),
+            ..file::Provider::default()
+        };
+        self.add_provider(ENDPOINT, provider, &value, path, gate)
+    }
+
+    /// Makes a model that the user names the usual one.
+    pub(crate) fn choose(&mut self, name: &str) {
+        self.set_usual(name, Origin::User);
+    }
+
+    /// Returns what a name that the user gives means, with its provider where one can be told.
+    pub(crate) fn meaning(&self, name: &str) -> String {
+        match name.trim() {
+            name if name.is_empty()
+                || name.eq_ignore_ascii_case(OFFLINE)
+                || name.eq_ignore_ascii_case("default") =>
+            {
+                name.to_owned()
+            }
+            name => self.whole_name(name, Origin::User),
+        }
+    }
+
+    /// Returns the files that keys stand in.
+    pub(crate) fn key_files(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        let files = self.providers.iter().filter_map(|entry| match &entry.key {
+            KeyPlace::File(path) => Some(expanded(path, home)),
+            KeyPlace::Inline(_, path) => Some(path.clone()),
+            KeyPlace::Nowhere | KeyPlace::Variable(_) | KeyPlace::Withheld => None,
+        });
+        files.collect()
+    }
+
+    fn set_usual(&mut self, name: &str, by: Origin) {
+        let name = Some(name.trim()).filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("default"));
+        self.model = name
+            .filter(|name| !name.eq_ignore_ascii_case(OFFLINE))
+            .map(|name| self.whole_name(name, by));
+    }
+
+    /// Says where a conversation goes that a workspace's file sends somewhere.
+    fn warn_of_the_projects_model(&mut self) {
+        let names = self.model.iter().chain(&self.fallbacks);
+        let places = names.filter_map(|name| {
+            let (provider, _) = name.split_once('/')?;
+            let entry = self.providers.iter().find(|entry| entry.name == provider)?;
+            (entry.origin == Origin::Project).then(|| {
+                format!(
+                    "The model {name:?} answers at {}, which the workspace's .craft/config.json names",
+                    entry.base_url
+                )
+            })
+        });
+        let places: Vec<String> = places.collect();
+        self.warnings.extend(places);
+    }
+
+    /// Returns a name with its provider, where one can be told. What a project's file brings has no part in what a
+    /// name of the user's means: whoever wrote it would be sent the user's conversations.
+    fn whole_name(&self, name: &str, by: Origin) -> String {
+        let known = || {
+            self.providers
+                .iter()
+                .filter(|entry| by == Origin::Project || entry.origin != Origin::Project)
+        };
+        let find = |named: &str| known().find(|entry| entry.name.eq_ignore_ascii_case(named));
+        let has_endpoint = find(ENDPOINT).is_some();
+        let in_front = name.split_once('/').and_then(|(provider, _)| find(provider));
+        // Behind an EndPoint a built-in name is part of the model's: gateways name models so.
+        if in_front.is_some_and(|entry| !has_endpoint || entry.origin != Origin::BuiltIn) {
+            return name.to_owned();
+        }
+        let lists = |entry: &&ProviderEntry| entry.models.iter().any(|model| model == name);
+        let listing = known().find(lists).map(|entry| entry.name.as_str());
+        let guess = match name {
+            _ if name.contains('/') => None,
+            _ if name.starts_with("claude") => Some("anthropic"),
+            _ if ["gpt-", "o3", "o4"].iter().any(|start| name.starts_with(start)) => Some("openai"),
+            _ => None,
+        };
+        let provider = listing.or(has_endpoint.then_some(ENDPOINT)).or(guess);
+        provider.map_or_else(|| name.to_owned(), |provider| format!("{provider}/{name}"))
+    }
+
+    /// Adds a provider. `value` is what its file says of it.
+    fn add_provider(
+        &mut self,
+        name: &str,
+        provider: file::Provider,
+        value: &Value,
+        path: Option<&Path>,
+        gate: &mut Gate<'_>,
+    ) -> anyhow::Result<()> {
+        let known = self
+            .providers
+            .iter()
+            .position(|entry| entry.name.eq_ignore_ascii_case(name));
+        let place = if name == ENDPOINT {
+            "EndPoint".to_owned()
+        } else {
+            format!("Providers.{name}")
+        };
+        if path.is_none() {
+            if known.is_some() {
+                self.warnings.push(format!(
+                    "{place} of the workspace's .craft/config.json is not used: the name is taken, and a project's file \
+                     cannot change what it means"
+                ));
+                return Ok(());
+            }
+            let address = provider.base_url.as_deref().unwrap_or_default();
+            // A key may stand beside the address.
+            let detail = format!("conversations go to {address}");
+            if !gate.passes_shown(place.as_str(), value, detail) {
+                return Ok(());
+            }
+        }
+        let mut entry = match known {
+            Some(known) => self.providers.remove(known),
+            None => built_in((name, Wire::ChatCompletions, "", None)),
+        };
+        let key = if let Some(path) = path {
+            key(&provider, path)
+        } else {
+            self.warn_of_key(name, &provider);
+            Some(KeyPlace::Withheld)
+        };
+        entry.key = key.unwrap_or(entry.key);
+        entry.origin = if path.is_some() {
+            Origin::User
+        } else {
+            Origin::Project
+        };
+        entry.change(provider);
+        if entry.base_url.is_empty() {
+            bail!("{place}.BaseUrl is missing");
+        }
+        self.providers.push(entry);
+        Ok(())
+    }
+
+    fn warn_of_key(&mut self, name: &str, provider: &file::Provider) {
+        let members = [
+            ("ApiKey", &provider.api_key),
+            ("ApiKeyEnv", &provider.api_key_env),
+            ("ApiKeyFile", &provider.api_key_file),
+        ];
+        if let Some((member, _)) = members.into_iter().find(|(_, said)| said.is_some()) {
+            self.warnings.push(format!(
+                "{member} of {name} in the workspace's .craft/config.json is not used: keys belong in ~/.craft/config.json"
+            ));
+        }
+    }
+}
+
+impl ProviderEntry {
+    /// Takes what a file says over what is known.
+    fn change(&mut self, provider: file::Provider) {
+        let seconds = |seconds: u64| Duration::from_secs(seconds.min(MAX_SECONDS));
+        if let Some(wire) = provider.wire {
+            self.wire = match wire {
+                file::Wire::Chat => Wire::ChatCompletions,
+                file::Wire::Responses => Wire::Responses,
+                file::Wire::Messages => Wire::Messages,
+            };
+        }
+        self.base_url = said(provider.base_url).unwrap_or(std::mem::take(&mut self.base_url));
+        self.models = provider.models.unwrap_or(std::mem::take(&mut self.models));
+        if let Some(headers) = provider.headers {
+            self.headers = headers.into_iter().collect();
+        }
+        self.body = provider.body.unwrap_or(std::mem::take(&mut self.body));
+        self.max_output_tokens = provider.max_output_tokens.or(self.max_output_tokens);
+        self.limits.idle = provider.idle_seconds.map_or(self.limits.idle, seconds);
+        self.limits.whole = provider.reply_seconds.map_or(self.limits.whole, seconds);
+        if let Some(attempts) = provider.attempts {
+            self.limits.attempts = u32::try_from(attempts.min(MAX_ATTEMPTS)).unwrap_or(u32::MAX);
+        }
+        let (window, images) = (provider.context_window, provider.images);
+        self.facts = over(self.facts, window, images, provider.price);
+        for (name, facts) in provider.model_facts {
+            let known = self.model_facts.entry(name).or_default();
+            *known = over(*known, facts.context_window, facts.images, facts.price);
+        }
+    }
+}
+
+/// Returns where the user's file at `path` has a provider's key come from, if it says.
+fn key(provider: &file::Provider, path: &Path) -> Option<KeyPlace> {
+    let file = said(provider.api_key_file.clone()).map(|file| KeyPlace::File(file.into()));
+    let variable = || said(provider.api_key_env.clone()).map(KeyPlace::Variable);
+    let inline =
+        || said(provider.api_key.clone()).map(|key| KeyPlace::Inline(Key::new(&key), path.to_owned()));
+    file.or_else(variable).or_else(inline)
+}
+
+/// Returns a text that is not blank: a blank one is as good as left out.
+fn said(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// Returns what is known of models, with what a file says in front.
+fn over(
+    known: ModelFacts,
+    context_window: Option<u64>,
+    images: Option<bool>,
+    price: Option<file::Price>,
+) -> ModelFacts {
+    let price = price.map(|price| Price {
+        input: micros(price.input),
+        output: micros(price.output),
+    });
+    ModelFacts {
+        context_window: context_window.or(known.context_window),
+        images: images.or(known.images),
+        price: price.or(known.price),
+    }
+}
+
+fn built_in((name, wire, base_url, variable): (&str, Wire, &str, Option<&str>)) -> ProviderEntry {
+    ProviderEntry {
+        name: name.to_owned(),
+        wire,
+        base_url: base_url.to_owned(),
+        models: Vec::new(),
+        key: variable.map_or(KeyPlace::Nowhere, |name| KeyPlace::Variable(name.to_owned())),
+        headers: Vec::new(),
+        max_output_tokens: None,
+        body: Map::new(),
+        limits: Limits::default(),
+        // What a server on one's own machine has is what it was started with; this is what it has as a rule.
+        facts: ModelFacts {
+            context_window: (name == "ollama").then_some(OLLAMA_WINDOW),
+            price: (name == "ollama").then(Price::default),
+            ..ModelFacts::default()
+        },
+        model_facts: BTreeMap::new(),
+        origin: Origin::BuiltIn,
+    }
+}
+
+#[cfg(test)]
+#[path = "models_tests.rs"]
+mod tests;

@@ -1,0 +1,136 @@
+//! `Permissions.Rules` of both configuration files: rules for commands, paths and tools.
+//!
+//! Rules of both files count together; the higher judgement wins. A workspace is often another author's work, so a rule in it
+//! that allows something counts only once its user trusts exactly this rule.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Context;
+use bobbin_rules::{RuleSet, RuleText};
+
+use super::file::Rule;
+use crate::trust::Gate;
+
+/// The rules as they were written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Rules(Vec<RuleText>);
+
+impl Rules {
+    /// Adds the rules of one file. Those of the user come first.
+    pub(super) fn add(&mut self, file: &Path, rules: Vec<Rule>, gate: &mut Gate<'_>) {
+        let source = file.display().to_string();
+        for (index, rule) in rules.into_iter().enumerate() {
+            let mut rule = RuleText {
+                action: rule.action,
+                tool: rule.tool,
+                command: rule.command,
+                path: rule.path,
+                operation: rule.operation,
+                reason: rule.reason,
+                source: source.clone(),
+            };
+            let is_strict = rule.action != "allow";
+            let value = &gate.file()["Permissions"]["Rules"][index];
+            let is_trusted = if is_strict {
+                gate.trusts_texts()
+            } else {
+                gate.passes_shown(name(&rule), value, value.to_string())
+            };
+            if !is_trusted {
+                // It would be a text of the folder for the model and for the user.
+                rule.reason = None;
+            }
+            if is_strict || is_trusted {
+                self.0.push(rule);
+            }
+        }
+    }
+
+    /// Returns how many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the rules in force.
+    ///
+    /// # Errors
+    /// A rule cannot be used. None is left out quietly: it may be the one that refuses.
+    pub(crate) fn compile(&self, home: Option<&Path>) -> anyhow::Result<RuleSet> {
+        // Rules name paths with every link followed.
+        let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+        RuleSet::new(self.0.iter().cloned(), home.as_deref()).context("Permissions.Rules")
+    }
+}
+
+/// Returns what a rule is called when its user is asked about it.
+fn name(rule: &RuleText) -> String {
+    let mut name = format!("the rule {}", rule.action);
+    for (member, value) in [
+        ("tool", &rule.tool),
+        ("command", &rule.command),
+        ("path", &rule.path),
+        ("operation", &rule.operation),
+    ] {
+        if let Some(value) = value {
+            // Writing to a string cannot fail.
+            let _ = write!(name, " {member} `{value}`");
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_agent_api::trust::TrustItem;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::config::check::{Checked, check};
+    use crate::trust::TrustRecord;
+
+    fn file(rules: &Value) -> Checked {
+        check(json!({ "permissions": { "rules": rules } })).unwrap()
+    }
+
+    fn add(rules: &mut Rules, name: &str, file: &Checked, mut gate: Gate<'_>) -> Vec<TrustItem> {
+        rules.add(Path::new(name), file.file.permissions.rules.clone(), &mut gate);
+        gate.into_items()
+    }
+
+    #[test]
+    fn rules_of_both_files_count_and_a_workspace_allows_nothing_by_itself() {
+        let user = file(&json!([{ "action": "allow", "command": "make *" }]));
+        let workspace = file(&json!([
+            { "Action": "Allow", "Command": "curl *" },
+            { "Action": "deny", "Path": "secrets", "Reason": "no" },
+        ]));
+        let added = |record: &TrustRecord| {
+            let mut rules = Rules::default();
+            add(&mut rules, "u.json", &user, Gate::of_user(&user.value));
+            let gate = Gate::of_folder(&workspace.value, record);
+            let items = add(&mut rules, "w.json", &workspace, gate);
+            (rules, items)
+        };
+        let mut record = TrustRecord::default();
+        let (rules, items) = added(&record);
+        assert_eq!(rules.compile(None).unwrap().rules().len(), 2);
+        assert_eq!(items[0].name, "the rule allow command `curl *`");
+        record.add(items[0].fingerprint.as_deref().unwrap());
+        let (rules, items) = added(&record);
+        assert_eq!(rules.compile(None).unwrap().rules().len(), 3);
+        assert!(items[0].trusted);
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_used_is_an_error_that_names_its_file() {
+        let both = file(&json!([{ "Action": "deny", "Command": "x", "Path": "y" }]));
+        let mut rules = Rules::default();
+        add(&mut rules, "w.json", &both, Gate::of_user(&both.value));
+        let error = format!("{:#}", rules.compile(None).unwrap_err());
+        assert!(
+            error.contains("Permissions.Rules") && error.contains("w.json"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,327 @@
+//! What both files come to.
+
+use serde_json::json;
+
+use super::*;
+
+/// Reads the two files, as they stand, of a folder that its user trusts or not.
+fn read(user: &str, workspace: &str, record: &TrustRecord) -> anyhow::Result<Config> {
+    let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for (directory, text) in [(&home, user), (&root, workspace)] {
+        std::fs::create_dir(directory.path().join(".craft")).unwrap();
+        std::fs::write(directory.path().join(FILE), text).unwrap();
+    }
+    Config::read_with(root.path(), Some(home.path()), record)
+}
+
+/// Reads the user's file.
+fn users(value: &Value) -> anyhow::Result<Config> {
+    read(&value.to_string(), "{}", &TrustRecord::default())
+}
+
+/// Reads the two files; the user trusts each thing of the workspace's or none.
+fn both(user: &Value, workspace: &Value, trusts: bool) -> Config {
+    let read = |record: &TrustRecord| read(&user.to_string(), &workspace.to_string(), record).unwrap();
+    let mut record = TrustRecord::default();
+    let config = read(&record);
+    if !trusts {
+        return config;
+    }
+    let items = config.folder_items.iter();
+    let fingerprints = items.filter_map(|item| item.fingerprint.as_deref());
+    fingerprints.for_each(|fingerprint| record.add(fingerprint));
+    read(&record)
+}
+
+#[test]
+fn an_empty_file_means_the_defaults() {
+    let config = users(&json!({ "Model": null, "Sandbox": null })).unwrap();
+    let defaults = Config {
+        sources: config.sources.clone(),
+        ..Config::default()
+    };
+    assert_eq!(format!("{config:?}"), format!("{defaults:?}"));
+}
+
+#[test]
+fn names_and_words_have_no_case_and_the_later_of_two_spellings_counts() {
+    let config = users(&json!({
+        "AppServer": { "Mode": "websocket", "WebSocket": { "Port": 1 } },
+        "appserver": { "webSocket": { "port": "2" } },
+        "permissions": { "defaultApprovalPolicy": "AUTOAPPROVE" },
+    }));
+    let config = config.unwrap();
+    assert_eq!((config.mode, config.port), (Mode::WebSocket, Some(2)));
+    assert_eq!(config.approval_policy, ApprovalPolicy::AutoApprove);
+    assert_eq!(config.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_workspace_says_by_itself_only_what_is_stricter() {
+    let policy = |policy: &str| json!({ "Permissions": { "DefaultApprovalPolicy": policy } });
+    let spelled = json!({ "Permissions": {}, "permissions": { "defaultapprovalpolicy": "autoApprove" } });
+    let (asks, approves) = (ApprovalPolicy::Default, ApprovalPolicy::AutoApprove);
+    for (user, workspace, trusts, expected, waiting) in [
+        (json!({}), policy("autoApprove"), false, asks, 1),
+        (policy("autoApprove"), policy("default"), false, asks, 0),
+        (policy("autoApprove"), json!({}), false, approves, 0),
+        (json!({}), policy("autoApprove"), true, approves, 0),
+        (json!({ "Permissions": {} }), spelled, false, asks, 1),
+    ] {
+        let config = both(&user, &workspace, trusts);
+        assert_eq!(config.approval_policy, expected, "{user} {workspace}");
+        let found = config.folder_items.iter().filter(|item| !item.trusted).count();
+        assert_eq!(found, waiting, "{user} {workspace}");
+    }
+    let wait = |seconds: u64| json!({ "Approvals": { "MaxWaitSeconds": seconds }, "Durability": "normal" });
+    let config = both(&wait(60), &wait(30), false);
+    assert_eq!(config.approval_max_wait, Some(Duration::from_secs(30)));
+    assert_eq!(config.durability, Durability::Normal, "the user says so too");
+    let config = both(&json!({}), &wait(30), false);
+    assert_eq!(
+        (config.approval_max_wait, config.durability),
+        (None, Durability::Full)
+    );
+}
+
+#[test]
+fn no_workspace_says_who_may_connect() {
+    let socket =
+        |host: &str, token: &str| json!({ "AppServer": { "WebSocket": { "Host": host, "Token": token } } });
+    let mine = socket("127.0.0.1", "mine");
+    for workspace in [
+        socket("0.0.0.0", "evil"),
+        json!({ "AppServer": null }),
+        json!({ "appServer": { "webSocket": "x" } }),
+        json!({ "AppServer": { "Mode": "StdioAndWebSocket", "WebSocket": { "Port": 1 } } }),
+        json!({ "AppServer": { "AllowedOrigins": ["https://x.example"], "AllowedHosts": ["x.example"] } }),
+    ] {
+        for trusts in [false, true] {
+            let config = both(&mine, &workspace, trusts);
+            assert_eq!(config.host.to_string(), "127.0.0.1");
+            assert_eq!((config.token.as_deref(), config.port), (Some("mine"), None));
+            assert_eq!(
+                (config.mode, config.warnings.len()),
+                (Mode::Stdio, 1),
+                "{:?}",
+                config.warnings
+            );
+        }
+    }
+}
+
+#[test]
+fn a_broken_file_of_a_folder_stops_the_start_only_where_the_folder_is_trusted() {
+    let mut trusted = TrustRecord::default();
+    trusted.trusted = true;
+    let strict = r#"{ "Sandbox": { "Profile": "readOnly" } }"#;
+    for broken in [
+        "{",
+        "[]",
+        r#"{ "Limits": { "Rounds": "many" } }"#,
+        r#"{ "Sandbox": { "Netwrok": false } }"#,
+        r#"{ "Sandbox": { "Hidden": ["a\u0000b"] } }"#,
+        r#"{ "Permissions": { "Rules": [{ "Action": "deny", "Command": "x", "Path": "y" }] } }"#,
+        r#"{ "Providers": { "a/b": { "BaseUrl": "http://a" } } }"#,
+    ] {
+        let config = read(strict, broken, &TrustRecord::default()).unwrap();
+        let [warning] = &config.warnings[..] else {
+            panic!("{broken}: {:?}", config.warnings);
+        };
+        assert!(
+            warning.contains(FILE) && warning.contains("nothing in that file is used"),
+            "{warning}"
+        );
+        assert_eq!(
+            (config.sources.len(), config.folder_items.len()),
+            (1, 0),
+            "{broken}"
+        );
+        let files = config.sandbox.profile.files;
+        assert_eq!(
+            files,
+            bobbin_sandbox::Files::ReadOnly,
+            "the user's own file counts"
+        );
+        let error = format!("{:#}", read(strict, broken, &trusted).unwrap_err());
+        assert!(error.contains(FILE), "{error}");
+        assert!(
+            read(broken, "{}", &trusted).is_err(),
+            "the user's own file: {broken}"
+        );
+    }
+}
+
+#[test]
+fn the_defaults_of_the_schema_are_those_in_force() {
+    fn defaults(schema: &Value) -> Option<Value> {
+        let schema = check::without_null(schema);
+        let Some(members) = schema.get("properties").and_then(Value::as_object) else {
+            return schema.get("default").cloned();
+        };
+        let members = members.iter();
+        let members = members.filter_map(|(name, member)| Some((name.clone(), defaults(member)?)));
+        Some(Value::Object(members.collect()))
+    }
+    let mut value = defaults(&file::schema()).unwrap();
+    // What is said does not give way to a free port, and is a wait of its own.
+    assert_eq!(value["AppServer"]["WebSocket"]["Port"].take(), DEFAULT_PORT);
+    let wait = value["Approvals"]["MaxWaitSeconds"].take();
+    assert_eq!(Some(&wait), Some(&json!(24 * 3600)));
+    let config = users(&value).unwrap();
+    let expected = Config {
+        sources: config.sources.clone(),
+        ..Config::default()
+    };
+    assert_eq!(format!("{config:?}"), format!("{expected:?}"));
+}
+
+#[test]
+fn unknown_members_are_named_with_the_nearest_name_at_every_level() {
+    for (file, path, nearest, stops) in [
+        (json!({ "Permisions": {} }), "Permisions", "Permissions", true),
+        (
+            json!({ "sandbox": { "Netwrok": false } }),
+            "Sandbox.Netwrok",
+            "Network",
+            true,
+        ),
+        (
+            json!({ "Sandbox": { "Limits": { "Proceses": 1 } } }),
+            "Sandbox.Limits.Proceses",
+            "Processes",
+            true,
+        ),
+        (
+            json!({ "Permissions": { "Rules": [{ "Action": "deny", "Comand": "x" }] } }),
+            "Permissions.Rules[0].Comand",
+            "Command",
+            true,
+        ),
+        (
+            json!({ "Limits": { "Tokns": 1 } }),
+            "Limits.Tokns",
+            "Tokens",
+            true,
+        ),
+        (json!({ "Modle": "m" }), "Modle", "Model", false),
+        (
+            json!({ "AppServer": { "WebSocket": { "Prot": 1 } } }),
+            "AppServer.WebSocket.Prot",
+            "Port",
+            false,
+        ),
+        (
+            json!({ "Providers": { "a": { "BaseUrl": "http://a", "ModelFacts": { "m": { "Imges": true } } } } }),
+            "Providers.a.ModelFacts.m.Imges",
+            "Images",
+            false,
+        ),
+        (
+            json!({ "McpServers": { "a": { "command": "x", "comand": "y" } } }),
+            "McpServers.a.comand",
+            "Command",
+            false,
+        ),
+        (
+            json!({ "Compaction": { "Enabeld": true } }),
+            "Compaction.Enabeld",
+            "Enabled",
+            false,
+        ),
+    ] {
+        let said = match users(&file) {
+            Ok(config) if !stops => config.warnings.join("\n"),
+            Err(error) if stops => format!("{error:#}"),
+            other => panic!("{file}: {other:?}"),
+        };
+        let sentence = format!("{path} is not a setting; did you mean {nearest}?");
+        assert!(said.contains(FILE) && said.contains(&sentence), "{said}");
+    }
+    let others = json!({ "Hub": { "Port": 0 }, "skills": {}, "$schema": "x", "McpServers": [{ "Name": "a", "Command": "x" }] });
+    assert_eq!(users(&others).unwrap().warnings, Vec::<String>::new());
+    let many: serde_json::Map<String, Value> = (0..100)
+        .map(|number| (format!("{number:0200}"), json!(1)))
+        .collect();
+    let warnings = users(&Value::Object(many)).unwrap().warnings;
+    assert!(
+        warnings.len() == 21 && warnings.iter().all(|warning| warning.len() < 300),
+        "{warnings:?}"
+    );
+}
+
+/// Returns the rows of the reference for what a schema describes.
+fn rows(schema: &Value, path: &str, rows: &mut Vec<String>) {
+    let members = schema["properties"].as_object().into_iter().flatten();
+    for (name, member) in members {
+        let dot = if path.is_empty() { "" } else { "." };
+        let path = format!("{path}{dot}{name}");
+        let inner = check::without_null(member);
+        if inner.get("properties").is_some() {
+            self::rows(inner, &path, rows);
+            continue;
+        }
+        let most = |name: &str| {
+            inner
+                .get(name)
+                .map_or_else(String::new, |most| format!(", at most {most}"))
+        };
+        let (words, kind) = (check::words(inner), check::kind(inner));
+        let value = match kind {
+            "string" if words.is_empty() => "text".to_owned(),
+            "string" => format!("`{}`", words.join("`, `")),
+            "boolean" => "`true`, `false`".to_owned(),
+            "integer" => format!("whole number {}", check::range(inner)),
+            "number" => format!("number {}", check::range(inner)),
+            "array" => format!("list{}", most("maxItems")),
+            "object" => format!("object{}", most("maxProperties")),
+            _ => "anything".to_owned(),
+        };
+        let default = match &member["default"] {
+            Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
+            Value::String(text) => format!("`{text}`"),
+            other => format!("`{other}`"),
+        };
+        let meaning = member["description"].as_str().unwrap().replace('\n', " ");
+        let words = inner["oneOf"].as_array().into_iter().flatten().map(|word| {
+            let (word, meaning) = (
+                word["const"].as_str().unwrap(),
+                word["description"].as_str().unwrap(),
+            );
+            format!(" `{word}`: {meaning}")
+        });
+        let words: String = words.collect();
+        rows.push(format!("| `{path}` | {value} | {default} | {meaning}{words} |"));
+        match kind {
+            "array" => self::rows(&inner["items"], &format!("{path}[]"), rows),
+            "object" => self::rows(&inner["additionalProperties"], &format!("{path}.NAME"), rows),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_member_stands_in_the_reference_with_its_value_and_default() {
+    let page = include_str!("../../../../docs/configuration.md");
+    let mut expected = Vec::new();
+    rows(&file::schema(), "", &mut expected);
+    let written: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let missing: Vec<&str> = expected
+        .iter()
+        .map(String::as_str)
+        .filter(|row| !written.contains(row))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "docs/configuration.md lacks\n{}",
+        missing.join("\n")
+    );
+    let stale: Vec<_> = written
+        .iter()
+        .filter(|row| !expected.iter().any(|other| other == *row))
+        .collect();
+    assert!(
+        stale.is_empty(),
+        "docs/configuration.md has what is not there: {stale:#?}"
+    );
+}

@@ -1,0 +1,122 @@
+//! Configuration files as their users meet them: misspelt, broken, described.
+
+use serde_json::{Value, json};
+
+use crate::support::Workspace;
+
+/// Writes the configuration of a directory.
+fn write(directory: &Workspace, text: &str) {
+    std::fs::create_dir_all(directory.path().join(".craft")).unwrap();
+    std::fs::write(directory.path().join(".craft/config.json"), text).unwrap();
+}
+
+/// Runs a command in a workspace of a user whose home is elsewhere; returns its exit code and all that it wrote.
+async fn run(home: &Workspace, workspace: &Workspace, args: &[&str]) -> (Option<i32>, String) {
+    let mut command = workspace.bobbin(args);
+    let output = command.env("HOME", home.path()).output().await.unwrap();
+    let written = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(written).unwrap())
+}
+
+#[tokio::test]
+async fn the_doctor_names_each_misspelt_member_with_its_file_and_the_nearest_name() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    for (config, path, nearest, stops) in [
+        (
+            json!({ "Permisions": { "Rules": [] } }),
+            "Permisions",
+            "Permissions",
+            true,
+        ),
+        (
+            json!({ "Sandbox": { "Netwrok": false } }),
+            "Sandbox.Netwrok",
+            "Network",
+            true,
+        ),
+        (
+            json!({ "Sandbox": { "Limits": { "Memory": 512 } } }),
+            "Sandbox.Limits.Memory",
+            "MemoryMiB",
+            true,
+        ),
+        (
+            json!({ "Permissions": { "Rules": [{ "Action": "deny", "Comand": "rm *" }] } }),
+            "Permissions.Rules[0].Comand",
+            "Command",
+            true,
+        ),
+        (
+            json!({ "Limits": { "Tokns": 1000 } }),
+            "Limits.Tokns",
+            "Tokens",
+            true,
+        ),
+        (json!({ "Modle": "a/m" }), "Modle", "Model", false),
+        (
+            json!({ "Providers": { "a": { "BaseUlr": "http://a" } } }),
+            "Providers.a.BaseUlr",
+            "BaseUrl",
+            true,
+        ),
+        (
+            json!({ "McpServers": { "a": { "comand": "x" } } }),
+            "McpServers.a.comand",
+            "Command",
+            false,
+        ),
+        (
+            json!({ "AppServer": { "WebSocket": { "Prot": 1 } } }),
+            "AppServer.WebSocket.Prot",
+            "Port",
+            false,
+        ),
+        (
+            json!({ "Compaction": { "AtPrecent": 80 } }),
+            "Compaction.AtPrecent",
+            "AtPercent",
+            false,
+        ),
+    ] {
+        write(&home, &config.to_string());
+        let (code, said) = run(&home, &workspace, &["doctor"]).await;
+        let file = home.path().join(".craft/config.json").display().to_string();
+        let sentence = format!("{path} is not a setting; did you mean {nearest}?");
+        let line = said.lines().find(|line| line.contains(&sentence));
+        let line = line.unwrap_or_else(|| panic!("{sentence}\n{said}"));
+        let verdict = if stops { "bad" } else { "note" };
+        assert!(line.starts_with(verdict) && line.contains(&file), "{line}");
+        assert!(!stops || code == Some(1), "{code:?} {said}");
+        let (code, said) = run(&home, &workspace, &["exec", "list the files"]).await;
+        assert_eq!(code, Some(i32::from(stops)), "{said}");
+        assert!(said.contains(&sentence), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_broken_file_of_a_folder_that_nobody_trusts_is_reported_and_left_aside() {
+    let (home, workspace) = (Workspace::new(), Workspace::new());
+    std::fs::write(workspace.path().join("AGENTS.md"), "x").unwrap();
+    for broken in ["{", r#"{ "Limits": { "Rounds": "many" } }"#] {
+        write(&workspace, broken);
+        let (code, said) = run(&home, &workspace, &["exec", "list the files"]).await;
+        assert_eq!(code, Some(0), "{said}");
+        assert!(
+            said.contains("config.json") && said.contains("nothing in that file is used"),
+            "{said}"
+        );
+    }
+    assert_eq!(run(&home, &workspace, &["trust", "--yes"]).await.0, Some(0));
+    let (code, said) = run(&home, &workspace, &["exec", "list the files"]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("Limits.Rounds is not a number"), "{said}");
+}
+
+#[tokio::test]
+async fn the_schema_of_configuration_files_is_printed() {
+    let workspace = Workspace::new();
+    let output = workspace.run(&["config", "schema"]).await;
+    let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let copy = include_str!("../../proto-schema/configuration.json");
+    assert_eq!(schema, serde_json::from_str::<Value>(copy).unwrap());
+}
