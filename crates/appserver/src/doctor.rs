@@ -166,7 +166,7 @@ async fn model(config: &Config, report: &mut Report) {
 
 /// What to do about a database that is not sound.
 const SAVE: &str = "copy bobbin.db* of the state somewhere safe; then `sqlite3 bobbin.db .recover | sqlite3 new.db` saves what \
-                    can be read, or moving them away starts anew (docs/chaos.md)";
+                    can be read, or moving them away starts anew (docs/troubleshooting.md)";
 
 async fn database(workspace: &Workspace, report: &mut Report) {
     if let Some(holder) = workspace.holder() {

@@ -1,8 +1,8 @@
-//! Whether `docs/protocol-coverage.md` says the truth about the native protocol.
+//! Whether `docs/contributing/protocol-coverage.md` says the truth about the native protocol.
 //!
 //! The page has a row for everything the protocol's pages name. What there is, is taken from the code: from the
 //! table of methods, the types of `wire`, and what the server's sources make of them. Every row that claims
-//! something names a test, and that test must be there. `editors` does the same for `docs/eca-coverage.md`.
+//! something names a test, and that test must be there. `editors` does the same for `docs/contributing/eca-coverage.md`.
 
 mod code;
 mod editors;
@@ -18,7 +18,7 @@ use anyhow::Context;
 pub(crate) use page::{Page, Section, State};
 
 /// The page, from the root of the repository.
-const PAGE: &str = "docs/protocol-coverage.md";
+const PAGE: &str = "docs/contributing/protocol-coverage.md";
 
 /// The page, laid beside the code.
 #[derive(Debug)]

@@ -47,8 +47,8 @@ enum Chore {
     /// Kills the server and breaks its connections at random moments while a client repeats everything, and checks
     /// that in the end nothing is missing and nothing happened twice. Prints the seed of each round.
     Chaos(chaos::Chaos),
-    /// Says how much of the native protocol is there; fails when `docs/protocol-coverage.md` or `docs/eca-coverage.md`
-    /// and the code differ.
+    /// Says how much of the native protocol is there. Fails when `protocol-coverage.md` or `eca-coverage.md` in
+    /// `docs/contributing` differs from the code.
     Coverage,
     /// Runs a model provider that follows a script, to try Bobbin without a key. Ends with Ctrl-C.
     ModelServer(model_server::ModelServerArgs),
@@ -93,7 +93,7 @@ fn check_coverage() -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "docs/protocol-coverage.md or docs/eca-coverage.md does not fit the code\n  {}",
+        "docs/contributing/protocol-coverage.md or docs/contributing/eca-coverage.md does not fit the code\n  {}",
         coverage.complaints().join("\n  ")
     )
 }

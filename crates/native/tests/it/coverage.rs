@@ -1,4 +1,4 @@
-//! What `docs/protocol-coverage.md` says of requests and capabilities, asked of a running server.
+//! What `docs/contributing/protocol-coverage.md` says of requests and capabilities, asked of a running server.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::Server;
 
-const PAGE: &str = include_str!("../../../../docs/protocol-coverage.md");
+const PAGE: &str = include_str!("../../../../docs/contributing/protocol-coverage.md");
 
 /// The names of a section of the page, and whether they are said to be there.
 fn rows(section: &str) -> Vec<(&'static str, bool)> {

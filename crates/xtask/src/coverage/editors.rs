@@ -1,4 +1,4 @@
-//! Whether `docs/eca-coverage.md` says the truth about the editors' protocol.
+//! Whether `docs/contributing/eca-coverage.md` says the truth about the editors' protocol.
 //!
 //! What there is, is taken from the sources of `bobbin-eca`: every method they name in quotes, every content they
 //! can write, every context they can read.
@@ -12,7 +12,7 @@ use anyhow::Context;
 use super::{Page, Section, State, shown};
 
 /// The page, from the root of the repository.
-const PAGE: &str = "docs/eca-coverage.md";
+const PAGE: &str = "docs/contributing/eca-coverage.md";
 /// The sources of the dialect.
 const SOURCES: &str = "crates/eca/src";
 /// Methods of the base protocol, which have no slash.
