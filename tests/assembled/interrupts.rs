@@ -184,7 +184,7 @@ async fn waiting(at: At) -> (Bench, Kept) {
             (bench, Box::new(server))
         }
         At::Approval => {
-            let server = scripted([Reply::of([call("shell", json!({ "command": "rm -r x" }))])]).await;
+            let server = scripted([Reply::of([call("Exec", json!({ "command": "rm -r x" }))])]).await;
             let bench = Bench::open(&server.base_url(), Parts::default()).await;
             bench.start("go").await;
             let asks = |now: &Snapshot| !now.state.live.as_ref().unwrap().approvals.is_empty();
@@ -193,7 +193,7 @@ async fn waiting(at: At) -> (Bench, Kept) {
         }
         At::Question => {
             let question = json!({ "question": "Green or black?" });
-            let server = scripted([Reply::of([call("askUser", question)])]).await;
+            let server = scripted([Reply::of([call("AskUser", question)])]).await;
             let bench = Bench::open(&server.base_url(), Parts::default()).await;
             bench.thread.add_asked();
             bench.start("go").await;
@@ -204,7 +204,7 @@ async fn waiting(at: At) -> (Bench, Kept) {
         }
         At::Command => {
             let command = json!({ "command": "echo begun; sleep 600" });
-            let server = scripted([Reply::of([call("shell", command)])]).await;
+            let server = scripted([Reply::of([call("Exec", command)])]).await;
             let bench = Bench::open(&server.base_url(), Parts::default()).await;
             bench.start("go").await;
             bench.accept().await;
@@ -213,7 +213,7 @@ async fn waiting(at: At) -> (Bench, Kept) {
         }
         At::Look => {
             let command = json!({ "command": "echo green > tea.txt; : > .slow/hold" });
-            let server = scripted([Reply::of([call("shell", command)])]).await;
+            let server = scripted([Reply::of([call("Exec", command)])]).await;
             let parts = Parts {
                 slow_git: true,
                 ..Parts::default()
@@ -267,7 +267,7 @@ async fn waiting(at: At) -> (Bench, Kept) {
             // The prompt says what is done, below too.
             let server = scripted([]).await;
             let bench = Bench::open(&server.base_url(), Parts::default()).await;
-            let spawn = json!({ "prompt": "say half\nstall" });
+            let spawn = json!({ "agentPrompt": "say half\nstall" });
             bench
                 .start(&format!("call SpawnAgent {spawn}\ncall WaitAgent {{}}"))
                 .await;
@@ -360,7 +360,7 @@ async fn a_call_that_may_change_things_and_does_not_listen_is_ended_by_force_aft
 #[tokio::test]
 async fn a_command_that_does_not_listen_is_killed_after_a_second() {
     let command = json!({ "command": "trap '' TERM; echo begun; while :; do sleep 600; done" });
-    let server = scripted([Reply::of([call("shell", command)])]).await;
+    let server = scripted([Reply::of([call("Exec", command)])]).await;
     let bench = Bench::open(&server.base_url(), Parts::default()).await;
     bench.start("go").await;
     bench.accept().await;

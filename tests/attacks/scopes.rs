@@ -204,12 +204,12 @@ async fn an_answer_outside_of_the_sandbox_covers_one_command() {
         let server = lab.serve().await;
         let mut client = server.client().await;
         let thread = client.start_thread().await;
-        let inside = r#"call shell {"command":"true > made"}"#;
+        let inside = r#"call Exec {"command":"true > made"}"#;
         let asked = question(&mut client, &thread, inside).await.unwrap();
         answer(&mut client, &asked, "acceptAlways").await;
         assert_eq!(question(&mut client, &thread, inside).await, None);
         for decision in ["acceptForSession", "acceptAlways", "decline"] {
-            let outside = r#"call shell {"command":"true > made","outsideSandbox":true}"#;
+            let outside = r#"call Exec {"command":"true > made","outsideSandbox":true}"#;
             let asked = question(&mut client, &thread, outside).await.expect(decision);
             assert_eq!(
                 asked["params"]["availableDecisions"],

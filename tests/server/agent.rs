@@ -60,7 +60,7 @@ async fn again(workspace: &Workspace, thread: &str) -> (Process, Client) {
 #[tokio::test]
 async fn a_round_of_calls_survives_sigkill_anywhere_and_no_call_is_repeated_or_forgotten() {
     let provider = ModelServer::start(Script::default()).await.unwrap();
-    let prompt = "call shell {\"command\":\"echo a >> ran\"}\ncall shell {\"command\":\"echo b >> ran\"}";
+    let prompt = "call Exec {\"command\":\"echo a >> ran\"}\ncall Exec {\"command\":\"echo b >> ran\"}";
     // Moments spread over the round: after every third message that the client sees.
     for seen in (1..).step_by(3) {
         let workspace = Workspace::new();
@@ -188,7 +188,7 @@ async fn a_limit_of_the_configuration_ends_a_turn_with_its_words() {
     let server = workspace.web_socket();
     let mut client = server.client("cl").await;
     let thread = client.start_thread().await;
-    client.start_turn(&thread, "call listFiles {}").await;
+    client.start_turn(&thread, "call FindFiles {}").await;
     let failed = client.wait_for("turn/failed").await;
     let error = failed["params"]["error"].as_str().unwrap();
     assert!(

@@ -150,7 +150,7 @@ fn redact_tools(message: &mut Value) {
     let server = message.pointer("/params/name").cloned().unwrap_or_default();
     let tools = message.pointer_mut("/params/tools");
     if let Some(tools) = tools.and_then(Value::as_array_mut) {
-        let ours = ["editor_diagnostics", "readFile", "writeFile"].map(Value::from);
+        let ours = ["editor_diagnostics", "ReadFile", "WriteFile"].map(Value::from);
         tools.retain(|tool| server != "ECA" || ours.contains(&tool["name"]));
         for tool in tools {
             tool["description"] = json!("…");

@@ -29,13 +29,13 @@ fn script(page: &str) -> Script {
             call("c1", "editor_diagnostics", json!({ "path": "pot" })),
         ],
         vec![call("c2", "mcp__pantry__steep", json!({ "minutes": 2 }))],
-        vec![call("c3", "editFile", edit)],
-        vec![call("c4", "readFile", json!({ "path": "cup" }))],
-        vec![call("c5", "fetchUrl", json!({ "url": page }))],
+        vec![call("c3", "EditFile", edit)],
+        vec![call("c4", "ReadFile", json!({ "path": "cup" }))],
+        vec![call("c5", "WebFetch", json!({ "url": page }))],
         vec![Part::Text("The pot is hot.".into())],
         vec![call(
             "c6",
-            "writeFile",
+            "WriteFile",
             json!({ "path": "cup", "content": "tea" }),
         )],
         vec![Part::Text("A plan writes nothing.".into())],
@@ -63,7 +63,7 @@ fn configure_model(home: &Path, server: &ModelServer, page: &str) {
         .split('/')
         .next()
         .unwrap_or_default();
-    let rule = json!({ "Action": "allow", "Tool": format!("fetchUrl:{place}") });
+    let rule = json!({ "Action": "allow", "Tool": format!("WebFetch:{place}") });
     let config = json!({ "Model": "scripted", "Providers": { "script": provider },
         "Permissions": { "Rules": [rule] } });
     std::fs::create_dir(home.join(".craft")).unwrap();

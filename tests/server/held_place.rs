@@ -140,7 +140,7 @@ impl Place {
         let mut variables = Environment::empty();
         variables.set("PATH", "/usr/bin:/bin");
         let tools = ToolSet::sandboxed(self.children.clone(), variables, Shell::Posix, sandbox.clone());
-        let tool = tools.get("shell").unwrap().clone();
+        let tool = tools.get("Exec").unwrap().clone();
         sandbox.settle().await;
         tool
     }

@@ -53,7 +53,7 @@ async fn exec_runs_a_prompt_with_the_named_model_on_every_wire() {
     for wire in ["chat", "responses", "messages"] {
         let call = ScriptedCall {
             id: "c1".into(),
-            tool: "readFile".into(),
+            tool: "ReadFile".into(),
             arguments: json!({ "path": "kettle.txt" }),
         };
         let server = locked(vec![

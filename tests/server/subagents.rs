@@ -21,12 +21,12 @@ async fn a_subagent_asks_at_the_root_and_survives_a_killed_server_once() {
             call(
                 "s",
                 "SpawnAgent",
-                json!({ "nickname": "scout", "prompt": "Touch it." }),
+                json!({ "agentNickname": "scout", "agentPrompt": "Touch it." }),
             ),
             call("w", "WaitAgent", json!({})),
         ]),
         // Below: asks, and the server is killed.
-        Reply::of([call("t", "shell", json!({ "command": "echo x >> touched" }))]),
+        Reply::of([call("t", "Exec", json!({ "command": "echo x >> touched" }))]),
         // Above, with the cut wait.
         Reply::of([call("w2", "WaitAgent", json!({}))]),
         // Below, when it is allowed.

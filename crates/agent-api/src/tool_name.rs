@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn names_of_others_have_no_parts() {
-        for name in ["shell", "mcp__", "mcp__a", "mcp__a__", "mcp____a", "Mcp__a__b"] {
+        for name in ["Exec", "mcp__", "mcp__a", "mcp__a__", "mcp____a", "Mcp__a__b"] {
             assert_eq!(parts(name), None, "{name}");
         }
     }

@@ -70,15 +70,15 @@ mod tests {
         let table = [
             ("{}", true),
             (r#"{"toolAllowList":[]}"#, true),
-            (r#"{"toolAllowList":["readFile"," Shell "]}"#, true),
-            (r#"{"toolAllowList":["readFile"]}"#, false),
-            (r#"{"toolDenyList":["readFile"]}"#, true),
-            (r#"{"toolDenyList":["SHELL"]}"#, false),
-            (r#"{"toolAllowList":["shell"],"toolDenyList":["shell"]}"#, false),
+            (r#"{"toolAllowList":["ReadFile"," exec "]}"#, true),
+            (r#"{"toolAllowList":["ReadFile"]}"#, false),
+            (r#"{"toolDenyList":["ReadFile"]}"#, true),
+            (r#"{"toolDenyList":["EXEC"]}"#, false),
+            (r#"{"toolAllowList":["Exec"],"toolDenyList":["Exec"]}"#, false),
         ];
         for (text, offered) in table {
             let config: ThreadConfig = serde_json::from_str(text).unwrap();
-            assert_eq!(config.offers("shell"), offered, "{text}");
+            assert_eq!(config.offers("Exec"), offered, "{text}");
             assert_eq!(serde_json::to_string(&config).unwrap(), text);
         }
     }

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("readFile", "readFile")]
+    #[case("ReadFile", "ReadFile")]
     #[case("mcp__a-b__c", "mcp__a-b__c")]
     #[case("multi_tool_use.parallel", "multi_tool_use_parallel")]
     #[case("größe lesen", "gr__e_lesen")]

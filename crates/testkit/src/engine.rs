@@ -318,7 +318,7 @@ impl ScriptEngine {
         }
         if !known {
             let arguments = Json::of(&serde_json::json!({ "command": command })).ok();
-            let tool_name = "shell".to_owned();
+            let tool_name = "Exec".to_owned();
             turn.add(ItemBody::ToolCall {
                 tool_name,
                 call_id: call_id.clone(),
@@ -390,7 +390,7 @@ impl OutputSink for Unheard {
 async fn deny(turn: &TurnContext, n: usize, command: &str) -> Result<(), EngineFailure> {
     let call_id = format!("call_{n}");
     let arguments = Json::of(&serde_json::json!({ "command": command })).ok();
-    let tool_name = "shell".to_owned();
+    let tool_name = "Exec".to_owned();
     turn.add(ItemBody::ToolCall {
         tool_name,
         call_id: call_id.clone(),
@@ -454,7 +454,7 @@ async fn bill(turn: &TurnContext, rest: &str) -> Result<(), EngineFailure> {
 async fn ended_call(turn: &TurnContext, n: usize, command: &str, lingers: bool) -> Result<(), EngineFailure> {
     let call_id = format!("call_{n}");
     let arguments = Json::of(&serde_json::json!({ "command": command })).ok();
-    let tool_name = "shell".to_owned();
+    let tool_name = "Exec".to_owned();
     turn.add(ItemBody::ToolCall {
         tool_name,
         call_id: call_id.clone(),

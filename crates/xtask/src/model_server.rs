@@ -56,7 +56,7 @@ async fn serve(args: &ModelServerArgs) -> anyhow::Result<()> {
     writeln!(
         std::io::stdout(),
         "Listening on {} (Wire may be chat, responses or messages). In ~/.craft/config.json:\n{example:#}\n\
-         Without a script the prompt says what to do: `say hi`, `think hm`, `call shell {{\"command\": \"ls\"}}`, \
+         Without a script the prompt says what to do: `say hi`, `think hm`, `call Exec {{\"command\": \"ls\"}}`, \
          `error 429`, `pause 500`, `stall`, `cut`.",
         server.base_url(),
     )

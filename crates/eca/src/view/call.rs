@@ -13,7 +13,7 @@ use crate::wire::content::{Arguments, CallHead, Content, Details, Output, Reason
 /// Longest summary, characters.
 const SUMMARY_CHARS: usize = 80;
 /// The tool that reads pages.
-const FETCH_URL: &str = "fetchUrl";
+const FETCH_URL: &str = "WebFetch";
 /// Longest title of a page, characters.
 const MAX_TITLE_CHARS: usize = 200;
 
@@ -211,7 +211,7 @@ fn summary(name: &str, arguments: &Json) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What is told when a call of `fetchUrl` has that result.
+    /// What is told when a call of `WebFetch` has that result.
     fn told(text: &str, success: bool) -> Vec<String> {
         let mut call = Call::new(TurnId(1), "call_1", FETCH_URL);
         let url = serde_json::json!({ "url": "https://tea.test/" });

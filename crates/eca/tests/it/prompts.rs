@@ -119,7 +119,7 @@ async fn a_command_runs_and_an_unknown_word_goes_to_the_model() {
         "system",
     );
     assert!(
-        said.contains("Model: kiln/large") && said.contains("Tools: look, shell"),
+        said.contains("Model: kiln/large") && said.contains("Tools: look, Exec"),
         "{said}"
     );
 }

@@ -65,7 +65,7 @@ impl Host for Opened {
             models: vec!["kiln/large".to_owned(), "kiln/small".to_owned()],
             default_model: "kiln/large".to_owned(),
             limits: [("kiln/large".to_owned(), limit)].into(),
-            tools: vec![tool("look", Effect::Reads), tool("shell", Effect::Writes)],
+            tools: vec![tool("look", Effect::Reads), tool("Exec", Effect::Writes)],
             services: Services {
                 tool_servers: self.2.clone(),
                 ..Services::default()

@@ -297,7 +297,7 @@ fn refused(why: impl Into<String>) -> ToolOutput {
 }
 
 /// Tools whose calls are commands, or are read by some.
-const OF_COMMANDS: [&str; 2] = ["shell", "writeTerminal"];
+const OF_COMMANDS: [&str; 2] = ["Exec", "WriteTerminal"];
 
 /// Returns what a call needs when a rule speaks of its tool. A rule that allows a tool takes back only the question
 /// about the tool itself: commands and paths have rules of their own.
@@ -351,11 +351,11 @@ mod tests {
     fn a_rule_for_a_tool_adds_a_question_and_takes_back_only_its_own() {
         let shell = ask(ApprovalKind::Shell);
         assert_eq!(
-            with_rule(shell.clone(), Some(said(Judgement::Allow)), "shell"),
+            with_rule(shell.clone(), Some(said(Judgement::Allow)), "Exec"),
             shell
         );
         // No earlier answer counts where a rule asks.
-        let asked = with_rule(shell, Some(said(Judgement::Ask)), "shell");
+        let asked = with_rule(shell, Some(said(Judgement::Ask)), "Exec");
         assert!(matches!(asked, Permission::Ask { scope, .. } if scope.grant().is_none()));
         let remote = ask(ApprovalKind::RemoteResource);
         assert_eq!(
@@ -370,7 +370,7 @@ mod tests {
                 "{tool} outside of the sandbox is a person's word"
             );
         }
-        let asked = with_rule(Permission::Free, Some(said(Judgement::Ask)), "search");
-        assert!(matches!(asked, Permission::Ask { scope, .. } if scope.operation == "search"));
+        let asked = with_rule(Permission::Free, Some(said(Judgement::Ask)), "GrepFiles");
+        assert!(matches!(asked, Permission::Ask { scope, .. } if scope.operation == "GrepFiles"));
     }
 }

@@ -63,8 +63,8 @@ impl Instruction {
     pub(super) fn call(&self) -> Option<(Cow<'static, str>, Value)> {
         let (tool, arguments) = match self {
             Self::Call { tool, arguments } => return Some((tool.clone().into(), arguments.clone())),
-            Self::Run { command } => ("shell", json!({ "command": command })),
-            Self::Start { command } => ("shell", json!({ "command": command, "background": true })),
+            Self::Run { command } => ("Exec", json!({ "command": command })),
+            Self::Start { command } => ("Exec", json!({ "command": command, "runInBackground": true })),
             Self::List {
                 path,
                 glob,
@@ -72,24 +72,24 @@ impl Instruction {
             } => {
                 let recursive = recursive.then_some(true);
                 (
-                    "listFiles",
-                    some(json!({ "path": path, "glob": glob, "recursive": recursive })),
+                    "FindFiles",
+                    some(json!({ "path": path, "pattern": glob, "recursive": recursive })),
                 )
             }
-            Self::Read { path } => ("readFile", json!({ "path": path })),
+            Self::Read { path } => ("ReadFile", json!({ "path": path })),
             Self::Search(search) => (
-                "search",
+                "GrepFiles",
                 some(json!({
                     "pattern": search.pattern,
                     "path": search.path,
-                    "glob": search.glob,
+                    "include": search.glob,
                     "ignoreCase": search.ignore_case.then_some(true),
                     "literal": search.literal.then_some(true),
                 })),
             ),
-            Self::Write { path, content } => ("writeFile", json!({ "path": path, "content": content })),
+            Self::Write { path, content } => ("WriteFile", json!({ "path": path, "content": content })),
             Self::Replace { path, old, new, all } => (
-                "editFile",
+                "EditFile",
                 some(json!({
                     "path": path,
                     "oldText": old,

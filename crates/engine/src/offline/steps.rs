@@ -128,7 +128,7 @@ fn summarize<'a>(given: &mut impl Iterator<Item = Outcome<'a>>) -> Progress {
     };
     let Some(listed) = given.next() else {
         return Progress::Next(Step::Call {
-            tool: "listFiles".into(),
+            tool: "FindFiles".into(),
             arguments: json!({ "recursive": true }),
         });
     };
@@ -140,7 +140,7 @@ fn summarize<'a>(given: &mut impl Iterator<Item = Outcome<'a>>) -> Progress {
     };
     match given.next() {
         None => Progress::Next(Step::Call {
-            tool: "readFile".into(),
+            tool: "ReadFile".into(),
             arguments: json!({ "path": path, "limit": 200 }),
         }),
         // A README that cannot be read takes nothing away from the rest.

@@ -58,13 +58,13 @@ impl Talk {
 
 fn tools(name: &str) -> &'static str {
     [
-        "shell",
-        "readFile",
-        "writeFile",
-        "listFiles",
-        "search",
+        "Exec",
+        "ReadFile",
+        "WriteFile",
+        "FindFiles",
+        "GrepFiles",
         "CreatePlan",
-        "editFile",
+        "EditFile",
     ]
     .into_iter()
     .find(|known| *known == name)
@@ -74,7 +74,7 @@ fn tools(name: &str) -> &'static str {
 #[test]
 fn a_command_is_run_and_told_with_its_output() {
     let talk = Talk::new("run `cargo test`").call(
-        "shell",
+        "Exec",
         json!({ "command": "cargo test" }),
         "exit code 101\n1 failed\n",
         false,
@@ -83,21 +83,21 @@ fn a_command_is_run_and_told_with_its_output() {
         talk.said(),
         "`cargo test` ended with exit code 101:\n\n```\n1 failed\n```"
     );
-    let talk = Talk::new("$ true").call("shell", json!({ "command": "true" }), "exit code 0\n", true);
+    let talk = Talk::new("$ true").call("Exec", json!({ "command": "true" }), "exit code 0\n", true);
     assert_eq!(talk.said(), "`true` ended with exit code 0 and printed nothing.");
 }
 
 #[test]
 fn a_refused_command_is_not_told_as_done() {
     let refused = "refused: this call was not approved; it was not run";
-    let talk = Talk::new("run `rm x`").call("shell", json!({ "command": "rm x" }), refused, false);
+    let talk = Talk::new("run `rm x`").call("Exec", json!({ "command": "rm x" }), refused, false);
     assert_eq!(talk.said(), format!("`rm x` was not run: {refused}"));
 }
 
 #[test]
 fn a_failure_ends_the_sequence_and_says_what_is_left() {
     let talk = Talk::new("read a.txt then run `make` then say done").call(
-        "readFile",
+        "ReadFile",
         json!({ "path": "a.txt" }),
         "cannot read a.txt: no such file",
         false,
@@ -112,12 +112,12 @@ fn a_failure_ends_the_sequence_and_says_what_is_left() {
 fn instructions_follow_each_other() {
     let talk = Talk::new("write a.txt: hi then read a.txt then say done")
         .call(
-            "writeFile",
+            "WriteFile",
             json!({ "path": "a.txt", "content": "hi\n" }),
             "created a.txt (1 lines, 3 bytes)",
             true,
         )
-        .call("readFile", json!({ "path": "a.txt" }), "hi\n", true);
+        .call("ReadFile", json!({ "path": "a.txt" }), "hi\n", true);
     assert_eq!(
         talk.said(),
         "Created a.txt (1 lines, 3 bytes).\n\n`a.txt`:\n\n```txt\nhi\n```\n\ndone"
@@ -126,10 +126,10 @@ fn instructions_follow_each_other() {
 
 #[test]
 fn lists_and_searches_are_told_with_their_notes() {
-    let talk = Talk::new("list src").call("listFiles", json!({ "path": "src" }), "a.rs\n\n[1 entries]", true);
+    let talk = Talk::new("list src").call("FindFiles", json!({ "path": "src" }), "a.rs\n\n[1 entries]", true);
     assert_eq!(talk.said(), "Files in `src` (1 entries):\n\n```\na.rs\n```");
     let arguments = json!({ "pattern": "x", "literal": true });
-    let talk = Talk::new("search for x").call("search", arguments, "[no match]", true);
+    let talk = Talk::new("search for x").call("GrepFiles", arguments, "[no match]", true);
     assert_eq!(talk.said(), "`x`: no match.");
 }
 
@@ -137,9 +137,9 @@ fn lists_and_searches_are_told_with_their_notes() {
 fn a_summary_lists_and_reads() {
     let listed = "README.md\nsrc/\nsrc/a.rs\n\n[3 entries]";
     let talk = Talk::new("Summarize this repository.")
-        .call("listFiles", json!({ "recursive": true }), listed, true)
+        .call("FindFiles", json!({ "recursive": true }), listed, true)
         .call(
-            "readFile",
+            "ReadFile",
             json!({ "path": "README.md", "limit": 200 }),
             "# K\n\nBoils water.\n",
             true,
@@ -151,7 +151,7 @@ fn a_summary_lists_and_reads() {
         talk.said()
     );
     let talk =
-        Talk::new("what is this?").call("listFiles", json!({ "recursive": true }), "[no entries]", true);
+        Talk::new("what is this?").call("FindFiles", json!({ "recursive": true }), "[no entries]", true);
     assert!(talk.said().contains("empty"));
 }
 
@@ -199,7 +199,7 @@ fn repetitions_are_bounded() {
 
 #[test]
 fn only_the_last_prompt_counts() {
-    let mut talk = Talk::new("list").call("listFiles", json!({}), "[no entries]", true);
+    let mut talk = Talk::new("list").call("FindFiles", json!({}), "[no entries]", true);
     talk.0.extend(Talk::new("say hi").0);
     assert_eq!(talk.said(), "hi");
 }

@@ -11,7 +11,7 @@ const MAX_NAMED: usize = 10;
 /// Most bytes of the README's first paragraph.
 const MAX_PARAGRAPH_BYTES: usize = 800;
 
-/// Splits a result of `listFiles` into its entries and its note.
+/// Splits a result of `FindFiles` into its entries and its note.
 pub(super) fn entries(listed: &str) -> (Vec<&str>, &str) {
     let (entries, note) = listed
         .rsplit_once("\n[")

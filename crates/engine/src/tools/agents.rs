@@ -97,11 +97,11 @@ impl Kind {
                  rules. It knows nothing of this conversation but the prompt. Use it for a part of the work that stands by \
                  itself, several of them for parts that can go on at the same time, which must not change the same files. \
                  Returns at once; WaitAgent gives its answer. It is stopped when your turn ends.",
-                &["prompt"],
+                &["agentPrompt"],
                 json!({
-                    "prompt": { "type": "string", "description": "The task, with all that it needs to know." },
-                    "nickname": { "type": "string", "description": "A short name for people, and for the other calls." },
-                    "role": {
+                    "agentPrompt": { "type": "string", "description": "The task, with all that it needs to know." },
+                    "agentNickname": { "type": "string", "description": "A short name for people, and for the other calls." },
+                    "agentRole": {
                         "type": "string",
                         "enum": [WORKER, EXPLORER],
                         "description": "explorer only looks and changes nothing; worker (the default) may do what you may.",
@@ -155,11 +155,11 @@ struct AgentTool {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SpawnArguments {
-    prompt: String,
+    agent_prompt: String,
     #[serde(default)]
-    nickname: Option<String>,
+    agent_nickname: Option<String>,
     #[serde(default)]
-    role: Option<String>,
+    agent_role: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -250,9 +250,9 @@ impl Tool for AgentTool {
 }
 
 fn spawn(mut arguments: SpawnArguments) -> Result<SpawnArguments, ToolRefusal> {
-    text("prompt", &arguments.prompt)?;
+    text("agentPrompt", &arguments.agent_prompt)?;
     if let Some(role) = arguments
-        .role
+        .agent_role
         .as_deref()
         .filter(|role| ![WORKER, EXPLORER].contains(role))
     {
@@ -260,12 +260,12 @@ fn spawn(mut arguments: SpawnArguments) -> Result<SpawnArguments, ToolRefusal> {
             "there is no role {role:?}; there are {WORKER:?} and {EXPLORER:?}"
         )));
     }
-    arguments.nickname = arguments
-        .nickname
+    arguments.agent_nickname = arguments
+        .agent_nickname
         .map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "))
         .filter(|name| !name.is_empty());
     let long = |name: &String| name.chars().count() > MAX_NICKNAME;
-    if arguments.nickname.as_ref().is_some_and(long) {
+    if arguments.agent_nickname.as_ref().is_some_and(long) {
         return Err(ToolRefusal(format!(
             "a nickname has at most {MAX_NICKNAME} characters"
         )));
@@ -307,9 +307,9 @@ async fn run(wish: Wish, context: &CallContext) -> Result<String, SubAgentError>
     match wish {
         Wish::Spawn(wanted) => {
             let wish = Spawn {
-                prompt: wanted.prompt,
-                nickname: wanted.nickname,
-                role: wanted.role,
+                prompt: wanted.agent_prompt,
+                nickname: wanted.agent_nickname,
+                role: wanted.agent_role,
                 call: context.origin.call.clone(),
             };
             let started = agents.spawn(wish).await?;
@@ -403,16 +403,16 @@ mod tests {
     fn arguments_that_cannot_be_used_say_why() {
         let long = "x".repeat(MAX_INPUT + 1);
         for (kind, arguments, part) in [
-            (Kind::Spawn, json!({ "prompt": " " }), "must not be empty"),
-            (Kind::Spawn, json!({ "prompt": long }), "put it into a file"),
+            (Kind::Spawn, json!({ "agentPrompt": " " }), "must not be empty"),
+            (Kind::Spawn, json!({ "agentPrompt": long }), "put it into a file"),
             (
                 Kind::Spawn,
-                json!({ "prompt": "p", "role": "boss" }),
+                json!({ "agentPrompt": "p", "agentRole": "boss" }),
                 "there is no role \"boss\"",
             ),
             (
                 Kind::Spawn,
-                json!({ "prompt": "p", "nickname": "n".repeat(65) }),
+                json!({ "agentPrompt": "p", "agentNickname": "n".repeat(65) }),
                 "at most 64",
             ),
             (Kind::Wait, json!({ "agents": vec!["a"; 65] }), "at most 64"),
@@ -429,7 +429,7 @@ mod tests {
         for (kind, arguments) in [
             (
                 Kind::Spawn,
-                json!({ "prompt": "p", "nickname": "a  b", "role": "explorer" }),
+                json!({ "agentPrompt": "p", "agentNickname": "a  b", "agentRole": "explorer" }),
             ),
             (Kind::Wait, json!({})),
             (Kind::Resume, json!({ "agent": "a" })),
@@ -457,7 +457,7 @@ mod tests {
     #[tokio::test]
     async fn where_no_turn_runs_there_are_no_subagents() {
         let workspace = Workspace::new();
-        let arguments = Workspace::json(&json!({ "prompt": "p" }));
+        let arguments = Workspace::json(&json!({ "agentPrompt": "p" }));
         let prepared = AgentTool::new(Kind::Spawn).prepare(&arguments, &workspace.environment());
         let output = prepared.unwrap().run(Workspace::context()).await;
         assert_eq!(output.text, "this thread cannot have subagents: no turn runs");

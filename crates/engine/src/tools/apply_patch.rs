@@ -1,4 +1,4 @@
-//! `applyPatch`: several files changed by one patch, all of them or none.
+//! `ApplyPatch`: several files changed by one patch, all of them or none.
 //!
 //! What each file becomes is worked out before any is touched, and they are changed as one [`Batch`]. Each path is
 //! checked like that of a file written by itself; at most one of them may need a person's word, since that is asked
@@ -43,7 +43,7 @@ struct Arguments {
 impl ApplyPatch {
     pub(super) fn new(work: FileWork) -> Self {
         let spec = spec(
-            "applyPatch",
+            "ApplyPatch",
             Effect::Writes,
             "Changes, adds, deletes and renames several files at once: all of them or none. The patch is a unified diff, \
              or has this form:\n*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n@@ fn main() {\n \

@@ -1,4 +1,4 @@
-//! `askUser`: a person is asked what the model cannot know, with answers to choose from where there are some.
+//! `AskUser`: a person is asked what the model cannot know, with answers to choose from where there are some.
 //!
 //! Has no effect and permits nothing: what it asks is put to the people who follow the Thread, and the first answer is
 //! the call's result. Offered only while somebody is there who takes such questions (see `agent::inquiry`).
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::arguments::{decode, failed, spec};
 
 /// The tool's name.
-pub(crate) const ASK_USER: &str = "askUser";
+pub(crate) const ASK_USER: &str = "AskUser";
 /// Longest question, bytes (a guess: more is not read).
 const MAX_TEXT_BYTES: usize = 4 << 10;
 /// Longest answer to choose, and what it means, bytes.

@@ -26,7 +26,7 @@ struct Arguments {
     #[serde(default)]
     overview: String,
     #[serde(default)]
-    content: String,
+    plan: String,
     todos: Vec<Step>,
 }
 
@@ -53,7 +53,7 @@ impl CreatePlan {
             &serde_json::json!({
                 "title": { "type": "string" },
                 "overview": { "type": "string", "description": "One paragraph." },
-                "content": { "type": "string", "description": "The plan itself, Markdown." },
+                "plan": { "type": "string", "description": "The plan itself, Markdown." },
                 "todos": { "type": "array", "items": step_schema(&["content"]) },
             }),
         );
@@ -80,7 +80,7 @@ fn plan(arguments: Arguments) -> Result<Plan, ToolRefusal> {
         todos: todos(arguments.todos)?,
         title: arguments.title,
         overview: arguments.overview,
-        content: arguments.content,
+        content: arguments.plan,
     })
 }
 

@@ -1,4 +1,4 @@
-//! `editFile`: one text for another inside a file.
+//! `EditFile`: one text for another inside a file.
 
 use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
@@ -37,7 +37,7 @@ struct Arguments {
 impl EditFile {
     pub(super) fn new(work: FileWork) -> Self {
         let spec = spec(
-            "editFile",
+            "EditFile",
             Effect::Writes,
             "Replaces a text in a file. oldText must stand there exactly once, unless replaceAll is true. \
              Line ends of the file are kept.",
@@ -66,7 +66,7 @@ impl Tool for EditFile {
         let arguments: Arguments = decode(arguments)?;
         if arguments.old_text.is_empty() {
             return Err(ToolRefusal(
-                "oldText is empty; writeFile writes whole files".to_owned(),
+                "oldText is empty; WriteFile writes whole files".to_owned(),
             ));
         }
         if arguments.old_text == arguments.new_text {

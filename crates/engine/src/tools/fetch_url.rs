@@ -1,7 +1,7 @@
-//! `fetchUrl`: a page of the web, as text.
+//! `WebFetch`: a page of the web, as text.
 //!
 //! A person is asked for each place (scheme, host and port) unless a rule allows it. Rules name a place as the tool
-//! `fetchUrl:HOST` or `fetchUrl:HOST:PORT`; only such a rule lets a fetch into the machine's own network.
+//! `WebFetch:HOST` or `WebFetch:HOST:PORT`; only such a rule lets a fetch into the machine's own network.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ use super::arguments::{decode, done, failed, spec};
 use crate::web::{Fetched, Reach, fetch, parse};
 use bobbin_agent_api::cut::head;
 
-const NAME: &str = "fetchUrl";
+const NAME: &str = "WebFetch";
 /// Most text given to the model.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
@@ -200,14 +200,14 @@ mod tests {
 
     #[rstest]
     #[case::nobody_said("https://a.test/x", &[], Ok((false, Reach::Public)))]
-    #[case::a_place("http://localhost:8080/", &[("allow", "fetchUrl:localhost:8080")], Ok((true, Reach::Anywhere)))]
-    #[case::another_port("http://localhost:8081/", &[("allow", "fetchUrl:localhost:8080")], Ok((false, Reach::Public)))]
-    #[case::a_host("https://a.test/x", &[("allow", "fetchUrl:a.test")], Ok((true, Reach::Anywhere)))]
-    #[case::a_dot_at_its_end("https://a.test./x", &[("deny", "fetchUrl:a.test")], Err(()))]
+    #[case::a_place("http://localhost:8080/", &[("allow", "WebFetch:localhost:8080")], Ok((true, Reach::Anywhere)))]
+    #[case::another_port("http://localhost:8081/", &[("allow", "WebFetch:localhost:8080")], Ok((false, Reach::Public)))]
+    #[case::a_host("https://a.test/x", &[("allow", "WebFetch:a.test")], Ok((true, Reach::Anywhere)))]
+    #[case::a_dot_at_its_end("https://a.test./x", &[("deny", "WebFetch:a.test")], Err(()))]
     #[case::every_tool("http://127.0.0.1/", &[("allow", "*")], Ok((true, Reach::Public)))]
-    #[case::every_place("http://127.0.0.1/", &[("allow", "fetchUrl:*")], Ok((true, Reach::Anywhere)))]
-    #[case::one_is_denied("https://a.test/x", &[("allow", "fetchUrl:*"), ("deny", "fetchUrl:a.test")], Err(()))]
-    #[case::one_is_asked_about("https://a.test/", &[("allow", "fetchUrl:*"), ("ask", "fetchUrl:a.test:443")], Ok((false, Reach::Anywhere)))]
+    #[case::every_place("http://127.0.0.1/", &[("allow", "WebFetch:*")], Ok((true, Reach::Anywhere)))]
+    #[case::one_is_denied("https://a.test/x", &[("allow", "WebFetch:*"), ("deny", "WebFetch:a.test")], Err(()))]
+    #[case::one_is_asked_about("https://a.test/", &[("allow", "WebFetch:*"), ("ask", "WebFetch:a.test:443")], Ok((false, Reach::Anywhere)))]
     fn rules_name_places(
         #[case] url: &str,
         #[case] rules: &[(&str, &str)],

@@ -1,4 +1,4 @@
-//! `listFiles`: the entries of a directory, or of a whole tree.
+//! `FindFiles`: the entries of a directory, or of a whole tree.
 //!
 //! The result has one entry a line, directories with a trailing slash, then a note in brackets.
 
@@ -26,7 +26,7 @@ const MAX_ENTRIES: usize = 1000;
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-pub(super) struct ListFiles {
+pub(super) struct FindFiles {
     spec: ToolSpec,
     work: FileWork,
 }
@@ -36,27 +36,27 @@ struct Arguments {
     #[serde(default)]
     path: Option<String>,
     #[serde(default)]
-    glob: Option<String>,
+    pattern: Option<String>,
     #[serde(default)]
     recursive: Option<bool>,
 }
 
-impl ListFiles {
+impl FindFiles {
     pub(super) fn new(work: FileWork) -> Self {
         let spec = spec(
-            "listFiles",
+            "FindFiles",
             Effect::Reads,
             "Lists files and directories. Ignored and hidden ones are left out. At most 1,000 entries.",
             &[],
             &serde_json::json!({
                 "path": { "type": "string", "description": "Directory; the workspace when left out." },
-                "glob": {
+                "pattern": {
                     "type": "string",
                     "description": "Only files that match, such as *.rs or src/**/*.toml.",
                 },
                 "recursive": {
                     "type": "boolean",
-                    "description": "The whole tree. Left out: only with a glob.",
+                    "description": "The whole tree. Left out: only with a pattern.",
                 },
             }),
         );
@@ -64,7 +64,7 @@ impl ListFiles {
     }
 }
 
-impl Tool for ListFiles {
+impl Tool for FindFiles {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -75,7 +75,7 @@ impl Tool for ListFiles {
         environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
-        let chosen = Chosen::by(arguments.glob.as_deref())?;
+        let chosen = Chosen::by(arguments.pattern.as_deref())?;
         let path = arguments
             .path
             .as_deref()
@@ -136,7 +136,7 @@ fn list(
     let base = target.confirm()?;
     let found = std::fs::metadata(base).map_err(|error| error.to_string())?;
     if !found.is_dir() {
-        return Err("it is not a directory; use readFile".to_owned());
+        return Err("it is not a directory; use ReadFile".to_owned());
     }
     let walk = Walk::below(base, sight);
     let (entries, hidden) = if recursive { walk } else { walk.no_deeper_than(1) }.entries();
@@ -202,7 +202,7 @@ mod tests {
 
     async fn list(workspace: &Workspace, arguments: serde_json::Value) -> String {
         workspace
-            .call(&ListFiles::new(FileWork::new()), arguments)
+            .call(&FindFiles::new(FileWork::new()), arguments)
             .await
             .text
     }
@@ -228,14 +228,14 @@ mod tests {
     #[tokio::test]
     async fn a_glob_looks_everywhere_for_files() {
         let workspace = workspace();
-        let all = list(&workspace, json!({ "glob": "*.rs" })).await;
+        let all = list(&workspace, json!({ "pattern": "*.rs" })).await;
         assert!(
             all.starts_with("src/deep/a.rs\nsrc/lib.rs\n\n[2 entries"),
             "{all}"
         );
-        let some = list(&workspace, json!({ "glob": "src/*.rs" })).await;
+        let some = list(&workspace, json!({ "pattern": "src/*.rs" })).await;
         assert!(some.starts_with("src/lib.rs\n\n[1 entries"), "{some}");
-        let none = list(&workspace, json!({ "glob": "*.py" })).await;
+        let none = list(&workspace, json!({ "pattern": "*.py" })).await;
         assert!(none.starts_with("[no entries"), "{none}");
     }
 

@@ -1,4 +1,4 @@
-//! `readFile`: lines of a text file.
+//! `ReadFile`: lines of a text file.
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -44,7 +44,7 @@ struct Arguments {
 impl ReadFile {
     pub(super) fn new(work: FileWork) -> Self {
         let spec = spec(
-            "readFile",
+            "ReadFile",
             Effect::Reads,
             "Reads a text file. Large files are cut; read on with offset.",
             &["path"],
@@ -126,7 +126,7 @@ impl PreparedCall for Prepared {
 fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::Result<String> {
     let file = match open_file(path) {
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-            return Err(io::Error::other("it is a directory; use listFiles"));
+            return Err(io::Error::other("it is a directory; use FindFiles"));
         }
         opened => opened?,
     };

@@ -1,4 +1,4 @@
-//! `search`: lines that match a pattern.
+//! `GrepFiles`: lines that match a pattern.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -34,7 +34,7 @@ const MAX_TIME: Duration = Duration::from_secs(20);
 const TOO_LONG: &str = "it took too long";
 
 #[derive(Debug)]
-pub(super) struct Search {
+pub(super) struct GrepFiles {
     spec: ToolSpec,
     work: FileWork,
 }
@@ -46,17 +46,17 @@ struct Arguments {
     #[serde(default)]
     path: Option<String>,
     #[serde(default)]
-    glob: Option<String>,
+    include: Option<String>,
     #[serde(default)]
     ignore_case: bool,
     #[serde(default)]
     literal: bool,
 }
 
-impl Search {
+impl GrepFiles {
     pub(super) fn new(work: FileWork) -> Self {
         let spec = spec(
-            "search",
+            "GrepFiles",
             Effect::Reads,
             "Finds lines that match a regular expression (Rust syntax) in a file or below a directory. \
              Ignored, hidden and binary files are left out; name a hidden file or directory as path to search it.",
@@ -64,7 +64,7 @@ impl Search {
             &serde_json::json!({
                 "pattern": { "type": "string", "description": "What to look for, in one line." },
                 "path": { "type": "string", "description": "File or directory; the workspace when left out." },
-                "glob": { "type": "string", "description": "Only files that match, such as *.rs." },
+                "include": { "type": "string", "description": "Only files that match, such as *.rs." },
                 "ignoreCase": { "type": "boolean" },
                 "literal": { "type": "boolean", "description": "The pattern is plain text." },
             }),
@@ -73,7 +73,7 @@ impl Search {
     }
 }
 
-impl Tool for Search {
+impl Tool for GrepFiles {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -85,7 +85,7 @@ impl Tool for Search {
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
         let matcher = matcher(&arguments)?;
-        let chosen = Chosen::by(arguments.glob.as_deref())?;
+        let chosen = Chosen::by(arguments.include.as_deref())?;
         let path = arguments
             .path
             .as_deref()
@@ -226,7 +226,7 @@ mod tests {
 
     async fn search(arguments: serde_json::Value) -> String {
         workspace()
-            .call(&Search::new(FileWork::new()), arguments)
+            .call(&GrepFiles::new(FileWork::new()), arguments)
             .await
             .text
     }
@@ -238,7 +238,7 @@ mod tests {
             "src/boil.rs:1:let steam = 100;\n\n[1 match in 1 file; 2 hidden not looked at]"
         );
         assert_eq!(
-            search(json!({ "pattern": "steam", "ignoreCase": true, "glob": "*.md" })).await,
+            search(json!({ "pattern": "steam", "ignoreCase": true, "include": "*.md" })).await,
             "notes.md:1:Steam rises.\n\n[1 match in 1 file; 2 hidden not looked at]"
         );
         assert_eq!(
@@ -282,7 +282,7 @@ mod tests {
         let workspace = Workspace::new();
         workspace.write("many", &"x\n".repeat(2000));
         workspace.write("wide", &format!("y{}\n", "é".repeat(2000)));
-        let tool = Search::new(FileWork::new());
+        let tool = GrepFiles::new(FileWork::new());
         let many = workspace.call(&tool, json!({ "pattern": "x" })).await.text;
         assert!(many.ends_with("[500 matches in 1 file; stopped: too many matches, narrow the search]"));
         let wide = workspace.call(&tool, json!({ "pattern": "y" })).await.text;
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_pattern_that_is_none_is_refused() {
         let workspace = Workspace::new();
-        let tool = Search::new(FileWork::new());
+        let tool = GrepFiles::new(FileWork::new());
         for pattern in ["", "(", "a\\nb", "(((x{1000}){1000}){1000})"] {
             let arguments = Workspace::json(&json!({ "pattern": pattern }));
             assert!(

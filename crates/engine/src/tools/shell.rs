@@ -1,4 +1,4 @@
-//! `shell`: one command line, run by the system's shell in the workspace.
+//! `Exec`: one command line, run by the system's shell in the workspace.
 //!
 //! Asked about unless the rules say otherwise, held by the [sandbox](super::sandbox), and outside of it only with a
 //! person's word for this very command. The text for the model is how the command ended,
@@ -32,7 +32,7 @@ const MAX_TIMEOUT: Duration = Duration::from_mins(10);
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// What the model is told of the background, where there is one.
 const BACKGROUND: &str = " Set background for servers, watchers and whatever should go on while you do other things; \
-                          readTerminal, writeTerminal and stopTerminal are for those.";
+                          ReadTerminal, WriteTerminal and StopTerminal are for those.";
 
 /// The condition of an answer about a command that nothing confines although something should.
 const UNCONFINED: &str = "without a sandbox";
@@ -54,7 +54,7 @@ struct Arguments {
     #[serde(default)]
     outside_sandbox: bool,
     #[serde(default)]
-    background: bool,
+    run_in_background: bool,
 }
 
 impl ShellTool {
@@ -94,13 +94,13 @@ impl ShellTool {
             properties["timeoutMs"]["description"] = serde_json::json!(
                 "The command is killed after that. When left out, one that takes longer than 120,000 goes on in the background."
             );
-            properties["background"] = serde_json::json!({
+            properties["runInBackground"] = serde_json::json!({
                 "type": "boolean",
                 "description": "Goes on in the background after a second, with a standard input that can be written to.",
             });
             description.push_str(BACKGROUND);
         }
-        let spec = spec("shell", Effect::Writes, &description, &["command"], &properties);
+        let spec = spec("Exec", Effect::Writes, &description, &["command"], &properties);
         Self {
             spec,
             terminals,
@@ -140,7 +140,7 @@ impl Tool for ShellTool {
         let terminal = EditorOf::find(&environment.clients, |can| can.terminals);
         // What is to go on in the background goes on here, where it is kept and can be read later.
         // A line that is allowed runs here too, where its names start what was judged.
-        let may_leave = !arguments.background
+        let may_leave = !arguments.run_in_background
             && ruled.ruling.judgement != Judgement::Allow
             && self.may_leave(hold.as_ref(), environment);
         let terminal = terminal.filter(|_| may_leave);
@@ -203,7 +203,7 @@ impl ShellTool {
         let limit = limit.map(|limit| limit.clamp(shortest, MAX_TIMEOUT));
         let (leave, limit) = match limit {
             _ if !self.terminals.can_keep() => (None, limit.or(Some(DEFAULT_TIMEOUT))),
-            _ if arguments.background => (Some((AT_ONCE, BackgroundReason::Requested)), limit),
+            _ if arguments.run_in_background => (Some((AT_ONCE, BackgroundReason::Requested)), limit),
             None => (Some((DEFAULT_TIMEOUT, BackgroundReason::TimeLimit)), None),
             Some(_) => (None, limit),
         };

@@ -340,7 +340,7 @@ fn told(
             0 => format!("All {total} bytes of it are"),
             _ => format!("It has {total} bytes; all but {left_out} from its middle are"),
         };
-        text = format!("{text}\n[{what} in {place}, for readFile and search]");
+        text = format!("{text}\n[{what} in {place}, for ReadFile and GrepFiles]");
     }
     let command = CommandEnd {
         exit_code: if let Exit::Exited(code) = exit {

@@ -71,15 +71,19 @@ fn a_turn_waits_so_long_for_a_command_and_then_leaves_or_kills_it() {
         ),
         (
             &keeping,
-            json!({ "background": true }),
+            json!({ "runInBackground": true }),
             (None, Some((seconds(1), requested))),
         ),
         (
             &keeping,
-            json!({ "background": true, "timeoutMs": 5000 }),
+            json!({ "runInBackground": true, "timeoutMs": 5000 }),
             (Some(seconds(5)), Some((seconds(1), requested))),
         ),
-        (&tool(), json!({ "background": true }), (Some(seconds(120)), None)),
+        (
+            &tool(),
+            json!({ "runInBackground": true }),
+            (Some(seconds(120)), None),
+        ),
     ] {
         let mut with_command = arguments.clone();
         with_command["command"] = json!("make");

@@ -1,4 +1,4 @@
-//! `listTerminals`, `readTerminal`, `writeTerminal`, `stopTerminal`: commands that were left in the background.
+//! `ListTerminals`, `ReadTerminal`, `WriteTerminal`, `StopTerminal`: commands that were left in the background.
 //!
 //! Only those of the call's own Thread. What is typed can be anything to the program that reads it, so a person is asked
 //! for each time, and what reads like a refused command is refused (docs/terminals.md).
@@ -29,7 +29,7 @@ const LISTED_COMMAND_CHARS: usize = 200;
 
 /// Returns the tools. `profile` is what commands should be held by.
 pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4] {
-    let id = json!({ "type": "string", "description": "As shell or listTerminals said." });
+    let id = json!({ "type": "string", "description": "As Exec or ListTerminals said." });
     let chars = json!({ "type": "integer", "minimum": 1, "description": "10,000 when left out." });
     let millis =
         |text: &str| json!({ "type": "integer", "minimum": 0, "maximum": 30_000, "description": text });
@@ -43,7 +43,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
     };
     [
         tool(
-            "listTerminals",
+            "ListTerminals",
             Effect::Reads,
             "Lists the commands of this conversation that run, or ran, in the background.",
             &[],
@@ -51,7 +51,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
             Wish::List,
         ),
         tool(
-            "readTerminal",
+            "ReadTerminal",
             Effect::Reads,
             "Returns how a command in the background is and the end of its output.",
             &["sessionId"],
@@ -63,7 +63,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
             Wish::Read,
         ),
         tool(
-            "writeTerminal",
+            "WriteTerminal",
             Effect::Writes,
             "Writes to the standard input of a command in the background and returns the end of its output. A line \
              needs its line break.",
@@ -77,7 +77,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
             Wish::Write,
         ),
         tool(
-            "stopTerminal",
+            "StopTerminal",
             Effect::Writes,
             "Ends a command in the background with everything that it started.",
             &["sessionId"],

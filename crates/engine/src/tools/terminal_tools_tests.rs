@@ -51,7 +51,7 @@ impl Bench {
     /// Starts a command in the background; returns its id and what was said.
     async fn start(&self, command: &str) -> (String, ToolOutput) {
         let output = self
-            .call("shell", json!({ "command": command, "background": true }))
+            .call("Exec", json!({ "command": command, "runInBackground": true }))
             .await;
         let (how, _) = split_status(&output.text).unwrap();
         (how.rsplit(' ').next().unwrap().to_owned(), output)
@@ -59,7 +59,7 @@ impl Bench {
 
     fn may_write(&self, id: &str, input: &str, environment: &ToolEnvironment) -> Result<Permission, String> {
         let arguments = Workspace::json(&json!({ "sessionId": id, "input": input }));
-        let tool = self.tools.get("writeTerminal").unwrap();
+        let tool = self.tools.get("WriteTerminal").unwrap();
         let prepared = tool
             .prepare(&arguments, environment)
             .map_err(|refusal| refusal.0)?;
@@ -79,22 +79,22 @@ async fn a_command_in_the_background_is_read_written_to_and_stopped() {
     assert_eq!(end.background.unwrap().0, id);
     assert!(end.output_path.unwrap().ends_with(&format!("{id}.log")));
     let asked = json!({ "sessionId": id, "input": "tea\n", "yieldTimeMs": 200 });
-    let written = bench.call("writeTerminal", asked).await;
+    let written = bench.call("WriteTerminal", asked).await;
     assert!(
         written.success && written.text.ends_with("s\nbegun\ngot tea\n"),
         "{}",
         written.text
     );
     let short = json!({ "sessionId": id, "maxOutputChars": 4 });
-    let read = bench.call("readTerminal", short).await.text;
+    let read = bench.call("ReadTerminal", short).await.text;
     assert!(read.contains("has been running for") && read.contains("[10 characters before this are in "));
     assert!(read.ends_with("\ntea\n"));
-    let stopped = bench.call("stopTerminal", json!({ "sessionId": id })).await.text;
+    let stopped = bench.call("StopTerminal", json!({ "sessionId": id })).await.text;
     assert!(
         stopped.starts_with(&format!("{id} was stopped after ")),
         "{stopped}"
     );
-    let list = bench.call("listTerminals", json!({})).await.text;
+    let list = bench.call("ListTerminals", json!({})).await.text;
     assert!(list.contains("was stopped") && list.ends_with("done"), "{list}");
 }
 
@@ -103,13 +103,13 @@ async fn what_ends_at_once_is_told_as_any_command() {
     let bench = Bench::new();
     let output = bench
         .call(
-            "shell",
-            json!({ "command": "echo no; exit 4", "background": true }),
+            "Exec",
+            json!({ "command": "echo no; exit 4", "runInBackground": true }),
         )
         .await;
     assert_eq!(output.text, "exit code 4\nno\n");
     assert!(!output.success);
-    let list = bench.call("listTerminals", json!({})).await.text;
+    let list = bench.call("ListTerminals", json!({})).await.text;
     assert_eq!(list, "no command runs, or ran, in the background");
 }
 
@@ -120,7 +120,7 @@ async fn where_there_is_no_room_nothing_is_started_in_the_background() {
         ..Bounds::default()
     });
     let output = bench
-        .call("shell", json!({ "command": "touch ran", "background": true }))
+        .call("Exec", json!({ "command": "touch ran", "runInBackground": true }))
         .await;
     assert!(
         output.text.starts_with("did not run: this thread has 0"),
@@ -133,7 +133,7 @@ async fn where_there_is_no_room_nothing_is_started_in_the_background() {
 #[tokio::test]
 async fn output_that_does_not_fit_is_kept_and_named() {
     let bench = Bench::new();
-    let output = bench.call("shell", json!({ "command": "seq 20000" })).await;
+    let output = bench.call("Exec", json!({ "command": "seq 20000" })).await;
     let path = output.command.unwrap().output_path.unwrap();
     let all = std::fs::read_to_string(&path).unwrap();
     assert!(all.ends_with("19999\n20000\n") && all.lines().count() == 20_000);
@@ -143,8 +143,8 @@ async fn output_that_does_not_fit_is_kept_and_named() {
         .unwrap();
     let read = bench
         .call(
-            "readFile",
-            json!({ "path": place.trim_end_matches(", for readFile and search]"), "offset": 12_345, "limit": 1 }),
+            "ReadFile",
+            json!({ "path": place.trim_end_matches(", for ReadFile and GrepFiles]"), "offset": 12_345, "limit": 1 }),
         )
         .await;
     assert!(read.text.contains("12345"), "{}", read.text);
@@ -155,9 +155,9 @@ async fn terminals_of_other_conversations_are_not_there() {
     let bench = Bench::new();
     let (id, _) = bench.start("sleep 600").await;
     for (tool, arguments) in [
-        ("readTerminal", json!({ "sessionId": id })),
-        ("stopTerminal", json!({ "sessionId": id })),
-        ("writeTerminal", json!({ "sessionId": id, "input": "x" })),
+        ("ReadTerminal", json!({ "sessionId": id })),
+        ("StopTerminal", json!({ "sessionId": id })),
+        ("WriteTerminal", json!({ "sessionId": id, "input": "x" })),
     ] {
         let arguments = Workspace::json(&arguments);
         let prepared = bench

@@ -88,17 +88,17 @@ impl OutputSink for Deaf {
     }
 }
 
-/// Returns `readFile`.
+/// Returns `ReadFile`.
 pub(crate) fn read_file() -> impl Tool {
     super::read_file::ReadFile::new(super::blocking::FileWork::new())
 }
 
-/// Returns `writeFile`.
+/// Returns `WriteFile`.
 pub(crate) fn write_file() -> impl Tool {
     super::write_file::WriteFile::new(super::blocking::FileWork::new())
 }
 
-/// Returns `search`.
+/// Returns `GrepFiles`.
 pub(crate) fn search() -> impl Tool {
-    super::search::Search::new(super::blocking::FileWork::new())
+    super::search::GrepFiles::new(super::blocking::FileWork::new())
 }

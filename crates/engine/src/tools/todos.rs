@@ -29,7 +29,7 @@ struct Written {
 
 #[derive(Debug, Deserialize)]
 struct Updated {
-    todos: Vec<Update>,
+    updates: Vec<Update>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,7 +48,7 @@ impl Todos {
     pub(super) fn write() -> Self {
         let description = "Replaces the list of steps that the user is shown. A plan's title and text stay.";
         Self {
-            spec: of("TodoWrite", description, &["content"]),
+            spec: of("TodoWrite", "todos", description, &["content"]),
             read: written,
         }
     }
@@ -58,17 +58,17 @@ impl Todos {
         let description = "Changes steps that the user is shown, by their ids: what is left out stays as it is. An id \
                            that is not there yet adds a step at the end, and needs its content.";
         Self {
-            spec: of("UpdateTodos", description, &["id"]),
+            spec: of("UpdateTodos", "updates", description, &["id"]),
             read: updated,
         }
     }
 }
 
-fn of(name: &'static str, description: &str, required: &[&str]) -> ToolSpec {
+fn of(name: &'static str, member: &'static str, description: &str, required: &[&str]) -> ToolSpec {
     let properties = serde_json::json!({
-        "todos": { "type": "array", "items": step_schema(required) },
+        member: { "type": "array", "items": step_schema(required) },
     });
-    spec(name, Effect::Reads, description, &["todos"], &properties)
+    spec(name, Effect::Reads, description, &[member], &properties)
 }
 
 fn written(arguments: &Json) -> Result<PlanChange, ToolRefusal> {
@@ -77,8 +77,8 @@ fn written(arguments: &Json) -> Result<PlanChange, ToolRefusal> {
 }
 
 fn updated(arguments: &Json) -> Result<PlanChange, ToolRefusal> {
-    let Updated { todos } = decode(arguments)?;
-    if todos.len() > MAX_TODOS {
+    let Updated { updates } = decode(arguments)?;
+    if updates.len() > MAX_TODOS {
         return Err(ToolRefusal(format!("a plan has at most {MAX_TODOS} steps")));
     }
     let change = |update: Update| {
@@ -95,7 +95,7 @@ fn updated(arguments: &Json) -> Result<PlanChange, ToolRefusal> {
             status: update.status,
         })
     };
-    let steps: Result<_, _> = todos.into_iter().map(change).collect();
+    let steps: Result<_, _> = updates.into_iter().map(change).collect();
     steps.map(PlanChange::Steps)
 }
 
@@ -200,7 +200,7 @@ mod tests {
             "the steps are shown:\n1 [pending] Boil\npour [completed] Pour"
         );
         assert!(matches!(output.plan, Some(PlanChange::Todos(todos)) if todos.len() == 2));
-        let change = json!({ "todos": [{ "id": "fill", "status": "in_progress" }, { "id": "boil", "content": "Boil" }] });
+        let change = json!({ "updates": [{ "id": "fill", "status": "in_progress" }, { "id": "boil", "content": "Boil" }] });
         let output = call(&Todos::update(), &change).await;
         assert_eq!(
             output.text,
@@ -211,7 +211,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_step_that_is_not_there_is_named_and_nothing_changes() {
-        let change = json!({ "todos": [{ "id": "drink", "status": "completed" }] });
+        let change = json!({ "updates": [{ "id": "drink", "status": "completed" }] });
         let output = call(&Todos::update(), &change).await;
         assert_eq!(
             output.text,
@@ -233,7 +233,7 @@ mod tests {
             (Todos::update(), json!([{ "id": "a", "content": "" }])),
             (Todos::update(), json!([{ "content": "a" }])),
         ] {
-            let arguments = Workspace::json(&json!({ "todos": todos }));
+            let arguments = Workspace::json(&json!({ "todos": todos, "updates": todos }));
             assert!(
                 tool.prepare(&arguments, &workspace.environment()).is_err(),
                 "{todos}"

@@ -18,10 +18,10 @@ use super::blocking::FileWork;
 use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
 use super::fetch_url::FetchUrl;
-use super::list_files::ListFiles;
+use super::list_files::FindFiles;
 use super::read_file::ReadFile;
 use super::sandbox::Sandbox;
-use super::search::Search;
+use super::search::GrepFiles;
 use super::shell::ShellTool;
 use super::terminal_tools;
 use super::todos::Todos;
@@ -47,7 +47,7 @@ impl ToolSet {
         }
     }
 
-    /// Returns the tools every agent has: files, search, plan, and `shell`, whose commands `children` runs
+    /// Returns the tools every agent has: files, search, plan, and `Exec`, whose commands `children` runs
     /// with the variables of `environment`.
     pub fn built_in(children: Children, environment: Environment, shell: Shell) -> Self {
         Self::sandboxed(children, environment, shell, Sandbox::default())
@@ -80,8 +80,8 @@ impl ToolSet {
             Arc::new(WriteFile::new(work.clone())),
             Arc::new(EditFile::new(work.clone())),
             Arc::new(ApplyPatch::new(work.clone())),
-            Arc::new(ListFiles::new(work.clone())),
-            Arc::new(Search::new(work)),
+            Arc::new(FindFiles::new(work.clone())),
+            Arc::new(GrepFiles::new(work)),
             Arc::new(CreatePlan::new()),
             Arc::new(FetchUrl::new()),
             Arc::new(Todos::write()),

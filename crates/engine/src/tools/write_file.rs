@@ -1,4 +1,4 @@
-//! `writeFile`: a whole file, new or replaced.
+//! `WriteFile`: a whole file, new or replaced.
 
 use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
@@ -33,10 +33,10 @@ struct Arguments {
 impl WriteFile {
     pub(super) fn new(work: FileWork) -> Self {
         let spec = spec(
-            "writeFile",
+            "WriteFile",
             Effect::Writes,
             "Writes a whole file, creating it and its directories or replacing what is there. \
-             To change part of a file, use editFile.",
+             To change part of a file, use EditFile.",
             &["path", "content"],
             &serde_json::json!({
                 "path": { "type": "string", "description": "Path, relative to the workspace or absolute." },

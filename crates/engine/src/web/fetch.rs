@@ -165,7 +165,7 @@ async fn look_up(url: &Url, reach: Reach) -> Result<Vec<SocketAddr>, String> {
     if reach == Reach::Public && !places.iter().all(|place| is_public(place.ip())) {
         return Err(format!(
             "refused: {host} leads into this machine or its own network; a rule that allows the tool \
-             fetchUrl:{host} would let it"
+             WebFetch:{host} would let it"
         ));
     }
     Ok(places)

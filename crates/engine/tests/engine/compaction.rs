@@ -184,7 +184,7 @@ async fn a_call_is_never_parted_from_its_result() {
     std::fs::write(workspace.path().join("a"), "leaf ".repeat(3_000)).unwrap();
     let read = |id: &str, context| {
         Script::Counted(
-            call(id, "readFile", &json!({ "path": "a" })),
+            call(id, "ReadFile", &json!({ "path": "a" })),
             figures(context, 10, context, None),
         )
     };

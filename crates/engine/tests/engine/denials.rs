@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::support::{Bench, Script, Scripted, built_in, call, say};
 
 #[rstest]
-#[case::outside("readFile", json!({ "path": "/etc/hostname" }), true)]
-#[case::of_git("writeFile", json!({ "path": ".git/config", "content": "" }), true)]
-#[case::by_a_rule("editFile", json!({ "path": "secrets/key", "oldText": "a", "newText": "b" }), true)]
-#[case::in_a_patch("applyPatch", json!({ "patch": "*** Begin Patch\n*** Add File: secrets/x\n+y\n*** End Patch" }), true)]
-#[case::a_command("shell", json!({ "command": "cat secrets/key" }), true)]
-#[case::not_there("readFile", json!({ "path": "none" }), false)]
-#[case::no_arguments("writeFile", json!({}), false)]
+#[case::outside("ReadFile", json!({ "path": "/etc/hostname" }), true)]
+#[case::of_git("WriteFile", json!({ "path": ".git/config", "content": "" }), true)]
+#[case::by_a_rule("EditFile", json!({ "path": "secrets/key", "oldText": "a", "newText": "b" }), true)]
+#[case::in_a_patch("ApplyPatch", json!({ "patch": "*** Begin Patch\n*** Add File: secrets/x\n+y\n*** End Patch" }), true)]
+#[case::a_command("Exec", json!({ "command": "cat secrets/key" }), true)]
+#[case::not_there("ReadFile", json!({ "path": "none" }), false)]
+#[case::no_arguments("WriteFile", json!({}), false)]
 #[tokio::test]
 async fn a_denied_path_is_refused_like_a_denied_command(
     #[case] tool: &str,

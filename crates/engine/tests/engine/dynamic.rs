@@ -99,10 +99,10 @@ async fn the_tools_of_a_client_are_offered_while_it_is_there() {
     let workspace = TestWorkspace::default();
     let model = Scripted::new([say("a"), say("b"), say("c")]);
     let bench = Bench::open(&workspace, model.clone(), built_in()).await;
-    bring(&bench, &["boil", "shell"]).await;
+    bring(&bench, &["boil", "Exec"]).await;
     bench.run("1").await;
     let offers = |wanted: &str| model.offered().iter().any(|name| name.starts_with(wanted));
-    assert!(!offers("boil") && offers("shell"), "{:?}", model.offered());
+    assert!(!offers("boil") && offers("Exec"), "{:?}", model.offered());
     let far = serve(bench.hub.clients(), bench.thread.id(), false);
     bench.run("2").await;
     // A built-in tool keeps its name.

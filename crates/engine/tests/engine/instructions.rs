@@ -14,7 +14,7 @@ async fn a_project_speaks_to_the_model_and_a_turn_keeps_what_it_began_with() {
     std::fs::write(&guide, "Use the small kettle.").unwrap();
     let write = json!({ "path": "AGENTS.md", "content": "Use the large kettle." });
     let model = Scripted::new([
-        Script::Reply(call("1", "writeFile", &write)),
+        Script::Reply(call("1", "WriteFile", &write)),
         say("done"),
         say("done"),
     ]);

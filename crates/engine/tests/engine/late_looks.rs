@@ -44,7 +44,7 @@ async fn an_interrupt_while_changes_are_looked_for_loses_no_result() {
         .unwrap();
     let hold = slow.path().join("hold");
     let command = format!("echo green > tea.txt; echo poured; : > '{}'", hold.display());
-    let model = Scripted::new([Script::Reply(call("1", "shell", &json!({ "command": command })))]);
+    let model = Scripted::new([Script::Reply(call("1", "Exec", &json!({ "command": command })))]);
     let engine = AgentEngine::new(model, built_in()).with_undo(Some(undo.clone()));
     let hub = workspace
         .open_with(Arc::new(engine), |settings| {

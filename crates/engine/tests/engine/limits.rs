@@ -30,7 +30,7 @@ fn error(turn: &Turn) -> (String, String, bool) {
 }
 
 fn looks(number: usize, usage: ModelUsage) -> Script {
-    Script::Counted(call(&number.to_string(), "listFiles", &json!({})), usage)
+    Script::Counted(call(&number.to_string(), "FindFiles", &json!({})), usage)
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn time_at_work_ends_what_runs_and_waiting_for_a_person_does_not_count() {
     };
     let model = Scripted::new([Script::Reply(call(
         "1",
-        "shell",
+        "Exec",
         &json!({ "command": "echo begun; sleep 600" }),
     ))]);
     let bench = bench(&workspace, model, built_in(), limits).await;

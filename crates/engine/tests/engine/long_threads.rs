@@ -45,7 +45,7 @@ fn said(messages: &[Message]) -> String {
 /// 120 KB of a word, and a call, in a window that is full then or not.
 fn writes(id: &str, word: &str, context: u64) -> Script {
     let mut events = vec![text(&format!("{word} ").repeat(120_000 / (word.len() + 1)))];
-    events.extend(call(id, "listFiles", &json!({})));
+    events.extend(call(id, "FindFiles", &json!({})));
     Script::Counted(events, figures(context, 10, context, None))
 }
 

@@ -131,7 +131,7 @@ async fn a_call_that_was_not_complete_is_closed_and_not_run() {
     let half = vec![
         ModelEvent::CallStarted {
             id: "1".to_owned(),
-            tool: "writeFile".to_owned(),
+            tool: "WriteFile".to_owned(),
         },
         ModelEvent::CallArguments {
             id: "1".to_owned(),
@@ -192,7 +192,7 @@ async fn the_diff_goes_on_over_a_restart() {
     let edit = |id: &str, old: &str, new: &str| {
         Script::Reply(call(
             id,
-            "editFile",
+            "EditFile",
             &json!({ "path": "a", "oldText": old, "newText": new }),
         ))
     };
@@ -216,13 +216,13 @@ async fn the_diff_goes_on_over_a_restart() {
 async fn what_a_model_wants_to_know_is_asked_again_after_a_restart() {
     let workspace = TestWorkspace::default();
     let question = json!({ "question": "Which tea?" });
-    let first = Scripted::new([Script::Reply(call("1", "askUser", &question))]);
+    let first = Scripted::new([Script::Reply(call("1", "AskUser", &question))]);
     let bench = Bench::open(&workspace, first.clone(), built_in()).await;
     // Somebody who takes questions.
     bench.thread.add_asked();
     bench.start("go").await;
     let asked = asked_of(&bench).await;
-    assert!(first.offered().iter().any(|name| name == "askUser"));
+    assert!(first.offered().iter().any(|name| name == "AskUser"));
 
     let model = Scripted::new([say("Green.")]);
     let engine = AgentEngine::new(model.clone(), built_in());
@@ -246,7 +246,7 @@ async fn what_a_model_wants_to_know_is_asked_again_after_a_restart() {
     assert_eq!((turn.status, message(&turn)), (TurnStatus::Completed, "Green."));
     assert_eq!(results(&turn), [("green".to_owned(), true)]);
     // Nobody who could be asked is there now.
-    assert!(!model.offered().iter().any(|name| name == "askUser"));
+    assert!(!model.offered().iter().any(|name| name == "AskUser"));
     assert!(second.hub.open_questions(second.thread.id()).is_empty());
     second.hub.stop().await;
 }

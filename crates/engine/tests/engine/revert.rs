@@ -37,11 +37,11 @@ fn model(turns: Vec<Vec<(&str, Value)>>) -> Arc<Scripted> {
 }
 
 fn write(path: &str, content: &str) -> (&'static str, Value) {
-    ("writeFile", json!({ "path": path, "content": content }))
+    ("WriteFile", json!({ "path": path, "content": content }))
 }
 
 fn shell(command: &str) -> (&'static str, Value) {
-    ("shell", json!({ "command": command }))
+    ("Exec", json!({ "command": command }))
 }
 
 /// Returns all files of a workspace with their contents, and its directories.
@@ -296,12 +296,12 @@ async fn two_turns_side_by_side_are_not_taken_for_one_another() {
     let script = Scripted::new([
         Script::Reply(call(
             "c1",
-            "shell",
+            "Exec",
             &json!({ "command": "until test -e go; do sleep 0.01; done; echo 1 > mine" }),
         )),
         Script::Reply(call(
             "c2",
-            "writeFile",
+            "WriteFile",
             &json!({ "path": "theirs", "content": "2" }),
         )),
         say("Written."),
@@ -365,7 +365,7 @@ async fn a_workspace_too_large_to_be_kept_is_told_of_and_commands_run_all_the_sa
 async fn an_undoing_that_has_begun_goes_on_record_although_the_server_stops() {
     let files: Vec<_> = (0..200).map(|n| format!("*** Add File: {n:03}\n+x\n")).collect();
     let patch = format!("*** Begin Patch\n{}*** End Patch", files.concat());
-    let (workspace, _place, bench) = bench(vec![vec![("applyPatch", json!({ "patch": patch }))]]).await;
+    let (workspace, _place, bench) = bench(vec![vec![("ApplyPatch", json!({ "patch": patch }))]]).await;
     bench.run("go").await;
     let there = || {
         let names = (0..200).map(|n| workspace.path().join(format!("{n:03}")));

@@ -107,7 +107,10 @@ impl Model for Directed {
 
 /// Returns a line that starts a subagent.
 pub(crate) fn spawn(nickname: &str, prompt: &str) -> String {
-    format!("SpawnAgent {}", json!({ "nickname": nickname, "prompt": prompt }))
+    format!(
+        "SpawnAgent {}",
+        json!({ "agentNickname": nickname, "agentPrompt": prompt })
+    )
 }
 
 pub(crate) fn lines(lines: &[&str]) -> String {
@@ -450,7 +453,7 @@ async fn what_a_subagent_asks_is_told_at_the_root_and_answered_in_its_own_thread
     let engine = AgentEngine::new(model, built_in());
     let hub = workspace.open_with(Arc::new(engine), with_rules).await;
     let bench = Bench::on(hub, ThreadConfig::default()).await;
-    let spawn = spawn("a", "shell {\"command\":\"touch asked\"}\nRESULTS");
+    let spawn = spawn("a", "Exec {\"command\":\"touch asked\"}\nRESULTS");
     bench.start(&lines(&[&spawn, "WaitAgent {}", "RESULTS"])).await;
     until(&bench, |children| {
         children.len() == 1 && children[0].runtime.waiting_on_approval

@@ -28,8 +28,8 @@ async fn open(workspace: &TestWorkspace, policy: ApprovalPolicy) -> Bench {
 async fn what_is_taken_back_above_is_taken_back_below_in_the_same_turn() {
     let workspace = TestWorkspace::default();
     let bench = open(&workspace, ApprovalPolicy::AutoApprove).await;
-    let wait = "shell {\"command\":\"until test -e go; do sleep 0.05; done\"}";
-    let task = lines(&[wait, "shell {\"command\":\"touch asked\"}", "RESULTS"]);
+    let wait = "Exec {\"command\":\"until test -e go; do sleep 0.05; done\"}";
+    let task = lines(&[wait, "Exec {\"command\":\"touch asked\"}", "RESULTS"]);
     let prompt = [
         &spawn("a", &task),
         "WaitAgent {}",
@@ -135,7 +135,7 @@ async fn the_agent_above_does_not_break_into_what_a_person_does_below() {
     let bench = open(&workspace, ApprovalPolicy::AutoApprove).await;
     let until_there = |name: &str| {
         let command = format!("until test -e {name}; do sleep 0.05; done");
-        format!("shell {}", serde_json::json!({ "command": command }))
+        format!("Exec {}", serde_json::json!({ "command": command }))
     };
     let prompt = [
         &spawn("a", "x"),

@@ -139,7 +139,7 @@ async fn what_a_person_has_begun_behind_the_agents_work_outlives_the_turn_above(
     let bench = Bench::on(hub, config).await;
     let until_there = |name: &str| {
         let command = format!("until test -e {name}; do sleep 0.05; done");
-        format!("shell {}", json!({ "command": command }))
+        format!("Exec {}", json!({ "command": command }))
     };
     let there = |name: &str| std::fs::write(workspace.path().join(name), "").unwrap();
     let task = lines(&[&until_there("first"), "the agent's"]);

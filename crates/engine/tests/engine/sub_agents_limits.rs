@@ -12,7 +12,7 @@ use bobbin_testkit::TestWorkspace;
 use crate::sub_agents::{Directed, child, children, last_turn, lines, spawn, until};
 use crate::support::{Bench, answer, built_in, results, with_rules};
 
-const ASKS: &str = "shell {\"command\":\"touch asked\"}";
+const ASKS: &str = "Exec {\"command\":\"touch asked\"}";
 
 async fn open(workspace: &TestWorkspace, limits: TurnLimits) -> Bench {
     let settings = AgentSettings {
@@ -37,7 +37,7 @@ async fn what_subagents_use_ends_the_turn_above_while_it_waits_for_them() {
         ..TurnLimits::default()
     };
     let bench = open(&workspace, limits).await;
-    let task = lines(&["listFiles {}", "listFiles {}", ASKS]);
+    let task = lines(&["FindFiles {}", "FindFiles {}", ASKS]);
     let both = [spawn("a", &task), spawn("b", &task)].join(" && ");
     let mut log = bench.start(&lines(&[&both, "WaitAgent {}", "never"])).await;
     log.end().await;

@@ -196,19 +196,19 @@ async fn plan_mode_withholds_what_can_change_things() {
 #[tokio::test]
 async fn tools_that_the_thread_denies_are_neither_offered_nor_run() {
     let workspace = TestWorkspace::default();
-    let write = call("1", "writeFile", &json!({ "path": "a.txt", "content": "x" }));
+    let write = call("1", "WriteFile", &json!({ "path": "a.txt", "content": "x" }));
     let model = Scripted::new([Script::Reply(write), say("sorry")]);
     let config = bobbin_model::ThreadConfig {
-        tool_deny_list: Some(vec!["writeFile".to_owned()]),
+        tool_deny_list: Some(vec!["WriteFile".to_owned()]),
         ..Default::default()
     };
     let bench = Bench::open_with(&workspace, model.clone(), built_in(), config).await;
     bench.run("go").await;
     let turn = bench.last_turn().await;
-    assert!(results(&turn)[0].0.contains("does not allow writeFile"));
+    assert!(results(&turn)[0].0.contains("does not allow WriteFile"));
     assert!(!workspace.path().join("a.txt").exists());
     let offered = model.offered();
-    assert!(offered.contains(&"readFile".to_owned()) && !offered.contains(&"writeFile".to_owned()));
+    assert!(offered.contains(&"ReadFile".to_owned()) && !offered.contains(&"WriteFile".to_owned()));
     bench.hub.stop().await;
 }
 
@@ -216,15 +216,15 @@ async fn tools_that_the_thread_denies_are_neither_offered_nor_run() {
 async fn the_diff_is_cumulative_and_follows_each_change() {
     let workspace = TestWorkspace::default();
     std::fs::write(workspace.path().join("b"), "1\n").unwrap();
-    let mut calls = call("1", "writeFile", &json!({ "path": "a", "content": "x\n" }));
+    let mut calls = call("1", "WriteFile", &json!({ "path": "a", "content": "x\n" }));
     calls.extend(call(
         "2",
-        "editFile",
+        "EditFile",
         &json!({ "path": "b", "oldText": "1", "newText": "2" }),
     ));
     let undo = call(
         "3",
-        "editFile",
+        "EditFile",
         &json!({ "path": "b", "oldText": "2", "newText": "1" }),
     );
     let model = Scripted::new([Script::Reply(calls), Script::Reply(undo), say("done")]);
@@ -290,7 +290,7 @@ async fn interrupting_a_call_keeps_the_arguments_that_were_shown() {
     let half = vec![
         ModelEvent::CallStarted {
             id: "1".to_owned(),
-            tool: "writeFile".to_owned(),
+            tool: "WriteFile".to_owned(),
         },
         ModelEvent::CallArguments {
             id: "1".to_owned(),
@@ -342,11 +342,11 @@ async fn interrupting_a_reply_keeps_what_was_said() {
 async fn calls_that_cannot_be_run_are_results_and_not_ends() {
     let workspace = TestWorkspace::default();
     let mut bad = call("1", "fly", &json!({}));
-    bad.extend(call("2", "readFile", &json!({ "file": "x" })));
-    bad.extend(call("3", "readFile", &json!([1])));
+    bad.extend(call("2", "ReadFile", &json!({ "file": "x" })));
+    bad.extend(call("3", "ReadFile", &json!([1])));
     bad.push(ModelEvent::CallStarted {
         id: "4".to_owned(),
-        tool: "readFile".to_owned(),
+        tool: "ReadFile".to_owned(),
     });
     bad.push(ModelEvent::CallArguments {
         id: "4".to_owned(),
@@ -362,7 +362,7 @@ async fn calls_that_cannot_be_run_are_results_and_not_ends() {
         results.iter().all(|(_, success)| !success) && results.len() == 4,
         "{results:?}"
     );
-    assert!(results[0].0.contains("there is no tool \"fly\"") && results[0].0.contains("readFile"));
+    assert!(results[0].0.contains("there is no tool \"fly\"") && results[0].0.contains("ReadFile"));
     assert!(results[1].0.contains("missing field `path`"), "{}", results[1].0);
     assert!(results[2].0.contains("JSON object") && results[3].0.contains("JSON object"));
     let asked = model.asked();
@@ -374,7 +374,7 @@ async fn calls_that_cannot_be_run_are_results_and_not_ends() {
 #[tokio::test]
 async fn equal_call_ids_are_told_apart() {
     let workspace = TestWorkspace::default();
-    let list = || Script::Reply(call("call_0", "listFiles", &json!({})));
+    let list = || Script::Reply(call("call_0", "FindFiles", &json!({})));
     let bench = Bench::open(
         &workspace,
         Scripted::new([list(), list(), say("done")]),
@@ -437,7 +437,7 @@ async fn a_failed_cut_or_empty_reply_fails_the_turn_with_words() {
 async fn an_empty_reply_behind_calls_completes_the_turn_with_a_note() {
     let workspace = TestWorkspace::default();
     let model = Scripted::new([
-        Script::Reply(call("1", "listFiles", &json!({}))),
+        Script::Reply(call("1", "FindFiles", &json!({}))),
         Script::Reply(vec![]),
     ]);
     let bench = Bench::open(&workspace, model, built_in()).await;
@@ -477,7 +477,7 @@ async fn what_a_cut_reply_said_is_kept_and_told_to_the_model_that_goes_on() {
 async fn reasoning_and_message_take_turns_and_calls_close_them() {
     let workspace = TestWorkspace::default();
     let mut events = vec![ModelEvent::Reasoning("hm".to_owned()), text("I look."), text("")];
-    events.extend(call("1", "listFiles", &json!({})));
+    events.extend(call("1", "FindFiles", &json!({})));
     let bench = Bench::open(
         &workspace,
         Scripted::new([Script::Reply(events), say("done")]),
@@ -511,7 +511,7 @@ async fn reasoning_and_message_take_turns_and_calls_close_them() {
 #[tokio::test]
 async fn a_model_sees_earlier_turns_with_the_result_of_every_call() {
     let workspace = TestWorkspace::default();
-    let first = Script::Reply(call("1", "listFiles", &json!({})));
+    let first = Script::Reply(call("1", "FindFiles", &json!({})));
     let model = Scripted::new([first, Script::Fail("no"), say("second")]);
     let bench = Bench::open(&workspace, model.clone(), built_in()).await;
     bench.run("one").await;
@@ -570,7 +570,7 @@ async fn a_workspace_is_summarized_from_its_files() {
 async fn guidance_reaches_the_model_behind_the_results_of_the_round() {
     let workspace = TestWorkspace::default();
     let model = Scripted::new([
-        Script::Reply(call("c1", "shell", &json!({ "command": "sleep 0; echo hi" }))),
+        Script::Reply(call("c1", "Exec", &json!({ "command": "sleep 0; echo hi" }))),
         say("done"),
     ]);
     let bench = Bench::open(&workspace, model.clone(), built_in()).await;
@@ -598,7 +598,7 @@ async fn guidance_that_came_before_a_crash_reaches_the_model_after_it() {
     let workspace = TestWorkspace::default();
     let model = Scripted::new([Script::Reply(call(
         "c1",
-        "shell",
+        "Exec",
         &json!({ "command": "sleep 0; echo hi" }),
     ))]);
     let bench = Bench::open(&workspace, model, built_in()).await;
@@ -618,8 +618,8 @@ async fn a_plan_is_made_and_then_changed_step_by_step() {
     let workspace = TestWorkspace::default();
     let steps = json!({ "title": "Tea", "todos": [{ "id": "fill", "content": "Fill" }, { "id": "boil", "content": "Boil" }] });
     let update =
-        json!({ "todos": [{ "id": "fill", "status": "completed" }, { "id": "pour", "content": "Pour" }] });
-    let unknown = json!({ "todos": [{ "id": "drink", "status": "completed" }] });
+        json!({ "updates": [{ "id": "fill", "status": "completed" }, { "id": "pour", "content": "Pour" }] });
+    let unknown = json!({ "updates": [{ "id": "drink", "status": "completed" }] });
     let script = [
         Script::Reply(call("a", "CreatePlan", &steps)),
         Script::Reply(call("b", "UpdateTodos", &update)),

@@ -32,7 +32,7 @@ fn delta(turn: u32, item: u32, channel: DeltaChannel, offset: usize, text: &str)
         channel,
         offset,
         text: text.into(),
-        call: Some(Arc::new(("shell".into(), format!("call_{item}")))),
+        call: Some(Arc::new(("Exec".into(), format!("call_{item}")))),
     })
 }
 

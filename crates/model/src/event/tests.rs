@@ -72,7 +72,7 @@ fn stored_payloads_come_back_as_they_were_and_concern_whom_the_table_says() {
 fn opaque_json_survives_a_round_trip_as_it_came() {
     let arguments: Json = serde_json::from_str(r#"{"z":1e2,"a":12345678901234567890123,"n":1.50}"#).unwrap();
     let body = ItemBody::ToolCall {
-        tool_name: "shell".into(),
+        tool_name: "Exec".into(),
         call_id: "call_1".into(),
         arguments: Some(arguments),
         arguments_text: None,

@@ -319,7 +319,7 @@ fn a_call_that_is_cut_off_keeps_the_arguments_that_were_shown() {
     for (text, whole, part) in table {
         let mut state = running("hi");
         let call = ItemBody::ToolCall {
-            tool_name: "readFile".into(),
+            tool_name: "ReadFile".into(),
             call_id: "call_1".into(),
             arguments: None,
             arguments_text: None,

@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_subagent_never_gets_more_than_its_parent_has() {
         let parent: ThreadConfig = serde_json::from_str(
-            r#"{"mode":"plan","model":"m","approvalPolicy":"interrupt","toolDenyList":["shell"],"x":1}"#,
+            r#"{"mode":"plan","model":"m","approvalPolicy":"interrupt","toolDenyList":["Exec"],"x":1}"#,
         )
         .unwrap();
         let worker = configuration(&parent, Some(WORKER));
@@ -101,7 +101,7 @@ mod tests {
             (worker.model.as_deref(), worker.approval_policy),
             (Some("m"), parent.approval_policy)
         );
-        assert!(!worker.offers("shell") && worker.extra.contains_key("x"));
+        assert!(!worker.offers("Exec") && worker.extra.contains_key("x"));
         let explorer = configuration(&ThreadConfig::default(), Some(EXPLORER));
         assert_eq!(explorer.mode(), Mode::Plan);
         assert_eq!(configuration(&ThreadConfig::default(), None).mode(), Mode::Agent);
@@ -111,17 +111,17 @@ mod tests {
     fn what_was_withheld_before_stays_withheld() {
         let of = |text: &str| serde_json::from_str::<ThreadConfig>(text).unwrap();
         let before = of(
-            r#"{"mode":"plan","approvalPolicy":"interrupt","toolAllowList":["readFile","shell"],
-                "toolDenyList":["shell"],"agentControlToolAccess":"disabled"}"#,
+            r#"{"mode":"plan","approvalPolicy":"interrupt","toolAllowList":["ReadFile","Exec"],
+                "toolDenyList":["Exec"],"agentControlToolAccess":"disabled"}"#,
         );
-        let parent = r#"{"mode":"agent","model":"m","approvalPolicy":"autoApprove","toolAllowList":["editFile","readFile"]}"#;
+        let parent = r#"{"mode":"agent","model":"m","approvalPolicy":"autoApprove","toolAllowList":["EditFile","ReadFile"]}"#;
         let given = restricted(of(parent), Some(&before));
         assert_eq!((given.mode(), given.model.as_deref()), (Mode::Plan, Some("m")));
         assert_eq!(given.approval_policy, before.approval_policy);
-        let offered = ["readFile", "shell", "editFile"].map(|tool| given.offers(tool));
+        let offered = ["ReadFile", "Exec", "EditFile"].map(|tool| given.offers(tool));
         assert_eq!(offered, [true, false, false]);
         assert!(!may_have_subagents(&given));
-        assert!(!restricted(of("{}"), Some(&before)).offers("editFile"));
+        assert!(!restricted(of("{}"), Some(&before)).offers("EditFile"));
         // Twice is no more than once, and what was not restricted is as it is in the parent.
         assert_eq!(restricted(of(parent), Some(&given)), given);
         assert_eq!(restricted(of(parent), Some(&of(parent))), of(parent));

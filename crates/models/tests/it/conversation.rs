@@ -29,16 +29,16 @@ fn script() -> Script {
             Part::Comment("still here".into()),
             Part::Text("I look at both.".into()),
             Part::Calls(vec![
-                call("c1", "readFile", &json!({ "path": "ä.txt" })),
-                call("c2", "shell", &json!({ "command": "echo one > made.txt" })),
+                call("c1", "ReadFile", &json!({ "path": "ä.txt" })),
+                call("c2", "Exec", &json!({ "command": "echo one > made.txt" })),
             ]),
         ]),
         reply(vec![Part::Call(call(
             "c3",
-            "writeFile",
+            "WriteFile",
             &json!({ "path": "new.txt", "content": "new\n" }),
         ))]),
-        reply(vec![Part::Call(call("c4", "readFile", &json!("{\"path\": ")))]),
+        reply(vec![Part::Call(call("c4", "ReadFile", &json!("{\"path\": ")))]),
         reply(vec![Part::Text("All done.".into())]),
     ])
 }
@@ -102,7 +102,7 @@ async fn a_later_turn_has_the_earlier_one_in_its_conversation() {
         let server = ModelServer::start(Script::default()).await.unwrap();
         let workspace = TestWorkspace::default();
         let bench = Bench::of(&workspace, wire, &server).await;
-        bench.run("say it is a kettle\ncall listFiles").await;
+        bench.run("say it is a kettle\ncall FindFiles").await;
         let turn = bench.run("say what is it").await;
         assert_eq!(turn.status, TurnStatus::Completed, "{:?}", turn.error);
         let asked = server.asked();
@@ -110,7 +110,7 @@ async fn a_later_turn_has_the_earlier_one_in_its_conversation() {
         for part in [
             "say it is a kettle",
             "it is a kettle",
-            "listFiles",
+            "FindFiles",
             "The results: ",
             "say what is it",
         ] {

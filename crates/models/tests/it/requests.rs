@@ -11,7 +11,7 @@ async fn requests_have_the_form_of_their_wire() {
     for wire in WIRES {
         let call = ScriptedCall {
             id: "c1".into(),
-            tool: "readFile".into(),
+            tool: "ReadFile".into(),
             arguments: json!({ "path": "a.txt" }),
         };
         let server = ModelServer::start(Script::of([
@@ -48,7 +48,7 @@ async fn requests_have_the_form_of_their_wire() {
                 .or(tool["name"].as_str())
                 .map(str::to_owned)
         };
-        tools.retain(|tool| name(tool).as_deref() == Some("readFile"));
+        tools.retain(|tool| name(tool).as_deref() == Some("ReadFile"));
         let headers: Map<String, Value> = last
             .headers
             .iter()

@@ -28,7 +28,7 @@ async fn names_and_ids_that_no_provider_takes_do_not_stop_a_thread() {
         let calls = [
             call("functions.shell:0", "multi_tool_use.parallel"),
             call(&long, "größe lesen"),
-            call("call_0", "readFile"),
+            call("call_0", "ReadFile"),
             call("", "工具"),
         ];
         let answer = Reply::of([Part::Text("So.".into())]);
@@ -36,7 +36,7 @@ async fn names_and_ids_that_no_provider_takes_do_not_stop_a_thread() {
             Reply::of(calls),
             answer.clone(),
             // A server that counts calls from 0 in every reply.
-            Reply::of([call("call_0", "readFile")]),
+            Reply::of([call("call_0", "ReadFile")]),
             answer,
         ]))
         .await
@@ -64,7 +64,7 @@ async fn names_and_ids_that_no_provider_takes_do_not_stop_a_thread() {
             [
                 ("functions.shell:0", "multi_tool_use.parallel"),
                 (long.as_str(), "größe lesen"),
-                ("call_0", "readFile"),
+                ("call_0", "ReadFile"),
             ],
             "the record has what the model wrote"
         );
@@ -143,7 +143,7 @@ async fn a_tool_servers_schemas_and_their_number_do_not_stop_a_thread() {
     for wire in WIRES {
         for (schemas, is_many) in [(&schemas, false), (&many, true)] {
             let server = ModelServer::start(Script::of([
-                Reply::of([call("c", "readFile")]),
+                Reply::of([call("c", "ReadFile")]),
                 Reply::of([Part::Text("So.".into())]),
             ]))
             .await

@@ -10,7 +10,7 @@ use crate::support::{Bench, WIRES, models, settings};
 fn call(id: &str) -> Part {
     Part::Call(ScriptedCall {
         id: id.into(),
-        tool: "listFiles".into(),
+        tool: "FindFiles".into(),
         arguments: json!({}),
     })
 }
@@ -62,8 +62,8 @@ async fn reasoning_goes_back_as_it_came_in_this_turn_and_in_later_ones() {
 #[tokio::test]
 async fn what_belongs_to_a_call_and_what_a_gateway_sends_goes_back_untouched() {
     let signed = json!({ "tool_calls": [
-        { "id": "x", "function": { "name": "listFiles", "arguments": "{}" }, "extra_content": { "google": { "thought_signature": "s1" } } },
-        { "id": "y", "function": { "name": "listFiles", "arguments": "{}" } },
+        { "id": "x", "function": { "name": "FindFiles", "arguments": "{}" }, "extra_content": { "google": { "thought_signature": "s1" } } },
+        { "id": "y", "function": { "name": "FindFiles", "arguments": "{}" } },
     ] });
     let detail = |more: Value| {
         let mut detail = json!({ "type": "reasoning.text", "index": 0 });

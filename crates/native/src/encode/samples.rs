@@ -261,7 +261,7 @@ pub(super) fn execution(status: ExecutionStatus) -> Box<Item> {
         5,
         ItemBody::ToolExecution {
             call_id: "call_a1".into(),
-            tool_name: "shell".into(),
+            tool_name: "Exec".into(),
             status,
             success: Some(true),
             duration_ms: Some(12),
@@ -292,7 +292,7 @@ pub(super) fn command(status: CommandStatus) -> ItemBody {
 
 pub(super) fn call(arguments: Option<&str>) -> ItemBody {
     ItemBody::ToolCall {
-        tool_name: "shell".into(),
+        tool_name: "Exec".into(),
         call_id: "call_a1".into(),
         arguments: arguments.map(|text| serde_json::from_str::<Json>(text).unwrap()),
         arguments_text: None,
@@ -437,7 +437,7 @@ pub(super) fn of_deltas() -> Vec<(&'static str, Frame)> {
         };
         frame(FrameBody::Delta(delta), View::None)
     };
-    let call = Some(Arc::new(("shell".to_owned(), "call_a1".to_owned())));
+    let call = Some(Arc::new(("Exec".to_owned(), "call_a1".to_owned())));
     vec![
         ("agentMessage", delta(DeltaChannel::AgentMessage, None)),
         ("reasoning", delta(DeltaChannel::Reasoning, None)),

@@ -11,7 +11,7 @@ use crate::support::Server;
 
 const REQUEST: &str = "item/tool/requestUserInput";
 const RESOLVED: &str = "item/tool/requestUserInput/resolved";
-const ASK: &str = r#"call `askUser` with {"question": "Which tea?", "options": [{"label": "green", "description": "As ever."}, {"label": "black"}], "allowFreeform": false}"#;
+const ASK: &str = r#"call `AskUser` with {"question": "Which tea?", "options": [{"label": "green", "description": "As ever."}, {"label": "black"}], "allowFreeform": false}"#;
 
 async fn server() -> Server {
     let tools = ToolSet::built_in(Children::new(None), Environment::empty(), Shell::Posix);

@@ -66,8 +66,8 @@ fn tools_are_judged_by_name() {
         tool: Some(tool.to_owned()),
         ..RuleText::default()
     };
-    let rules = RuleSet::new([tool("allow", "search"), tool("deny", "web*")], None).unwrap();
-    assert_eq!(rules.tool("search"), Some((Judgement::Allow, 0)));
+    let rules = RuleSet::new([tool("allow", "GrepFiles"), tool("deny", "web*")], None).unwrap();
+    assert_eq!(rules.tool("GrepFiles"), Some((Judgement::Allow, 0)));
     assert_eq!(rules.tool("webFetch"), Some((Judgement::Deny, 1)));
     assert_eq!(rules.tool("we"), None);
 }

@@ -58,7 +58,7 @@ async fn turn(writer: &mut Writer<'_>, said: &str, command: &str, gave: &str, an
     writer.write(started).await.unwrap();
     let bodies = [
         ItemBody::ToolCall {
-            tool_name: "shell".into(),
+            tool_name: "Exec".into(),
             call_id: "c".into(),
             arguments: Json::of(&serde_json::json!({ "command": command })).ok(),
             arguments_text: None,
@@ -105,7 +105,7 @@ async fn text_of_messages_calls_results_and_titles_is_found_whatever_its_case() 
         ("kettle kitchen", &[answer]),
         ("\"kettle of\"", &[answer]),
         ("\"of kettle\"", &[]),
-        ("shell", &[call]),
+        ("Exec", &[call]),
         ("samovar", &[]),
     ];
     for (text, expected) in table {

@@ -53,7 +53,7 @@ async fn an_open_turn_is_loaded_as_it_was_applied() {
         .unwrap();
     let arguments: Json = serde_json::from_str(r#"{"z":1e2,"a":1.50}"#).unwrap();
     let call = ItemBody::ToolCall {
-        tool_name: "shell".into(),
+        tool_name: "Exec".into(),
         call_id: "call_a".into(),
         arguments: Some(arguments),
         arguments_text: None,
@@ -150,7 +150,7 @@ async fn checkpointed_text_is_there_after_a_restart_and_gone_with_the_items_end(
     let (item, events) = writer.state.decide_open_item(body, UnixMillis(3)).unwrap();
     writer.write(events).await.unwrap();
     let call = ItemBody::ToolCall {
-        tool_name: "shell".into(),
+        tool_name: "Exec".into(),
         call_id: "call_a".into(),
         arguments: None,
         arguments_text: None,

@@ -144,7 +144,7 @@ fn events_about_the_thread_change_what_the_table_says() {
 #[test]
 fn events_about_the_open_turn_change_what_the_table_says() {
     // An Item takes the place of the one with its number; argument text is not needed behind the whole call.
-    let mut calling = open(running("one"), call("shell", None));
+    let mut calling = open(running("one"), call("Exec", None));
     calling.push_text(ItemId(2), DeltaChannel::ToolArguments, "{");
     table! {
         working(), "turnCancelling", r#"@,"reason":"enough""# => ["-stopped None", "+stopped Some(\"enough\")"];

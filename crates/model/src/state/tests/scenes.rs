@@ -143,14 +143,14 @@ pub(super) fn open(mut state: ThreadState, body: ItemBody) -> ThreadState {
 pub(super) fn working() -> ThreadState {
     let execution = ItemBody::ToolExecution {
         call_id: "call_1".into(),
-        tool_name: "shell".into(),
+        tool_name: "Exec".into(),
         status: ExecutionStatus::InProgress,
         success: None,
         duration_ms: None,
         result_preview: None,
         error_message: None,
     };
-    let bodies = [prose(), call("shell", None), command(), execution, client_call()];
+    let bodies = [prose(), call("Exec", None), command(), execution, client_call()];
     let mut state = bodies.into_iter().fold(running("one"), open);
     state.push_text(ItemId(2), DeltaChannel::AgentMessage, "Hel");
     state.push_text(ItemId(4), DeltaChannel::CommandOutput, "hot");

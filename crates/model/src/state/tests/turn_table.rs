@@ -131,7 +131,7 @@ fn a_plan_waits_for_a_word_as_the_table_says() {
         (Some(Mode::Plan), PLAN, None, Outcome::Completed, false),
         (
             Some(Mode::Plan),
-            "readFile",
+            "ReadFile",
             Some(true),
             Outcome::Completed,
             false,
