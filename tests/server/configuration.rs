@@ -113,6 +113,55 @@ async fn a_broken_file_of_a_folder_that_nobody_trusts_is_reported_and_left_aside
 }
 
 #[tokio::test]
+async fn the_doctor_says_what_is_missing_and_how_to_mend_it() {
+    let (home, workspace, no_programs) = (Workspace::new(), Workspace::new(), Workspace::new());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let servers = json!({
+        "gone": { "command": "no-such-program" },
+        "keyed": { "url": "http://127.0.0.1:1/mcp", "bearerTokenEnvVar": "NO_SUCH_TOKEN" },
+    });
+    let own = json!({ "AppServer": { "WebSocket": { "Port": port } }, "McpServers": servers });
+    write(&home, &own.to_string());
+    write(
+        &workspace,
+        r#"{ "McpServers": { "brought": { "command": "true" } } }"#,
+    );
+    let mut doctor = workspace.bobbin(&["doctor"]);
+    doctor
+        .env("HOME", home.path())
+        .env("PATH", no_programs.path())
+        .env("ANTHROPIC_API_KEY", "sesame");
+    let output = doctor.output().await.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(!said.contains("sesame"), "{said}");
+    for (start, part) in [
+        (
+            "note  model",
+            "ANTHROPIC_API_KEY is set: put { \"Model\": \"anthropic/NAME\" }",
+        ),
+        ("note  undo", "install git"),
+        (
+            "bad   MCP server",
+            "gone: there is no program \"no-such-program\"; install it",
+        ),
+        (
+            "note  MCP server",
+            "keyed: the variable NO_SUCH_TOKEN, which it gets, is not set; export it",
+        ),
+        (
+            "note  MCP server",
+            "brought: waits for your word: `bobbin mcp allow brought`",
+        ),
+        ("bad   port", "`bobbin serve --listen ws://127.0.0.1:0`"),
+    ] {
+        let is_there = |line: &str| line.starts_with(start) && line.contains(part);
+        assert!(said.lines().any(is_there), "{start} {part}\n{said}");
+    }
+}
+
+#[tokio::test]
 async fn the_schema_of_configuration_files_is_printed() {
     let workspace = Workspace::new();
     let output = workspace.run(&["config", "schema"]).await;

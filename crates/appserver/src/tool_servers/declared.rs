@@ -30,7 +30,7 @@ pub(crate) struct Declared {
     /// Stands for its content; `None` where its file is one that only the user writes.
     pub(super) fingerprint: Option<String>,
     /// Whether it may run.
-    pub(super) trusted: bool,
+    pub(crate) trusted: bool,
 }
 
 impl Declared {

@@ -1,14 +1,13 @@
 //! `bobbin doctor`: says what works here and what does not, and what to do about it.
 
+mod sandbox;
+mod surroundings;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bobbin_children::{
-    ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec, ResourceLimits, Shell,
-};
-use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing};
+use bobbin_children::{ChildError, Children, Environment, Exit, Limits, Outcome, ProcessSpec, Shell};
 use bobbin_models::{Chosen, ProviderError};
-use bobbin_sandbox::{Files, Outer, Support};
 use bobbin_store::Store;
 use bobbin_store_sqlite::{Options, SqliteStore};
 use clap::Args;
@@ -58,13 +57,19 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     match Workspace::find(doctor.workspace.as_deref()) {
         Ok(workspace) => {
             report.add("workspace", Verdict::Good, workspace.root.display().to_string());
+            surroundings::rights(&workspace, &mut report);
             report.add("state", Verdict::Good, workspace.folder().display().to_string());
             let config = configuration(&workspace, &mut report);
             database(&workspace, &mut report).await;
             if let Some(config) = config {
+                if workspace.holder().is_none() {
+                    surroundings::port(&config, &mut report);
+                }
                 model(&config, &mut report).await;
+                surroundings::tool_servers(&config, &workspace, &mut report);
+                sandbox::sandbox(&config, &workspace, &mut report).await;
             }
-            sandbox(&workspace, &mut report).await;
+            surroundings::undo(&workspace, &mut report).await;
         }
         Err(error) => report.add("workspace", Verdict::Bad, format!("{error:#}")),
     }
@@ -129,7 +134,10 @@ async fn model(config: &Config, report: &mut Report) {
     let (provider, model) = match opened.models.choose(None) {
         Ok(Chosen::Provided { provider, model }) => (provider, model),
         Ok(Chosen::Offline) => {
-            let text = "offline: no model is configured; the built-in engine answers";
+            let text = format!(
+                "offline: no model is configured; the built-in engine answers; {}",
+                surroundings::how_to_have_a_model(config)
+            );
             return report.add(WHAT, Verdict::Note, text);
         }
         // Complained of above.
@@ -207,129 +215,6 @@ async fn database(workspace: &Workspace, report: &mut Report) {
         Err(error) => report.add("database", Verdict::Bad, format!("{error}; {SAVE}")),
     }
     drop(held);
-}
-
-/// Says what holds commands here, and tries it: a command that writes where it may, and one that writes elsewhere.
-async fn sandbox(workspace: &Workspace, report: &mut Report) {
-    const WHAT: &str = "sandbox";
-    let Ok(config) = Config::read(&workspace.root, cli::home().as_deref()) else {
-        return;
-    };
-    let children = children();
-    let home = cli::home();
-    let keys = config.models.key_files(home.as_deref());
-    let sandbox = config
-        .sandbox
-        .sandbox(workspace, home.as_deref(), keys, &children);
-    let profile = sandbox.profile;
-    if !profile.holds_something() {
-        let text =
-            "none, as configured: commands run with your own rights, guarded by approvals and rules only";
-        return report.add(WHAT, Verdict::Note, text);
-    }
-    sandbox.settle().await;
-    let plan = match sandbox.confinement(&workspace.root) {
-        Ok(plan) => plan.unwrap_or_default(),
-        Err((missing, then)) => {
-            let then = match then {
-                WhenMissing::Ask => "every command but plain reads is asked about",
-                WhenMissing::Refuse => "commands are refused",
-            };
-            let text = format!("wanted ({profile}), but {missing}; {then}");
-            return report.add(WHAT, Verdict::Bad, text);
-        }
-    };
-    let tried = match tempfile::tempdir() {
-        Ok(place) => try_sandbox(&sandbox, &children, place.path()).await,
-        Err(error) => Err(format!("no temporary directory: {error}")),
-    };
-    match tried {
-        Ok(()) => {
-            let holders = plan.holders();
-            let text = format!("{profile}; {holders}, tried just now");
-            report.add(WHAT, Verdict::Good, text);
-            match (sandbox.bubblewrap.wanted(), sandbox.bubblewrap.found()) {
-                (_, Some(Ok(_))) if plan.outer == Outer::Nothing => {
-                    let text = "bubblewrap is not used: the .craft of this workspace is a link";
-                    report.add(WHAT, Verdict::Note, text);
-                }
-                (_, Some(Ok(program))) => {
-                    let text = format!("bubblewrap is {}", program.display());
-                    report.add(WHAT, Verdict::Good, text);
-                }
-                (_, Some(Err(why))) => {
-                    report.add(WHAT, Verdict::Note, format!("bubblewrap is not used: {why}"));
-                }
-                (BubblewrapUse::Off, None) => {
-                    let text = "bubblewrap is not used: Sandbox.Bubblewrap is off";
-                    report.add(WHAT, Verdict::Note, text);
-                }
-                (BubblewrapUse::Auto | BubblewrapUse::Require, None) => {}
-            }
-            report.add(WHAT, Verdict::Good, limits(&sandbox));
-            let support = Support {
-                outer: plan.outer,
-                ..sandbox.support
-            };
-            for gap in support.gaps(profile) {
-                report.add(WHAT, Verdict::Note, format!("not held: {gap}"));
-            }
-        }
-        Err(error) => report.add(WHAT, Verdict::Bad, error),
-    }
-}
-
-/// Says how much of the machine a command may have, and who sees to it.
-fn limits(sandbox: &Sandbox) -> String {
-    let ResourceLimits {
-        processes,
-        memory_bytes,
-        file_bytes,
-    } = sandbox.limits;
-    let mib = |bytes: u64| bytes >> 20;
-    // Root's bubblewrap makes no user namespace.
-    let counted = sandbox.support_now().outer == Outer::Bubblewrap && !nix::unistd::geteuid().is_root();
-    let processes = match processes {
-        Some(most) if counted => format!("{most} processes (kernel)"),
-        Some(_) => "processes not limited (that takes bubblewrap, and a user other than root)".to_owned(),
-        None => "processes not limited".to_owned(),
-    };
-    let memory = memory_bytes.map_or("memory not limited".to_owned(), |most| {
-        format!("{} MiB of memory (bobbin, twice a second)", mib(most))
-    });
-    let files = file_bytes.map_or("files not limited".to_owned(), |most| {
-        format!("{} MiB a file (kernel)", mib(most))
-    });
-    format!("a command may have {processes}, {memory}, {files}")
-}
-
-async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &std::path::Path) -> Result<(), String> {
-    let (inside, outside) = (place.join("inside"), place.join("outside"));
-    for directory in [&inside, &outside] {
-        std::fs::create_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    }
-    let plan = sandbox.plan(vec![inside.clone()]);
-    let script = "true > file; true > ../outside/file; exit 0";
-    let environment = Environment::from_base(std::env::vars_os(), &[]);
-    let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment);
-    let spec = sandbox.confined(&plan, spec)?;
-    let outcome = run_child(children, spec)
-        .await
-        .map_err(|error| error.to_string())?;
-    if outcome.exit != Exit::Exited(0) {
-        return Err(format!("no command can be held: {}", outcome.output.text.trim()));
-    }
-    let wrote = |directory: &std::path::Path| directory.join("file").exists();
-    let wanted = match sandbox.profile.files {
-        Files::ReadOnly => (false, false),
-        Files::WorkspaceWrite => (true, false),
-        Files::Full => (true, true),
-    };
-    if (wrote(&inside), wrote(&outside)) == wanted {
-        Ok(())
-    } else {
-        Err("it does not hold: a command wrote where it must not, or could not where it may".to_owned())
-    }
 }
 
 async fn run_child(children: &Children, spec: ProcessSpec) -> Result<Outcome, ChildError> {

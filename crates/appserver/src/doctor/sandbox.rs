@@ -1,0 +1,136 @@
+//! What confines commands on this machine, tried by a command that writes where it may and where it may not.
+
+use std::path::Path;
+
+use bobbin_children::{Children, Environment, Exit, ProcessSpec, ResourceLimits, Shell};
+use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing};
+use bobbin_sandbox::{Files, Outer, Support};
+
+use super::{Report, Verdict, run_child};
+use crate::cli;
+use crate::config::Config;
+use crate::server::children;
+use crate::workspace::Workspace;
+
+/// Says what holds commands here, and tries it: a command that writes where it may, and one that writes elsewhere.
+pub(super) async fn sandbox(config: &Config, workspace: &Workspace, report: &mut Report) {
+    const WHAT: &str = "sandbox";
+    let children = children();
+    let home = cli::home();
+    let keys = config.models.key_files(home.as_deref());
+    let sandbox = config
+        .sandbox
+        .sandbox(workspace, home.as_deref(), keys, &children);
+    let profile = sandbox.profile;
+    if !profile.holds_something() {
+        let text =
+            "none, as configured: commands run with your own rights, guarded by approvals and rules only";
+        return report.add(WHAT, Verdict::Note, text);
+    }
+    sandbox.settle().await;
+    let plan = match sandbox.confinement(&workspace.root) {
+        Ok(plan) => plan.unwrap_or_default(),
+        Err((missing, then)) => {
+            let then = match then {
+                WhenMissing::Ask => "every command but plain reads is asked about",
+                WhenMissing::Refuse => "commands are refused",
+            };
+            let text = format!("wanted ({profile}), but {missing}; {then}");
+            return report.add(WHAT, Verdict::Bad, text);
+        }
+    };
+    let tried = match tempfile::tempdir() {
+        Ok(place) => try_sandbox(&sandbox, &children, place.path()).await,
+        Err(error) => Err(format!("no temporary directory: {error}")),
+    };
+    match tried {
+        Ok(()) => {
+            let holders = plan.holders();
+            let text = format!("{profile}; {holders}, tried just now");
+            report.add(WHAT, Verdict::Good, text);
+            match (sandbox.bubblewrap.wanted(), sandbox.bubblewrap.found()) {
+                (_, Some(Ok(_))) if plan.outer == Outer::Nothing => {
+                    let text = "bubblewrap is not used: the .craft of this workspace is a link";
+                    report.add(WHAT, Verdict::Note, text);
+                }
+                (_, Some(Ok(program))) => {
+                    let text = format!("bubblewrap is {}", program.display());
+                    report.add(WHAT, Verdict::Good, text);
+                }
+                (_, Some(Err(why))) => {
+                    let text = format!(
+                        "bubblewrap is not used: {why}; `apt install bubblewrap` or `dnf install bubblewrap` installs it"
+                    );
+                    report.add(WHAT, Verdict::Note, text);
+                }
+                (BubblewrapUse::Off, None) => {
+                    let text = "bubblewrap is not used: Sandbox.Bubblewrap is off";
+                    report.add(WHAT, Verdict::Note, text);
+                }
+                (BubblewrapUse::Auto | BubblewrapUse::Require, None) => {}
+            }
+            report.add(WHAT, Verdict::Good, limits(&sandbox));
+            let support = Support {
+                outer: plan.outer,
+                ..sandbox.support
+            };
+            for gap in support.gaps(profile) {
+                report.add(WHAT, Verdict::Note, format!("not held: {gap}"));
+            }
+        }
+        Err(error) => report.add(WHAT, Verdict::Bad, error),
+    }
+}
+
+/// Says how much of the machine a command may have, and who sees to it.
+fn limits(sandbox: &Sandbox) -> String {
+    let ResourceLimits {
+        processes,
+        memory_bytes,
+        file_bytes,
+    } = sandbox.limits;
+    let mib = |bytes: u64| bytes >> 20;
+    // Root's bubblewrap makes no user namespace.
+    let counted = sandbox.support_now().outer == Outer::Bubblewrap && !nix::unistd::geteuid().is_root();
+    let processes = match processes {
+        Some(most) if counted => format!("{most} processes (kernel)"),
+        Some(_) => "processes not limited (that takes bubblewrap, and a user other than root)".to_owned(),
+        None => "processes not limited".to_owned(),
+    };
+    let memory = memory_bytes.map_or("memory not limited".to_owned(), |most| {
+        format!("{} MiB of memory (bobbin, twice a second)", mib(most))
+    });
+    let files = file_bytes.map_or("files not limited".to_owned(), |most| {
+        format!("{} MiB a file (kernel)", mib(most))
+    });
+    format!("a command may have {processes}, {memory}, {files}")
+}
+
+async fn try_sandbox(sandbox: &Sandbox, children: &Children, place: &Path) -> Result<(), String> {
+    let (inside, outside) = (place.join("inside"), place.join("outside"));
+    for directory in [&inside, &outside] {
+        std::fs::create_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    }
+    let plan = sandbox.plan(vec![inside.clone()]);
+    let script = "true > file; true > ../outside/file; exit 0";
+    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let spec = ProcessSpec::shell(&Shell::Posix, script, &inside, environment);
+    let spec = sandbox.confined(&plan, spec)?;
+    let outcome = run_child(children, spec)
+        .await
+        .map_err(|error| error.to_string())?;
+    if outcome.exit != Exit::Exited(0) {
+        return Err(format!("no command can be held: {}", outcome.output.text.trim()));
+    }
+    let wrote = |directory: &Path| directory.join("file").exists();
+    let wanted = match sandbox.profile.files {
+        Files::ReadOnly => (false, false),
+        Files::WorkspaceWrite => (true, false),
+        Files::Full => (true, true),
+    };
+    if (wrote(&inside), wrote(&outside)) == wanted {
+        Ok(())
+    } else {
+        Err("it does not hold: a command wrote where it must not, or could not where it may".to_owned())
+    }
+}

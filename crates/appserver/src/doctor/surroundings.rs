@@ -1,0 +1,165 @@
+//! What a server needs around it: keys, git, MCP servers, a port, a workspace that can be written. Starts no server.
+
+use std::ffi::OsStr;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+
+use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::tool_server::{ServerAccess, ToolServerConfig};
+use bobbin_children::Environment;
+use bobbin_undo::FileUndo;
+use nix::unistd::{AccessFlags, access};
+
+use super::{Report, Verdict};
+use crate::config::{Config, DEFAULT_PORT};
+use crate::models::{KeyPlace, variable};
+use crate::server::children;
+use crate::tool_servers::Declared;
+use crate::workspace::Workspace;
+
+/// Says whether files of the workspace can be changed.
+pub(super) fn rights(workspace: &Workspace, report: &mut Report) {
+    let root = &workspace.root;
+    if let Err(error) = access(root, AccessFlags::W_OK) {
+        let text = format!(
+            "you cannot write to it ({}): the agent reads and changes nothing; `chmod u+w {}`, or serve a copy",
+            error.desc(),
+            root.display()
+        );
+        report.add("workspace", Verdict::Note, text);
+    }
+}
+
+/// Returns the providers whose keys the environment has, each with its variable.
+fn keys(config: &Config) -> Vec<(&str, &str)> {
+    let providers = config.models.providers.iter();
+    let named = providers.filter_map(|entry| match &entry.key {
+        KeyPlace::Variable(name) => Some((entry.name.as_str(), name.as_str())),
+        _ => None,
+    });
+    named.filter(|(_, name)| variable(name).is_some()).collect()
+}
+
+/// Returns what to do to have a model, as the end of a sentence.
+pub(super) fn how_to_have_a_model(config: &Config) -> String {
+    match keys(config).first() {
+        Some((provider, variable)) => format!(
+            "{variable} is set: put {{ \"Model\": \"{provider}/NAME\" }} into ~/.craft/config.json, or try \
+             `bobbin exec --model {provider}/NAME`"
+        ),
+        None => "set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, and put \
+                 { \"Model\": \"PROVIDER/NAME\" } into ~/.craft/config.json"
+            .to_owned(),
+    }
+}
+
+/// Says whether Turns can be undone, by opening snapshots in a temporary place.
+pub(super) async fn undo(workspace: &Workspace, report: &mut Report) {
+    const WHAT: &str = "undo";
+    let Ok(place) = tempfile::tempdir() else {
+        return report.add(WHAT, Verdict::Note, "not tried: there is no temporary directory");
+    };
+    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let clock = Arc::new(SystemClock);
+    match FileUndo::open(place.path(), &workspace.root, children(), &environment, clock).await {
+        Ok(undo) => {
+            undo.end().await;
+            report.add(WHAT, Verdict::Good, "turns can be undone");
+        }
+        Err(error) => report.add(WHAT, Verdict::Note, format!("turns cannot be undone: {error}")),
+    }
+}
+
+/// Says of each MCP server what keeps it from running.
+pub(super) fn tool_servers(config: &Config, workspace: &Workspace, report: &mut Report) {
+    let environment = Environment::from_base(std::env::vars_os(), &[]);
+    let path = environment.get("PATH").unwrap_or_default();
+    for declared in &config.tool_servers {
+        let (verdict, text) = tool_server(declared, workspace, path);
+        report.add("MCP server", verdict, format!("{}: {text}", declared.config.name));
+    }
+}
+
+fn tool_server(declared: &Declared, workspace: &Workspace, path: &OsStr) -> (Verdict, String) {
+    let ToolServerConfig {
+        name,
+        enabled,
+        access,
+        ..
+    } = &declared.config;
+    if !enabled {
+        return (Verdict::Note, "disabled; set Enabled of it to true".to_owned());
+    }
+    if !declared.trusted {
+        let text =
+            format!("waits for your word: `bobbin mcp allow {name}`, once you have read `bobbin mcp list`");
+        return (Verdict::Note, text);
+    }
+    let (named, program) = match access {
+        ServerAccess::Stdio {
+            command,
+            cwd,
+            env_vars,
+            ..
+        } => {
+            let cwd = workspace.root.join(cwd.as_deref().unwrap_or_default());
+            (env_vars.iter().collect(), Some((command, cwd)))
+        }
+        ServerAccess::Http {
+            bearer_token_env_var,
+            env_headers,
+            ..
+        } => {
+            let named: Vec<&String> = bearer_token_env_var.iter().chain(env_headers.values()).collect();
+            (named, None)
+        }
+    };
+    if let Some((command, cwd)) = &program
+        && !is_there(command, cwd, path)
+    {
+        let text = format!("there is no program {command:?}; install it, or correct its Command");
+        return (Verdict::Bad, text);
+    }
+    if let Some(missing) = named.iter().find(|name| variable(name).is_none()) {
+        let text =
+            format!("the variable {missing}, which it gets, is not set; export it before you start bobbin");
+        return (Verdict::Note, text);
+    }
+    let text = match program {
+        Some((command, _)) => format!("starts {command:?}"),
+        None => "is reached over HTTP, not tried".to_owned(),
+    };
+    (Verdict::Good, text)
+}
+
+/// Whether a command names a file, by a path or by a name on the search path.
+fn is_there(command: &str, cwd: &Path, path: &OsStr) -> bool {
+    if command.contains('/') {
+        return cwd.join(command).is_file();
+    }
+    std::env::split_paths(path).any(|place| cwd.join(place).join(command).is_file())
+}
+
+/// Says whether the configured address can be listened on, where no server of the workspace does.
+pub(super) fn port(config: &Config, report: &mut Report) {
+    const WHAT: &str = "port";
+    let address = SocketAddr::new(config.host, config.port.unwrap_or(DEFAULT_PORT));
+    match TcpListener::bind(address) {
+        Ok(_) => report.add(WHAT, Verdict::Good, format!("{address} is free")),
+        Err(error) if config.port.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
+            let text = format!(
+                "{address} is taken, so `bobbin` takes a free one and prints it; `bobbin serve --listen ws://HOST:PORT` \
+                 chooses one"
+            );
+            report.add(WHAT, Verdict::Note, text);
+        }
+        Err(error) => {
+            let text = format!(
+                "{address} cannot be listened on ({error}); change AppServer.WebSocket in ~/.craft/config.json, or use \
+                 `bobbin serve --listen ws://127.0.0.1:0`"
+            );
+            report.add(WHAT, Verdict::Bad, text);
+        }
+    }
+}
