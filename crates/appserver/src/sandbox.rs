@@ -103,7 +103,7 @@ const SECRETS: &[&str] = &[
     ".viminfo",
 ];
 
-/// Settings of build tools, which do not run where they cannot read them: hidden only where they hold a secret.
+/// Settings of build tools, which do not run where they cannot read them: hidden only if they contain a secret.
 const SETTINGS: &[&str] = &[
     ".m2/settings.xml",
     ".gradle/gradle.properties",
@@ -176,7 +176,7 @@ fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
     path.into()
 }
 
-/// Whether a file of settings holds a secret, or cannot be looked at.
+/// Whether a file of settings contains a secret, or cannot be read.
 fn holds_a_secret(path: &Path) -> bool {
     match bobbin_files::read_text(path, MAX_SETTINGS_BYTES) {
         Ok(text) => {

@@ -263,7 +263,7 @@ impl Check {
         None
     }
 
-    /// Complains of a name that nobody reads. It stops the start where it was to restrain something.
+    /// Reports an unknown name: as an error where it was to restrain something.
     fn unknown(&mut self, known: &Map<String, Value>, name: &str, place: &Place) {
         let lower = name.to_lowercase();
         let near = |title: &&String| {

@@ -1,7 +1,7 @@
 //! What bounds a Turn, and when conversations are compacted.
 //!
-//! A workspace's file may make the limits of a Turn narrower. Anything else in it counts once its user trusts it: anybody can
-//! put a file into a project, and the user pays for what it lifts.
+//! A workspace's file may make the limits of a Turn narrower. Anything else in it counts once its user trusts it: any author
+//! can put a file into a project, and the user pays for what it lifts.
 
 use std::time::Duration;
 

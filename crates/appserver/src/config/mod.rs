@@ -1,9 +1,9 @@
 //! Configuration: `~/.craft/config.json`, and `.craft/config.json` of the workspace over it.
 //!
-//! [`file`] says what a file can have, [`check`] finds what it has and should not, and the other modules say what counts:
+//! [`mod@file`] says what a file can have, [`mod@check`] finds what it has and should not, and the other modules say what counts:
 //! all of the user's own file; of a workspace's what is stricter, and what its user trusts. A workspace's file that is broken
-//! stops the start only where the user trusts the folder. Elsewhere it is reported and left aside as a whole: anybody can put
-//! a file into a folder.
+//! stops the start only where the user trusts the folder. Elsewhere it is reported and left aside as a whole: any author can
+//! put a file into a folder.
 
 mod check;
 mod command;

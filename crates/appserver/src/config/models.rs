@@ -47,7 +47,7 @@ const BUILT_IN: [(&str, Wire, &str, Option<&str>); 4] = [
     ),
     ("ollama", Wire::ChatCompletions, "http://127.0.0.1:11434/v1", None),
 ];
-/// Window of a model that a server on this machine runs, when nobody says.
+/// Window of a model that a server on this machine runs, unless a file says another.
 const OLLAMA_WINDOW: u64 = 32_768;
 /// Most attempts of one request.
 const MAX_ATTEMPTS: u64 = 10;
@@ -85,7 +85,7 @@ pub(crate) struct ProviderEntry {
     pub(crate) origin: Origin,
 }
 
-/// Where a provider is from; earlier ones are looked through first for a bare name.
+/// Where a provider is from. A bare name is searched for in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     User,
@@ -198,7 +198,7 @@ impl ModelSettings {
         self.set_usual(name, Origin::User);
     }
 
-    /// Returns what a name that the user gives means, with its provider where one can be told.
+    /// Returns the whole name of a model that the user names, with its provider where one is known.
     pub(crate) fn meaning(&self, name: &str) -> String {
         match name.trim() {
             name if name.is_empty()
@@ -245,8 +245,8 @@ impl ModelSettings {
         self.warnings.extend(places);
     }
 
-    /// Returns a name with its provider, where one can be told. What a project's file brings has no part in what a
-    /// name of the user's means: whoever wrote it would be sent the user's conversations.
+    /// Returns a name with its provider, where one is known. Providers of a project's file do not count for a name that the
+    /// user gives: the file's author would be sent the user's conversations.
     fn whole_name(&self, name: &str, by: Origin) -> String {
         let known = || {
             self.providers

@@ -133,7 +133,7 @@ fn a_project_does_not_change_where_the_users_names_lead() {
         settings.choose(name);
         assert_eq!(settings.model.as_deref(), Some(expected));
     }
-    // A name of its own leads where the project says, which is on this machine and told.
+    // A name of the project's own leads where the project says, and a warning says so.
     let mut project = project("http://127.0.0.1:1/v1");
     project["Model"] = "claude-sonnet-4-5".into();
     let settings = read(&json!({}), &project).unwrap();

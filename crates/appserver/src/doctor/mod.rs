@@ -140,7 +140,7 @@ async fn model(config: &Config, report: &mut Report) {
             );
             return report.add(WHAT, Verdict::Note, text);
         }
-        // Complained of above.
+        // Reported above.
         Err(_) => return,
     };
     let (name, place) = (opened.models.usual(), provider.place());

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::server::children;
 use crate::workspace::Workspace;
 
-/// Says what holds commands here, and tries it: a command that writes where it may, and one that writes elsewhere.
+/// Says what confines commands here, and tries it.
 pub(super) async fn sandbox(config: &Config, workspace: &Workspace, report: &mut Report) {
     const WHAT: &str = "sandbox";
     let children = children();

@@ -1,5 +1,5 @@
 //! Where keys come from: a variable of the environment, a file that only its owner can read. Never a project's
-//! file. A key that cannot be had is no error until a provider wants one; then the reason is told.
+//! file. A missing key is no error until a provider wants it; then the error says why it is missing.
 
 use std::fs::Metadata;
 use std::io::Read;
@@ -10,14 +10,14 @@ use bobbin_models::Key;
 /// Longest key file; keys of today have less than 300 bytes.
 const MAX_KEY_BYTES: u64 = 16 << 10;
 
-/// What the group and everybody else may do.
+/// What the group and others may do.
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
 /// Where a key is to come from.
 #[derive(Debug, Clone)]
 pub(crate) enum KeyPlace {
-    /// Nobody said; local providers need none.
+    /// No file says; local providers need none.
     Nowhere,
     /// A variable.
     Variable(String),
@@ -36,7 +36,7 @@ pub(super) struct Found {
     pub(super) source: String,
 }
 
-/// Looks for a key.
+/// Returns the key, or what to do to have one.
 pub(super) fn find(place: &KeyPlace, home: Option<&Path>) -> Found {
     let missing = |source: String| Found { key: None, source };
     match place {

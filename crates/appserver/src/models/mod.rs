@@ -1,7 +1,7 @@
 //! The models that are configured: what the files say, where the keys come from, and the set made of it.
 //!
 //! Who may say what: the user's own `~/.craft/config.json` sets providers up; a workspace's file may choose a model
-//! and bring a provider on this machine that gets no key. Anybody can put a file into a project, and a key or a
+//! and bring a provider on this machine that gets no key. Any author can put a file into a project, and a key or a
 //! conversation sent to an address of its choosing would be gone. Keys are in memory only.
 
 mod catalog;
@@ -23,7 +23,7 @@ pub(crate) struct Opened {
     pub(crate) complaints: Vec<String>,
 }
 
-/// Makes the set of models; connects nowhere. What cannot be used is left out and complained of.
+/// Returns the set of models, without connecting to any. A provider that cannot be used is left out, with a complaint.
 ///
 /// `compact_percent` is the share of a window at which conversations are compacted.
 ///
@@ -62,7 +62,7 @@ fn provider(entry: &ProviderEntry, home: Option<&Path>) -> ProviderSettings {
         wire: entry.wire,
         base_url: entry.base_url.clone(),
         models: entry.models.clone(),
-        // A provider that nobody set up is offered once there is a key for it.
+        // A built-in provider is offered once there is a key for it.
         offered: entry.origin != Origin::BuiltIn || found.key.is_some(),
         key: found.key,
         needs_key: !matches!(entry.key, KeyPlace::Nowhere | KeyPlace::Withheld),
