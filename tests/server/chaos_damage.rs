@@ -54,7 +54,10 @@ async fn a_file_that_is_no_database_stops_the_start_with_what_to_do() {
     let doctor = workspace.run(&["doctor"]).await;
     let told = String::from_utf8(doctor.stdout).unwrap();
     assert_eq!(doctor.status.code(), Some(1), "{told}");
-    assert!(told.contains("damaged") && told.contains(".recover"), "{told}");
+    assert!(
+        told.contains("damaged") && told.contains("bobbin import"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

@@ -173,8 +173,8 @@ async fn model(config: &Config, report: &mut Report) {
 }
 
 /// What to do about a database that is not sound.
-const SAVE: &str = "copy bobbin.db* of the state somewhere safe; then `sqlite3 bobbin.db .recover | sqlite3 new.db` saves what \
-                    can be read, or moving them away starts anew (docs/troubleshooting.md)";
+const SAVE: &str = "move bobbin.db* from the state directory to a safe place, then `bobbin import` takes in what can be \
+                    read (docs/troubleshooting.md)";
 
 async fn database(workspace: &Workspace, report: &mut Report) {
     if let Some(holder) = workspace.holder() {
@@ -208,7 +208,7 @@ async fn database(workspace: &Workspace, report: &mut Report) {
                     report.add("database", Verdict::Good, format!("sound, SQLite {version}"));
                 }
                 Ok(faults) => report.add("database", Verdict::Bad, format!("{}; {SAVE}", faults.join("; "))),
-                Err(error) => report.add("database", Verdict::Bad, error.to_string()),
+                Err(error) => report.add("database", Verdict::Bad, format!("{error}; {SAVE}")),
             }
             store.close().await;
         }

@@ -2,7 +2,7 @@
 //!
 //! A place that a pattern names whole is one look. What lies anywhere below a directory is searched for, those next to the
 //! top first, and without following links: what a link leads to is judged by its own path. Blocking; bounded in entries and
-//! in matches. What is beyond the bounds is not found, which docs/sandbox.md says.
+//! in matches. What is beyond the bounds is not found, which docs/design/confinement.md says.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

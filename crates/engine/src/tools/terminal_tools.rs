@@ -1,7 +1,7 @@
 //! `ListTerminals`, `ReadTerminal`, `WriteTerminal`, `StopTerminal`: commands that were left in the background.
 //!
 //! Only those of the call's own Thread. What is typed can be anything to the program that reads it, so a person is asked
-//! for each time, and what reads like a refused command is refused (docs/terminals.md).
+//! for each time, and what reads like a refused command is refused (docs/design/terminals.md).
 
 use std::sync::Arc;
 use std::time::Duration;
