@@ -4,18 +4,19 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent::AgentEngine;
 use bobbin_agent_api::SystemClock;
 use bobbin_agent_api::tool::{Tool, ToolSource};
 use bobbin_agent_api::undo::Undo;
 use bobbin_children::{Children, Environment, ProcessSpec, Shell};
 use bobbin_core::engine::Answer;
 use bobbin_core::{Command, Hub, Reply, Settings, Snapshot, StartedTurn, ThreadHandle, Waker};
-use bobbin_engine::{AgentEngine, RulesPolicy, ToolSet};
 use bobbin_mcp::{Host, Launch, ServerSpec};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{Decision, HistoryMode, Identity, InputPart, Reach, ServerOrigin, Turn, TurnFeatures};
 use bobbin_models::{Limits, ModelFacts, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
 use bobbin_testkit::{TestWorkspace, tea_server};
+use bobbin_tools::{RulesPolicy, ToolSet};
 use bobbin_undo::FileUndo;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -217,6 +218,7 @@ fn models(base_url: &str, facts: ModelFacts) -> ModelSet {
     };
     let network = Network::new(&Proxies::default()).unwrap();
     ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
         vec![Provider::new(settings, &network).unwrap()],
         Some("p/m".into()),
     )

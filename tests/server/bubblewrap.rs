@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use bobbin_agent_api::tool::CallContext;
 use bobbin_children::{Confinement, Environment, Limits, ProcessSpec, Shell};
-use bobbin_engine::BubblewrapUse;
 use bobbin_model::CommandStatus;
 use bobbin_sandbox::{Files, Outer, Plan, Profile};
+use bobbin_tools::BubblewrapUse;
 use serde_json::json;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bobbin_agent_api::tool::CallContext;
-use bobbin_engine::{BubblewrapUse, Sandbox};
 use bobbin_sandbox::Support;
+use bobbin_tools::{BubblewrapUse, Sandbox};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -10,9 +10,9 @@ use bobbin_agent_api::tool::{
     ToolOutput,
 };
 use bobbin_children::{Children, Environment, Helper, RUN_CHILD_ARGUMENT, Shell};
-use bobbin_engine::{Bubblewrap, BubblewrapUse, RulesPolicy, Sandbox, ToolSet};
 use bobbin_model::{ApprovalPolicy, Json, Mode, ThreadConfig};
 use bobbin_sandbox::{Files, Network, Profile, Support};
+use bobbin_tools::{Bubblewrap, BubblewrapUse, RulesPolicy, Sandbox, ToolSet};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;

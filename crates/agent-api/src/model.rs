@@ -1,6 +1,7 @@
 //! The seam that models implement: a conversation in, a streamed reply out.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use bobbin_model::{ContextWindow, InputPart, Json, TokenUsage, TurnId};
 use futures_util::future::BoxFuture;
@@ -44,6 +45,12 @@ pub trait Model: Send + Sync + 'static {
         request: ModelRequest<'a>,
         sink: &'a mut dyn ModelSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>>;
+}
+
+impl fmt::Debug for dyn Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Model")
+    }
 }
 
 /// Takes a reply piece by piece.

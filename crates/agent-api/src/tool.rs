@@ -335,3 +335,21 @@ pub trait PreparedCall: Send {
     /// Runs it. Failures are outputs with `success: false`: the model decides what to do about them.
     fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput>;
 }
+
+/// How the result of a command begins that goes on in the background; its terminal's id follows.
+pub const IN_BACKGROUND: &str = "goes on in the background as ";
+
+/// Splits the text of a command's result into how the command ended and its output; `None` when it was not run.
+pub fn split_status(result: &str) -> Option<(&str, &str)> {
+    let (how, output) = result.split_once('\n')?;
+    let ran = [
+        "exit code ",
+        "ended by signal ",
+        "killed after ",
+        "cancelled",
+        IN_BACKGROUND,
+    ];
+    ran.iter()
+        .any(|start| how.starts_with(start))
+        .then_some((how, output))
+}

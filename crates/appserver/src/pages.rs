@@ -15,7 +15,7 @@ pub(crate) struct WebPages;
 impl Pages for WebPages {
     fn read<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<String, String>> {
         let late = |_| Err(format!("no answer within {LIMIT:?}"));
-        tokio::time::timeout(LIMIT, bobbin_engine::read_page(url))
+        tokio::time::timeout(LIMIT, bobbin_web::read_page(url))
             .map(move |read| read.unwrap_or_else(late))
             .boxed()
     }

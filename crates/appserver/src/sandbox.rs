@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use bobbin_children::Children;
-use bobbin_engine::{Bubblewrap, Sandbox};
 use bobbin_sandbox::Support;
+use bobbin_tools::{Bubblewrap, Sandbox};
 
 use crate::config::SandboxSettings;
 use crate::workspace::Workspace;

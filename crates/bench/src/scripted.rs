@@ -7,18 +7,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent::AgentEngine;
 use bobbin_agent_api::model::{
     Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop,
 };
 use bobbin_agent_api::{Services, SystemClock};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::{Hub, RandomIds, Settings};
-use bobbin_engine::{AgentEngine, Offline, ToolSet};
 use bobbin_model::InputPart;
 use bobbin_native::{Door as NativeDoor, Server, serve as serve_native};
+use bobbin_offline::Offline;
 use bobbin_peer::Transport;
 use bobbin_store_sqlite::{Options, SqliteStore};
 use bobbin_subagents::WithSubAgents;
+use bobbin_tools::ToolSet;
 use bobbin_transport::{Access, Admission, Connections, Listener, Router, web_socket};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::testing::Workspace;
+use bobbin_testkit::Folder;
 
 fn anyway() -> Still {
     Box::new(|_| true)
@@ -13,7 +13,7 @@ fn file(text: &str) -> Want {
     Want::File(Kind::AsItWas, text.as_bytes().into())
 }
 
-fn apply(workspace: &Workspace, wanted: &[(&str, Want)]) -> Result<(), String> {
+fn apply(workspace: &Folder, wanted: &[(&str, Want)]) -> Result<(), String> {
     let mut batch = Batch::default();
     for (path, want) in wanted {
         batch.add(workspace.root().join(path), want.clone(), anyway());
@@ -22,7 +22,7 @@ fn apply(workspace: &Workspace, wanted: &[(&str, Want)]) -> Result<(), String> {
 }
 
 /// Returns the names of everything below the workspace.
-fn all(workspace: &Workspace) -> Vec<String> {
+fn all(workspace: &Folder) -> Vec<String> {
     let mut names: Vec<String> = ignore::WalkBuilder::new(workspace.root())
         .standard_filters(false)
         .build()
@@ -42,7 +42,7 @@ fn all(workspace: &Workspace) -> Vec<String> {
 
 #[test]
 fn files_are_made_replaced_and_removed_together() {
-    let workspace = Workspace::new();
+    let workspace = Folder::new();
     workspace.write("old", "1");
     workspace.write("gone", "1");
     fs::set_permissions(workspace.root().join("old"), Permissions::from_mode(0o751)).unwrap();
@@ -82,7 +82,7 @@ fn files_are_made_replaced_and_removed_together() {
 
 #[test]
 fn one_that_cannot_be_changed_leaves_all_as_they_were() {
-    let workspace = Workspace::new();
+    let workspace = Folder::new();
     workspace.write("a", "1");
     workspace.write("b", "1");
     workspace.write("in-the-way/x", "1");
@@ -117,7 +117,7 @@ fn one_that_cannot_be_changed_leaves_all_as_they_were() {
 
 #[test]
 fn what_was_changed_since_it_was_read_stays_and_so_does_the_rest() {
-    let workspace = Workspace::new();
+    let workspace = Folder::new();
     for path in ["a", "b", "gone"] {
         workspace.write(path, "1");
     }
@@ -147,7 +147,7 @@ fn what_was_changed_since_it_was_read_stays_and_so_does_the_rest() {
 
 #[test]
 fn a_directory_that_became_a_link_is_not_followed() {
-    let workspace = Workspace::new();
+    let workspace = Folder::new();
     workspace.write("first", "1");
     workspace.write("deep/a", "1");
     fs::write(workspace.outside().join("a"), "1").unwrap();
@@ -180,7 +180,7 @@ fn a_directory_that_became_a_link_is_not_followed() {
 
 #[test]
 fn what_is_taken_back_is_ours_and_what_cannot_be_is_named_and_kept() {
-    let workspace = Workspace::new();
+    let workspace = Folder::new();
     workspace.write("a", "1");
     let path = workspace.root().join("a");
     let mut batch = Batch::default();
@@ -199,7 +199,7 @@ fn what_is_taken_back_is_ours_and_what_cannot_be_is_named_and_kept() {
 
 #[test]
 fn a_batch_that_is_given_up_touches_nothing() {
-    let workspace = Workspace::new();
+    let workspace = Folder::new();
     workspace.write("a", "1");
     let before = all(&workspace);
     let mut batch = Batch::default();
@@ -210,7 +210,7 @@ fn a_batch_that_is_given_up_touches_nothing() {
 
 #[test]
 fn many_files_need_few_open_ones() {
-    let workspace = Workspace::new();
+    let workspace = Folder::new();
     let open = || fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     let (before, most) = (open(), Arc::new(std::sync::atomic::AtomicUsize::new(0)));
     let mut batch = Batch::default();
@@ -231,7 +231,7 @@ fn many_files_need_few_open_ones() {
 
 #[test]
 fn what_a_kill_would_leave_behind_is_noted_before_it_is_there() {
-    let workspace = Workspace::new();
+    let workspace = Folder::new();
     workspace.write("a", "1");
     workspace.write("b", "1");
     let notes = workspace.outside().join("notes");
@@ -263,7 +263,7 @@ fn what_a_kill_would_leave_behind_is_noted_before_it_is_there() {
 
 #[test]
 fn whoever_swaps_a_directory_for_a_link_again_and_again_gains_nothing() {
-    let workspace = Workspace::new();
+    let workspace = Folder::new();
     workspace.write("deep/a", "0");
     let (deep, away) = (workspace.root().join("deep"), workspace.root().join("away"));
     let outside = workspace.outside().join("there");

@@ -101,11 +101,11 @@ pub fn clear(directory: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Workspace;
+    use bobbin_testkit::Folder;
 
     #[test]
     fn only_what_was_noted_and_is_named_like_ours_is_removed() {
-        let workspace = Workspace::new();
+        let workspace = Folder::new();
         let notes = workspace.outside().join("notes");
         clear(&notes).unwrap();
         let leftovers = Leftovers::default();

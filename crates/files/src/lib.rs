@@ -9,8 +9,6 @@ mod directory;
 mod ignores;
 mod leftovers;
 mod read;
-#[cfg(test)]
-mod testing;
 
 use std::path::Path;
 

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use bobbin_agent_api::model::{Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink};
-use bobbin_engine::Offline;
 use bobbin_model::ContextWindow;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
@@ -48,6 +47,8 @@ pub enum Chosen {
 /// The models.
 #[derive(Debug, Clone)]
 pub struct ModelSet {
+    /// The model that needs no provider.
+    offline: Arc<dyn Model>,
     providers: Arc<[Catalogue]>,
     usual: Option<String>,
     /// Names of the models to go on with when a provider fails.
@@ -59,11 +60,12 @@ pub struct ModelSet {
 }
 
 impl ModelSet {
-    /// Returns a set. `usual` is the name of the model for Threads that name none, `None` the offline one. A
+    /// Returns a set. `offline` is the model that needs no provider; `usual` is the name of the model for Threads that name none, `None` the offline one. A
     /// bare name among several providers is looked for in their order. A usual model that nobody has is no
     /// error here: its Turns say so.
-    pub fn new(providers: Vec<Provider>, usual: Option<String>) -> Self {
+    pub fn new(offline: Arc<dyn Model>, providers: Vec<Provider>, usual: Option<String>) -> Self {
         Self {
+            offline,
             providers: providers.into_iter().map(Catalogue::new).collect(),
             usual,
             fallbacks: Arc::default(),
@@ -246,7 +248,7 @@ impl ModelSet {
         let mut others = order.into_iter();
         loop {
             let (provider, model) = match &chosen {
-                Chosen::Offline => return Offline.respond(request, sink).await,
+                Chosen::Offline => return self.offline.respond(request, sink).await,
                 Chosen::Provided { provider, model } => (provider, model),
             };
             let place = &provider.settings().name;
@@ -319,7 +321,7 @@ impl Model for ModelSet {
     fn history_turns(&self, model: Option<&str>) -> u32 {
         match self.choose(model) {
             Ok(Chosen::Provided { .. }) => HISTORY_TURNS,
-            Ok(Chosen::Offline) | Err(_) => Offline.history_turns(model),
+            Ok(Chosen::Offline) | Err(_) => self.offline.history_turns(model),
         }
     }
 

@@ -472,7 +472,11 @@ fn two(
 ) -> (ModelSet, Arc<Answers>, Arc<Answers>) {
     let (first, asked_first) = named("p", Wire::ChatCompletions, first);
     let (second, asked_second) = named("q", Wire::ChatCompletions, second);
-    let models = ModelSet::new(vec![first, second], Some("p/m".into()));
+    let models = ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
+        vec![first, second],
+        Some("p/m".into()),
+    );
     (
         models.with_fallbacks(vec!["q/m".into()]),
         asked_first,

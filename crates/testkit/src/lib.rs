@@ -4,6 +4,7 @@
 mod client;
 mod clock;
 mod engine;
+mod folder;
 mod model_server;
 #[cfg(feature = "mcp-server")]
 pub mod tea_server;
@@ -12,5 +13,6 @@ mod workspace;
 pub use client::{Client, Link};
 pub use clock::ManualClock;
 pub use engine::ScriptEngine;
+pub use folder::Folder;
 pub use model_server::{Asked, ErrorPart, ModelServer, Part, Reply, Script, ScriptedCall, Usage};
 pub use workspace::TestWorkspace;

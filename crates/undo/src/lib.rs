@@ -12,10 +12,13 @@
 //! * `plan`: what a Turn did to each file, and what is to be done about it. Pure.
 //! * `revert`: an undo; `tidy`: what is removed, and when.
 //!
-//! Knows nothing of tools, models and clients: it is the [`Undo`](bobbin_agent_api::undo::Undo) of the core.
+//! * `diff`: all file changes of a Turn as one unified diff, and the preview of one call.
+//!
+//! Knows nothing of tools, models and clients: it implements [`Undo`](bobbin_agent_api::undo::Undo).
 
 mod calls;
 mod contents;
+mod diff;
 mod git;
 mod objects;
 mod plan;
@@ -26,4 +29,5 @@ mod snapshot;
 mod steps;
 mod tidy;
 
+pub use diff::{Changes, preview, unified};
 pub use repository::{FileUndo, UndoUnavailable};

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use bobbin_engine::{AgentSettings, TurnLimits};
+use bobbin_agent::{AgentSettings, TurnLimits};
 
 use super::file::{Compaction, Limits};
 use crate::trust::Gate;

@@ -7,8 +7,8 @@ use std::path::{Component, Path};
 
 use anyhow::bail;
 use bobbin_children::ResourceLimits;
-use bobbin_engine::{BubblewrapUse, WhenMissing};
 use bobbin_sandbox::{Files, Network, Profile};
+use bobbin_tools::{BubblewrapUse, WhenMissing};
 
 use super::file;
 use super::limits::narrow;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use bobbin_children::{Children, Environment, Exit, ProcessSpec, ResourceLimits, Shell};
-use bobbin_engine::{BubblewrapUse, Sandbox, WhenMissing};
 use bobbin_sandbox::{Files, Outer, Support};
+use bobbin_tools::{BubblewrapUse, Sandbox, WhenMissing};
 
 use super::{Report, Verdict, run_child};
 use crate::cli;

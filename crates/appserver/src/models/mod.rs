@@ -43,9 +43,13 @@ pub(crate) fn open(
             Err(error) => complaints.push(error.to_string()),
         }
     }
-    let models = ModelSet::new(providers, settings.model.clone())
-        .with_fallbacks(settings.fallbacks.clone())
-        .compacted_at(compact_percent);
+    let models = ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
+        providers,
+        settings.model.clone(),
+    )
+    .with_fallbacks(settings.fallbacks.clone())
+    .compacted_at(compact_percent);
     let names = settings.fallbacks.iter().map(|name| Some(name.as_str()));
     for name in names.chain([None]) {
         if let Err(unknown) = models.choose(name) {

@@ -99,7 +99,7 @@ impl Scan {
 
 /// Returns the names of what a folder says to agents and users.
 fn texts(root: &Path) -> Vec<String> {
-    let mut names = bobbin_engine::project_instructions(root);
+    let mut names = bobbin_agent::project_instructions(root);
     let prompts = Prompts::new(root.to_owned(), None, Machine::default());
     let own = |source: Source| source == Source::Workspace;
     let commands = prompts.commands().into_iter();

@@ -20,7 +20,12 @@ async fn run(reply: Reply, fallbacks: &[&str]) -> (Turn, usize) {
     let both = [settings(Wire::Responses, &failing.base_url()), second];
     let both = both.map(|settings| Provider::new(settings, &network).unwrap());
     let names = fallbacks.iter().map(|name| (*name).to_owned()).collect();
-    let models = ModelSet::new(both.to_vec(), Some("p/m".into())).with_fallbacks(names);
+    let models = ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
+        both.to_vec(),
+        Some("p/m".into()),
+    )
+    .with_fallbacks(names);
     let workspace = TestWorkspace::default();
     let turn = Bench::with_models(&workspace, models, None)
         .await

@@ -74,14 +74,22 @@ async fn a_provider_that_fails_is_left_out_unless_all_do() {
     bad.name = "q".into();
     bad.limits.idle = Duration::from_secs(2);
     let both = [bad.clone(), good].map(|settings| Provider::new(settings, &network).unwrap());
-    let both = ModelSet::new(both.to_vec(), None);
+    let both = ModelSet::new(std::sync::Arc::new(bobbin_offline::Offline), both.to_vec(), None);
     assert_eq!(ids(&both).await, ["offline", "p/m", "p/n"]);
-    let alone = ModelSet::new(vec![Provider::new(bad.clone(), &network).unwrap()], None);
+    let alone = ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
+        vec![Provider::new(bad.clone(), &network).unwrap()],
+        None,
+    );
     assert!(matches!(
         alone.list().await,
         Err(ProviderError::Unreachable { .. })
     ));
     bad.offered = false;
-    let hidden = ModelSet::new(vec![Provider::new(bad, &network).unwrap()], None);
+    let hidden = ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
+        vec![Provider::new(bad, &network).unwrap()],
+        None,
+    );
     assert_eq!(ids(&hidden).await, ["offline"]);
 }

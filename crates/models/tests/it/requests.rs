@@ -108,7 +108,11 @@ async fn a_proxy_is_asked_for_other_machines_and_not_for_this_one() {
         ),
     ] {
         let provider = Provider::new(settings(Wire::Responses, &address), &network).unwrap();
-        let models = ModelSet::new(vec![provider], Some("p/m".into()));
+        let models = ModelSet::new(
+            std::sync::Arc::new(bobbin_offline::Offline),
+            vec![provider],
+            Some("p/m".into()),
+        );
         let workspace = TestWorkspace::default();
         let turn = Bench::with_models(&workspace, models, None)
             .await

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bobbin_agent::AgentEngine;
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::engine::Answer;
 use bobbin_core::{Command, Hub, Reply, Snapshot, StartedTurn, ThreadHandle};
-use bobbin_engine::{AgentEngine, ToolSet};
 use bobbin_model::state::{NewThread, StartTurn};
 use bobbin_model::{Approval, Decision, HistoryMode, Identity, InputPart, ThreadConfig, Turn, TurnFeatures};
 use bobbin_models::{Key, Limits, ModelFacts, ModelSet, Network, Provider, ProviderSettings, Proxies, Wire};
 use bobbin_testkit::{ModelServer, TestWorkspace};
+use bobbin_tools::ToolSet;
 use serde_json::Map;
 use tokio::sync::oneshot;
 
@@ -46,7 +47,11 @@ pub(crate) fn settings(wire: Wire, base_url: &str) -> ProviderSettings {
 pub(crate) fn models(settings: ProviderSettings) -> ModelSet {
     let network = Network::new(&Proxies::default()).unwrap();
     let provider = Provider::new(settings, &network).unwrap();
-    ModelSet::new(vec![provider], Some("p/m".into()))
+    ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
+        vec![provider],
+        Some("p/m".into()),
+    )
 }
 
 fn engine(models: ModelSet, source: Option<Arc<dyn ToolSource>>) -> AgentEngine {

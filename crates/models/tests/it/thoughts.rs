@@ -124,7 +124,12 @@ async fn signed_thoughts_go_back_in_their_order_and_a_turn_goes_on_without_those
     let network = Network::new(&Proxies::default()).unwrap();
     let both = [with("p", &failing), with("q", &other)];
     let both = both.map(|settings| Provider::new(settings, &network).unwrap());
-    let models = ModelSet::new(both.to_vec(), Some("p/m".into())).with_fallbacks(vec!["q/n".into()]);
+    let models = ModelSet::new(
+        std::sync::Arc::new(bobbin_offline::Offline),
+        both.to_vec(),
+        Some("p/m".into()),
+    )
+    .with_fallbacks(vec!["q/n".into()]);
     let workspace = TestWorkspace::default();
     let bench = Bench::with_models(&workspace, models, None).await;
     let turn = bench.run("Look.").await;

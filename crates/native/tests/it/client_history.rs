@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use bobbin_agent::AgentEngine;
 use bobbin_agent_api::model::{
     Message, Model, ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop,
 };
-use bobbin_engine::{AgentEngine, ToolSet};
 use bobbin_model::InputPart;
 use bobbin_testkit::Client;
+use bobbin_tools::ToolSet;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use bobbin_engine::{AgentEngine, Offline, ToolSet};
+use bobbin_agent::AgentEngine;
+use bobbin_offline::Offline;
 use bobbin_testkit::Client;
+use bobbin_tools::ToolSet;
 use serde_json::{Value, json};
 
 use crate::support::Server;

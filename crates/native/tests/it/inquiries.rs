@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use bobbin_agent::AgentEngine;
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_engine::{AgentEngine, Offline, ToolSet};
+use bobbin_offline::Offline;
 use bobbin_testkit::Client;
+use bobbin_tools::ToolSet;
 use serde_json::{Value, json};
 
 use crate::support::Server;

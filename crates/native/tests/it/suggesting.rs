@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bobbin_agent::Helpers;
 use bobbin_children::{Children, Environment, Exit, Limits, ProcessSpec};
-use bobbin_engine::{Helpers, Offline, Sandbox};
+use bobbin_offline::Offline;
 use bobbin_testkit::{Client, Link};
+use bobbin_tools::Sandbox;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

@@ -1,0 +1,376 @@
+//! One call, from the model's wish to its result (AppServer protocol 03 §7 and §15): permission, intent on
+//! disk, effect, result.
+
+use std::time::Duration;
+
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::policy::{Judgement, Ruling};
+use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
+use bobbin_agent_api::undo::FileChanges;
+use bobbin_core::engine::Ask;
+use bobbin_model::{ApprovalKind, ItemBody, Scope};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::execution::Execution;
+use super::recording::RecordedCall;
+use super::turn::TurnRun;
+use bobbin_agent_api::cut::head;
+use bobbin_agent_api::model::{Call, Message};
+use bobbin_tools::is_allowed;
+
+/// Most bytes of names in an answer to a call of a tool that is not there.
+const MAX_NAMES: usize = 4 << 10;
+/// How long a Turn that was stopped waits to see what its last call has changed: a person who stops a Turn waits for its
+/// end. What is seen later can still be undone, and is not in the Turn's diff.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// How long a call that only reads may take to end by itself once it is told to; it has nothing to undo.
+pub(super) const GRACE: Duration = Duration::from_millis(50);
+/// How long a snapshot may take before the user is told what the call waits for.
+const NOTICED: Duration = Duration::from_millis(400);
+/// What the user is told then.
+const WAITING: &str = "(waiting for the snapshot of the workspace, so that this can be undone)\n";
+/// Calls that are prepared at a time in the whole server. Judging one command can take 30 ms of a core: a second one at the
+/// same time would take the core that serves other clients.
+static PREPARING: Semaphore = Semaphore::const_new(1);
+
+/// What the model is told of a call that nobody allowed.
+pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
+
+impl TurnRun {
+    /// Runs one call, or finds out why it cannot be run, and adds its result.
+    pub(super) async fn call(&mut self, call: &Call) -> Result<(), TurnGone> {
+        if self.stop.is_cancelled() {
+            return Err(TurnGone);
+        }
+        let prepared = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            prepared = self.prepare(call) => prepared,
+        };
+        let (mut output, recorded) = match prepared {
+            Ok(prepared) => self.run_if_allowed(call, prepared).await?,
+            Err(why) => (*why, RecordedCall::default()),
+        };
+        let mut changed = std::mem::take(&mut output.changed);
+        // On record before anything else is waited for: a Turn that does not end in time is ended without what it knows.
+        self.add_result(&call.id, output).await?;
+        let mut found = self.see_changes(recorded).await;
+        found.changed.append(&mut changed);
+        self.note_changes(found).await?;
+        if self.stop.is_cancelled() {
+            // What was done is on record; the Turn ends with it.
+            return Err(TurnGone);
+        }
+        Ok(())
+    }
+
+    /// Returns what a call that is over has changed; of a Turn that is stopped only what is seen at once.
+    async fn see_changes(&self, recorded: RecordedCall) -> FileChanges {
+        tokio::select! {
+            biased;
+            found = recorded.end() => found,
+            () = stopped_for(&self.stop, PATIENCE) => FileChanges::default(),
+        }
+    }
+
+    /// Adds a call's result, and the plan it made, to the record and to the conversation.
+    pub(super) async fn add_result(&mut self, call_id: &str, output: ToolOutput) -> Result<(), TurnGone> {
+        if let Some(open) = self.open_calls.remove(call_id) {
+            let success = output.success;
+            let known = self.tools.get(open.offered_as()).is_some();
+            let text = open.complete(output, known).await?;
+            self.messages.push(Message::Result {
+                call_id: call_id.to_owned(),
+                text,
+                success,
+            });
+            return Ok(());
+        }
+        let ToolOutput {
+            text,
+            success,
+            refused,
+            plan,
+            ..
+        } = output;
+        let result = ItemBody::ToolResult {
+            call_id: call_id.to_owned(),
+            result: text.clone(),
+            success,
+            refused,
+        };
+        match plan {
+            Some(plan) => self.turn.add_with_plan(result, plan).await?,
+            None => self.turn.add(result).await?,
+        }
+        self.messages.push(Message::Result {
+            call_id: call_id.to_owned(),
+            text,
+            success,
+        });
+        Ok(())
+    }
+
+    /// Prepares a call, or gives the result that says why it cannot be run.
+    ///
+    /// Tools look at the disk for that, and wait for it: on a thread that may be held.
+    pub(super) async fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
+        let environment = self.turn.environment();
+        let Some(tool) = self.tools.get(&call.tool) else {
+            let names = self.tools.names(environment.mode);
+            let names: Vec<&str> = names.filter(|name| environment.config.offers(name)).collect();
+            return Err(Box::new(not_run(format!(
+                "there is no tool {:?}; there are {}",
+                call.tool,
+                head(&names.join(", "), MAX_NAMES).0
+            ))));
+        };
+        if !is_allowed(tool.spec(), environment.mode) {
+            return Err(Box::new(refused(format!(
+                "refused: {} can change things and is withheld in plan mode",
+                call.tool
+            ))));
+        }
+        if !environment.config.offers(&call.tool) {
+            return Err(Box::new(refused(format!(
+                "refused: this thread's configuration does not allow {}",
+                call.tool
+            ))));
+        }
+        let said = environment.policy.tool(&call.tool);
+        if let Some(ruling) = said.filter(|ruling| ruling.judgement == Judgement::Deny) {
+            return Err(Box::new(refused(format!("refused: {}", ruling.reason))));
+        }
+        let Some(arguments) = &call.arguments else {
+            return Err(Box::new(not_run("the arguments are not a JSON object")));
+        };
+        let (tool, arguments, environment) = (tool.clone(), arguments.clone(), environment.clone());
+        // Never closed.
+        let permit = PREPARING.acquire().await.ok();
+        let prepared = tokio::task::spawn_blocking(move || {
+            let prepared = tool.prepare(&arguments, &environment);
+            drop(permit);
+            prepared
+        });
+        let prepared = prepared.await;
+        let prepared = prepared.map_err(|error| {
+            tracing::error!(%error, tool = call.tool, "a call could not be prepared");
+            Box::new(not_run("the tool failed; it was not run"))
+        })?;
+        prepared.map_err(|refusal| {
+            let refused = refusal.is_denial();
+            Box::new(ToolOutput {
+                refused,
+                ..not_run(refusal.0)
+            })
+        })
+    }
+
+    async fn run_if_allowed(
+        &self,
+        call: &Call,
+        prepared: Box<dyn PreparedCall>,
+    ) -> Result<(ToolOutput, RecordedCall), TurnGone> {
+        if let Some(preview) = prepared.preview().await {
+            self.turn.preview(&call.id, preview).await?;
+        }
+        let said = self.turn.environment().policy.tool(&call.tool);
+        let permission = with_rule(prepared.permission(), said, &call.tool);
+        if let Some(inquiry) = prepared.inquiry() {
+            if !self.is_allowed(call, permission).await? {
+                return Ok((refused(DECLINED), RecordedCall::default()));
+            }
+            return Ok((self.inquire(&call.id, inquiry).await?, RecordedCall::default()));
+        }
+        if !self.is_allowed(call, permission).await? {
+            return Ok((refused(DECLINED), RecordedCall::default()));
+        }
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            started = self.turn.start_call(&call.id) => started?,
+        }
+        let touches = self.touches(call, &*prepared);
+        let execution = if self.open_calls.contains_key(&call.id) {
+            Execution::unseen(&self.turn, call, &self.stop)
+        } else {
+            Execution::open(&self.turn, call, prepared.command(), &self.stop).await?
+        };
+        let recorded = self.record(call, touches, &execution).await?;
+        let running = execution.run(prepared);
+        if !self.only_reads(call) || self.must_end(call) {
+            return Ok((running.await?, recorded));
+        }
+        tokio::select! {
+            biased;
+            output = running => Ok((output?, recorded)),
+            () = stopped_for(&self.stop, GRACE) => Err(TurnGone),
+        }
+    }
+
+    /// Has a call allowed that needs it, and returns whether it is.
+    async fn is_allowed(&self, call: &Call, permission: Permission) -> Result<bool, TurnGone> {
+        let Permission::Ask { scope, reason } = permission else {
+            return Ok(true);
+        };
+        let ask = Ask {
+            call_id: call.id.clone(),
+            scope,
+            reason,
+        };
+        let _held = self.watch.pause();
+        let decision = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            decision = self.turn.ask(ask) => decision?,
+        };
+        Ok(decision.approves())
+    }
+
+    /// Records what a call may change, before it runs. Where that takes a moment, the call's terminal view says so.
+    async fn record(
+        &self,
+        call: &Call,
+        touches: Touches,
+        execution: &Execution<'_>,
+    ) -> Result<RecordedCall, TurnGone> {
+        let recording = self.recording.begin(&call.id, touches);
+        let waiting = async {
+            tokio::time::sleep(NOTICED).await;
+            execution.note(WAITING).await?;
+            std::future::pending::<Result<(), TurnGone>>().await
+        };
+        tokio::pin!(recording, waiting);
+        let recorded = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(TurnGone),
+            recorded = &mut recording => recorded,
+            gone = &mut waiting => return Err(gone.err().unwrap_or(TurnGone)),
+        };
+        if let Some(message) = recorded.notice.clone() {
+            let code = "checkpoint_skipped".to_owned();
+            let fatal = false;
+            self.turn.add(ItemBody::Error { message, code, fatal }).await?;
+        }
+        Ok(recorded)
+    }
+
+    /// Returns which files a call may change.
+    fn touches(&self, call: &Call, prepared: &dyn PreparedCall) -> Touches {
+        if self.only_reads(call) {
+            return Touches::Nothing;
+        }
+        prepared.touches()
+    }
+
+    fn only_reads(&self, call: &Call) -> bool {
+        let tool = self.tools.get(&call.tool);
+        tool.is_some_and(|tool| tool.spec().effect == Effect::Reads)
+    }
+
+    pub(super) fn must_end(&self, call: &Call) -> bool {
+        self.tools.get(&call.tool).is_some_and(|tool| tool.must_end())
+    }
+}
+
+/// Returns once a Turn has been told to stop this long ago.
+pub(super) async fn stopped_for(stop: &CancellationToken, time: Duration) {
+    stop.cancelled().await;
+    tokio::time::sleep(time).await;
+}
+
+/// The result of a call that cannot be run as it was made.
+pub(super) fn not_run(why: impl Into<String>) -> ToolOutput {
+    ToolOutput {
+        text: why.into(),
+        ..ToolOutput::default()
+    }
+}
+
+/// The result of a call that a person or a rule did not let run.
+fn refused(why: impl Into<String>) -> ToolOutput {
+    ToolOutput {
+        refused: true,
+        ..not_run(why)
+    }
+}
+
+/// Tools whose calls are commands, or are read by some.
+const OF_COMMANDS: [&str; 2] = ["Exec", "WriteTerminal"];
+
+/// Returns what a call needs when a rule speaks of its tool. A rule that allows a tool takes back only the question
+/// about the tool itself: commands and paths have rules of their own.
+pub(super) fn with_rule(permission: Permission, said: Option<Ruling>, tool: &str) -> Permission {
+    // What commands ask beyond the machine's rules is whether they may leave the sandbox, which no rule answers.
+    let about_the_tool = !OF_COMMANDS.contains(&tool)
+        && matches!(&permission, Permission::Ask { scope, .. } if scope.kind == ApprovalKind::RemoteResource);
+    match said {
+        Some(ruling) if ruling.judgement == Judgement::Ask && permission == Permission::Free => {
+            Permission::Ask {
+                scope: Scope::new(ApprovalKind::RemoteResource, tool, "").once(),
+                reason: format!("The agent wants to use {tool}: {}.", ruling.reason),
+            }
+        }
+        Some(ruling) if ruling.judgement == Judgement::Allow && about_the_tool => Permission::Free,
+        Some(ruling) if ruling.judgement == Judgement::Ask => match permission {
+            // No earlier answer takes back what a rule asks.
+            Permission::Ask { scope, reason } => Permission::Ask {
+                scope: Scope {
+                    sandboxed: false,
+                    ..scope.once()
+                },
+                reason,
+            },
+            Permission::Free => Permission::Free,
+        },
+        _ => permission,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(judgement: Judgement) -> Ruling {
+        Ruling {
+            judgement,
+            reason: "so".to_owned(),
+            rule: None,
+        }
+    }
+
+    fn ask(kind: ApprovalKind) -> Permission {
+        Permission::Ask {
+            scope: Scope::new(kind, "o", "t"),
+            reason: "r".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_rule_for_a_tool_adds_a_question_and_takes_back_only_its_own() {
+        let shell = ask(ApprovalKind::Shell);
+        assert_eq!(
+            with_rule(shell.clone(), Some(said(Judgement::Allow)), "Exec"),
+            shell
+        );
+        // No earlier answer counts where a rule asks.
+        let asked = with_rule(shell, Some(said(Judgement::Ask)), "Exec");
+        assert!(matches!(asked, Permission::Ask { scope, .. } if scope.grant().is_none()));
+        let remote = ask(ApprovalKind::RemoteResource);
+        assert_eq!(
+            with_rule(remote.clone(), Some(said(Judgement::Allow)), "web"),
+            Permission::Free
+        );
+        assert_eq!(with_rule(remote.clone(), None, "web"), remote);
+        for tool in OF_COMMANDS {
+            let allowed = with_rule(remote.clone(), Some(said(Judgement::Allow)), tool);
+            assert_eq!(
+                allowed, remote,
+                "{tool} outside of the sandbox is a person's word"
+            );
+        }
+        let asked = with_rule(Permission::Free, Some(said(Judgement::Ask)), "GrepFiles");
+        assert!(matches!(asked, Permission::Ask { scope, .. } if scope.operation == "GrepFiles"));
+    }
+}

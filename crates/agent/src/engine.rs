@@ -1,0 +1,91 @@
+//! The engine that the core starts for each Turn.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bobbin_agent_api::undo::Undo;
+use bobbin_core::engine::{Engine, EngineFailure, TurnContext};
+use bobbin_model::ContextWindow;
+use bobbin_prompts::Prompts;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+use super::AgentSettings;
+use super::past::PastTurns;
+use super::turn::TurnRun;
+use bobbin_agent_api::model::Model;
+use bobbin_tools::ToolSet;
+
+/// Runs Turns with one model and one set of tools.
+pub struct AgentEngine {
+    model: Arc<dyn Model>,
+    tools: ToolSet,
+    settings: Arc<AgentSettings>,
+    undo: Option<Arc<dyn Undo>>,
+    prompts: Option<Arc<Prompts>>,
+    past: Arc<PastTurns>,
+}
+
+impl AgentEngine {
+    /// Returns an engine.
+    pub fn new(model: Arc<dyn Model>, tools: ToolSet) -> Self {
+        Self {
+            model,
+            tools,
+            settings: Arc::default(),
+            undo: None,
+            prompts: None,
+            past: Arc::default(),
+        }
+    }
+
+    /// Gives it other settings.
+    #[must_use]
+    pub fn with_settings(self, settings: AgentSettings) -> Self {
+        Self {
+            settings: Arc::new(settings),
+            ..self
+        }
+    }
+
+    /// Records what the Turns change in files, so that they can be undone.
+    #[must_use]
+    pub fn with_undo(self, undo: Option<Arc<dyn Undo>>) -> Self {
+        Self { undo, ..self }
+    }
+
+    /// Tells the model of the skills that there are.
+    #[must_use]
+    pub fn with_prompts(self, prompts: Option<Arc<Prompts>>) -> Self {
+        Self { prompts, ..self }
+    }
+}
+
+impl Engine for AgentEngine {
+    fn window(&self, model: Option<&str>) -> Option<ContextWindow> {
+        self.model.window(model)
+    }
+
+    fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
+        TurnRun::new(
+            self.model.clone(),
+            self.tools.clone(),
+            self.settings.clone(),
+            self.undo.clone(),
+            turn,
+        )
+        .with_prompts(self.prompts.clone())
+        .with_past(self.past.clone())
+        .run()
+        .boxed()
+    }
+}
+
+impl fmt::Debug for AgentEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentEngine")
+            .field("tools", &self.tools)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,242 @@
+//! What git says of some files: which have changed, and how.
+//!
+//! A repository's configuration can name programs that git runs, and commands of agents can write it. So git is told to
+//! use none of them where that can be told, and is held by a sandbox in which nothing is written and nothing reached.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bobbin_agent_api::suggest::SuggestError;
+use bobbin_children::{ChildError, Children, Environment, Exit, Limits, ProcessSpec, Shell};
+use bobbin_sandbox::{Files, Network, Profile};
+use tokio_util::sync::CancellationToken;
+
+use bobbin_tools::Hold;
+use bobbin_tools::Sandbox;
+
+/// Time for one run of git.
+const TIME: Duration = Duration::from_secs(20);
+/// Output kept of one run.
+const MAX_OUTPUT_BYTES: usize = 1 << 20;
+/// Untracked files whose content is shown.
+const MAX_NEW_FILES: usize = 10;
+/// Options before every command.
+const ALWAYS: &[&str] = &[
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "core.pager=cat",
+];
+/// Options of every diff.
+const DIFF: &[&str] = &["--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"];
+
+/// Runs git.
+#[derive(Clone)]
+pub(super) struct Git {
+    children: Children,
+    environment: Environment,
+    sandbox: Sandbox,
+}
+
+/// What has become of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Added,
+    Changed,
+    Removed,
+}
+
+/// A changed file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) fate: Fate,
+    pub(super) path: String,
+    tracked: bool,
+}
+
+impl Git {
+    pub(super) fn new(children: Children, mut environment: Environment, mut sandbox: Sandbox) -> Self {
+        for (name, value) in [
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("LC_ALL", "C"),
+        ] {
+            environment.set(name, value);
+        }
+        if sandbox.profile.holds_something() {
+            sandbox.profile = Profile {
+                files: Files::ReadOnly,
+                network: Network::Off,
+            };
+        }
+        Self {
+            children,
+            environment,
+            sandbox,
+        }
+    }
+
+    /// Returns which of some files have changed since the last commit.
+    ///
+    /// # Errors
+    /// [`SuggestError::Unusable`]: there is no repository, or no git.
+    pub(super) async fn changes(&self, root: &Path, paths: &[String]) -> Result<Vec<Change>, SuggestError> {
+        let options = [
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+        ];
+        let (code, said) = self.run(root, &options, paths).await?;
+        if code != 0 {
+            let why = said.lines().next().unwrap_or("it does not say why");
+            return Err(SuggestError::Unusable(format!("git cannot be asked: {why}")));
+        }
+        Ok(changes(&said))
+    }
+
+    /// Returns how files have changed, at most `max_chars` characters.
+    ///
+    /// # Errors
+    /// [`SuggestError::Unusable`].
+    pub(super) async fn diff(
+        &self,
+        root: &Path,
+        changes: &[Change],
+        max_chars: usize,
+    ) -> Result<String, SuggestError> {
+        let tracked: Vec<String> = changes
+            .iter()
+            .filter(|change| change.tracked)
+            .map(|change| change.path.clone())
+            .collect();
+        let mut all = String::new();
+        if !tracked.is_empty() {
+            let since = |base: &'static str| [&["diff"], DIFF, &[base]].concat();
+            let (code, said) = self.run(root, &since("HEAD"), &tracked).await?;
+            // A repository without a commit has only what is staged.
+            all = if code == 0 {
+                said
+            } else {
+                self.run(root, &since("--cached"), &tracked).await?.1
+            };
+        }
+        let untracked = changes.iter().filter(|change| !change.tracked);
+        for change in untracked.take(MAX_NEW_FILES) {
+            let is_file =
+                std::fs::symlink_metadata(root.join(&change.path)).is_ok_and(|found| found.is_file());
+            if is_file && all.len() < max_chars {
+                let options = [&["diff", "--no-index"], DIFF].concat();
+                let two = ["/dev/null".to_owned(), change.path.clone()];
+                all.push_str(&self.run(root, &options, &two).await?.1);
+            }
+        }
+        let end = all
+            .char_indices()
+            .nth(max_chars)
+            .map_or(all.len(), |(end, _)| end);
+        if end < all.len() {
+            all.truncate(end);
+            all.push_str("\n[the rest is left out]\n");
+        }
+        Ok(all)
+    }
+
+    async fn run(
+        &self,
+        root: &Path,
+        options: &[&str],
+        paths: &[String],
+    ) -> Result<(i32, String), SuggestError> {
+        // By a shell, which finds it; everything it is told is an argument and never read as a command line.
+        let spec = ProcessSpec::shell(&Shell::Posix, "exec git \"$@\"", root, self.environment.clone())
+            .arg("git")
+            .args(ALWAYS)
+            .args(options)
+            .arg("--")
+            .args(paths);
+        let unheld = |why: String| {
+            let text = format!("git is not run, since it cannot be held: {why}");
+            SuggestError::Unusable(text)
+        };
+        self.sandbox.settle().await;
+        let spec = match self.sandbox.hold(root) {
+            Hold::Open => spec,
+            Hold::Held(plan) => self.sandbox.confined(&plan, spec).map_err(unheld)?,
+            Hold::Missing(why) | Hold::Refused(why) => return Err(unheld(why)),
+        };
+        let limits = Limits {
+            wall_clock: TIME,
+            grace: Duration::from_secs(1),
+            captured_bytes: MAX_OUTPUT_BYTES,
+        };
+        let outcome = self
+            .children
+            .run(spec, &limits, None, &CancellationToken::new())
+            .await;
+        let outcome = outcome.map_err(|error| match error {
+            ChildError::Confinement(why) => {
+                self.sandbox.bubblewrap.has_failed(Some(&why));
+                unheld(why)
+            }
+            error => SuggestError::Unusable(format!("git cannot be run: {error}")),
+        })?;
+        self.sandbox.bubblewrap.has_held();
+        match outcome.exit {
+            Exit::Exited(code) => Ok((code, outcome.output.text)),
+            Exit::Signaled(_) | Exit::OverMemory(_) | Exit::TimedOut | Exit::Cancelled => {
+                Err(SuggestError::Unusable("git did not answer in time.".to_owned()))
+            }
+        }
+    }
+}
+
+/// Reads `git status --porcelain=v1 -z --no-renames`.
+fn changes(said: &str) -> Vec<Change> {
+    let read = |entry: &str| {
+        let (state, path) = entry.split_at_checked(3)?;
+        let fate = if state.contains(['?', 'A']) {
+            Fate::Added
+        } else if state.contains('D') {
+            Fate::Removed
+        } else {
+            Fate::Changed
+        };
+        (!path.is_empty()).then(|| Change {
+            fate,
+            path: path.to_owned(),
+            tracked: !state.starts_with('?'),
+        })
+    };
+    said.split('\0').filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_says_is_read() {
+        let said = " M src/a b.rs\0?? new.txt\0D  old\0AM added\0";
+        let read: Vec<_> = changes(said)
+            .into_iter()
+            .map(|change| (change.fate, change.path, change.tracked))
+            .collect();
+        let expected = [
+            (Fate::Changed, "src/a b.rs", true),
+            (Fate::Added, "new.txt", false),
+            (Fate::Removed, "old", true),
+            (Fate::Added, "added", true),
+        ];
+        assert_eq!(
+            read,
+            expected.map(|(fate, path, tracked)| (fate, path.to_owned(), tracked))
+        );
+        assert_eq!(changes("xx"), []);
+    }
+}

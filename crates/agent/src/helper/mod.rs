@@ -1,0 +1,63 @@
+//! Small helps outside of any Turn: a commit message, ideas for a first input (AppServer protocol 03 §14).
+//!
+//! Each asks the model once, without tools, and waits [`ask::LONGEST`] at most; the offline model has words of its own,
+//! made from what is there. What is read is read by `git` in a sandbox that can write nothing. Nothing is recorded; the
+//! last ideas are kept for those who ask again before anything has changed ([`welcome::KEPT`]).
+
+mod ask;
+mod commit;
+mod git;
+mod welcome;
+
+use std::fmt;
+use std::sync::Arc;
+
+use bobbin_agent_api::suggest::{CommitWish, SuggestError, Suggestions, Welcome, WelcomeWish};
+use bobbin_children::{Children, Environment};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+use bobbin_agent_api::model::Model;
+use bobbin_tools::Sandbox;
+
+/// Makes suggestions with a model. Cheap to clone.
+#[derive(Clone)]
+pub struct Helpers {
+    model: Arc<dyn Model>,
+    git: git::Git,
+    welcomes: Arc<welcome::Kept>,
+}
+
+impl Helpers {
+    /// Returns helps by `model`; `git` is run with the variables of `environment`, held no less than `sandbox` says.
+    pub fn new(
+        model: Arc<dyn Model>,
+        children: Children,
+        environment: Environment,
+        sandbox: Sandbox,
+    ) -> Self {
+        Self {
+            model,
+            git: git::Git::new(children, environment, sandbox),
+            welcomes: Arc::default(),
+        }
+    }
+}
+
+impl Suggestions for Helpers {
+    fn commit_message(&self, wish: CommitWish) -> BoxFuture<'static, Result<String, SuggestError>> {
+        let own = self.clone();
+        async move { commit::suggest(&*own.model, &own.git, &wish).await }.boxed()
+    }
+
+    fn welcome(&self, wish: WelcomeWish) -> BoxFuture<'static, Result<Welcome, SuggestError>> {
+        let own = self.clone();
+        async move { welcome::suggest(&*own.model, &own.welcomes, &wish).await }.boxed()
+    }
+}
+
+impl fmt::Debug for Helpers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Helpers").finish_non_exhaustive()
+    }
+}

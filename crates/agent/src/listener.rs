@@ -1,0 +1,322 @@
+//! Puts a model's reply into Items while it streams in.
+//!
+//! Order (AppServer protocol 03 §7): at most one message or reasoning is open; a call is opened without
+//! arguments and completed with all of them.
+//!
+//! Invariant: **a completed message at the end of a Turn's record means that the reply was over, and whole.** A call is
+//! opened before the message in front of it is completed; reasoning is opened in the commit that completes the
+//! message in front of it; and of a reply that was cut nothing is completed here: what is open then is completed by the
+//! Turn's end.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bobbin_agent_api::TurnGone;
+use bobbin_core::engine::{OpenItem, TurnContext};
+use bobbin_model::{DynamicToolCall, ItemBody, Json};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+
+use super::one_item::{OpenCall, begun, call_key};
+use bobbin_agent_api::model::{Call, ModelError, ModelEvent, ModelSink};
+use bobbin_tools::ToolSet;
+
+/// Most bytes of one reply, arguments included (guess: a hundred times what models write).
+const MAX_REPLY_BYTES: usize = 16 << 20;
+/// Most calls in one reply.
+const MAX_CALLS: usize = 128;
+
+/// Takes one reply.
+pub(super) struct Listener<'a> {
+    turn: &'a TurnContext,
+    /// Call ids of this Turn that are taken.
+    ids: &'a mut HashSet<String>,
+    tools: &'a ToolSet,
+    prose: Option<(Prose, OpenItem)>,
+    text: String,
+    calls: Vec<Made>,
+    /// What the provider wants back, until a call has it.
+    kept: Option<Json>,
+    bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prose {
+    Message,
+    Reasoning,
+}
+
+/// A call of the reply.
+struct Made {
+    /// The model's own id.
+    key: String,
+    /// Tool name and the call's id in this Turn.
+    named: Arc<(String, String)>,
+    text: String,
+    /// `None` once it is complete, and for a call that is one Item.
+    item: Option<OpenItem>,
+    arguments: Option<Json>,
+    /// What the provider wants back with it.
+    kept: Option<Json>,
+    /// A call that is one Item, until that is open.
+    one_item: Option<DynamicToolCall>,
+    open: Option<OpenCall>,
+}
+
+/// What a reply was, as it is recorded.
+pub(super) struct Heard {
+    /// What was said.
+    pub(super) text: String,
+    /// The calls, in order.
+    pub(super) calls: Vec<Call>,
+    /// Those of them that are one Item each, by their ids.
+    pub(super) open: Vec<(String, OpenCall)>,
+}
+
+impl<'a> Listener<'a> {
+    pub(super) fn new(turn: &'a TurnContext, ids: &'a mut HashSet<String>, tools: &'a ToolSet) -> Self {
+        Self {
+            turn,
+            ids,
+            tools,
+            prose: None,
+            text: String::new(),
+            calls: Vec::new(),
+            kept: None,
+            bytes: 0,
+        }
+    }
+
+    /// Whether nothing of the reply has come.
+    pub(super) fn heard_nothing(&self) -> bool {
+        self.bytes == 0 && self.calls.is_empty()
+    }
+
+    /// Completes what is still open and returns what was heard.
+    pub(super) async fn finish(mut self) -> Result<Heard, TurnGone> {
+        // As with other calls, the message in front of them is completed behind their beginning.
+        for call in self.calls.iter_mut().filter(|call| call.one_item.is_some()) {
+            call.complete(self.turn, &mut self.kept).await?;
+        }
+        self.complete_prose().await?;
+        for call in &mut self.calls {
+            call.complete(self.turn, &mut self.kept).await?;
+        }
+        let mut heard = Heard {
+            text: self.text,
+            calls: Vec::with_capacity(self.calls.len()),
+            open: Vec::new(),
+        };
+        for made in self.calls {
+            let id = made.named.1.clone();
+            heard.open.extend(made.open.map(|open| (id.clone(), open)));
+            heard.calls.push(Call {
+                id,
+                tool: made.named.0.clone(),
+                arguments: made.arguments,
+                provider_state: made.kept,
+            });
+        }
+        Ok(heard)
+    }
+
+    async fn take(&mut self, event: ModelEvent) -> Result<(), ModelError> {
+        match event {
+            ModelEvent::Reasoning(text) => self.prose(Prose::Reasoning, text).await,
+            ModelEvent::Text(text) => self.prose(Prose::Message, text).await,
+            ModelEvent::CallStarted { id, tool } => self.begin(id, tool).await,
+            ModelEvent::CallArguments { id, text } => self.arguments(&id, text).await,
+            ModelEvent::Note { code, text } => {
+                // No part of the reply: a refusal behind it is still one of the whole request.
+                let note = ItemBody::Error {
+                    message: text,
+                    code: code.to_owned(),
+                    fatal: false,
+                };
+                Ok(self.turn.add(note).await?)
+            }
+            ModelEvent::CallEnded { id } => {
+                let (turn, mut kept) = (self.turn, self.kept.take());
+                if let Some(call) = self.call(&id) {
+                    call.complete(turn, &mut kept).await?;
+                }
+                self.kept = kept;
+                Ok(())
+            }
+            ModelEvent::ProviderState(kept) => {
+                self.grow(kept.get().len())?;
+                self.kept = Some(kept);
+                Ok(())
+            }
+        }
+    }
+
+    async fn prose(&mut self, kind: Prose, text: String) -> Result<(), ModelError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.grow(text.len())?;
+        if self.prose.as_ref().is_none_or(|(open, _)| *open != kind) {
+            // What is open is completed with this, in one commit.
+            let body = match kind {
+                Prose::Message => ItemBody::AgentMessage { text: String::new() },
+                Prose::Reasoning => ItemBody::Reasoning { text: String::new() },
+            };
+            self.prose = Some((kind, self.turn.open(body).await?));
+        }
+        if kind == Prose::Message {
+            self.text.push_str(&text);
+        }
+        if let Some((_, item)) = &self.prose {
+            item.text(text).await?;
+        }
+        Ok(())
+    }
+
+    async fn complete_prose(&mut self) -> Result<(), TurnGone> {
+        match self.prose.take() {
+            Some((_, item)) => item.complete(None).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn begin(&mut self, key: String, tool: String) -> Result<(), ModelError> {
+        if self.calls.len() == MAX_CALLS {
+            return Err(ModelError::Failed(format!(
+                "The model made more than {MAX_CALLS} calls at once."
+            )));
+        }
+        if let Some(known) = self.tools.get(&tool)
+            && known.declared().is_some()
+        {
+            let id = self.fresh_id(&call_key(&key));
+            let one_item = begun(&**known, &id);
+            self.calls.push(Made {
+                key,
+                named: Arc::new((tool, id)),
+                text: String::new(),
+                item: None,
+                arguments: None,
+                kept: None,
+                one_item,
+                open: None,
+            });
+            return Ok(());
+        }
+        let id = self.fresh_id(&key);
+        let body = ItemBody::ToolCall {
+            tool_name: tool.clone(),
+            call_id: id.clone(),
+            arguments: None,
+            arguments_text: None,
+            kept: None,
+        };
+        let item = self.turn.open(body).await?;
+        self.complete_prose().await?;
+        self.calls.push(Made {
+            key,
+            named: Arc::new((tool, id)),
+            text: String::new(),
+            item: Some(item),
+            arguments: None,
+            kept: None,
+            one_item: None,
+            open: None,
+        });
+        Ok(())
+    }
+
+    /// Returns the model's id of a call, or one made from it when the Turn has that already.
+    fn fresh_id(&mut self, key: &str) -> String {
+        let base = if key.is_empty() { "call" } else { key };
+        let mut id = base.to_owned();
+        let mut count = 2;
+        while !self.ids.insert(id.clone()) {
+            id = format!("{base}_{count}");
+            count += 1;
+        }
+        id
+    }
+
+    async fn arguments(&mut self, key: &str, text: String) -> Result<(), ModelError> {
+        self.grow(text.len())?;
+        let Some(call) = self.call(key) else { return Ok(()) };
+        if call.one_item.is_some() {
+            // Shown when they are complete (03 §5.8).
+            call.text.push_str(&text);
+        } else if let Some(item) = &call.item {
+            call.text.push_str(&text);
+            item.arguments(&call.named, text).await?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, key: &str) -> Option<&mut Made> {
+        self.calls.iter_mut().rev().find(|call| call.key == key)
+    }
+
+    fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
+        self.bytes += bytes;
+        if self.bytes > MAX_REPLY_BYTES {
+            return Err(ModelError::Failed(format!(
+                "The model's reply is longer than {MAX_REPLY_BYTES} bytes."
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl ModelSink for Listener<'_> {
+    fn event(&mut self, event: ModelEvent) -> BoxFuture<'_, Result<(), ModelError>> {
+        self.take(event).boxed()
+    }
+}
+
+impl Made {
+    /// Completes it, the first one with what is `kept`.
+    async fn complete(&mut self, turn: &TurnContext, kept: &mut Option<Json>) -> Result<(), TurnGone> {
+        if let Some(mut call) = self.one_item.take() {
+            self.arguments = object(&self.text);
+            self.kept = kept.take();
+            call.kept.clone_from(&self.kept);
+            self.open = Some(OpenCall::open(turn, call, self.arguments.clone()).await?);
+            return Ok(());
+        }
+        let Some(item) = self.item.take() else {
+            return Ok(());
+        };
+        self.arguments = object(&self.text);
+        self.kept = kept.take();
+        let body = ItemBody::ToolCall {
+            tool_name: self.named.0.clone(),
+            call_id: self.named.1.clone(),
+            arguments: self.arguments.clone(),
+            arguments_text: self.arguments.is_none().then(|| self.text.clone()),
+            kept: self.kept.clone(),
+        };
+        item.complete(Some(body)).await
+    }
+}
+
+/// Returns argument text as an object; no text is an empty one, as models write it for tools without arguments.
+fn object(text: &str) -> Option<Json> {
+    let text = match text.trim() {
+        "" => "{}",
+        text => text,
+    };
+    Json::object(text)
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn only_objects_are_arguments() {
+        assert_eq!(object(" ").unwrap().get(), "{}");
+        assert_eq!(object(" {\"a\": 1} ").unwrap().get(), "{\"a\": 1}");
+        for text in ["[]", "1", "\"x\"", "null", "{\"a\":", "{} {}"] {
+            assert!(object(text).is_none(), "{text}");
+        }
+    }
+}

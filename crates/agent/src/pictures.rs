@@ -1,0 +1,330 @@
+//! Pictures that a conversation names, for models that see them.
+//!
+//! A part of a message names a file or an address of the web; it is read when a model is first to be shown it, once a run, and never stored: what
+//! the file is like then is what the model sees. A file is read only where a tool might read it without asking anybody; what
+//! it is, is told by its first bytes and not by its name. Anything else stays a name, as for models that see nothing.
+//!
+//! A picture of the web is fetched as [`fetch_picture`] has it, unless a rule forbids the place; at most [`AT_ONCE`] at once.
+//!
+//! Bounded by [`MAX_PICTURES`] and [`MAX_BYTES`] in a request, the newest first.
+
+use std::io::Read as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bobbin_agent_api::TurnGone;
+use bobbin_agent_api::model::{Message, Picture, PictureSource};
+use bobbin_agent_api::policy::Policy;
+use bobbin_agent_api::tool::{Permission, ToolEnvironment};
+use bobbin_model::ItemBody;
+use futures_util::StreamExt as _;
+
+use super::turn::TurnRun;
+use bobbin_files::open_file;
+use bobbin_tools::{Access, locate, reach_for_a_person};
+use bobbin_web::{fetch_picture, parse};
+
+/// Most bytes of one file: what providers take once it is written in base64.
+const MAX_FILE_BYTES: usize = 3_750_000;
+/// Most pictures in a conversation.
+const MAX_PICTURES: usize = 20;
+/// Most bytes of their files together (guess: half of what the strictest provider takes in a request).
+const MAX_BYTES: usize = 12 << 20;
+
+/// Pictures fetched from the web at once.
+const AT_ONCE: usize = 4;
+
+/// Why one is not shown behind the others.
+const TOO_MANY: &str = "there are too many of them";
+
+/// Whether the user is told of a picture that the model is not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tell {
+    Yes,
+    No,
+}
+
+impl TurnRun {
+    /// Reads the pictures that the conversation names and that were not looked for yet, if the model sees any.
+    pub(super) async fn read_pictures(&mut self, tell: Tell) -> Result<(), TurnGone> {
+        let turn = self.turn.clone();
+        if !self
+            .model
+            .sees_pictures(turn.environment().config.model.as_deref())
+        {
+            return Ok(());
+        }
+        let named = sources(&self.messages);
+        let wanted: Vec<PictureSource> = named
+            .into_iter()
+            .filter(|source| !self.pictures.knows(source))
+            .collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let environment = turn.environment().clone();
+        let room = (
+            MAX_PICTURES.saturating_sub(self.pictures.count()),
+            MAX_BYTES.saturating_sub(self.pictures.bytes()),
+        );
+        let wanted = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Ok(()),
+            wanted = fetch_all(&*environment.policy, wanted, room.0) => wanted,
+        };
+        let reading = tokio::task::spawn_blocking(move || read_all(&environment, wanted, room));
+        let read = reading.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot read the pictures of a conversation");
+            Vec::new()
+        });
+        for (source, picture) in read {
+            let picture = match picture {
+                Ok(picture) => Some(picture),
+                Err(why) => {
+                    if tell == Tell::Yes {
+                        let message =
+                            format!("The model is not shown the picture {:?}: {why}.", source.name());
+                        let note = ItemBody::Error {
+                            message,
+                            code: "picture_not_shown".to_owned(),
+                            fatal: false,
+                        };
+                        turn.add(note).await?;
+                    }
+                    None
+                }
+            };
+            self.pictures.insert(source, picture);
+        }
+        Ok(())
+    }
+}
+
+/// Returns where the pictures in messages come from, the newest first, each once.
+fn sources(messages: &[Message]) -> Vec<PictureSource> {
+    let parts = messages.iter().rev().flat_map(|message| match message {
+        Message::User { parts } => parts.as_slice(),
+        Message::Agent { .. } | Message::Result { .. } => &[],
+    });
+    let mut sources: Vec<PictureSource> = Vec::new();
+    for source in parts.filter_map(PictureSource::of) {
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    sources
+}
+
+/// A picture to be read, with its bytes where it was fetched.
+type Wanted = (PictureSource, Option<Result<Vec<u8>, String>>);
+
+/// Fetches those of the web, in their order, as many as there can be pictures.
+async fn fetch_all(policy: &dyn Policy, wanted: Vec<PictureSource>, count: usize) -> Vec<Wanted> {
+    let fetched = wanted.into_iter().enumerate().map(|(place, source)| async move {
+        let bytes = match &source {
+            PictureSource::Web(url) if place < count => Some(fetch_one(policy, url).await),
+            PictureSource::Web(_) => Some(Err(TOO_MANY.to_owned())),
+            PictureSource::File(_) => None,
+        };
+        (source, bytes)
+    });
+    futures_util::stream::iter(fetched)
+        .buffered(AT_ONCE)
+        .collect()
+        .await
+}
+
+async fn fetch_one(policy: &dyn Policy, url: &str) -> Result<Vec<u8>, String> {
+    let url = parse(url)?;
+    let reach = reach_for_a_person(&url, policy)?;
+    fetch_picture(url, reach, MAX_FILE_BYTES).await
+}
+
+type Found = Vec<(PictureSource, Result<Picture, String>)>;
+
+fn read_all(environment: &ToolEnvironment, wanted: Vec<Wanted>, room: (usize, usize)) -> Found {
+    let (mut count, mut bytes) = room;
+    let one = |(source, fetched): Wanted| {
+        if count == 0 {
+            return (source, Err(TOO_MANY.to_owned()));
+        }
+        let most = bytes.min(MAX_FILE_BYTES);
+        let picture = match fetched {
+            Some(fetched) => fetched.and_then(|bytes| picture(bytes, most)),
+            None => read(environment, source.name(), most),
+        };
+        if let Ok(picture) = &picture {
+            count -= 1;
+            bytes -= picture.base64.len() / 4 * 3;
+        }
+        (source, picture)
+    };
+    wanted.into_iter().map(one).collect()
+}
+
+/// Reads one file, or says why not as half a sentence.
+fn read(environment: &ToolEnvironment, path: &str, most: usize) -> Result<Picture, String> {
+    let (target, permission) = locate(environment, path, Access::Read).map_err(|refusal| refusal.0)?;
+    if permission != Permission::Free {
+        return Err("it lies outside the workspace, or a rule wants a question first".to_owned());
+    }
+    let path = target.confirm()?;
+    let cannot = |error: std::io::Error| format!("it cannot be read ({error})");
+    let mut bytes = Vec::new();
+    open_file(path)
+        .and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes))
+        .map_err(cannot)?;
+    picture(bytes, most)
+}
+
+/// Takes bytes as a picture, or says why not as half a sentence.
+fn picture(bytes: Vec<u8>, most: usize) -> Result<Picture, String> {
+    if bytes.len() > most {
+        return Err(format!("it has more than {most} bytes"));
+    }
+    let media_type = media_type(&bytes).ok_or("it is no PNG, JPEG, GIF or WebP file")?;
+    Ok(Picture {
+        media_type,
+        base64: STANDARD.encode(bytes),
+    })
+}
+
+/// Tells what a file is from its first bytes; the four that every provider takes.
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bobbin_agent_api::policy::NoRules;
+    use bobbin_agent_api::tool::OutsideWorkspace;
+    use bobbin_model::{ApprovalPolicy, InputPart, Mode};
+
+    use super::*;
+
+    fn environment(root: &std::path::Path) -> ToolEnvironment {
+        ToolEnvironment {
+            root: root.to_owned(),
+            mode: Mode::Agent,
+            outside_workspace: OutsideWorkspace::Ask,
+            config: Arc::default(),
+            policy: Arc::new(NoRules),
+            approvals: ApprovalPolicy::Default,
+            clients: bobbin_agent_api::client::ThreadClients::default(),
+        }
+    }
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
+
+    #[test]
+    fn the_first_bytes_say_what_a_file_is() {
+        for (bytes, expected) in [
+            (PNG, Some("image/png")),
+            (b"\xff\xd8\xff\xe0".as_slice(), Some("image/jpeg")),
+            (b"GIF89a", Some("image/gif")),
+            (b"RIFF\0\0\0\0WEBPVP8 ", Some("image/webp")),
+            (b"RIFF\0\0\0\0WAVE", None),
+            (b"<svg/>", None),
+            (b"", None),
+        ] {
+            assert_eq!(media_type(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn only_what_a_tool_might_read_unasked_is_shown() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap().join("w");
+        std::fs::create_dir_all(root.join(".craft")).unwrap();
+        for path in ["../out.png", "in.png", ".craft/own.png"] {
+            std::fs::write(root.join(path), PNG).unwrap();
+        }
+        std::fs::write(root.join("text.png"), "no picture").unwrap();
+        std::fs::write(root.join("big.png"), [PNG, &[0; 100]].concat()).unwrap();
+        std::os::unix::fs::symlink("../out.png", root.join("link.png")).unwrap();
+        let environment = environment(&root);
+        let read = |path: &str| super::read(&environment, path, 64);
+        let shown = read("in.png").unwrap();
+        assert_eq!(
+            (
+                shown.media_type,
+                STANDARD.decode(shown.base64).unwrap().as_slice()
+            ),
+            ("image/png", PNG)
+        );
+        for (path, why) in [
+            ("../out.png", "outside"),
+            ("link.png", "outside"),
+            (".craft/own.png", "outside"),
+            ("text.png", "no PNG"),
+            ("big.png", "more than 64"),
+            (".", "directory"),
+            ("gone.png", "cannot be read"),
+        ] {
+            let said = read(path).unwrap_err();
+            assert!(said.contains(why), "{path}: {said}");
+        }
+    }
+
+    #[test]
+    fn the_newest_have_the_room() {
+        let part = |path: &str| InputPart::LocalImage {
+            path: path.into(),
+            mime_type: None,
+            file_name: None,
+        };
+        let said = |paths: &[&str]| Message::User {
+            parts: paths.iter().map(|path| part(path)).collect(),
+        };
+        let named = sources(&[said(&["a", "b"]), said(&["c", "a"])]);
+        let names: Vec<&str> = named.iter().map(PictureSource::name).collect();
+        assert_eq!(names, ["c", "a", "b"]);
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        for path in ["a", "b", "c"] {
+            std::fs::write(root.join(path), PNG).unwrap();
+        }
+        let environment = environment(&root);
+        let names = || {
+            ["a", "b", "c"]
+                .map(|path| (PictureSource::File(path.into()), None))
+                .to_vec()
+        };
+        let shown = |room| -> Vec<bool> {
+            let read = read_all(&environment, names(), room);
+            read.iter().map(|(_, picture)| picture.is_ok()).collect()
+        };
+        assert_eq!(shown((2, 1000)), [true, true, false]);
+        assert_eq!(shown((9, PNG.len() + 3)), [true, false, false]);
+    }
+    #[tokio::test]
+    async fn a_picture_of_the_web_is_told_by_its_bytes_and_those_that_cannot_be_had_say_why() {
+        let place = tempfile::tempdir().unwrap();
+        let environment = environment(&place.path().canonicalize().unwrap());
+        let web = |url: &str| PictureSource::Web(url.to_owned());
+        // Nobody listens there, and nobody is asked: it is this machine.
+        let wanted = vec![
+            web("http://127.0.0.1:9/pot.png"),
+            web("data:image/png;base64,AA"),
+            web("three"),
+        ];
+        let fetched = fetch_all(&NoRules, wanted, 2).await;
+        let said: Vec<String> = read_all(&environment, fetched, (9, 1000))
+            .into_iter()
+            .map(|(_, picture)| picture.unwrap_err())
+            .collect();
+        for (said, why) in said.iter().zip(["refused: ", "only http", TOO_MANY]) {
+            assert!(said.contains(why), "{said}");
+        }
+        let shown = picture(PNG.to_vec(), 64).unwrap();
+        assert_eq!(shown.media_type, "image/png");
+    }
+}

@@ -1,0 +1,210 @@
+//! Bubblewrap as the configuration wants it: tried once, when it is first needed, and what became of that.
+//!
+//! A machine can have a bubblewrap that does not work, because the system lets nobody make namespaces or because we are
+//! in a container ourselves. So it is run once with all that a command's view is made of, around the helper, before
+//! anything is promised ([`super::bubblewrap_try`]). The result stays for the life of the process; one failure later has it
+//! tried again, and where it fails a command once more although the try went well, it is not used for a while. Bounds: one
+//! try at a time, of 20 s.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_children::{Children, Environment};
+use bobbin_sandbox::{PLACES, Support, find};
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+use super::bubblewrap_try::try_it;
+
+/// Whether commands are to be held by bubblewrap too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BubblewrapUse {
+    /// No.
+    #[default]
+    Off,
+    /// Where it works.
+    Auto,
+    /// Always: where it does not work, no command runs.
+    Require,
+}
+
+/// Bubblewrap, and what is known of it. Clones share what is known.
+#[derive(Debug, Clone, Default)]
+pub struct Bubblewrap {
+    wanted: BubblewrapUse,
+    places: Vec<PathBuf>,
+    children: Option<Children>,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Replaced when what was found turns out to be so no more.
+    found: Arc<OnceCell<Tried>>,
+    /// It has failed a command, and held none since.
+    has_failed: bool,
+}
+
+/// What a try has shown: the program, or why it does not work.
+pub(super) type Found = Result<PathBuf, String>;
+/// When it was tried, and what came of it.
+pub(super) type Tried = (Instant, Found);
+
+/// How long a failure counts: what was busy, broken or missing may be well again.
+const FAILED_FOR: Duration = Duration::from_mins(1);
+
+impl Bubblewrap {
+    /// Returns bubblewrap in its usual places, as it is wanted; `children` starts it when it is tried.
+    pub fn new(wanted: BubblewrapUse, children: Children) -> Self {
+        Self {
+            wanted,
+            places: PLACES.map(PathBuf::from).to_vec(),
+            children: Some(children),
+            known: Arc::default(),
+        }
+    }
+
+    /// Looks in other places. They must be nobody's but root's, as the usual ones.
+    #[must_use]
+    pub fn with_places(mut self, places: Vec<PathBuf>) -> Self {
+        self.places = places;
+        self
+    }
+
+    /// Returns whether it is wanted.
+    pub fn wanted(&self) -> BubblewrapUse {
+        self.wanted
+    }
+
+    /// Whether it is wanted and there is one, which may work or not. Starts nothing.
+    pub fn may_work(&self) -> bool {
+        self.wanted != BubblewrapUse::Off && find(&self.places).is_ok()
+    }
+
+    /// Returns what was found, once it was tried: the program, or why it does not work.
+    pub fn found(&self) -> Option<Result<PathBuf, String>> {
+        let cell = self.known.lock().found.clone();
+        let (_, found) = cell.get()?;
+        Some(found.clone())
+    }
+
+    /// Returns the program for a command whose plan has it.
+    ///
+    /// # Errors
+    /// It has failed another command meanwhile: that, as half a sentence.
+    pub(super) fn program(&self) -> Result<PathBuf, String> {
+        let why = |why: &str| format!("bubblewrap, which was to hold it, works no more{why}");
+        match self.found() {
+            Some(Ok(program)) => Ok(program),
+            Some(Err(error)) => Err(why(&format!(": {error}"))),
+            None => Err(why("")),
+        }
+    }
+
+    /// Whether it is wanted and it is not known whether it works.
+    pub(super) fn wants_a_try(&self) -> bool {
+        self.wanted != BubblewrapUse::Off
+            && self.children.is_some()
+            && match self.known.lock().found.get() {
+                None => true,
+                Some((at, found)) => found.is_err() && at.elapsed() >= FAILED_FOR,
+            }
+    }
+
+    /// Notes that it has held a command.
+    pub fn has_held(&self) {
+        self.known.lock().has_failed = false;
+    }
+
+    /// Notes that a command did not begin that it was to hold, and why, unless it took too long. It is tried again before the
+    /// next one. The second reason in a row counts for as long as a try that failed: a try does not show it.
+    pub fn has_failed(&self, why: Option<&str>) {
+        let mut known = self.known.lock();
+        let again = why.filter(|_| known.has_failed);
+        let found = again.map(|why| (Instant::now(), Err(why.to_owned())));
+        known.found = Arc::new(OnceCell::new_with(found));
+        known.has_failed |= why.is_some();
+    }
+
+    /// Tries it, if it is wanted and was not tried yet, or failed a while ago.
+    pub(super) async fn settle(&self, kernel: Support, hide: &[PathBuf]) {
+        let (false, Some(children)) = (self.wanted == BubblewrapUse::Off, &self.children) else {
+            return;
+        };
+        let cell = {
+            let mut known = self.known.lock();
+            if matches!(known.found.get(), Some((at, Err(_))) if at.elapsed() >= FAILED_FOR) {
+                known.found = Arc::default();
+            }
+            known.found.clone()
+        };
+        let tried = async || {
+            let found = try_it(&self.places, children, kernel, hide).await;
+            (Instant::now(), found)
+        };
+        match &cell.get_or_init(tried).await.1 {
+            Ok(program) => tracing::debug!(program = %program.display(), "bubblewrap works"),
+            Err(why) => tracing::debug!(%why, "bubblewrap is not used"),
+        }
+    }
+}
+
+/// Settings of git's: no upkeep of a repository behind a command's back. It would be killed with the command, and leave its
+/// locks behind.
+const NO_UPKEEP: [(&str, &str); 2] = [("gc.auto", "0"), ("maintenance.auto", "false")];
+/// Where git looks for the number of settings among its variables.
+const GIT_SETTINGS: &str = "GIT_CONFIG_COUNT";
+
+/// Adds them behind those that are there.
+pub(super) fn without_upkeep(environment: &mut Environment) {
+    let there = environment.get(GIT_SETTINGS).and_then(|count| count.to_str());
+    let mut count: u32 = there.and_then(|count| count.parse().ok()).unwrap_or(0);
+    for (name, value) in NO_UPKEEP {
+        environment.set(format!("GIT_CONFIG_KEY_{count}"), name);
+        environment.set(format!("GIT_CONFIG_VALUE_{count}"), value);
+        count = count.saturating_add(1);
+    }
+    environment.set(GIT_SETTINGS, count.to_string());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_has_it_tried_again_and_the_next_one_without_a_command_held_between_counts() {
+        let bubblewrap = Bubblewrap::default();
+        bubblewrap.has_failed(Some("first"));
+        assert_eq!(bubblewrap.found(), None);
+        bubblewrap.has_failed(None);
+        assert_eq!(bubblewrap.found(), None);
+        bubblewrap.has_failed(Some("second"));
+        assert_eq!(bubblewrap.found(), Some(Err("second".to_owned())));
+        bubblewrap.has_held();
+        bubblewrap.has_failed(None);
+        bubblewrap.has_failed(Some("first again"));
+        assert_eq!(bubblewrap.found(), None);
+    }
+
+    #[test]
+    fn settings_of_gits_that_are_there_stay_before_ours() {
+        for (count, first) in [(None, 0), (Some("0"), 0), (Some("3"), 3), (Some("many"), 0)] {
+            let mut environment = Environment::empty();
+            if let Some(count) = count {
+                environment.set(GIT_SETTINGS, count);
+            }
+            environment.set("GIT_CONFIG_KEY_2", "core.pager");
+            without_upkeep(&mut environment);
+            let get = |name: String| environment.get(name).and_then(|value| value.to_str());
+            assert_eq!(
+                get(GIT_SETTINGS.to_owned()),
+                Some((first + 2).to_string().as_str())
+            );
+            assert_eq!(get(format!("GIT_CONFIG_KEY_{first}")), Some("gc.auto"));
+            assert_eq!(get(format!("GIT_CONFIG_VALUE_{}", first + 1)), Some("false"));
+            assert_eq!(get("GIT_CONFIG_KEY_2".to_owned()), Some("core.pager"));
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Tools that a client brought along with a Thread and runs itself (AppServer protocol 04 §7).
+//!
+//! They stand beside the built-in ones and go through the same steps: arguments against the schema, the question that
+//! the client declared under the rules there are, the record of the call, and only then the client. A call is sent
+//! once, to whoever serves the Thread's tools at that moment; nothing is repeated.
+
+use std::sync::Arc;
+
+use bobbin_agent_api::client::{ClientFailure, ClientToolCall, Service, ThreadClients};
+use bobbin_agent_api::dynamic_tool::{fit, is_file_operation, offered_names};
+use bobbin_agent_api::policy::Judgement;
+use bobbin_agent_api::tool::{
+    CallContext, Effect, OutsideWorkspace, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
+    ToolRefusal, ToolSpec,
+};
+use bobbin_model::{
+    ApprovalKind, DynamicApproval, DynamicOperation, DynamicTool, DynamicToolError, Json, Scope, ToolAnswer,
+    TurnId,
+};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::ToolSet;
+use super::paths::{Access, Standing, locate, trace};
+use super::reserved::Reserved;
+use bobbin_agent_api::client::MAX_ANSWER_BYTES;
+use bobbin_agent_api::cut::head_and_tail;
+
+/// Returns the tools that a client brought along with a Turn's Thread; `always` has those that are always there, whose
+/// names are not given twice.
+pub fn client_tools(
+    declared: &[DynamicTool],
+    clients: &ThreadClients,
+    turn: TurnId,
+    always: &ToolSet,
+) -> Vec<Arc<dyn Tool>> {
+    let names = offered_names(declared, |name| always.get(name).is_some());
+    let tools = declared.iter().zip(names).map(|(declared, name)| {
+        let spec = ToolSpec {
+            name: name.into(),
+            description: declared.description.as_str().into(),
+            input_schema: declared.input_schema.clone(),
+            // Nobody says what it does.
+            effect: Effect::Writes,
+        };
+        Arc::new(ClientTool {
+            spec,
+            declared: declared.clone(),
+            clients: clients.clone(),
+            turn,
+        }) as Arc<dyn Tool>
+    });
+    tools.collect()
+}
+
+struct ClientTool {
+    spec: ToolSpec,
+    declared: DynamicTool,
+    clients: ThreadClients,
+    turn: TurnId,
+}
+
+impl Tool for ClientTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn is_there(&self) -> bool {
+        self.clients.who(Service::Tools).is_some()
+    }
+
+    fn declared(&self) -> Option<&DynamicTool> {
+        Some(&self.declared)
+    }
+
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        fit(&self.declared, arguments).map_err(ToolRefusal)?;
+        let permission = match &self.declared.approval {
+            Some(approval) => self.permission(approval, arguments, environment)?,
+            None => May::If(Permission::Free),
+        };
+        Ok(Box::new(Prepared {
+            call: ClientToolCall {
+                thread: self.clients.thread().cloned().ok_or_else(nobody)?,
+                turn: self.turn,
+                call_id: String::new(),
+                namespace: self.declared.namespace.clone(),
+                tool: self.declared.name.clone(),
+                arguments: arguments.clone(),
+            },
+            clients: self.clients.clone(),
+            permission,
+        }))
+    }
+}
+
+fn nobody() -> ToolRefusal {
+    ToolRefusal("the thread has no client".to_owned())
+}
+
+/// What a call needs.
+enum May {
+    /// This.
+    If(Permission),
+    /// Nobody may give what it needs.
+    Not(String),
+}
+
+impl ClientTool {
+    fn permission(
+        &self,
+        approval: &DynamicApproval,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<May, ToolRefusal> {
+        let arguments: Map<String, Value> = arguments
+            .decode()
+            .map_err(|error| ToolRefusal(format!("the arguments are not usable: {error}")))?;
+        let text = |name: &str| {
+            let value = arguments.get(name).and_then(Value::as_str);
+            value.ok_or_else(|| ToolRefusal(format!("{name} is missing: a person is asked about it")))
+        };
+        let target = text(&approval.target_argument)?;
+        let operation = match &approval.operation {
+            DynamicOperation::Fixed(operation) => operation,
+            DynamicOperation::Argument(name) => text(name)?,
+        };
+        let name = &self.spec.name;
+        match approval.kind {
+            ApprovalKind::File => {
+                let access = match operation {
+                    "read" => Access::Read,
+                    "list" => Access::List,
+                    "write" => Access::Write,
+                    "edit" => Access::Edit,
+                    other => {
+                        debug_assert!(!is_file_operation(other));
+                        return Err(ToolRefusal(format!(
+                            "{other:?} is nothing that is done to a file"
+                        )));
+                    }
+                };
+                Ok(match locate(environment, target, access) {
+                    Ok((_, permission)) => May::If(permission),
+                    Err(refusal) => May::Not(refusal.0),
+                })
+            }
+            ApprovalKind::Shell => may_run(operation, target, environment),
+            ApprovalKind::RemoteResource => Ok(May::If(Permission::Ask {
+                scope: Scope::new(ApprovalKind::RemoteResource, operation, target),
+                reason: format!("The agent wants to use {name}."),
+            })),
+        }
+    }
+}
+
+/// Returns what a command line needs that a client's tool would run in a directory.
+fn may_run(command: &str, directory: &str, environment: &ToolEnvironment) -> Result<May, ToolRefusal> {
+    let command = command.trim();
+    let trace = trace(&environment.root, directory, None)?;
+    let outside = Reserved::of(&environment.root).standing(&trace) != Standing::Inside;
+    let directory = trace.path;
+    let ruled = environment.policy.command(command, &directory);
+    let ask = |why: &str| Permission::Ask {
+        scope: ruled.scope(command, &directory),
+        reason: format!("The agent wants to run a command with a tool of a client: {why}."),
+    };
+    if let Some(why) = ruled.refusal(environment.approvals) {
+        return Ok(May::Not(format!("refused: {why}; it was not run")));
+    }
+    let ruling = &ruled.ruling;
+    Ok(match (outside, environment.outside_workspace) {
+        (true, OutsideWorkspace::Refuse) => {
+            May::Not("it would run outside the workspace, where this thread may not go".to_owned())
+        }
+        (true, OutsideWorkspace::Ask) => May::If(ask("it would run outside the workspace")),
+        (false, _) if ruling.judgement == Judgement::Ask => May::If(ask(&ruling.reason)),
+        (false, _) => May::If(Permission::Free),
+    })
+}
+
+struct Prepared {
+    call: ClientToolCall,
+    clients: ThreadClients,
+    permission: May,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        match &self.permission {
+            May::If(permission) => permission.clone(),
+            May::Not(_) => Permission::Free,
+        }
+    }
+
+    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        async move {
+            if let May::Not(why) = self.permission {
+                let denied = ToolAnswer::failed(DynamicToolError::AccessDenied, why);
+                return ToolOutput {
+                    refused: true,
+                    ..output(denied)
+                };
+            }
+            let Some(client) = self.clients.who(Service::Tools) else {
+                let why = "the client that runs this tool is not connected; the call was not sent";
+                return output(ToolAnswer::failed(DynamicToolError::Unavailable, why));
+            };
+            let call = ClientToolCall {
+                call_id: context.origin.call.clone(),
+                ..self.call
+            };
+            let answer = tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => {
+                    let why = "the call was given up; it may have had some or all of its effect";
+                    ToolAnswer::failed(DynamicToolError::Cancelled, why)
+                }
+                answer = client.run_tool(call) => answer.map_or_else(failure, named),
+            };
+            output(answer)
+        }
+        .boxed()
+    }
+}
+
+/// Gives an answer that failed without a code the one for that.
+fn named(mut answer: ToolAnswer) -> ToolAnswer {
+    if !answer.success
+        && answer
+            .error_code
+            .as_deref()
+            .is_none_or(|code| code.trim().is_empty())
+    {
+        answer.error_code = Some(DynamicToolError::Failed.code().to_owned());
+    }
+    answer
+}
+
+fn failure(failure: ClientFailure) -> ToolAnswer {
+    let maybe = "it may have had some or all of its effect, and it was not repeated";
+    match failure {
+        ClientFailure::Gone => ToolAnswer::failed(
+            DynamicToolError::Unavailable,
+            format!("the client left while this call ran; {maybe}"),
+        ),
+        ClientFailure::Refused(why) => ToolAnswer::failed(DynamicToolError::ClientError, why),
+        ClientFailure::Unusable(why) => ToolAnswer::failed(DynamicToolError::InvalidResponse, why),
+        ClientFailure::Late(limit) => ToolAnswer::failed(
+            DynamicToolError::Timeout,
+            format!("no answer within {limit:?}; {maybe}"),
+        ),
+    }
+}
+
+fn output(answer: ToolAnswer) -> ToolOutput {
+    ToolOutput {
+        text: head_and_tail(&answer.text(), MAX_ANSWER_BYTES),
+        success: answer.success,
+        answer: Some(Box::new(answer)),
+        ..ToolOutput::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_model::ApprovalPolicy;
+    use bobbin_rules::{RuleSet, RuleText};
+
+    use super::*;
+    use crate::RulesPolicy;
+    use crate::testing::Workspace;
+
+    #[test]
+    fn a_line_that_the_rules_cannot_read_runs_with_a_clients_tool_only_where_somebody_is_asked() {
+        let workspace = Workspace::new();
+        let rule = RuleText {
+            action: "deny".to_owned(),
+            path: Some("secrets/key".to_owned()),
+            ..RuleText::default()
+        };
+        let asks = ToolEnvironment {
+            policy: Arc::new(RulesPolicy::new(RuleSet::new([rule], None).unwrap())),
+            ..workspace.environment()
+        };
+        let auto = ToolEnvironment {
+            approvals: ApprovalPolicy::AutoApprove,
+            ..asks.clone()
+        };
+        let may = |line: &str, environment: &ToolEnvironment| match may_run(line, ".", environment).unwrap() {
+            May::If(Permission::Free) => "free".to_owned(),
+            May::If(Permission::Ask { .. }) => "ask".to_owned(),
+            May::Not(why) => why,
+        };
+        let unread = "cat /proc/self/fd/9";
+        assert_eq!(may(unread, &asks), "ask");
+        assert!(may(unread, &auto).contains("cannot be held against the rules"));
+        assert_eq!(may("make tea", &auto), "ask");
+        for environment in [&asks, &auto] {
+            assert!(may("cat secrets/key", environment).starts_with("refused: "));
+        }
+    }
+}

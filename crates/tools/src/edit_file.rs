@@ -1,0 +1,294 @@
+//! `EditFile`: one text for another inside a file.
+
+use bobbin_agent_api::tool::{
+    CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
+    ToolRefusal, ToolSpec, Touches,
+};
+use bobbin_model::{CallPreview, Json};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+
+use super::arguments::{decode, done, failed, spec};
+use super::blocking::FileWork;
+use super::editor::EditorOf;
+use super::editor_write::{self, Next};
+use super::paths::{Access, Target, locate};
+use super::replace_file::{read_whole, replace};
+use bobbin_files::{Leftovers, MAX_FILE_BYTES};
+use bobbin_undo::preview;
+
+#[derive(Debug)]
+pub(super) struct EditFile {
+    spec: ToolSpec,
+    work: FileWork,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    path: String,
+    old_text: String,
+    new_text: String,
+    #[serde(default)]
+    replace_all: bool,
+}
+
+impl EditFile {
+    pub(super) fn new(work: FileWork) -> Self {
+        let spec = spec(
+            "EditFile",
+            Effect::Writes,
+            "Replaces a text in a file. oldText must stand there exactly once, unless replaceAll is true. \
+             Line ends of the file are kept.",
+            &["path", "oldText", "newText"],
+            &serde_json::json!({
+                "path": { "type": "string", "description": "Path, relative to the workspace or absolute." },
+                "oldText": { "type": "string", "description": "The text that is there, whitespace included." },
+                "newText": { "type": "string", "description": "The text to put in its place." },
+                "replaceAll": { "type": "boolean", "description": "Replace every occurrence." },
+            }),
+        );
+        Self { spec, work }
+    }
+}
+
+impl Tool for EditFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        let arguments: Arguments = decode(arguments)?;
+        if arguments.old_text.is_empty() {
+            return Err(ToolRefusal(
+                "oldText is empty; WriteFile writes whole files".to_owned(),
+            ));
+        }
+        if arguments.old_text == arguments.new_text {
+            return Err(ToolRefusal("oldText and newText are the same".to_owned()));
+        }
+        let (target, permission) = locate(environment, &arguments.path, Access::Edit)?;
+        Ok(Box::new(Prepared {
+            target,
+            permission,
+            arguments,
+            work: self.work.clone(),
+            editor: EditorOf::find(&environment.clients, |can| can.read && can.write),
+        }))
+    }
+}
+
+struct Prepared {
+    target: Target,
+    permission: Permission,
+    arguments: Arguments,
+    work: FileWork,
+    editor: Option<EditorOf>,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        self.permission.clone()
+    }
+
+    fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
+        let (target, arguments) = (self.target.clone(), self.arguments.clone());
+        let look = move || {
+            let path = target.confirm().ok()?;
+            let before = read_whole(path).ok()??;
+            let (after, _) = replaced(std::str::from_utf8(&before).ok()?, &arguments).ok()?;
+            preview(path, Some(&before), after.as_bytes())
+        };
+        self.work.clone().look(look).boxed()
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Files(vec![self.target.path().to_owned()])
+    }
+
+    fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let Self {
+            target,
+            arguments,
+            work,
+            editor,
+            ..
+        } = *self;
+        async move {
+            if let Some(editor) = editor
+                && let Some(output) = edit_in_editor(&editor, &work, &target, &arguments).await
+            {
+                return output;
+            }
+            let leftovers = work.leftovers().clone();
+            let edit = move || {
+                edit(&target, &arguments, &leftovers)
+                    .map_err(|error| format!("cannot edit {}: {error}", target.shown()))
+            };
+            work.run(edit).await
+        }
+        .boxed()
+    }
+}
+
+/// Has an editor change what it has of the file; `None` when it does not.
+async fn edit_in_editor(
+    editor: &EditorOf,
+    work: &FileWork,
+    target: &Target,
+    arguments: &Arguments,
+) -> Option<ToolOutput> {
+    let path = target.confirmed().await?;
+    // A file that is not there, or that no tool may change, is not given to the editor either.
+    let before = work.before(&path).await??;
+    let text = editor.read(&path, None, None).await?;
+    let (after, count) = match replaced(&text, arguments) {
+        Ok(replaced) => replaced,
+        Err(why) => return Some(failed(format!("cannot edit {}: {why}", target.shown()))),
+    };
+    let shown = target.shown();
+    match editor_write::write(editor, work, &path, Some(&before), &after, &shown).await {
+        Next::Here => None,
+        // What the editor has of it, which is to be changed, must be what stands there.
+        Next::HereIfUnchanged if text.as_bytes() == before => None,
+        Next::HereIfUnchanged => Some(failed(format!(
+            "it is not known whether the editor changed {shown}: the file is as it was, and was not changed here, since \
+             the editor had changes that were not saved"
+        ))),
+        Next::Told(output) => Some(*output),
+        Next::Nothing => {
+            let mut output = changed(target, count);
+            output.changed.push(ChangedFile {
+                path,
+                before: Some(before),
+            });
+            Some(output)
+        }
+    }
+}
+
+fn changed(target: &Target, count: usize) -> ToolOutput {
+    let places = if count == 1 { "place" } else { "places" };
+    done(format!("changed {} in {count} {places}", target.shown()))
+}
+
+fn edit(target: &Target, arguments: &Arguments, leftovers: &Leftovers) -> Result<ToolOutput, String> {
+    let path = target.confirm()?;
+    let before = read_whole(path)?.ok_or("there is no such file")?;
+    let text = std::str::from_utf8(&before).map_err(|_| "it is not UTF-8 text")?;
+    let (after, count) = replaced(text, arguments)?;
+    replace(path, Some(&before), after.as_bytes(), leftovers)?;
+    let mut output = changed(target, count);
+    output.changed.push(ChangedFile {
+        path: path.to_owned(),
+        before: Some(before),
+    });
+    Ok(output)
+}
+
+/// Returns the new content and how many texts were replaced.
+fn replaced(text: &str, arguments: &Arguments) -> Result<(String, usize), String> {
+    // Models write `\n`; in a file of `\r\n` lines both texts are meant with its line ends.
+    let (old, new) = if has_crlf_lines(text) {
+        (to_crlf(&arguments.old_text), to_crlf(&arguments.new_text))
+    } else {
+        (arguments.old_text.clone(), arguments.new_text.clone())
+    };
+    let count = text.matches(&old).count();
+    if count == 0 {
+        return Err("oldText does not stand there; read the file again".to_owned());
+    }
+    if count > 1 && !arguments.replace_all {
+        return Err(format!(
+            "oldText stands there {count} times; add surrounding lines to it or set replaceAll"
+        ));
+    }
+    let grown = new
+        .len()
+        .saturating_sub(old.len())
+        .saturating_mul(count)
+        .saturating_add(text.len());
+    if grown as u64 > MAX_FILE_BYTES {
+        return Err(format!(
+            "it would become larger than {} MiB",
+            MAX_FILE_BYTES >> 20
+        ));
+    }
+    Ok((text.replace(&old, &new), count))
+}
+
+fn has_crlf_lines(text: &str) -> bool {
+    let all = text.matches('\n').count();
+    all > 0 && text.matches("\r\n").count() == all
+}
+
+fn to_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Workspace;
+
+    async fn edit(before: &str, old: &str, new: &str, all: bool) -> (ToolOutput, String) {
+        let workspace = Workspace::new();
+        workspace.write("f", before);
+        let arguments = json!({ "path": "f", "oldText": old, "newText": new, "replaceAll": all });
+        let output = workspace.call(&EditFile::new(FileWork::new()), arguments).await;
+        (output, workspace.read("f"))
+    }
+
+    #[tokio::test]
+    async fn one_occurrence_is_replaced() {
+        let (output, after) = edit("a b c", "b", "x", false).await;
+        assert_eq!(
+            (output.text.as_str(), after.as_str()),
+            ("changed f in 1 place", "a x c")
+        );
+        assert_eq!(output.changed[0].before.as_deref(), Some(&b"a b c"[..]));
+    }
+
+    #[tokio::test]
+    async fn an_ambiguous_or_missing_text_changes_nothing() {
+        for (old, all) in [("a", false), ("z", false), ("z", true)] {
+            let (output, after) = edit("a a", old, "x", all).await;
+            assert!(!output.success && output.changed.is_empty(), "{}", output.text);
+            assert_eq!(after, "a a");
+        }
+    }
+
+    #[tokio::test]
+    async fn all_occurrences_are_replaced_when_asked() {
+        assert_eq!(edit("a a", "a", "b", true).await.1, "b b");
+    }
+
+    #[tokio::test]
+    async fn line_ends_of_the_file_are_kept() {
+        assert_eq!(
+            edit("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", false).await.1,
+            "x\r\ny\r\nz\r\nc\r\n"
+        );
+        assert_eq!(edit("a\nb\n", "a\nb", "x", false).await.1, "x\n");
+        assert_eq!(edit("a\r\nb\nc\n", "b", "x", false).await.1, "a\r\nx\nc\n");
+    }
+
+    #[tokio::test]
+    async fn a_missing_file_is_a_failure() {
+        let workspace = Workspace::new();
+        let arguments = json!({ "path": "f", "oldText": "a", "newText": "b" });
+        assert!(
+            !workspace
+                .call(&EditFile::new(FileWork::new()), arguments)
+                .await
+                .success
+        );
+    }
+}

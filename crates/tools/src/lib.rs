@@ -1,0 +1,59 @@
+//! The built-in tools of an agent, and the policy that holds their calls against the rules of users.
+//!
+//! A tool checks its arguments and paths in `prepare`, which touches nothing, and acts in `run`. It knows nothing of Turns,
+//! Items or Approvals: the agent around it does. Tools hold no state between calls. What each may read, write and answer is
+//! bounded by constants in its file; work that blocks goes through [`blocking::FileWork`]. [`ToolSet::built_in`] has the
+//! tools, [`RulesPolicy`] judges commands and paths. Processes are started by `bobbin-children` only.
+
+mod agents;
+mod apply_patch;
+mod arguments;
+mod ask_user;
+mod blocking;
+mod bubblewrap;
+mod bubblewrap_try;
+mod client_tool;
+mod create_plan;
+mod edit_file;
+mod editor;
+mod editor_write;
+mod fetch_url;
+mod list_files;
+mod patch;
+mod paths;
+mod policy;
+#[cfg(test)]
+mod policy_shells;
+mod programs;
+mod read_file;
+mod replace_file;
+mod reserved;
+mod sandbox;
+mod search;
+mod search_report;
+mod shell;
+mod shell_run;
+mod terminal_tools;
+mod todos;
+mod tool_set;
+mod view_skill;
+mod walk;
+mod write_file;
+
+pub use agents::agent_tools;
+pub use ask_user::ASK_USER;
+pub use bubblewrap::{Bubblewrap, BubblewrapUse};
+pub use client_tool::client_tools;
+pub use fetch_url::reach_for_a_person;
+pub use paths::{Access, Standing, locate, resolve, trace};
+pub use policy::RulesPolicy;
+pub use programs::Programs;
+pub use reserved::Reserved;
+pub use sandbox::Hold;
+pub use sandbox::{Sandbox, WhenMissing};
+pub use tool_set::ToolSet;
+pub use tool_set::is_allowed;
+pub use view_skill::ViewSkill;
+
+#[cfg(test)]
+pub(crate) mod testing;

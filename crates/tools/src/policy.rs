@@ -1,0 +1,508 @@
+//! The rules of people, held against what an agent wants to do.
+//!
+//! `bobbin-rules` judges texts and asks where paths lead; this answers with the file tools' own resolution, so that a
+//! path means the same to a command and to a tool, and puts the verdicts into the core's words.
+
+mod below;
+mod refused;
+pub(crate) mod repository;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use bobbin_agent_api::policy::{
+    AppliedRule, CommandRuling, Judgement, PathAccess, Policy, Ruling, WritableProgram,
+};
+use bobbin_rules::{Because, Look, PathUse, Place, Places, Rule, RuleSet};
+
+use crate::programs::Programs;
+use crate::{Reserved, Standing, trace};
+use below::Below;
+
+/// A [`Policy`] made of rules. Without any rule, commands that can do no more than the reading tools are allowed,
+/// and all others asked about.
+#[derive(Debug, Default)]
+pub struct RulesPolicy {
+    rules: RuleSet,
+    guarded: Vec<PathBuf>,
+    outputs: Option<PathBuf>,
+    programs: Programs,
+}
+
+impl RulesPolicy {
+    /// Returns the policy of these rules.
+    pub fn new(rules: RuleSet) -> Self {
+        Self {
+            rules,
+            guarded: Vec::new(),
+            outputs: None,
+            programs: Programs::default(),
+        }
+    }
+
+    /// Names the directory, absolute and free of links, with the output of commands: `THREAD/ID.log` each.
+    #[must_use]
+    pub fn showing(mut self, outputs: PathBuf) -> Self {
+        self.outputs = Some(outputs);
+        self
+    }
+
+    /// Finds the programs of command lines there. A line is asked about that starts one which the agent may write.
+    #[must_use]
+    pub fn finding(self, programs: Programs) -> Self {
+        Self { programs, ..self }
+    }
+
+    /// Adds places, absolute, that no tool or plain read goes to without a question although they may lie in the
+    /// workspace: where keys are kept. A rule for paths has the last word.
+    #[must_use]
+    pub fn guarding(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        // What is not there yet counts, too.
+        let real = |place: PathBuf| match place.to_str().map(|text| trace(Path::new("/"), text, None)) {
+            Some(Ok(trace)) => trace.path,
+            _ => place,
+        };
+        self.guarded.extend(places.into_iter().map(real));
+        self
+    }
+
+    fn ruling(&self, judgement: bobbin_rules::Judgement, because: &Because) -> Ruling {
+        let rule = match because {
+            Because::Rule(at) => self.rules.rules().get(*at),
+            _ => None,
+        };
+        let reason = match because {
+            Because::PlainRead => "it only reads in the workspace".to_owned(),
+            Because::Concern(concern) => concern.to_string(),
+            Because::NoRule => "no rule allows it".to_owned(),
+            Because::Rule(_) => rule.map_or_else(String::new, |rule| {
+                let why = rule
+                    .reason
+                    .as_ref()
+                    .map_or_else(String::new, |why| format!(": {why}"));
+                format!("the rule \"{rule}\" of {} says so{why}", rule.source)
+            }),
+        };
+        Ruling {
+            judgement: match judgement {
+                bobbin_rules::Judgement::Allow => Judgement::Allow,
+                bobbin_rules::Judgement::Ask => Judgement::Ask,
+                bobbin_rules::Judgement::Deny => Judgement::Deny,
+            },
+            reason,
+            rule: rule.map(applied),
+        }
+    }
+}
+
+fn applied(rule: &Rule) -> AppliedRule {
+    AppliedRule {
+        rule: rule.to_string(),
+        source: rule.source.clone(),
+        reason: rule.reason.clone(),
+    }
+}
+
+impl Policy for RulesPolicy {
+    fn rules(&self) -> Vec<AppliedRule> {
+        self.rules.rules().iter().map(applied).collect()
+    }
+
+    fn refused(&self, root: &Path) -> Vec<PathBuf> {
+        refused::refused(&self.rules, root)
+    }
+
+    fn command(&self, command: &str, root: &Path) -> CommandRuling {
+        let verdict = self.rules.command(command, &Disk::of(root, &self.guarded));
+        let commands = verdict.parts.iter();
+        let missed = verdict.missed().filter(|_| self.rules.refuses());
+        let programs = self.programs.writable(&verdict.programs, root);
+        let mut ruling = self.ruling(verdict.judgement, &verdict.because);
+        if ruling.judgement == Judgement::Allow && !programs.is_empty() {
+            ruling = Ruling {
+                judgement: Judgement::Ask,
+                reason: "it starts a program that the agent may write".to_owned(),
+                rule: None,
+            };
+        }
+        CommandRuling {
+            unseen: missed.map(|why| {
+                format!("{why} (it cannot be held against the rules to its end, some of which refuse, and this thread asks nobody)")
+            }),
+            ruling,
+            // A rule may ask about what was not held against it.
+            rule_asks: verdict.rule_asks || (!verdict.is_whole() && !self.rules.rules().is_empty()),
+            head: verdict.head,
+            names: verdict.programs,
+            programs,
+            commands: commands
+                .map(|part| (part.text.clone(), self.ruling(part.judgement, &part.because)))
+                .collect(),
+            concerns: verdict.concerns.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn path(&self, access: PathAccess, path: &Path, root: &Path) -> Option<Ruling> {
+        let used = match access {
+            PathAccess::Read => PathUse::Read,
+            PathAccess::Write => PathUse::Write,
+        };
+        if let Some((judgement, rule)) = self.rules.path(used, path, root) {
+            return Some(self.ruling(judgement, &Because::Rule(rule)));
+        }
+        let is_guarded = self.guarded.iter().any(|place| path.starts_with(place));
+        (is_guarded && !self.is_output(path)).then(|| Ruling {
+            judgement: Judgement::Ask,
+            reason: "keys are kept there".to_owned(),
+            rule: None,
+        })
+    }
+
+    fn tool(&self, name: &str) -> Option<Ruling> {
+        let (judgement, rule) = self.rules.tool(name)?;
+        Some(self.ruling(judgement, &Because::Rule(rule)))
+    }
+
+    fn is_output(&self, path: &Path) -> bool {
+        let Some(outputs) = &self.outputs else {
+            return false;
+        };
+        let inside = path.strip_prefix(outputs);
+        let depth = inside.map_or(0, |inside| inside.components().count());
+        depth == 2 && path.extension().is_some_and(|extension| extension == "log")
+    }
+
+    fn programs(&self, names: &[String], root: &Path) -> Vec<WritableProgram> {
+        self.programs.writable(names, root)
+    }
+
+    fn search_path(&self, root: &Path) -> Option<OsString> {
+        self.programs.search_path(root)
+    }
+
+    fn home(&self) -> Option<&Path> {
+        self.rules.home()
+    }
+}
+
+/// Where paths of a workspace lead on this disk.
+struct Disk<'a> {
+    root: &'a Path,
+    reserved: Reserved,
+    guarded: &'a [PathBuf],
+    below: Below,
+}
+
+impl<'a> Disk<'a> {
+    fn of(root: &'a Path, guarded: &'a [PathBuf]) -> Self {
+        Self {
+            root,
+            guarded,
+            reserved: Reserved::of(root),
+            below: Below::default(),
+        }
+    }
+}
+
+impl Places for Disk<'_> {
+    fn root(&self) -> &Path {
+        self.root
+    }
+
+    fn find(&self, directory: &Path, text: &str) -> Option<Place> {
+        let trace = trace(directory, text, Some(directory)).ok()?;
+        let standing = match self.reserved.standing(&trace) {
+            // Resolved for this process, and used by another.
+            _ if trace.through_processes => bobbin_rules::Standing::Unknown,
+            Standing::Inside if self.guarded.iter().any(|place| trace.path.starts_with(place)) => {
+                bobbin_rules::Standing::Reserved
+            }
+            Standing::Inside => bobbin_rules::Standing::Inside,
+            Standing::Reserved => bobbin_rules::Standing::Reserved,
+            Standing::Outside => bobbin_rules::Standing::Outside,
+        };
+        Some(Place {
+            path: trace.path,
+            standing,
+        })
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn names(&self, directory: &Path) -> Option<Vec<String>> {
+        let Ok(entries) = std::fs::read_dir(directory) else {
+            return Some(Vec::new());
+        };
+        let mut names = Vec::new();
+        for entry in entries.take(below::MAX_BELOW + 1).flatten() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        (names.len() <= below::MAX_BELOW).then_some(names)
+    }
+
+    fn is_reserved(&self, path: &Path) -> bool {
+        self.reserved.covers(path) || self.guarded.iter().any(|place| path.starts_with(place))
+    }
+
+    fn is_plain_repository(&self) -> bool {
+        repository::is_plain(self.root)
+    }
+
+    fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
+        self.below.holds(directory, look, fits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use bobbin_rules::RuleText;
+
+    use super::*;
+    use crate::testing::Workspace;
+
+    fn command(action: &str, pattern: &str) -> RuleText {
+        RuleText {
+            action: action.to_owned(),
+            command: Some(pattern.to_owned()),
+            source: "~/.craft/config.json".to_owned(),
+            reason: Some("we release on Fridays".to_owned()),
+            ..RuleText::default()
+        }
+    }
+
+    #[test]
+    fn links_are_followed_before_a_command_is_judged() {
+        let workspace = Workspace::new();
+        workspace.write("src/lib.rs", "l");
+        symlink(workspace.outside(), workspace.root().join("leak")).unwrap();
+        symlink(workspace.root().join("src"), workspace.root().join("alias")).unwrap();
+        let policy = RulesPolicy::default();
+        for (line, judgement) in [
+            ("cat src/lib.rs", Judgement::Allow),
+            ("cat alias/lib.rs", Judgement::Allow),
+            // What stands behind `cd` through a link is not followed.
+            ("cd alias && cat lib.rs", Judgement::Ask),
+            ("cd src && cat lib.rs", Judgement::Allow),
+            ("cd alias/../.. && cat outside.txt", Judgement::Ask),
+            ("cd alias/.. && cat ../outside.txt", Judgement::Ask),
+            ("cd alias/.. && cat .craft/config.json", Judgement::Ask),
+            ("cat /proc/self/cwd/src/lib.rs", Judgement::Ask),
+            ("cat /dev/fd/0", Judgement::Ask),
+            ("cat < /dev/stdin", Judgement::Ask),
+            ("cat leak/secret", Judgement::Ask),
+            ("ls leak", Judgement::Ask),
+            ("cd leak && ls", Judgement::Ask),
+            ("cd src && cat ../leak/secret", Judgement::Ask),
+            ("cat leak/../src/lib.rs", Judgement::Ask),
+        ] {
+            assert_eq!(
+                policy.command(line, workspace.root()).ruling.judgement,
+                judgement,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_that_leads_out_through_a_link_stands_for_itself() {
+        let workspace = Workspace::new();
+        workspace.write("src/lib.rs", "l");
+        symlink(workspace.outside(), workspace.root().join("leak")).unwrap();
+        let head = |line: &str| RulesPolicy::default().command(line, workspace.root()).head;
+        assert_eq!(head("touch src/new").as_deref(), Some("touch"));
+        assert_eq!(head("git commit -m 'a: b/c'").as_deref(), Some("git commit"));
+        for line in [
+            "touch leak/x",
+            "mkdir -p leak/a/b",
+            "touch .craft/x",
+            "git diff main:leak/x",
+        ] {
+            assert_eq!(head(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_refused_path_is_refused_through_links_and_processes() {
+        let workspace = Workspace::new();
+        for path in ["sub/deep/er/x", "secrets/key"] {
+            workspace.write(path, "x");
+        }
+        symlink("sub/deep/er", workspace.root().join("alias")).unwrap();
+        let rule = RuleText {
+            action: "deny".to_owned(),
+            path: Some("secrets/key".to_owned()),
+            ..RuleText::default()
+        };
+        let policy = RulesPolicy::new(RuleSet::new([rule, command("allow", "cd *")], None).unwrap());
+        for line in [
+            "cd alias && cd .. && cd secrets && cat key",
+            "cd secrets && cat /proc/self/cwd/key",
+            "cd secrets && cat /proc/thread-self/cwd/key",
+            "cat /proc/self/root/proc/self/cwd/secrets/key",
+            "cd secrets && cat < key",
+            "cd alias/../secrets; cat key",
+        ] {
+            let ruling = policy.command(line, workspace.root()).ruling;
+            assert_eq!(ruling.judgement, Judgement::Deny, "{line}: {}", ruling.reason);
+        }
+        let ruling = policy.command("cat /proc/self/fd/9", workspace.root());
+        assert!(ruling.unseen.is_some(), "{ruling:?}");
+        assert!(
+            RulesPolicy::default()
+                .command("cat /proc/self/fd/9", workspace.root())
+                .unseen
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn what_is_kept_back_below_a_directory_is_found_on_the_disk() {
+        let workspace = Workspace::new();
+        for path in [
+            "src/lib.rs",
+            "app/deep/.env",
+            "app/shown",
+            "ignored/.git/x",
+            "ignored/key",
+        ] {
+            workspace.write(path, "x");
+        }
+        workspace.write("ignored/.gitignore", "key");
+        for number in 0..=below::MAX_BELOW {
+            workspace.write(&format!("many/{number}"), "");
+        }
+        symlink(workspace.outside(), workspace.root().join("src/leak")).unwrap();
+        let rule = |path: &str| RuleText {
+            action: "deny".to_owned(),
+            path: Some(path.to_owned()),
+            ..RuleText::default()
+        };
+        let allowed = ["grep *", "rg *"].map(|pattern| command("allow", pattern));
+        let rules = [rule("**/.env"), rule("**/key")].into_iter().chain(allowed);
+        let policy = RulesPolicy::new(RuleSet::new(rules, None).unwrap());
+        for (line, judgement) in [
+            ("grep -r x src", Judgement::Allow),
+            ("grep -r x app", Judgement::Ask),
+            ("grep -r x ignored", Judgement::Ask),
+            ("grep -r x .", Judgement::Ask),
+            ("grep -r x nothing", Judgement::Allow),
+            ("grep -r x many", Judgement::Ask),
+            ("grep -R x src", Judgement::Ask),
+            ("rg x app", Judgement::Allow),
+            ("rg x ignored", Judgement::Allow),
+            ("rg --hidden x app", Judgement::Ask),
+            ("rg -u x ignored", Judgement::Ask),
+            ("rg -tsh x app", Judgement::Ask),
+            ("rg -g '*' x app", Judgement::Ask),
+            ("rg -g '!*.md' x app", Judgement::Allow),
+            ("rg -g '*.rs' x app", Judgement::Allow),
+        ] {
+            let ruling = policy.command(line, workspace.root());
+            assert_eq!(ruling.ruling.judgement, judgement, "{line}: {ruling:?}");
+            assert_eq!(ruling.unseen.is_some(), judgement == Judgement::Ask, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_ruling_names_the_rule_where_it_is_written_and_why() {
+        let rules = RuleSet::new([command("deny", "cargo publish")], None).unwrap();
+        let ruling = RulesPolicy::new(rules).command("ls && cargo publish --dry-run", Path::new("/"));
+        assert_eq!(
+            ruling.ruling.reason,
+            "the rule \"deny command `cargo publish`\" of ~/.craft/config.json says so: we release on Fridays"
+        );
+        assert_eq!(ruling.commands.len(), 2);
+        assert_eq!(ruling.commands[1].1, ruling.ruling);
+    }
+
+    #[test]
+    fn where_keys_are_kept_is_asked_about_in_a_workspace_too() {
+        let workspace = Workspace::new();
+        for path in ["home/.ssh/id", "home/kept/config.json", "home/src/a"] {
+            workspace.write(path, "x");
+        }
+        let home = workspace.root().join("home");
+        // The home's own settings, under another name.
+        symlink("kept", home.join(".craft")).unwrap();
+        let rule = RuleText {
+            action: "allow".to_owned(),
+            path: Some("home/.ssh/known".to_owned()),
+            ..RuleText::default()
+        };
+        let policy = RulesPolicy::new(RuleSet::new([rule], None).unwrap());
+        let policy = policy.guarding([".ssh", ".craft", ".aws"].map(|name| home.join(name)));
+        for (line, judgement) in [
+            ("cat home/.ssh/id", Judgement::Ask),
+            ("cd home/.ssh && cat id", Judgement::Ask),
+            ("cat home/kept/config.json", Judgement::Ask),
+            ("cat home/.aws/credentials", Judgement::Ask),
+            ("cat home/src/a", Judgement::Allow),
+        ] {
+            assert_eq!(
+                policy.command(line, workspace.root()).ruling.judgement,
+                judgement,
+                "{line}"
+            );
+        }
+        let path = |path: &str| {
+            let ruling = policy.path(PathAccess::Write, &home.join(path), workspace.root());
+            ruling.map(|ruling| ruling.judgement)
+        };
+        assert_eq!(path(".ssh/authorized_keys"), Some(Judgement::Ask));
+        assert_eq!(path("kept/config.json"), Some(Judgement::Ask));
+        assert_eq!(path(".ssh/known"), Some(Judgement::Allow));
+        assert_eq!(path("src/a"), None);
+    }
+
+    #[tokio::test]
+    async fn file_tools_obey_rules_for_paths() {
+        use bobbin_agent_api::tool::{Permission, Tool, ToolEnvironment};
+        use serde_json::json;
+
+        use crate::testing::{read_file, search, write_file};
+
+        let workspace = Workspace::new();
+        for path in ["a.txt", "secrets/key", "docs/plan"] {
+            workspace.write(path, "needle\n");
+        }
+        let outside = workspace.outside().join("**").to_string_lossy().into_owned();
+        let rule = |action: &str, operation: Option<&str>, path: &str| RuleText {
+            action: action.to_owned(),
+            path: Some(path.to_owned()),
+            operation: operation.map(str::to_owned),
+            ..RuleText::default()
+        };
+        let rules = [
+            rule("deny", None, "secrets"),
+            rule("ask", Some("write"), "docs/**"),
+            rule("allow", Some("read"), &outside),
+        ];
+        let policy = RulesPolicy::new(RuleSet::new(rules, None).unwrap());
+        let environment = ToolEnvironment {
+            policy: std::sync::Arc::new(policy),
+            ..workspace.environment()
+        };
+        let permission = |tool: &dyn Tool, arguments: serde_json::Value| {
+            let call = tool.prepare(&Workspace::json(&arguments), &environment);
+            call.map(|call| call.permission())
+        };
+        let write = |path: &str| permission(&write_file(), json!({ "path": path, "content": "" }));
+        let read = |path: &str| permission(&read_file(), json!({ "path": path }));
+        assert!(read("secrets/key").unwrap_err().0.contains("deny path `secrets`"));
+        assert!(write("secrets/new").is_err());
+        assert!(matches!(write("docs/plan"), Ok(Permission::Ask { .. })));
+        assert_eq!(read("docs/plan"), Ok(Permission::Free));
+        let outside = workspace.outside().join("note").to_string_lossy().into_owned();
+        assert_eq!(read(&outside), Ok(Permission::Free));
+        assert!(matches!(write(&outside), Ok(Permission::Ask { .. })));
+
+        let call = search().prepare(&Workspace::json(&json!({ "pattern": "needle" })), &environment);
+        let found = call.unwrap().run(Workspace::context()).await.text;
+        assert!(found.contains("a.txt") && found.contains("docs/plan"), "{found}");
+        assert!(!found.contains("secrets"), "{found}");
+    }
+}

@@ -1,0 +1,217 @@
+//! The look at what lies below a directory.
+//!
+//! Reads names only, and on the thread that judges: so it is bounded in what it looks at and in time. Every entry costs time,
+//! those too that a program leaves out, of which a directory may have millions.
+
+use std::cell::OnceCell;
+use std::fs::{DirEntry, read_dir};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bobbin_files::{IgnoreRules, Ignores};
+use bobbin_rules::{LeavesOut, Look};
+
+/// Most entries below a directory that are looked at for what a rule keeps back (some milliseconds).
+pub(super) const MAX_BELOW: usize = 4096;
+/// Longest time for all directories of a line (guess: as long as the parser has).
+const MAX_TIME: Duration = Duration::from_millis(100);
+
+/// The looks for one line.
+#[derive(Debug)]
+pub(super) struct Below {
+    time: Duration,
+    /// When they are over.
+    until: OnceCell<Instant>,
+}
+
+impl Default for Below {
+    fn default() -> Self {
+        Self::within(MAX_TIME)
+    }
+}
+
+impl Below {
+    fn within(time: Duration) -> Self {
+        Self {
+            time,
+            until: OnceCell::new(),
+        }
+    }
+
+    /// Whether something in or below a directory fits, or links lead away from there, or there is too much to say.
+    pub(super) fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
+        let until = *self.until.get_or_init(|| Instant::now() + self.time);
+        if fits(directory) {
+            return true;
+        }
+        let ignores = ignores(directory, look.leaves_out);
+        let mut seen = 1;
+        let mut deeper = vec![PathBuf::new()];
+        while let Some(part) = deeper.pop() {
+            // What cannot be looked at cannot be read either, by a command that has our rights.
+            let Ok(entries) = read_dir(directory.join(&part)) else {
+                continue;
+            };
+            for entry in entries {
+                if seen >= MAX_BELOW || Instant::now() >= until {
+                    return true;
+                }
+                seen += 1;
+                let Ok(entry) = entry else { continue };
+                let inside = part.join(entry.file_name());
+                let (is_directory, is_link) = kind(&entry);
+                if let Some(ignores) = &ignores
+                    && ignores.leaves_out(&directory.join(&inside), is_directory)
+                {
+                    // Bounded in time alone: where much is built, most is left out.
+                    seen -= 1;
+                    continue;
+                }
+                if (look.links && is_link) || fits(&entry.path()) {
+                    return true;
+                }
+                if is_directory {
+                    deeper.push(inside);
+                }
+            }
+        }
+        // The program may read an ignore file that we do not, and show by it what another one leaves out.
+        !ignores.is_none_or(|ignores| ignores.is_complete())
+    }
+}
+
+/// Whether an entry is a directory, and whether it is a link.
+fn kind(entry: &DirEntry) -> (bool, bool) {
+    let kind = entry.file_type();
+    kind.map_or((false, false), |kind| (kind.is_dir(), kind.is_symlink()))
+}
+
+/// Returns what a program leaves out below a directory by its ignore files.
+fn ignores(directory: &Path, leaves_out: LeavesOut) -> Option<Ignores> {
+    let rules = match leaves_out {
+        LeavesOut::Nothing => return None,
+        LeavesOut::AsRipgrep => IgnoreRules {
+            names: &[".rgignore", ".ignore", ".gitignore"],
+            parents: true,
+            repository: true,
+            hidden: true,
+        },
+        LeavesOut::AsAg => IgnoreRules {
+            names: &[".ignore", ".gitignore"],
+            parents: false,
+            repository: false,
+            hidden: true,
+        },
+    };
+    Some(Ignores::new(directory, rules))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::testing::Workspace;
+
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn holds(workspace: &Workspace, directory: &str, leaves_out: LeavesOut, name: &str) -> bool {
+        let look = Look {
+            leaves_out,
+            links: false,
+        };
+        let fits = |path: &Path| path.file_name().is_some_and(|found| found == name);
+        Below::within(MINUTE).holds(&workspace.root().join(directory), look, &fits)
+    }
+
+    #[test]
+    fn a_program_shows_what_it_does_not_leave_out() {
+        use LeavesOut::{AsAg, AsRipgrep, Nothing};
+        let workspace = Workspace::new();
+        for path in [
+            ".git/x",
+            "shown/.env",
+            "lifted/.env",
+            "kept/key",
+            "out/deep/key",
+            "named/key",
+        ] {
+            workspace.write(path, "x");
+        }
+        workspace.write(".gitignore", "/out/deep\n/named/\n");
+        workspace.write("kept/.gitignore", "key\n");
+        workspace.write("lifted/.rgignore", "!.env\n");
+        for (directory, name, leaves_out, is_shown) in [
+            ("shown", ".env", Nothing, true),
+            ("shown", ".env", AsRipgrep, false),
+            ("shown", ".env", AsAg, false),
+            ("lifted", ".env", AsRipgrep, true),
+            ("lifted", ".env", AsAg, false),
+            ("kept", "key", Nothing, true),
+            ("kept", "key", AsRipgrep, false),
+            ("kept", "key", AsAg, false),
+            ("out", "key", AsRipgrep, false),
+            // It does not know the files above.
+            ("out", "key", AsAg, true),
+            // Named itself, it is gone through.
+            ("named", "key", AsRipgrep, true),
+        ] {
+            let found = holds(&workspace, directory, leaves_out, name);
+            assert_eq!(found, is_shown, "{directory} {leaves_out:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_much_to_say_holds_something() {
+        let workspace = Workspace::new();
+        workspace.write("few/a", "");
+        for number in 0..MAX_BELOW {
+            workspace.write(&format!("many/{number}"), "");
+        }
+        assert!(!holds(&workspace, "few", LeavesOut::Nothing, "key"));
+        assert!(holds(&workspace, "many", LeavesOut::Nothing, "key"));
+        let over = Below::within(Duration::ZERO);
+        assert!(over.holds(&workspace.root().join("few"), Look::default(), &|_| false));
+    }
+
+    #[test]
+    fn what_is_left_out_counts_in_time_alone() {
+        let workspace = Workspace::new();
+        workspace.write("many/.ignore", "*.bin\n");
+        for number in 0..MAX_BELOW {
+            workspace.write(&format!("many/{number}.bin"), "");
+        }
+        assert!(!holds(&workspace, "many", LeavesOut::AsRipgrep, "key"));
+        let many = workspace.root().join("many");
+        let look = Look {
+            leaves_out: LeavesOut::AsRipgrep,
+            links: false,
+        };
+        assert!(Below::within(Duration::from_nanos(1)).holds(&many, look, &|_| false));
+    }
+
+    #[test]
+    fn links_lead_away_only_where_they_are_followed() {
+        let workspace = Workspace::new();
+        workspace.write("sub/a", "");
+        symlink(workspace.outside(), workspace.root().join("sub/leak")).unwrap();
+        let sub = workspace.root().join("sub");
+        let below = Below::within(MINUTE);
+        assert!(!below.holds(&sub, Look::default(), &|_| false));
+        let look = Look {
+            links: true,
+            ..Look::default()
+        };
+        assert!(below.holds(&sub, look, &|_| false));
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_looked_at() {
+        let workspace = Workspace::new();
+        let odd = workspace.root().join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+        std::fs::create_dir(&odd).unwrap();
+        std::fs::write(odd.join("key"), "").unwrap();
+        assert!(holds(&workspace, ".", LeavesOut::AsRipgrep, "key"));
+    }
+}

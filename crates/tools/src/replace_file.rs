@@ -1,0 +1,85 @@
+//! Puts new content in a file's place, whole or not at all.
+//!
+//! A [`Batch`] of one file: the content goes to a temporary file beside it, reaches the disk, and takes the name in one
+//! step; whoever reads sees the old or the new content. Permissions stay. A file with several hard links
+//! loses the one written here, as with any editor that saves this way.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use bobbin_files::Leftovers;
+use bobbin_files::open_file;
+use bobbin_files::{Batch, Kind, MAX_FILE_BYTES, Want, as_read};
+
+/// Reads all of a file that is to be changed; `None` when there is none.
+///
+/// # Errors
+/// It is no ordinary file, read-only, larger than [`MAX_FILE_BYTES`], or cannot be read.
+pub(super) fn read_whole(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    let file = match open_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|error| error.to_string())?,
+    };
+    let found = file.metadata().map_err(|error| error.to_string())?;
+    if found.permissions().readonly() {
+        return Err("it is read-only".to_owned());
+    }
+    let mut content = Vec::new();
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut content)
+        .map_err(|error| error.to_string())?;
+    if content.len() as u64 > MAX_FILE_BYTES {
+        return Err(format!("it is larger than {} MiB", MAX_FILE_BYTES >> 20));
+    }
+    Ok(Some(content))
+}
+
+/// Writes a file, new or in place of what was read there, with its directories.
+///
+/// # Errors
+/// It could not be written, or is not what was read any more; the old file is as it was.
+pub(super) fn replace(
+    path: &Path,
+    before: Option<&[u8]>,
+    content: &[u8],
+    leftovers: &Leftovers,
+) -> Result<(), String> {
+    let mut batch = Batch::default();
+    let want = Want::File(Kind::AsItWas, content.into());
+    batch.add(path.to_owned(), want, as_read(before.map(Into::into)));
+    batch.apply(leftovers)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::testing::Workspace;
+
+    #[test]
+    fn permissions_stay_and_nothing_else_is_left_behind() {
+        let workspace = Workspace::new();
+        let path = workspace.root().join("run.sh");
+        let leftovers = Leftovers::default();
+        replace(&path, None, b"one", &leftovers).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o751)).unwrap();
+        assert!(replace(&path, Some(b"zero"), b"two", &leftovers).is_err());
+        replace(&path, Some(b"one"), b"two", &leftovers).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o751);
+        assert_eq!(fs::read_dir(workspace.root()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_ordinary_writable_file_is_not_replaced() {
+        let workspace = Workspace::new();
+        let path = workspace.root().join("locked");
+        fs::write(&path, "x").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+        assert!(read_whole(&path).is_err());
+        assert!(read_whole(workspace.root()).is_err());
+        assert_eq!(read_whole(&workspace.root().join("new")), Ok(None));
+    }
+}

@@ -1,0 +1,420 @@
+//! How the commands of a server are held, and what is done about those that cannot be.
+
+use std::path::{Path, PathBuf};
+
+use bobbin_children::{Confinement, ProcessSpec, ResourceLimits};
+use bobbin_sandbox::{Files, Network, Outer, Plan, Profile, Support};
+
+use super::bubblewrap::{Bubblewrap, BubblewrapUse, without_upkeep};
+
+/// How commands are held. A value; the default holds nothing.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    /// What commands are let do.
+    pub profile: Profile,
+    /// What the kernel can hold.
+    pub support: Support,
+    /// What can be put around the helper.
+    pub bubblewrap: Bubblewrap,
+    /// How much of the machine one may have.
+    pub limits: ResourceLimits,
+    /// The directory for temporary files of commands that may write.
+    pub temporary: Option<PathBuf>,
+    /// Further places they may write.
+    pub write: Vec<PathBuf>,
+    /// Places whose files they may not read.
+    pub hide: Vec<PathBuf>,
+    /// The folder that is served.
+    pub folder: PathBuf,
+    /// Places in it whose files commands may not read since the folder says so, which nobody need trust. They never make
+    /// the rest looser: where one cannot be hidden, commands are refused.
+    pub hidden_by_folder: Vec<PathBuf>,
+    /// Places that bubblewrap keeps from being written wherever they lie. Without it they are as the place they lie in.
+    pub keep: Vec<PathBuf>,
+    /// Places whose files bubblewrap keeps from being read wherever they lie. As `keep`.
+    pub blank: Vec<PathBuf>,
+    /// What is done where the profile cannot be held.
+    pub when_missing: WhenMissing,
+}
+
+/// What is done with a command that should be held and cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhenMissing {
+    /// A person is asked, whatever rules allow; nobody there to ask means no.
+    #[default]
+    Ask,
+    /// It is refused.
+    Refuse,
+}
+
+/// What holds one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hold {
+    /// Nothing, and nothing should.
+    Open,
+    /// The helper, with this plan.
+    Held(Plan),
+    /// Nothing, although something should: why, as half a sentence.
+    Missing(String),
+    /// Nothing, because of what lies in the folder: why, as half a sentence. The command does not run.
+    Refused(String),
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self {
+            profile: Profile::OPEN,
+            support: Support::NONE,
+            bubblewrap: Bubblewrap::default(),
+            limits: ResourceLimits::default(),
+            temporary: None,
+            write: Vec::new(),
+            hide: Vec::new(),
+            folder: PathBuf::new(),
+            hidden_by_folder: Vec::new(),
+            keep: Vec::new(),
+            blank: Vec::new(),
+            when_missing: WhenMissing::default(),
+        }
+    }
+}
+
+impl Sandbox {
+    /// Finds out what it takes a process to find out. Before that, nothing is promised that depends on it.
+    pub async fn settle(&self) {
+        if self.profile.holds_something() {
+            self.bubblewrap.settle(self.support, &self.hide).await;
+        }
+    }
+
+    /// Does the same on a thread that may be held, and nothing where all is known.
+    pub fn settle_now(&self) {
+        if self.profile.holds_something()
+            && self.bubblewrap.wants_a_try()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.block_on(self.settle());
+        }
+    }
+
+    /// Returns what can be held here, as far as is known.
+    pub fn support_now(&self) -> Support {
+        let outer = match self.bubblewrap.found() {
+            Some(Ok(_)) => Outer::Bubblewrap,
+            Some(Err(_)) | None => Outer::Nothing,
+        };
+        Support {
+            outer,
+            ..self.support
+        }
+    }
+
+    /// Returns why nothing holds commands here that should, as half a sentence; `None` when something does.
+    pub fn missing(&self) -> Option<String> {
+        let support = self.support_now();
+        if self.profile.holds_something()
+            && self.bubblewrap.wanted() == BubblewrapUse::Require
+            && support.outer == Outer::Nothing
+        {
+            let why = match self.bubblewrap.found() {
+                Some(Err(why)) => why,
+                Some(Ok(_)) | None => "it was not tried".to_owned(),
+            };
+            return Some(format!(
+                "bubblewrap is required (Sandbox.Bubblewrap) and cannot be used: {why}"
+            ));
+        }
+        support.missing(self.profile)
+    }
+
+    /// Returns what is done with a command that should be held and cannot be.
+    pub fn when_missing(&self) -> WhenMissing {
+        match self.bubblewrap.wanted() {
+            BubblewrapUse::Require => WhenMissing::Refuse,
+            BubblewrapUse::Off | BubblewrapUse::Auto => self.when_missing,
+        }
+    }
+
+    /// Returns how a command is held that may write these places, as far as the profile lets it.
+    pub fn plan(&self, write: Vec<PathBuf>) -> Plan {
+        let support = self.support_now();
+        Plan {
+            profile: self.profile,
+            write,
+            hide: self.hide.clone(),
+            keep: self.keep.clone(),
+            blank: self.blank.clone(),
+            landlock: support.landlock,
+            outer: support.outer,
+        }
+    }
+
+    /// Returns what holds a command that runs in `root`.
+    pub fn hold(&self, root: &Path) -> Hold {
+        if !self.profile.holds_something() {
+            return Hold::Open;
+        }
+        if let Some(why) = self.missing() {
+            return Hold::Missing(why);
+        }
+        let write = std::iter::once(root.to_owned());
+        let write = write.chain(self.temporary.clone()).chain(self.write.clone());
+        let mut plan = self.plan(write.collect());
+        // The server's own files in a workspace that is also the home are held as in others.
+        let own = |path: &PathBuf| self.keep.contains(path) && path.parent() == Some(root);
+        plan.hide.retain(|path| !own(path));
+        self.keep_those_of(root, &mut plan);
+        let link = plan.replaceable();
+        if let Some(link) = &link {
+            if let Some(why) = self.missing_without_bubblewrap() {
+                let link = link.display();
+                return Hold::Refused(format!(
+                    "{link} is a link, for which bubblewrap is not used, and {why}"
+                ));
+            }
+            plan.outer = Outer::Nothing;
+        }
+        if let Some(path) = plan.exposed() {
+            let why = format!("{} is hidden and lies where commands may write", path.display());
+            return match link {
+                Some(link) => Hold::Refused(format!(
+                    "{} is a link, for which bubblewrap is not used, and {why}",
+                    link.display()
+                )),
+                None => Hold::Missing(why),
+            };
+        }
+        plan.hide.extend(self.places_of_folder());
+        if let Some(path) = plan.exposed() {
+            let path = path.display();
+            return Hold::Refused(format!(
+                "the folder's own Sandbox.Hidden hides {path}, which takes bubblewrap; install it, or remove that entry"
+            ));
+        }
+        Hold::Held(plan)
+    }
+
+    /// Returns how a command that runs in `root` is held: `None` where nothing should hold it.
+    ///
+    /// # Errors
+    /// Something should and cannot: why, as half a sentence, and what is done with commands.
+    pub fn confinement(&self, root: &Path) -> Result<Option<Plan>, (String, WhenMissing)> {
+        match self.hold(root) {
+            Hold::Open => Ok(None),
+            Hold::Held(plan) => Ok(Some(plan)),
+            Hold::Missing(why) => Err((why, self.when_missing())),
+            Hold::Refused(why) => Err((why, WhenMissing::Refuse)),
+        }
+    }
+
+    /// Returns why the rest cannot hold commands where bubblewrap is not used, as half a sentence.
+    fn missing_without_bubblewrap(&self) -> Option<String> {
+        if self.bubblewrap.wanted() == BubblewrapUse::Require {
+            return Some("bubblewrap is required (Sandbox.Bubblewrap)".to_owned());
+        }
+        let support = Support {
+            outer: Outer::Nothing,
+            ..self.support
+        };
+        support.missing(self.profile)
+    }
+
+    /// Returns the places that the folder hides and that do lie in it, links followed. Others could take from commands what
+    /// they or bubblewrap need.
+    fn places_of_folder(&self) -> Vec<PathBuf> {
+        let lies_in = |place: &&PathBuf| {
+            if let Ok(real) = place.canonicalize() {
+                return real != self.folder && real.starts_with(&self.folder);
+            }
+            // It may be there in a directory that may not be searched now.
+            let mut way = place.ancestors().take_while(|above| *above != self.folder);
+            !way.any(Path::is_symlink)
+        };
+        self.hidden_by_folder.iter().filter(lies_in).cloned().collect()
+    }
+
+    /// Has kept in `root`, which may be the workspace of another server, what is kept in that of this one, and its private
+    /// files back.
+    fn keep_those_of(&self, root: &Path, plan: &mut Plan) {
+        for kept in &self.keep {
+            let theirs = kept.file_name().map(|name| root.join(name));
+            let Some(theirs) = theirs.filter(|theirs| !self.keep.contains(theirs)) else {
+                continue;
+            };
+            let within = self
+                .blank
+                .iter()
+                .filter_map(|place| place.strip_prefix(kept).ok());
+            plan.blank.extend(within.map(|name| theirs.join(name)));
+            plan.keep.push(theirs);
+        }
+    }
+
+    /// Returns a process that a plan confines, with the variables and limits that go with that.
+    ///
+    /// # Errors
+    /// Why it cannot be confined as planned, as half a sentence. It must not be started otherwise then.
+    pub fn confined(&self, plan: &Plan, mut spec: ProcessSpec) -> Result<ProcessSpec, String> {
+        let bubblewrap = match plan.outer {
+            Outer::Bubblewrap => {
+                without_upkeep(&mut spec.env);
+                Some(self.bubblewrap.program()?)
+            }
+            Outer::Nothing => None,
+        };
+        let temporary = self.temporary.as_ref();
+        if let Some(temporary) = temporary.filter(|_| plan.profile.files == Files::WorkspaceWrite) {
+            spec.env.set("TMPDIR", temporary);
+        }
+        let plan = plan.clone();
+        Ok(spec.confined(Confinement { plan, bubblewrap }))
+    }
+
+    /// Returns what the model is told of it.
+    pub(super) fn description(&self) -> &'static str {
+        match (self.profile.files, self.profile.network) {
+            (Files::Full, Network::On) => {
+                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
+                 and no standard input."
+            }
+            (Files::ReadOnly, _) => {
+                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
+                 and no standard input. Commands run in a sandbox in which no file can be written; set outsideSandbox for \
+                 one that must write or needs the network, and a person is asked."
+            }
+            (_, Network::Off) => {
+                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
+                 and no standard input. Commands run in a sandbox without network, in which only files of the workspace and \
+                 of $TMPDIR can be written; set outsideSandbox for one that needs more, and a person is asked."
+            }
+            (Files::WorkspaceWrite, Network::On) => {
+                "Runs a command line in the workspace with the system's shell and returns its output. There is no terminal \
+                 and no standard input. Commands run in a sandbox in which only files of the workspace and of $TMPDIR can be \
+                 written; set outsideSandbox for one that needs more, and a person is asked."
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bobbin_children::Environment;
+
+    use super::*;
+
+    fn strict() -> Sandbox {
+        Sandbox {
+            profile: Profile {
+                files: Files::WorkspaceWrite,
+                network: Network::Off,
+            },
+            support: Support {
+                landlock: 6,
+                seccomp: true,
+                outer: Outer::Nothing,
+            },
+            temporary: Some("/w/.craft/tmp".into()),
+            ..Sandbox::default()
+        }
+    }
+
+    #[test]
+    fn a_command_is_confined_as_planned_or_not_started() {
+        let sandbox = strict();
+        let spec = || ProcessSpec::new("/bin/sh", "/w", Environment::empty());
+        let plan = sandbox.plan(vec!["/w".into()]);
+        let confined = sandbox.confined(&plan, spec()).unwrap();
+        assert_eq!(
+            confined.env.get("TMPDIR").and_then(|value| value.to_str()),
+            Some("/w/.craft/tmp")
+        );
+        let confinement = confined.confinement.unwrap();
+        assert_eq!((&confinement.plan, confinement.bubblewrap), (&plan, None));
+        // Planned with a bubblewrap that has failed since.
+        let plan = Plan {
+            outer: Outer::Bubblewrap,
+            ..plan
+        };
+        assert!(sandbox.confined(&plan, spec()).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_held_is_never_taken_for_held() {
+        assert_eq!(Sandbox::default().hold(Path::new("/w")), Hold::Open);
+        let none = Sandbox {
+            support: Support::NONE,
+            ..strict()
+        };
+        assert!(matches!(none.hold(Path::new("/w")), Hold::Missing(_)));
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join(".ssh")).unwrap();
+        let exposed = Sandbox {
+            hide: vec![place.path().join(".ssh")],
+            ..strict()
+        };
+        assert!(matches!(exposed.hold(place.path()), Hold::Missing(_)));
+        assert!(matches!(exposed.hold(Path::new("/w")), Hold::Held(_)));
+    }
+
+    #[test]
+    fn what_a_folder_hides_is_hidden_or_refused_and_lies_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let [work, other] = ["work", "other"].map(|name| top.join(name));
+        for directory in [work.join("keys"), other.clone()] {
+            std::fs::create_dir_all(directory).unwrap();
+        }
+        std::os::unix::fs::symlink(&other, work.join("out")).unwrap();
+        std::os::unix::fs::symlink("..", work.join("up")).unwrap();
+        let hold = |name: &str, root: &Path| {
+            let sandbox = Sandbox {
+                folder: work.clone(),
+                hidden_by_folder: vec![work.join(name)],
+                ..strict()
+            };
+            sandbox.hold(root)
+        };
+        assert!(matches!(hold("keys", &work), Hold::Refused(_)));
+        for name in [".", "out", "up", "missing"] {
+            let Hold::Held(plan) = hold(name, &work) else {
+                panic!("{name} is not held");
+            };
+            assert!(plan.hide.is_empty() || name == "missing", "{name}: {plan:?}");
+        }
+        let Hold::Held(plan) = hold("keys", &other) else {
+            panic!("it is held elsewhere");
+        };
+        assert_eq!(plan.hide, [work.join("keys")]);
+    }
+
+    #[test]
+    fn the_servers_own_files_are_kept_in_every_workspace_and_hidden_in_a_home_that_is_not_its_own() {
+        let place = tempfile::tempdir().unwrap();
+        let [work, home, other] = ["w", "home", "other"].map(|name| place.path().join(name));
+        for root in [&work, &home, &other] {
+            std::fs::create_dir_all(root.join(".craft")).unwrap();
+        }
+        let sandbox = |own: &Path| Sandbox {
+            hide: vec![home.join(".craft")],
+            keep: vec![own.join(".craft")],
+            blank: vec![own.join(".craft/bobbin.db"), own.join("elsewhere")],
+            ..strict()
+        };
+        let held = |own: &Path, root: &Path| match sandbox(own).hold(root) {
+            Hold::Held(plan) => Some((plan.hide.len(), plan.keep, plan.blank)),
+            Hold::Open | Hold::Missing(_) | Hold::Refused(_) => None,
+        };
+        let (keep, blank) = (vec![work.join(".craft")], sandbox(&work).blank);
+        assert_eq!(held(&work, &work), Some((1, keep.clone(), blank.clone())));
+        let theirs = (
+            1,
+            [keep, vec![other.join(".craft")]].concat(),
+            [blank, vec![other.join(".craft/bobbin.db")]].concat(),
+        );
+        assert_eq!(held(&work, &other), Some(theirs));
+        // Without bubblewrap a home is not held in which something is hidden; its own server hides nothing there.
+        assert_eq!(held(&work, &home), None);
+        assert_eq!(held(&home, &home).map(|(hidden, ..)| hidden), Some(0));
+        assert_eq!(held(&home, &other).map(|(hidden, ..)| hidden), Some(1));
+    }
+}

@@ -1,0 +1,324 @@
+//! `GrepFiles`: lines that match a pattern.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bobbin_agent_api::tool::{
+    CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
+};
+use bobbin_model::Json;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use serde::Deserialize;
+
+use super::arguments::{decode, done, spec};
+use super::blocking::{FileWork, Patience, Patient};
+use super::paths::{Access, Target, locate};
+use super::search_report::Report;
+use super::walk::{Chosen, Sight, Walk, one_line};
+use bobbin_files::open_file;
+use bobbin_files::shown;
+
+/// Longest pattern, bytes.
+const MAX_PATTERN_BYTES: usize = 4096;
+/// Most memory a compiled pattern may take.
+const MAX_REGEX_BYTES: usize = 10 << 20;
+/// Longest line that is searched; a file with a longer one counts as not searched.
+const MAX_BUFFER_BYTES: usize = 4 << 20;
+/// Longest search.
+const MAX_TIME: Duration = Duration::from_secs(20);
+/// Why there may be more then.
+const TOO_LONG: &str = "it took too long";
+
+#[derive(Debug)]
+pub(super) struct GrepFiles {
+    spec: ToolSpec,
+    work: FileWork,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    pattern: String,
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
+    include: Option<String>,
+    #[serde(default)]
+    ignore_case: bool,
+    #[serde(default)]
+    literal: bool,
+}
+
+impl GrepFiles {
+    pub(super) fn new(work: FileWork) -> Self {
+        let spec = spec(
+            "GrepFiles",
+            Effect::Reads,
+            "Finds lines that match a regular expression (Rust syntax) in a file or below a directory. \
+             Ignored, hidden and binary files are left out; name a hidden file or directory as path to search it.",
+            &["pattern"],
+            &serde_json::json!({
+                "pattern": { "type": "string", "description": "What to look for, in one line." },
+                "path": { "type": "string", "description": "File or directory; the workspace when left out." },
+                "include": { "type": "string", "description": "Only files that match, such as *.rs." },
+                "ignoreCase": { "type": "boolean" },
+                "literal": { "type": "boolean", "description": "The pattern is plain text." },
+            }),
+        );
+        Self { spec, work }
+    }
+}
+
+impl Tool for GrepFiles {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        let arguments: Arguments = decode(arguments)?;
+        let matcher = matcher(&arguments)?;
+        let chosen = Chosen::by(arguments.include.as_deref())?;
+        let path = arguments
+            .path
+            .as_deref()
+            .filter(|path| !path.is_empty())
+            .unwrap_or(".");
+        let (target, permission) = locate(environment, path, Access::Read)?;
+        let root = environment.root.clone();
+        Ok(Box::new(Prepared {
+            target,
+            permission,
+            sight: Sight::of(environment),
+            matcher,
+            chosen,
+            root,
+            work: self.work.clone(),
+        }))
+    }
+}
+
+fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolRefusal> {
+    let pattern = &arguments.pattern;
+    if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES {
+        return Err(ToolRefusal(format!(
+            "a pattern has 1 to {MAX_PATTERN_BYTES} bytes"
+        )));
+    }
+    RegexMatcherBuilder::new()
+        .case_insensitive(arguments.ignore_case)
+        .fixed_strings(arguments.literal)
+        .size_limit(MAX_REGEX_BYTES)
+        .dfa_size_limit(MAX_REGEX_BYTES)
+        .line_terminator(Some(b'\n'))
+        .build(pattern)
+        .map_err(|error| ToolRefusal(format!("the pattern is not usable: {error}")))
+}
+
+struct Prepared {
+    target: Target,
+    permission: Permission,
+    sight: Sight,
+    matcher: RegexMatcher,
+    chosen: Chosen,
+    root: std::path::PathBuf,
+    work: FileWork,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        self.permission.clone()
+    }
+
+    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let Self {
+            target,
+            sight,
+            matcher,
+            chosen,
+            root,
+            work,
+            ..
+        } = *self;
+        let patience = Patience::new(MAX_TIME, context.cancel);
+        work.run(move || {
+            search(&target, &root, sight, &matcher, &chosen, &patience)
+                .map(done)
+                .map_err(|error| format!("cannot search {}: {error}", target.shown()))
+        })
+        .boxed()
+    }
+}
+
+fn search(
+    target: &Target,
+    root: &Path,
+    sight: Sight,
+    matcher: &RegexMatcher,
+    chosen: &Chosen,
+    patience: &Patience,
+) -> Result<String, String> {
+    let base = target.confirm()?;
+    std::fs::metadata(base).map_err(|error| error.to_string())?;
+    let mut searcher = searcher();
+    let mut report = Report::default();
+    let (entries, hidden) = Walk::below(base, sight).entries();
+    for entry in entries {
+        if report.is_full() || patience.is_over() {
+            break;
+        }
+        let Ok(entry) = entry else {
+            report.unreadable += 1;
+            continue;
+        };
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        if !is_file || !chosen.takes(base, entry.path()) {
+            continue;
+        }
+        let name = one_line(&shown(root, entry.path()));
+        let searched = open_file(entry.path()).and_then(|file| {
+            let file = Patient::new(file, patience);
+            searcher.search_reader(matcher, file, report.file(&name))
+        });
+        if searched.is_err() && !patience.is_over() {
+            report.unreadable += 1;
+        }
+    }
+    if patience.is_over() {
+        report.stopped = Some(TOO_LONG);
+    }
+    report.hidden = hidden.load(Ordering::Relaxed);
+    Ok(report.into_text())
+}
+
+fn searcher() -> Searcher {
+    SearcherBuilder::new()
+        .line_number(true)
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(MAX_BUFFER_BYTES))
+        .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Workspace;
+
+    fn workspace() -> Workspace {
+        let workspace = Workspace::new();
+        workspace.write("src/boil.rs", "let steam = 100;\nlet ice = 0;\n");
+        workspace.write("notes.md", "Steam rises.\nf(x) = y\n");
+        workspace.write("bin", "steam\0steam\n");
+        workspace.write(".env", "steam=1\n");
+        workspace.write("target/out.rs", "steam\n");
+        workspace.write(".gitignore", "target\n");
+        workspace
+    }
+
+    async fn search(arguments: serde_json::Value) -> String {
+        workspace()
+            .call(&GrepFiles::new(FileWork::new()), arguments)
+            .await
+            .text
+    }
+
+    #[tokio::test]
+    async fn matching_lines_come_with_path_and_number() {
+        assert_eq!(
+            search(json!({ "pattern": "steam" })).await,
+            "src/boil.rs:1:let steam = 100;\n\n[1 match in 1 file; 2 hidden not looked at]"
+        );
+        assert_eq!(
+            search(json!({ "pattern": "steam", "ignoreCase": true, "include": "*.md" })).await,
+            "notes.md:1:Steam rises.\n\n[1 match in 1 file; 2 hidden not looked at]"
+        );
+        assert_eq!(
+            search(json!({ "pattern": "i\\w+", "path": "src" }))
+                .await
+                .lines()
+                .count(),
+            3
+        );
+        assert_eq!(
+            search(json!({ "pattern": "vapour" })).await,
+            "[no match; 2 hidden not looked at]"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_literal_pattern_is_no_expression() {
+        assert!(
+            search(json!({ "pattern": "f(x)", "literal": true }))
+                .await
+                .starts_with("notes.md:2:")
+        );
+        assert!(
+            search(json!({ "pattern": "f(x)" }))
+                .await
+                .starts_with("[no match")
+        );
+    }
+
+    #[tokio::test]
+    async fn one_file_may_be_searched() {
+        assert!(
+            search(json!({ "pattern": "ice", "path": "src/boil.rs" }))
+                .await
+                .starts_with("src/boil.rs:2:")
+        );
+    }
+
+    #[tokio::test]
+    async fn the_report_is_bounded() {
+        let workspace = Workspace::new();
+        workspace.write("many", &"x\n".repeat(2000));
+        workspace.write("wide", &format!("y{}\n", "é".repeat(2000)));
+        let tool = GrepFiles::new(FileWork::new());
+        let many = workspace.call(&tool, json!({ "pattern": "x" })).await.text;
+        assert!(many.ends_with("[500 matches in 1 file; stopped: too many matches, narrow the search]"));
+        let wide = workspace.call(&tool, json!({ "pattern": "y" })).await.text;
+        assert!(wide.len() < 600 && wide.contains(" […]"), "{wide}");
+    }
+
+    #[test]
+    fn a_search_ends_in_the_middle_of_a_file_when_its_time_is_over() {
+        let workspace = Workspace::new();
+        workspace.write("file", "x\n");
+        let tool = json!({ "pattern": "x" });
+        let arguments: Arguments = serde_json::from_value(tool).unwrap();
+        let environment = workspace.environment();
+        let search = |patience: &Patience| {
+            let (target, _) = locate(&environment, ".", Access::Read).unwrap();
+            let (matcher, chosen) = (matcher(&arguments).unwrap(), Chosen::by(None).unwrap());
+            let sight = Sight::of(&environment);
+            super::search(&target, workspace.root(), sight, &matcher, &chosen, patience).unwrap()
+        };
+        let stop = tokio_util::sync::CancellationToken::new();
+        let patience = Patience::new(MAX_TIME, stop.clone());
+        assert!(search(&patience).ends_with("[1 match in 1 file]"));
+        stop.cancel();
+        assert_eq!(search(&patience), "[no match; stopped: it took too long]");
+    }
+
+    #[test]
+    fn a_pattern_that_is_none_is_refused() {
+        let workspace = Workspace::new();
+        let tool = GrepFiles::new(FileWork::new());
+        for pattern in ["", "(", "a\\nb", "(((x{1000}){1000}){1000})"] {
+            let arguments = Workspace::json(&json!({ "pattern": pattern }));
+            assert!(
+                tool.prepare(&arguments, &workspace.environment()).is_err(),
+                "{pattern}"
+            );
+        }
+    }
+}

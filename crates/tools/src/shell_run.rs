@@ -1,0 +1,438 @@
+//! A command line that may run: its run, and what the model is told of its end.
+//!
+//! The text for the model is how the command ended, a line break, and its output. What of the output does not fit is in a
+//! file that the text names. A command can outlive its call: then the text says where it goes on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bobbin_agent_api::policy::{Policy, WritableProgram};
+use bobbin_agent_api::tool::{
+    CallContext, CommandEnd, CommandLine, IN_BACKGROUND, Permission, PreparedCall, ToolOutput, Touches,
+};
+use bobbin_children::{ChildError, Exit, Outcome, ProcessSpec};
+use bobbin_files::shown;
+use bobbin_model::{BackgroundReason, CommandStatus, Terminal};
+use bobbin_sandbox::{Outer, Plan};
+use bobbin_terminals::{Ended, NotLeft, Order, Running, Terminals};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, sleep_until};
+
+use super::bubblewrap::Bubblewrap;
+use super::editor::{EditorOf, TerminalLimits};
+use super::sandbox::Sandbox;
+use bobbin_agent_api::cut::head_and_tail;
+
+/// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
+const GRACE: Duration = Duration::from_secs(1);
+/// Output kept for the terminal view.
+const CAPTURED_BYTES: usize = 1 << 20;
+/// Output given to the model.
+const MODEL_BYTES: usize = 64 << 10;
+/// How long a command may take in a terminal of the editor where nothing else says.
+const IN_EDITOR: Duration = Duration::from_mins(2);
+/// How a command begins its result that is left in the background.
+
+/// How long a Turn waits for a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Patience {
+    /// When the command is killed.
+    pub(super) limit: Option<Duration>,
+    /// When it is left in the background, and why.
+    pub(super) leave: Option<(Duration, BackgroundReason)>,
+}
+
+impl Patience {
+    /// Whether the command is to go on in the background from the start.
+    pub(super) fn is_short(self) -> bool {
+        matches!(self.leave, Some((_, BackgroundReason::Requested)))
+    }
+}
+
+/// The programs of a line.
+#[derive(Debug, Clone)]
+pub(super) struct Programs {
+    /// Their names, as far as they are known.
+    pub(super) names: Vec<String>,
+    /// Those that the agent may write.
+    pub(super) writable: Vec<WritableProgram>,
+}
+
+impl Programs {
+    /// Whether the names start the same files, with the same content, as when the line was judged.
+    async fn are_as_judged(self, policy: Arc<dyn Policy>, root: PathBuf) -> bool {
+        let look = move || policy.programs(&self.names, &root) == self.writable;
+        tokio::task::spawn_blocking(look).await.unwrap_or(false)
+    }
+}
+
+pub(super) struct Prepared {
+    pub(super) command: String,
+    /// The rules have proved that it changes nothing.
+    pub(super) only_reads: bool,
+    pub(super) root: PathBuf,
+    pub(super) permission: Permission,
+    pub(super) patience: Patience,
+    /// How it is held, and by what, if it is.
+    pub(super) held: Option<(Plan, Sandbox)>,
+    pub(super) spec: ProcessSpec,
+    pub(super) terminals: Terminals,
+    /// Who runs it in a terminal of its own instead.
+    pub(super) editor: Option<EditorOf>,
+    /// Says what names start.
+    pub(super) policy: Arc<dyn Policy>,
+    /// What they started when the line was judged.
+    pub(super) judged: Programs,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        self.permission.clone()
+    }
+
+    fn command(&self) -> Option<CommandLine> {
+        let held = self.held.as_ref().filter(|_| self.editor.is_none());
+        Some(CommandLine {
+            command: self.command.clone(),
+            working_directory: self.root.clone(),
+            sandboxed: held.is_some(),
+            held_by: held.map(|(plan, _)| plan.held_by()).unwrap_or_default(),
+        })
+    }
+
+    fn touches(&self) -> Touches {
+        if self.only_reads {
+            Touches::Nothing
+        } else {
+            Touches::Anything
+        }
+    }
+
+    fn run(self: Box<Self>, context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let Self {
+            command,
+            root,
+            patience,
+            mut held,
+            spec,
+            terminals,
+            editor,
+            policy,
+            judged,
+            permission: _,
+            only_reads: _,
+        } = *self;
+        async move {
+            let refusing = policy.clone();
+            if !judged.are_as_judged(policy, root.clone()).await {
+                return not_run(
+                    "did not run: a program that it starts has changed since the line was judged; make the call again"
+                        .to_owned(),
+                );
+            }
+            if let Some(editor) = editor {
+                let patient = patience.leave.map(|(after, _)| after);
+                let limits = TerminalLimits {
+                    time: patience.limit.or(patient).unwrap_or(IN_EDITOR),
+                    kept: CAPTURED_BYTES,
+                    told: MODEL_BYTES,
+                };
+                if let Some(output) = editor.run(&command, &root, limits, &context.cancel).await {
+                    return output;
+                }
+            }
+            let requested = patience.is_short();
+            if requested && let Err(why) = terminals.has_room(&context.origin.thread) {
+                return not_run(format!("did not run: {why}"));
+            }
+            if context.cancel.is_cancelled() {
+                return cancelled();
+            }
+            let sandboxed = held.is_some();
+            if let Some((plan, _)) = &mut held {
+                mask(plan, refusing, root.clone()).await;
+            }
+            let confined = match &held {
+                Some((plan, sandbox)) => sandbox.confined(plan, spec),
+                None => Ok(spec),
+            };
+            let spec = match confined {
+                Ok(spec) => spec,
+                Err(why) => return not_held(&why),
+            };
+            let order = Order {
+                origin: context.origin.clone(),
+                command,
+                working_directory: root.clone(),
+                sandboxed,
+                time_limit: patience.limit,
+                grace: GRACE,
+                captured_bytes: if requested { MODEL_BYTES } else { CAPTURED_BYTES },
+                typed: requested,
+            };
+            let running = terminals.run(spec, order);
+            let (ended, not_left) = match follow(running, patience, &context).await {
+                End::Left(terminal) => return left(&terminal),
+                End::Ended(ended, not_left) => (ended, not_left),
+            };
+            let bubblewrap = held.as_ref().filter(|(plan, _)| plan.outer == Outer::Bubblewrap);
+            let bubblewrap = bubblewrap.map(|(_, sandbox)| &sandbox.bubblewrap);
+            let outcome = match ended.outcome {
+                Ok(outcome) => outcome,
+                Err(error) if sandboxed => return not_confined(&error, bubblewrap),
+                Err(error) => return not_started(&error),
+            };
+            bubblewrap.inspect(|bubblewrap| bubblewrap.has_held());
+            let path = ended.output_path.map(|path| (path, ended.left_out));
+            let mut output = told(outcome, path, &root, patience, not_left, bubblewrap.is_some());
+            if sandboxed {
+                add_hint(&mut output);
+            }
+            output
+        }
+        .boxed()
+    }
+}
+
+/// Adds to a plan what a rule keeps from being read, as it is on the disk now, where bubblewrap can mask it.
+async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf) {
+    if plan.outer == Outer::Bubblewrap {
+        let search = move || policy.refused(&root);
+        let refused = tokio::task::spawn_blocking(search).await;
+        plan.blank.extend(refused.unwrap_or_default());
+    }
+}
+
+enum End {
+    Left(Terminal),
+    /// With why it was not left, if it should have been.
+    Ended(Ended, Option<NotLeft>),
+}
+
+/// Hands on a command's output until it ends, or until it is left.
+async fn follow(mut running: Running, patience: Patience, context: &CallContext) -> End {
+    let begin = Instant::now();
+    let cancel = &context.cancel;
+    let mut stopped = false;
+    loop {
+        let leave = patience.leave.filter(|_| !stopped);
+        let at = begin + leave.map_or(Duration::ZERO, |(after, _)| after);
+        let piece = tokio::select! {
+            biased;
+            () = cancel.cancelled(), if !stopped => {
+                running.stop();
+                stopped = true;
+                continue;
+            }
+            () = sleep_until(at), if leave.is_some() => {
+                let reason = leave.map_or(BackgroundReason::Requested, |(_, reason)| reason);
+                match running.leave(reason).await {
+                    Ok(terminal) => return End::Left(terminal),
+                    Err(NotLeft::Ended) => return End::Ended(running.ended().await, None),
+                    Err(why) => {
+                        running.stop();
+                        return End::Ended(running.ended().await, Some(why));
+                    }
+                }
+            }
+            piece = running.output() => piece,
+        };
+        let Some(piece) = piece else {
+            return End::Ended(running.ended().await, None);
+        };
+        let mut write = context.output.write(piece);
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled(), if !stopped => {
+                    running.stop();
+                    stopped = true;
+                }
+                () = &mut write => break,
+            }
+        }
+    }
+}
+
+/// Returns what is told of a command that was left.
+fn left(terminal: &Terminal) -> ToolOutput {
+    let facts = &terminal.facts;
+    let why = match facts.reason {
+        BackgroundReason::Requested => String::new(),
+        BackgroundReason::TimeLimit => format!(", since it takes longer than {} ms", terminal.wall_time_ms),
+    };
+    let output = head_and_tail(&terminal.output, MODEL_BYTES);
+    let command = CommandEnd {
+        exit_code: None,
+        status: CommandStatus::Backgrounded,
+        output: terminal.output.clone(),
+        output_chars: terminal.output_chars,
+        truncated: terminal.truncated,
+        duration: Duration::from_millis(terminal.wall_time_ms),
+        output_path: Some(facts.output_path.clone()),
+        background: Some((facts.id.clone(), facts.reason)),
+    };
+    ToolOutput {
+        text: format!("{IN_BACKGROUND}{}{why}\n{output}", facts.id),
+        success: true,
+        command: Some(command),
+        ..ToolOutput::default()
+    }
+}
+
+/// Returns what is told of a command that has ended.
+fn told(
+    outcome: Outcome,
+    file: Option<(String, u64)>,
+    root: &std::path::Path,
+    patience: Patience,
+    not_left: Option<NotLeft>,
+    through_bubblewrap: bool,
+) -> ToolOutput {
+    let Outcome {
+        exit,
+        duration,
+        output,
+    } = outcome;
+    let (status, how) = match (exit, not_left) {
+        (Exit::Exited(0), _) => (CommandStatus::Completed, "exit code 0".to_owned()),
+        // Bubblewrap ends with such a code where what it started was ended by a signal.
+        (Exit::Exited(code @ 129..=192), _) if through_bubblewrap => (
+            CommandStatus::Failed,
+            format!(
+                "exit code {code}, that of a command ended by signal {}",
+                code - 128
+            ),
+        ),
+        (Exit::Exited(code), _) => (CommandStatus::Failed, format!("exit code {code}")),
+        (Exit::Signaled(signal), _) => (CommandStatus::Failed, format!("ended by signal {signal}")),
+        (Exit::Cancelled, Some(why)) => (
+            CommandStatus::Killed,
+            format!(
+                "killed after {} ms: it could not go on in the background, {why}",
+                duration.as_millis()
+            ),
+        ),
+        (Exit::OverMemory(most), _) => (
+            CommandStatus::Killed,
+            format!(
+                "killed after {} ms: with all that it started it had more than {} MiB of memory (Sandbox.Limits.MemoryMiB)",
+                duration.as_millis(),
+                most >> 20
+            ),
+        ),
+        (Exit::TimedOut, _) => {
+            let limit = patience.limit.unwrap_or(duration).as_millis();
+            (
+                CommandStatus::Killed,
+                format!("killed after {limit} ms, its time limit"),
+            )
+        }
+        (Exit::Cancelled, None) => (CommandStatus::Cancelled, "cancelled".to_owned()),
+    };
+    let mut text = format!("{how}\n{}", head_and_tail(&output.text, MODEL_BYTES));
+    if let Some((path, left_out)) = &file {
+        let (place, total) = (shown(root, path.as_ref()), output.total_bytes);
+        let what = match left_out {
+            0 => format!("All {total} bytes of it are"),
+            _ => format!("It has {total} bytes; all but {left_out} from its middle are"),
+        };
+        text = format!("{text}\n[{what} in {place}, for ReadFile and GrepFiles]");
+    }
+    let command = CommandEnd {
+        exit_code: if let Exit::Exited(code) = exit {
+            Some(code)
+        } else {
+            None
+        },
+        status,
+        output_chars: output.total_chars,
+        truncated: output.is_truncated(),
+        output: output.text,
+        duration,
+        output_path: file.map(|(path, _)| path),
+        background: None,
+    };
+    ToolOutput {
+        text,
+        success: status == CommandStatus::Completed,
+        command: Some(command),
+        ..ToolOutput::default()
+    }
+}
+
+/// Tells the model of the sandbox where that may be why a command failed.
+fn add_hint(output: &mut ToolOutput) {
+    let refusals = [
+        "Permission denied",
+        "Operation not permitted",
+        "PermissionDenied",
+        "Read-only file system",
+        "ReadOnlyFilesystem",
+        // Of ssh and git, to which root's files look like nobody's there.
+        "Bad owner or permissions",
+        "dubious ownership",
+    ];
+    if !output.success && refusals.iter().any(|refusal| output.text.contains(refusal)) {
+        output
+            .text
+            .push_str("\n[It ran in a sandbox, which may be why. outsideSandbox asks a person for more.]");
+    }
+}
+
+/// The result of a command that was to be confined and did not end as one that ran.
+fn not_confined(error: &ChildError, bubblewrap: Option<&Bubblewrap>) -> ToolOutput {
+    let (why, counts) = match error {
+        ChildError::Confinement(why) => (why.clone(), true),
+        ChildError::NotStarted(_) => (error.to_string(), false),
+        _ => return not_started(error),
+    };
+    let Some(bubblewrap) = bubblewrap else {
+        return not_held(&why);
+    };
+    // The next command has it tried again.
+    bubblewrap.has_failed(counts.then_some(why.as_str()));
+    not_held(&format!("{why}. The next command is held by what works then"))
+}
+
+/// The result of a command that was to be held and could not be. Nothing of it has run.
+fn not_held(why: &str) -> ToolOutput {
+    not_run(format!("did not run: it cannot be held as was said: {why}."))
+}
+
+/// The result of a command that was interrupted before it was started.
+fn cancelled() -> ToolOutput {
+    let mut output = not_run("did not run: cancelled".to_owned());
+    if let Some(command) = &mut output.command {
+        command.status = CommandStatus::Cancelled;
+    }
+    output
+}
+
+fn not_started(error: &ChildError) -> ToolOutput {
+    let mut text = format!("did not run: {error}");
+    if let Some(cause) = std::error::Error::source(error) {
+        text = format!("{text}: {cause}");
+    }
+    not_run(text)
+}
+
+fn not_run(text: String) -> ToolOutput {
+    let command = CommandEnd {
+        exit_code: None,
+        status: CommandStatus::Failed,
+        output: String::new(),
+        output_chars: 0,
+        truncated: false,
+        duration: Duration::ZERO,
+        output_path: None,
+        background: None,
+    };
+    ToolOutput {
+        text,
+        command: Some(command),
+        ..ToolOutput::default()
+    }
+}

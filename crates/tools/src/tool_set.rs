@@ -1,0 +1,190 @@
+//! The tools an agent has, by name: those that are always there, and sources of others that come and go.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use bobbin_agent_api::SystemClock;
+use bobbin_agent_api::tool::{Effect, Tool, ToolSource, ToolSpec};
+use bobbin_children::{Children, Environment, Shell};
+use bobbin_model::{Mode, ThreadId};
+use bobbin_terminals::Terminals;
+use futures_util::future::join_all;
+
+use super::apply_patch::ApplyPatch;
+use super::ask_user::AskUser;
+use super::blocking::FileWork;
+use super::create_plan::CreatePlan;
+use super::edit_file::EditFile;
+use super::fetch_url::FetchUrl;
+use super::list_files::FindFiles;
+use super::read_file::ReadFile;
+use super::sandbox::Sandbox;
+use super::search::GrepFiles;
+use super::shell::ShellTool;
+use super::terminal_tools;
+use super::todos::Todos;
+use super::write_file::WriteFile;
+use bobbin_files::Leftovers;
+
+/// The tools an agent has. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct ToolSet {
+    tools: Arc<BTreeMap<Arc<str>, Arc<dyn Tool>>>,
+    sources: Arc<[Arc<dyn ToolSource>]>,
+    /// Of the tools that write files.
+    leftovers: Leftovers,
+}
+
+impl ToolSet {
+    /// Returns a set of these tools; of two with one name the later stays.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        Self {
+            tools: Arc::new(by_name(tools)),
+            sources: Arc::default(),
+            leftovers: Leftovers::default(),
+        }
+    }
+
+    /// Returns the tools every agent has: files, search, plan, and `Exec`, whose commands `children` runs
+    /// with the variables of `environment`.
+    pub fn built_in(children: Children, environment: Environment, shell: Shell) -> Self {
+        Self::sandboxed(children, environment, shell, Sandbox::default())
+    }
+
+    /// Returns the same tools, with commands that `sandbox` holds.
+    pub fn sandboxed(children: Children, environment: Environment, shell: Shell, sandbox: Sandbox) -> Self {
+        let terminals = Terminals::nowhere(children, Arc::new(SystemClock));
+        Self::with_terminals(&terminals, environment, shell, sandbox)
+    }
+
+    /// Returns the same tools, with commands that `terminals` runs: they can be left in the background, and there are
+    /// tools to deal with them there.
+    pub fn with_terminals(
+        terminals: &Terminals,
+        environment: Environment,
+        shell: Shell,
+        sandbox: Sandbox,
+    ) -> Self {
+        let work = FileWork::new();
+        let leftovers = work.leftovers().clone();
+        let profile = sandbox.profile;
+        let shell = ShellTool::new(terminals.clone(), environment, shell, sandbox);
+        let for_terminals = terminals
+            .can_keep()
+            .then(|| terminal_tools::all(terminals, profile));
+        let tools = [
+            Arc::new(shell) as Arc<dyn Tool>,
+            Arc::new(ReadFile::new(work.clone())),
+            Arc::new(WriteFile::new(work.clone())),
+            Arc::new(EditFile::new(work.clone())),
+            Arc::new(ApplyPatch::new(work.clone())),
+            Arc::new(FindFiles::new(work.clone())),
+            Arc::new(GrepFiles::new(work)),
+            Arc::new(CreatePlan::new()),
+            Arc::new(FetchUrl::new()),
+            Arc::new(Todos::write()),
+            Arc::new(Todos::update()),
+            Arc::new(AskUser::new()),
+        ];
+        Self {
+            leftovers,
+            ..Self::new(tools.into_iter().chain(for_terminals.into_iter().flatten()))
+        }
+    }
+
+    /// Has the names of temporary files noted in a directory, so that those that a kill leaves behind are removed.
+    pub fn note_leftovers_in(&self, directory: &Path) {
+        self.leftovers.keep_in(directory);
+    }
+
+    /// Adds a source. Of two tools with one name, the one that is always there stays, then that of the earlier
+    /// source.
+    #[must_use]
+    pub fn with_source(self, source: Arc<dyn ToolSource>) -> Self {
+        let sources = self.sources.iter().cloned().chain([source]).collect();
+        Self { sources, ..self }
+    }
+
+    /// Adds tools that are always there, but for names that are taken.
+    #[must_use]
+    pub fn and(self, more: Vec<Arc<dyn Tool>>) -> Self {
+        if more.is_empty() {
+            return self;
+        }
+        let mut tools = by_name(more);
+        tools.extend(self.tools.iter().map(|(name, tool)| (name.clone(), tool.clone())));
+        Self {
+            tools: Arc::new(tools),
+            ..self
+        }
+    }
+
+    /// Returns the set of the tools that a Thread has now; it never changes.
+    #[must_use]
+    pub fn now_of(&self, thread: &ThreadId) -> Self {
+        if self.sources.is_empty() {
+            return self.clone();
+        }
+        let hosted = self
+            .sources
+            .iter()
+            .rev()
+            .flat_map(|source| source.tools_of(thread));
+        let mut tools = by_name(hosted);
+        tools.extend(self.tools.iter().map(|(name, tool)| (name.clone(), tool.clone())));
+        Self {
+            tools: Arc::new(tools),
+            sources: Arc::default(),
+            leftovers: self.leftovers.clone(),
+        }
+    }
+
+    /// Returns once no source is just starting; see [`ToolSource::settled`].
+    pub async fn settled(&self) {
+        if !self.sources.is_empty() {
+            join_all(self.sources.iter().map(|source| source.settled())).await;
+        }
+    }
+
+    /// Returns a tool that is always there, or one of a set as of [`ToolSet::now_of`].
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get(name)
+    }
+
+    /// Returns what a model is told of the tools that a mode leaves it, in order of their names. Those of
+    /// sources are there in a set as of [`ToolSet::now_of`].
+    pub fn specs(&self, mode: Mode) -> Vec<ToolSpec> {
+        self.left_by(mode).cloned().collect()
+    }
+
+    /// Returns the names of the tools that a mode leaves.
+    pub fn names(&self, mode: Mode) -> impl Iterator<Item = &str> {
+        self.left_by(mode).map(|spec| &*spec.name)
+    }
+
+    fn left_by(&self, mode: Mode) -> impl Iterator<Item = &ToolSpec> {
+        self.tools
+            .values()
+            .filter(|tool| tool.is_there())
+            .map(|tool| tool.spec())
+            .filter(move |spec| is_allowed(spec, mode))
+    }
+}
+
+fn by_name(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> BTreeMap<Arc<str>, Arc<dyn Tool>> {
+    let named = tools.into_iter().map(|tool| (tool.spec().name.clone(), tool));
+    named.collect()
+}
+
+/// Whether a mode leaves a tool to the model.
+pub fn is_allowed(spec: &ToolSpec, mode: Mode) -> bool {
+    mode == Mode::Agent || spec.effect == Effect::Reads
+}
+
+impl fmt::Debug for ToolSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.tools.keys()).finish()
+    }
+}

@@ -1,0 +1,261 @@
+//! `WriteFile`: a whole file, new or replaced.
+
+use bobbin_agent_api::tool::{
+    CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
+    ToolRefusal, ToolSpec, Touches,
+};
+use bobbin_model::{CallPreview, Json};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+
+use super::arguments::{decode, done, spec};
+use super::blocking::FileWork;
+use super::editor::EditorOf;
+use super::editor_write::{self, Next};
+use super::paths::{Access, Target, locate};
+use super::replace_file::{read_whole, replace};
+use bobbin_files::Leftovers;
+use bobbin_undo::preview;
+
+#[derive(Debug)]
+pub(super) struct WriteFile {
+    spec: ToolSpec,
+    work: FileWork,
+}
+
+#[derive(Debug, Deserialize)]
+struct Arguments {
+    path: String,
+    content: String,
+}
+
+impl WriteFile {
+    pub(super) fn new(work: FileWork) -> Self {
+        let spec = spec(
+            "WriteFile",
+            Effect::Writes,
+            "Writes a whole file, creating it and its directories or replacing what is there. \
+             To change part of a file, use EditFile.",
+            &["path", "content"],
+            &serde_json::json!({
+                "path": { "type": "string", "description": "Path, relative to the workspace or absolute." },
+                "content": { "type": "string", "description": "All of the file." },
+            }),
+        );
+        Self { spec, work }
+    }
+}
+
+impl Tool for WriteFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn prepare(
+        &self,
+        arguments: &Json,
+        environment: &ToolEnvironment,
+    ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
+        let arguments: Arguments = decode(arguments)?;
+        let (target, permission) = locate(environment, &arguments.path, Access::Write)?;
+        Ok(Box::new(Prepared {
+            target,
+            permission,
+            content: arguments.content,
+            work: self.work.clone(),
+            editor: EditorOf::find(&environment.clients, |can| can.write),
+        }))
+    }
+}
+
+struct Prepared {
+    target: Target,
+    permission: Permission,
+    content: String,
+    work: FileWork,
+    editor: Option<EditorOf>,
+}
+
+impl PreparedCall for Prepared {
+    fn permission(&self) -> Permission {
+        self.permission.clone()
+    }
+
+    fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
+        let (target, content) = (self.target.clone(), self.content.clone());
+        let look = move || {
+            let path = target.confirm().ok()?;
+            preview(path, read_whole(path).ok()?.as_deref(), content.as_bytes())
+        };
+        self.work.clone().look(look).boxed()
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Files(vec![self.target.path().to_owned()])
+    }
+
+    fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
+        let Self {
+            target,
+            content,
+            work,
+            editor,
+            ..
+        } = *self;
+        async move {
+            let mut over = Over::Anything;
+            if let Some(editor) = editor {
+                match write_in_editor(&editor, &work, &target, &content).await {
+                    InEditor::Done(output) => return *output,
+                    InEditor::Not(what) => over = what,
+                }
+            }
+            let leftovers = work.leftovers().clone();
+            let write = move || {
+                write(&target, &content, &over, &leftovers)
+                    .map_err(|error| format!("cannot write {}: {error}", target.shown()))
+            };
+            work.run(write).await
+        }
+        .boxed()
+    }
+}
+
+/// What came of a file in an editor.
+enum InEditor {
+    /// This.
+    Done(Box<ToolOutput>),
+    /// Nothing: the tool writes it.
+    Not(Over),
+}
+
+/// What a file may be written over.
+enum Over {
+    Anything,
+    /// This, or nothing where nothing stood.
+    This(Option<Vec<u8>>),
+}
+
+/// Has an editor write the file.
+async fn write_in_editor(editor: &EditorOf, work: &FileWork, target: &Target, content: &str) -> InEditor {
+    let Some(path) = target.confirmed().await else {
+        return InEditor::Not(Over::Anything);
+    };
+    let Some(before) = work.before(&path).await else {
+        return InEditor::Not(Over::Anything);
+    };
+    let shown = target.shown();
+    match editor_write::write(editor, work, &path, before.as_deref(), content, &shown).await {
+        Next::Here => InEditor::Not(Over::Anything),
+        Next::HereIfUnchanged => InEditor::Not(Over::This(before)),
+        Next::Told(output) => InEditor::Done(output),
+        Next::Nothing => {
+            let mut output = done(wrote(target, before.is_none(), content));
+            output.changed.push(ChangedFile { path, before });
+            InEditor::Done(Box::new(output))
+        }
+    }
+}
+
+fn wrote(target: &Target, is_new: bool, content: &str) -> String {
+    let what = if is_new { "created" } else { "replaced" };
+    format!(
+        "{what} {} ({} lines, {} bytes)",
+        target.shown(),
+        content.lines().count(),
+        content.len()
+    )
+}
+
+fn write(target: &Target, content: &str, over: &Over, leftovers: &Leftovers) -> Result<ToolOutput, String> {
+    let path = target.confirm()?;
+    let before = read_whole(path)?;
+    if matches!(over, Over::This(expected) if *expected != before) {
+        return Err("somebody has changed it meanwhile; read it again".to_owned());
+    }
+    replace(path, before.as_deref(), content.as_bytes(), leftovers)?;
+    let text = wrote(target, before.is_none(), content);
+    let mut output = done(text);
+    output.changed.push(ChangedFile {
+        path: path.to_owned(),
+        before,
+    });
+    Ok(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Workspace;
+
+    #[tokio::test]
+    async fn a_file_is_created_with_its_directories_and_replaced_with_its_past_told() {
+        let workspace = Workspace::new();
+        let tool = WriteFile::new(FileWork::new());
+        let first = workspace
+            .call(&tool, json!({ "path": "a/b/c.txt", "content": "one\n" }))
+            .await;
+        assert!(first.success, "{}", first.text);
+        assert_eq!(first.text, "created a/b/c.txt (1 lines, 4 bytes)");
+        assert_eq!(first.changed[0].before, None);
+        let second = workspace
+            .call(&tool, json!({ "path": "a/b/c.txt", "content": "two" }))
+            .await;
+        assert_eq!(second.changed[0].before.as_deref(), Some(&b"one\n"[..]));
+        assert_eq!(workspace.read("a/b/c.txt"), "two");
+    }
+
+    #[tokio::test]
+    async fn what_it_would_write_is_shown_and_nothing_is_touched() {
+        let workspace = Workspace::new();
+        workspace.write("old", "a\nb\n");
+        let tool = WriteFile::new(FileWork::new());
+        let preview = async |path: &str| {
+            let arguments = Workspace::json(&json!({ "path": path, "content": "a\nc\n" }));
+            let prepared = tool.prepare(&arguments, &workspace.environment()).unwrap();
+            prepared.preview().await
+        };
+        let changed = preview("old").await.unwrap();
+        assert_eq!(changed.diff, "@@ -1,2 +1,2 @@\n a\n-b\n+c");
+        let new = preview("deep/new").await.unwrap();
+        assert_eq!((new.additions, new.deletions), (2, 0));
+        assert!(new.path.ends_with("/deep/new"), "{}", new.path);
+        assert_eq!(workspace.read("old"), "a\nb\n");
+        assert!(!workspace.root().join("deep").exists());
+    }
+
+    #[tokio::test]
+    async fn a_directory_is_not_written_over() {
+        let workspace = Workspace::new();
+        workspace.write("a/b", "x");
+        let tool = WriteFile::new(FileWork::new());
+        for path in ["a", "a/b/c"] {
+            let prepared = tool.prepare(
+                &Workspace::json(&json!({ "path": path, "content": "" })),
+                &workspace.environment(),
+            );
+            let Ok(prepared) = prepared else { continue };
+            assert!(!prepared.run(Workspace::context()).await.success, "{path}");
+        }
+        assert_eq!(workspace.read("a/b"), "x");
+    }
+
+    #[test]
+    fn inside_is_free_and_state_is_refused() {
+        let workspace = Workspace::new();
+        let tool = WriteFile::new(FileWork::new());
+        let prepare = |path: &str| {
+            tool.prepare(
+                &Workspace::json(&json!({ "path": path, "content": "" })),
+                &workspace.environment(),
+            )
+            .map(|call| call.permission())
+        };
+        assert_eq!(prepare("x").unwrap(), Permission::Free);
+        assert!(matches!(prepare("/etc/x").unwrap(), Permission::Ask { .. }));
+        assert!(prepare(".git/hooks/pre-commit").is_err());
+    }
+}

@@ -1,0 +1,432 @@
+//! The files a Turn has changed, with what they were before.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bobbin_agent_api::tool::ChangedFile;
+use bobbin_model::turn::FileChangeStatus;
+use bobbin_model::{FileChange, TurnDiff};
+
+use super::patch::{Past, rename_head, split, take_back};
+use super::rename::pairs;
+use super::section::{Section, renamed, section, untold};
+use bobbin_agent_api::cut::head;
+use bobbin_files::{open_file, shown};
+
+/// Most bytes of diff text (03 §9); the list of files stays complete.
+pub(super) const MAX_DIFF_BYTES: usize = 1 << 20;
+/// Most bytes of old contents kept for one Turn; further files are named, not shown.
+pub(super) const MAX_KEPT_BYTES: usize = 64 << 20;
+/// Largest file that is looked for under another name.
+const MAX_RENAMED_BYTES: usize = 1 << 20;
+/// Largest content read to be shown.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// The files a Turn has changed so far.
+#[derive(Debug, Clone)]
+pub struct Changes {
+    root: PathBuf,
+    /// By shown path, which is the order in the diff.
+    files: BTreeMap<String, Followed>,
+    kept_bytes: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Followed {
+    before: Before,
+    /// `None` while the file is as it was.
+    section: Option<Section>,
+    /// What a file is that was not there before, where it is kept: it may be one under another name.
+    now: Option<Arc<[u8]>>,
+}
+
+/// What a file was before the Turn.
+#[derive(Debug, Clone)]
+enum Before {
+    NotThere,
+    Content(Arc<[u8]>),
+    /// In the recorded diff, as long as the file is as that diff left it.
+    Recorded,
+    /// Too much to keep, or lost.
+    Unknown,
+}
+
+impl Changes {
+    /// Returns the changes of a Turn; `recorded` is the diff that a run before a crash has shown.
+    pub fn new(root: &Path, recorded: Option<&TurnDiff>) -> Self {
+        let mut changes = Self {
+            root: root.to_owned(),
+            files: BTreeMap::new(),
+            kept_bytes: 0,
+        };
+        if let Some(recorded) = recorded {
+            // A diff that was cut has no whole sections to go by.
+            let sections = if recorded.truncated {
+                None
+            } else {
+                split(&recorded.diff)
+            };
+            let sections = sections
+                .filter(|all| all.len() == recorded.files.len())
+                .unwrap_or_default();
+            for (index, change) in recorded.files.iter().enumerate() {
+                let told = sections
+                    .get(index)
+                    .map(|text| (Before::Recorded, Arc::from(*text)));
+                let untold = || (Before::Unknown, untold(&change.path, change.status).text);
+                let (before, text) = told.unwrap_or_else(untold);
+                let section = Section {
+                    text,
+                    change: change.clone(),
+                };
+                if let Some(old_path) = &change.old_path {
+                    changes.take_apart(old_path, change, &section.text);
+                    continue;
+                }
+                changes.files.insert(
+                    change.path.clone(),
+                    Followed {
+                        before,
+                        section: Some(section),
+                        now: None,
+                    },
+                );
+            }
+        }
+        changes
+    }
+
+    /// Takes up a recorded file that was renamed, as one that went and one that came.
+    fn take_apart(&mut self, old_path: &str, change: &FileChange, text: &str) {
+        let told = rename_head(text).map(|head| &text[head..]);
+        let now = read(&self.root.join(&change.path)).ok().flatten();
+        let before = match (told, &now) {
+            (Some(""), now) => now.clone(),
+            (Some(told), Some(now)) => match take_back(told, Some(now)) {
+                Some(Past::Content(before)) => Some(before),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (gone, came) = if let (Some(before), Some(now)) = (before, now) {
+            let gone = Followed {
+                section: section(old_path, Some(&before), None).map(no_longer_than_shown),
+                before: self.keep(Some(before)),
+                now: None,
+            };
+            let came = Followed {
+                section: section(&change.path, None, Some(&now)).map(no_longer_than_shown),
+                before: Before::NotThere,
+                now: self.keep_new(&now),
+            };
+            (gone, came)
+        } else {
+            let lost = |path: &str, status| Followed {
+                before: Before::Unknown,
+                section: Some(untold(path, status)),
+                now: None,
+            };
+            let gone = lost(old_path, FileChangeStatus::Deleted);
+            (gone, lost(&change.path, FileChangeStatus::Added))
+        };
+        self.files.insert(old_path.to_owned(), gone);
+        self.files.insert(change.path.clone(), came);
+    }
+
+    /// Takes note of files that a call has changed and reads what they are now. Blocking.
+    pub fn note(&mut self, changed: Vec<ChangedFile>) {
+        for file in changed {
+            let path = shown(&self.root, &file.path);
+            let before = self.before(&path, file.before);
+            let now = read(&file.path);
+            let section = match (&before, &now) {
+                (Before::NotThere, Ok(now)) => section(&path, None, now.as_deref()),
+                (Before::Content(old), Ok(now)) => section(&path, Some(old), now.as_deref()),
+                (Before::NotThere, Err(_)) => Some(untold(&path, FileChangeStatus::Added)),
+                (Before::Unknown, Ok(None)) => Some(untold(&path, FileChangeStatus::Deleted)),
+                _ => Some(untold(&path, FileChangeStatus::Modified)),
+            };
+            let section = section.map(no_longer_than_shown);
+            let now = match (&before, &now) {
+                (Before::NotThere, Ok(Some(now))) => self.keep_new(now),
+                _ => None,
+            };
+            self.files.insert(path, Followed { before, section, now });
+        }
+    }
+
+    /// Takes note of changed files whose earlier content is too much to be kept here.
+    pub fn note_untold(&mut self, changed: Vec<(PathBuf, FileChangeStatus)>) {
+        for (path, status) in changed {
+            let path = shown(&self.root, &path);
+            let section = Some(untold(&path, status));
+            let (before, now) = (Before::Unknown, None);
+            self.files
+                .entry(path)
+                .or_insert(Followed { before, section, now });
+        }
+    }
+
+    /// Returns what a file was before the Turn, given what it was before this call.
+    fn before(&mut self, path: &str, before_call: Option<Vec<u8>>) -> Before {
+        let before = match self.files.get(path) {
+            None => before_call,
+            Some(Followed {
+                before: Before::Recorded,
+                section: Some(section),
+                ..
+            }) => match take_back(&section.text, before_call.as_deref()) {
+                Some(Past::Content(before)) => Some(before),
+                Some(Past::NotThere) => None,
+                None => return Before::Unknown,
+            },
+            Some(followed) => return followed.before.clone(),
+        };
+        self.keep(before)
+    }
+
+    /// Keeps the content of a file that is there, unless that is too much.
+    fn keep_new(&mut self, content: &[u8]) -> Option<Arc<[u8]>> {
+        if content.len() > MAX_RENAMED_BYTES || self.kept_bytes + content.len() > MAX_KEPT_BYTES {
+            return None;
+        }
+        self.kept_bytes += content.len();
+        Some(content.into())
+    }
+
+    /// Keeps what a file was, unless that is too much.
+    fn keep(&mut self, before: Option<Vec<u8>>) -> Before {
+        let Some(content) = before else {
+            return Before::NotThere;
+        };
+        if self.kept_bytes + content.len() > MAX_KEPT_BYTES {
+            return Before::Unknown;
+        }
+        self.kept_bytes += content.len();
+        Before::Content(content.into())
+    }
+
+    /// Returns the sections of renamed files by their new names, and nothing for their old ones.
+    fn renamed(&self) -> HashMap<&str, Option<Section>> {
+        let is = |file: &Followed, status| {
+            file.section
+                .as_ref()
+                .is_some_and(|section| section.change.status == status)
+        };
+        let gone = self.files.iter().filter_map(|(path, file)| match &file.before {
+            Before::Content(content)
+                if is(file, FileChangeStatus::Deleted) && content.len() <= MAX_RENAMED_BYTES =>
+            {
+                Some((path.as_str(), &**content))
+            }
+            _ => None,
+        });
+        let came = self.files.iter().filter_map(|(path, file)| {
+            let now = file
+                .now
+                .as_deref()
+                .filter(|_| is(file, FileChangeStatus::Added))?;
+            Some((path.as_str(), now))
+        });
+        let (gone, came): (Vec<_>, Vec<_>) = (gone.collect(), came.collect());
+        let mut sections = HashMap::new();
+        for pair in pairs(&contents(&gone), &contents(&came)) {
+            let ((old_path, before), (path, after)) = (gone[pair.gone], came[pair.came]);
+            let section = renamed(old_path, path, before, after, pair.alike);
+            sections.insert(old_path, None);
+            sections.insert(path, Some(no_longer_than_shown(section)));
+        }
+        sections
+    }
+
+    /// Returns the whole diff.
+    pub fn diff(&self) -> TurnDiff {
+        let mut diff = TurnDiff::default();
+        let renamed = self.renamed();
+        let sections = self
+            .files
+            .iter()
+            .filter_map(|(path, file)| match renamed.get(path.as_str()) {
+                Some(section) => section.as_ref(),
+                None => file.section.as_ref(),
+            });
+        for section in sections {
+            diff.files.push(section.change.clone());
+            if diff.truncated {
+                continue;
+            }
+            let room = MAX_DIFF_BYTES - diff.diff.len();
+            if section.text.len() <= room {
+                diff.diff.push_str(&section.text);
+            } else {
+                let end = section.text.as_bytes()[..room]
+                    .iter()
+                    .rposition(|&byte| byte == b'\n');
+                diff.diff.push_str(&section.text[..end.map_or(0, |at| at + 1)]);
+                diff.truncated = true;
+            }
+        }
+        diff
+    }
+}
+
+fn contents<'a>(files: &[(&str, &'a [u8])]) -> Vec<&'a [u8]> {
+    files.iter().map(|(_, content)| *content).collect()
+}
+
+/// Drops text that no diff has room for; what is left is still too long, so that the diff says it was cut.
+fn no_longer_than_shown(mut section: Section) -> Section {
+    let (kept, whole) = head(&section.text, MAX_DIFF_BYTES + 4);
+    if !whole {
+        section.text = kept.into();
+    }
+    section
+}
+
+/// Reads a file as it is now; `None` when there is none.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match open_file(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut content = Vec::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(Some(content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bobbin_testkit::Folder;
+
+    fn change(changes: &mut Changes, workspace: &Folder, path: &str, content: &str) {
+        let full = workspace.root().join(path);
+        let before = std::fs::read(&full).ok();
+        workspace.write(path, content);
+        changes.note(vec![ChangedFile { path: full, before }]);
+    }
+
+    #[test]
+    fn the_diff_is_cumulative_and_empty_when_all_is_undone() {
+        let workspace = Folder::new();
+        workspace.write("b", "1\n");
+        let mut changes = Changes::new(workspace.root(), None);
+        change(&mut changes, &workspace, "b", "2\n");
+        change(&mut changes, &workspace, "a/new", "x\n");
+        change(&mut changes, &workspace, "b", "3\n");
+        let diff = changes.diff();
+        assert_eq!(
+            diff.diff,
+            "--- /dev/null\n+++ b/a/new\n@@ -0,0 +1 @@\n+x\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-1\n+3\n"
+        );
+        assert_eq!(
+            diff.files
+                .iter()
+                .map(|file| file.path.as_str())
+                .collect::<Vec<_>>(),
+            ["a/new", "b"]
+        );
+        change(&mut changes, &workspace, "b", "1\n");
+        std::fs::remove_file(workspace.root().join("a/new")).unwrap();
+        changes.note(vec![ChangedFile {
+            path: workspace.root().join("a/new"),
+            before: None,
+        }]);
+        assert_eq!(changes.diff(), TurnDiff::default());
+    }
+
+    #[test]
+    fn a_turn_taken_up_again_goes_on_from_its_recorded_diff() {
+        let workspace = Folder::new();
+        workspace.write("a", "1\n");
+        workspace.write("b", "1\n");
+        let mut first = Changes::new(workspace.root(), None);
+        change(&mut first, &workspace, "a", "2\n");
+        change(&mut first, &workspace, "b", "2\n");
+        let mut second = Changes::new(workspace.root(), Some(&first.diff()));
+        assert_eq!(second.diff(), first.diff());
+        change(&mut first, &workspace, "b", "3\n");
+        workspace.write("b", "2\n");
+        change(&mut second, &workspace, "b", "3\n");
+        assert_eq!(second.diff(), first.diff());
+    }
+
+    #[test]
+    fn a_renamed_file_is_one_change_also_after_a_crash() {
+        let workspace = Folder::new();
+        let long = "a\nb\nc\nd\ne\n";
+        workspace.write("old", long);
+        workspace.write("z", "1\n");
+        let mut changes = Changes::new(workspace.root(), None);
+        let mut moved = |from: &str, to: &str, content: &str| {
+            let paths = [from, to].map(|path| workspace.root().join(path));
+            let before = std::fs::read(&paths[0]).ok();
+            std::fs::remove_file(&paths[0]).unwrap();
+            workspace.write(to, content);
+            let [from, to] = paths;
+            changes.note(vec![
+                ChangedFile { path: from, before },
+                ChangedFile {
+                    path: to,
+                    before: None,
+                },
+            ]);
+            changes.diff()
+        };
+        let diff = moved("old", "dir/new", long);
+        let head = "diff --git a/old b/dir/new\nsimilarity index 100%\nrename from old\nrename to dir/new\n";
+        assert_eq!(diff.diff, head);
+        let changed = moved("dir/new", "dir/newer", &long.replace("c\n", "x\n"));
+        let [file] = &changed.files[..] else {
+            panic!("{changed:?}")
+        };
+        assert_eq!(
+            (file.path.as_str(), file.old_path.as_deref()),
+            ("dir/newer", Some("old"))
+        );
+        assert_eq!(
+            (file.status, file.additions, file.deletions),
+            (FileChangeStatus::Renamed, 1, 1)
+        );
+        assert!(
+            changed
+                .diff
+                .contains("--- a/old\n+++ b/dir/newer\n@@ -1,5 +1,5 @@\n a\n b\n-c\n+x\n"),
+            "{}",
+            changed.diff
+        );
+        change(&mut changes, &workspace, "z", "2\n");
+        let whole = changes.diff();
+        assert_eq!(Changes::new(workspace.root(), Some(&whole)).diff(), whole);
+    }
+
+    #[test]
+    fn a_recorded_diff_that_no_longer_fits_is_owned_up_to() {
+        let workspace = Folder::new();
+        workspace.write("a", "1\n");
+        let mut first = Changes::new(workspace.root(), None);
+        change(&mut first, &workspace, "a", "2\n");
+        workspace.write("a", "changed by somebody else\n");
+        let mut second = Changes::new(workspace.root(), Some(&first.diff()));
+        change(&mut second, &workspace, "a", "3\n");
+        assert_eq!(second.diff().diff, "Binary files a/a and b/a differ\n");
+    }
+
+    #[test]
+    fn a_long_diff_is_cut_at_a_line_and_names_every_file() {
+        let workspace = Folder::new();
+        let mut changes = Changes::new(workspace.root(), None);
+        let long = "some line\n".repeat(MAX_DIFF_BYTES / 10);
+        change(&mut changes, &workspace, "a", &long);
+        change(&mut changes, &workspace, "b", "x\n");
+        let diff = changes.diff();
+        assert!(diff.truncated && diff.diff.len() <= MAX_DIFF_BYTES && diff.diff.ends_with("line\n"));
+        assert_eq!(diff.files.len(), 2);
+    }
+}
