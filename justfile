@@ -10,7 +10,7 @@ one crate:
     cargo clippy -p bobbin-{{crate}} --all-targets -- -D warnings
     cargo nextest run -p bobbin-{{crate}}
 
-# The wire's JSON Schema, after a change in crates/wire.
+# The wire's JSON Schema, after a change in crates/native.
 schema:
     cargo xtask schema
 

@@ -25,7 +25,7 @@ mod upkeep;
 
 pub use clock::{Clock, SystemClock};
 pub use once::Once;
-pub use services::Services;
+pub use services::{ConfigNews, Services};
 
 /// The Turn takes nothing more: it was interrupted, or its Thread could not record it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

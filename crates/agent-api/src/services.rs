@@ -28,3 +28,12 @@ pub struct Services {
     /// Lists the models.
     pub models: Option<Arc<dyn ModelCatalog>>,
 }
+
+/// Broadcast: the configuration was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConfigNews {
+    /// The method that changed it.
+    pub source: &'static str,
+    /// The parts that are different now.
+    pub regions: &'static [&'static str],
+}

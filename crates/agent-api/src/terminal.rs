@@ -1,14 +1,23 @@
 //! Background terminals as clients see them: the seam between the dialects and whoever runs them.
 //!
-//! What a terminal is at a moment is a [`Terminal`]; every change is told to everyone through
-//! `Hub::announce`, after the answer to the request that caused it.
+//! What a terminal is at a moment is a [`Terminal`]; every change is broadcast as [`TerminalNews`], after the answer to
+//! the request that caused it.
 
 use std::time::Duration;
 
-use bobbin_model::{Terminal, ThreadId};
+use bobbin_model::{Terminal, TerminalChange, ThreadId};
 use futures_util::future::BoxFuture;
 
 use crate::Once;
+
+/// Broadcast: a background terminal has changed. Sent to every client, whatever Threads it follows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TerminalNews {
+    /// What has become of it.
+    pub change: TerminalChange,
+    /// The terminal as it is now.
+    pub terminal: Terminal,
+}
 
 /// Why something could not be done with a terminal. The texts are for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

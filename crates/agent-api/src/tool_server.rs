@@ -140,6 +140,10 @@ pub enum ToolServerError {
 /// Takes the answer to a change. Must not wait.
 pub type ServerReply<T> = Box<dyn FnOnce(Result<T, ToolServerError>) + Send>;
 
+/// Broadcast: a tool server is as it says here.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolServerNews(pub Arc<ToolServer>);
+
 /// Whoever runs the workspace's tool servers.
 pub trait ToolServers: Send + Sync + 'static {
     /// Returns how they are, by name.

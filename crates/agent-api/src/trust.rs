@@ -64,6 +64,13 @@ pub enum TrustError {
     Unwritable(String),
 }
 
+/// Broadcast: the user has said something about the folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrustNews {
+    /// Whether the folder is trusted now.
+    pub trusted: bool,
+}
+
 /// Keeps what the user says about the workspace.
 pub trait WorkspaceTrust: Send + Sync + 'static {
     /// Returns what the folder brings now.

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use bobbin_model::Judgement;
+use bobbin_native::wire;
 use bobbin_peer::{Handlers, Peer, PeerHandle, PeerOptions, Transport};
-use bobbin_wire as wire;
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -9,6 +9,7 @@ mod reading;
 mod starting;
 mod tree;
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
@@ -24,7 +25,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::engine::Engine;
 use crate::question::Questions;
-use crate::{CoreError, Frame, FrameBody, Ids, Log, Notice, Settings, ThreadHandle, View};
+use crate::{Broadcast, CoreError, Ephemeral, Frame, FrameBody, Ids, Log, Settings, ThreadHandle, View};
 use bobbin_agent_api::Clock;
 use bobbin_agent_api::client::Clients;
 
@@ -144,10 +145,15 @@ impl Hub {
         &self.everyone
     }
 
-    /// Tells every client something that belongs to no Thread.
-    pub fn announce(&self, notice: Notice) {
-        let (none, weight) = (ThreadId::new(""), notice.weight());
-        let body = FrameBody::Notice(notice);
+    /// Sends a feature's news to every client whose dialect knows its type. `weight` is the size of its text in bytes.
+    pub fn broadcast<T: Any + Send + Sync>(&self, news: T, weight: usize) {
+        self.announce(Ephemeral::Broadcast(Broadcast::new(news, weight)));
+    }
+
+    /// Sends every client something that belongs to no Thread.
+    pub(crate) fn announce(&self, news: Ephemeral) {
+        let (none, weight) = (ThreadId::new(""), news.weight());
+        let body = FrameBody::Ephemeral(news);
         let frame = Arc::new(Frame::new(
             none,
             Seq(0),

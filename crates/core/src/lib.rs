@@ -20,8 +20,8 @@ mod settings;
 
 pub use answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered, Unqueued};
 pub use bobbin_eventlog::{
-    BelowQuestion, ENCODINGS, Encoded, Frame, FrameBody, Limits, Log, Notice, Part, Read, View, Waker,
-    WireMessage, join,
+    BelowQuestion, Broadcast, ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, Limits, Log, Part, Read, View,
+    Waker, WireMessage, join,
 };
 pub use bobbin_store::{
     Closed, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,

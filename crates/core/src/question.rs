@@ -8,7 +8,7 @@ use bobbin_model::{ApprovalId, Question, QuestionAnswer, ThreadId};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::{Hub, Notice};
+use crate::{Ephemeral, Hub};
 
 /// Longest answer, bytes; a longer one is cut.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
@@ -40,7 +40,8 @@ impl Drop for Asking<'_> {
             .lock()
             .retain(|open| open.question.id != *id);
         // Whoever was asked hears that it is over, after it cannot be found any more.
-        self.hub.announce(Notice::QuestionClosed(self.question.clone()));
+        self.hub
+            .announce(Ephemeral::QuestionClosed(self.question.clone()));
     }
 }
 
@@ -61,7 +62,7 @@ impl Hub {
             hub: self,
             question: question.clone(),
         };
-        self.announce(Notice::QuestionOpened(question));
+        self.announce(Ephemeral::QuestionOpened(question));
         let answered = tokio::time::timeout(self.settings().approval_max_wait, answered).await;
         answered.ok()?.ok()
     }

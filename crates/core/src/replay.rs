@@ -10,7 +10,7 @@ use bobbin_model::{Delta, DeltaChannel, Event, ItemBody, ItemId, Seq, ThreadStat
 use bobbin_store::StoredEvent;
 
 use crate::owner::weight_of;
-use crate::{CoreError, Frame, FrameBody, Hub, Notice, Part, Snapshot, ThreadHandle, View};
+use crate::{CoreError, Ephemeral, Frame, FrameBody, Hub, Part, Snapshot, ThreadHandle, View};
 
 /// Events read back at once.
 const PAGE: u32 = 500;
@@ -84,7 +84,7 @@ impl Hub {
         };
         frames.extend(open);
         // Whether the Thread runs is told at every change and stored at none.
-        let runtime = FrameBody::Notice(Notice::RuntimeChanged(snapshot.state.runtime()));
+        let runtime = FrameBody::Ephemeral(Ephemeral::RuntimeChanged(snapshot.state.runtime()));
         frames.push(self.behind(handle, snapshot.at, Part::LAST, runtime, 0));
         Ok(Backlog::Frames {
             frames,
@@ -203,6 +203,6 @@ fn started(frame: &Frame) -> Option<ItemId> {
             Event::ItemStarted { item, .. } => Some(item.id),
             _ => None,
         },
-        FrameBody::Delta(_) | FrameBody::Notice(_) => None,
+        FrameBody::Delta(_) | FrameBody::Ephemeral(_) => None,
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bobbin_core::{ENCODINGS, Encoded, Frame, FrameBody, Notice, WireMessage};
+use bobbin_agent_api::tool_server::ToolServerNews;
+use bobbin_core::{ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, WireMessage};
 use bobbin_model::{
     Approval, ApprovalPolicy, Decision, Event, Mode, Question, ServerState, ThreadId, ToolServer,
     TurnFeatures,
@@ -181,10 +182,11 @@ impl Dialect for Eca {
     }
 
     fn encode(&self, frame: &Frame, _: Through) -> Encoded {
-        if let FrameBody::Notice(Notice::ToolServer(server)) = &frame.body {
-            return self.hosted.lock().changed(server);
+        if let FrameBody::Ephemeral(Ephemeral::Broadcast(news)) = &frame.body {
+            let server = news.get::<ToolServerNews>();
+            return server.map_or_else(Encoded::default, |news| self.hosted.lock().changed(&news.0));
         }
-        if let FrameBody::Notice(Notice::Below { root, question }) = &frame.body {
+        if let FrameBody::Ephemeral(Ephemeral::Below { root, question }) = &frame.body {
             return self.shown(root, |view| view.below(question, frame.at));
         }
         let shown = self.shown(&frame.thread, |view| view.frame(frame));

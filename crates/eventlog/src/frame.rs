@@ -1,10 +1,12 @@
 //! One entry of a log, with the places for its encoded forms.
 
+use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use bobbin_model::{
-    Approval, ApprovalId, Delta, Event, Item, Question, Runtime, Seq, SubAgentProgress, Terminal,
-    TerminalChange, ThreadId, ThreadState, ToolServer, Turn, TurnId, UnixMillis,
+    Approval, ApprovalId, Delta, Event, Item, Question, Runtime, Seq, SubAgentProgress, ThreadId,
+    ThreadState, Turn, TurnId, UnixMillis,
 };
 use bytes::Bytes;
 
@@ -23,34 +25,49 @@ pub struct WireMessage {
 /// The notifications that one frame becomes in one encoding; may be none.
 pub type Encoded = Arc<[WireMessage]>;
 
-/// Something that every client should know at once and nobody needs to know later: shown, never stored.
+/// News of a feature, for every client. The feature defines the type; a dialect that shows it asks for it by type.
+#[derive(Clone)]
+pub struct Broadcast {
+    news: Arc<dyn Any + Send + Sync>,
+    weight: usize,
+}
+
+impl Broadcast {
+    /// Makes a broadcast of news. `weight` is the size of its text in bytes.
+    pub fn new<T: Any + Send + Sync>(news: T, weight: usize) -> Self {
+        Self {
+            news: Arc::new(news),
+            weight,
+        }
+    }
+
+    /// Returns the news if it is of this type.
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        self.news.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Broadcast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broadcast").finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Broadcast {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.news, &other.news)
+    }
+}
+
+/// What clients should know at once and nobody needs to know later: shown, never stored.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Notice {
+pub enum Ephemeral {
     /// What lists show of the Thread's activity.
     RuntimeChanged(Runtime),
     /// One reader has been given everything up to here that it had missed. Made for that reader, never logged.
     Synced,
-    /// A tool server is as it says here. Belongs to no Thread.
-    ToolServer(Arc<ToolServer>),
-    /// The configuration was changed. Belongs to no Thread.
-    ConfigChanged {
-        /// The method that changed it.
-        source: &'static str,
-        /// The parts that are different now.
-        regions: &'static [&'static str],
-    },
-    /// The user has said something about the folder. Belongs to no Thread.
-    TrustChanged {
-        /// Whether it is trusted now.
-        trusted: bool,
-    },
-    /// A background terminal has changed. Told to everyone, whatever Threads they follow.
-    Terminal {
-        /// What has become of it.
-        change: TerminalChange,
-        /// The terminal as it is now.
-        terminal: Arc<Terminal>,
-    },
+    /// News of a feature, for every client. Belongs to no Thread.
+    Broadcast(Broadcast),
     /// A model asks people something. Who is asked is decided by each Session; the frame belongs to no Thread.
     QuestionOpened(Arc<Question>),
     /// It is answered, or nobody waits for the answer any more.
@@ -88,20 +105,11 @@ pub enum BelowQuestion {
     },
 }
 
-impl Notice {
+impl Ephemeral {
     /// Returns the bytes of text in it, for the log's bound.
     pub fn weight(&self) -> usize {
         match self {
-            Self::Terminal { change, terminal } => {
-                let delta = match change {
-                    TerminalChange::Output(text) => text.len(),
-                    TerminalChange::Started
-                    | TerminalChange::Completed
-                    | TerminalChange::Stalled
-                    | TerminalChange::Cleaned => 0,
-                };
-                delta + terminal.output.len() + terminal.facts.command.len()
-            }
+            Self::Broadcast(news) => news.weight,
             Self::QuestionOpened(question) | Self::QuestionClosed(question) => {
                 let choices = question.inquiry.choices.iter();
                 let choices = choices
@@ -116,11 +124,7 @@ impl Notice {
                 BelowQuestion::Settled { .. } => 0,
             },
             Self::SubAgents { entries, .. } => entries.iter().map(|entry| entry.label.len() + 64).sum(),
-            Self::RuntimeChanged(_)
-            | Self::Synced
-            | Self::ToolServer(_)
-            | Self::ConfigChanged { .. }
-            | Self::TrustChanged { .. } => 0,
+            Self::RuntimeChanged(_) | Self::Synced => 0,
         }
     }
 }
@@ -132,8 +136,8 @@ pub enum FrameBody {
     Recorded(Arc<Event>),
     /// Streamed text.
     Delta(Delta),
-    /// A passing notice.
-    Notice(Notice),
+    /// Passing news.
+    Ephemeral(Ephemeral),
 }
 
 /// State at the frame's Seq that an encoding needs and the event does not repeat.
@@ -258,7 +262,7 @@ impl Frame {
     pub fn delta(&self) -> Option<&Delta> {
         match &self.body {
             FrameBody::Delta(delta) => Some(delta),
-            FrameBody::Recorded(_) | FrameBody::Notice(_) => None,
+            FrameBody::Recorded(_) | FrameBody::Ephemeral(_) => None,
         }
     }
 
@@ -266,17 +270,16 @@ impl Frame {
     pub fn concerns_everyone(&self) -> bool {
         match &self.body {
             FrameBody::Recorded(event) => event.concerns_everyone(),
-            FrameBody::Notice(
-                Notice::RuntimeChanged(_)
-                | Notice::ToolServer(_)
-                | Notice::ConfigChanged { .. }
-                | Notice::TrustChanged { .. }
-                | Notice::Terminal { .. }
-                | Notice::QuestionOpened(_)
-                | Notice::QuestionClosed(_)
-                | Notice::Below { .. },
+            FrameBody::Ephemeral(
+                Ephemeral::RuntimeChanged(_)
+                | Ephemeral::Broadcast(_)
+                | Ephemeral::QuestionOpened(_)
+                | Ephemeral::QuestionClosed(_)
+                | Ephemeral::Below { .. },
             ) => true,
-            FrameBody::Delta(_) | FrameBody::Notice(Notice::Synced | Notice::SubAgents { .. }) => false,
+            FrameBody::Delta(_) | FrameBody::Ephemeral(Ephemeral::Synced | Ephemeral::SubAgents { .. }) => {
+                false
+            }
         }
     }
 }

@@ -10,7 +10,9 @@ mod join;
 mod log;
 mod wake;
 
-pub use frame::{BelowQuestion, ENCODINGS, Encoded, Frame, FrameBody, Notice, Part, View, WireMessage};
+pub use frame::{
+    BelowQuestion, Broadcast, ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, Part, View, WireMessage,
+};
 pub use join::join;
 pub use log::{Entry, Limits, Log, Read};
 pub use wake::Waker;

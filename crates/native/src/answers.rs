@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use bobbin_peer::{AnswerBudget, PeerHandle};
-use bobbin_wire::RpcError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::connection::RETRY_AFTER_MS;
+use crate::wire::RpcError;
 
 /// Bytes of answers that wait to be read, on all connections together: four of the largest.
 const MAX_QUEUED_BYTES: usize = 256 << 20;

@@ -13,19 +13,20 @@ use bobbin_peer::{
     ParseErrorReply, Peer, PeerHandle, PeerOptions, Responder, Transport, VersionCheck,
 };
 use bobbin_session::Session;
-use bobbin_wire as wire;
-use bobbin_wire::{RpcError, decode, method};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::answers::Answers;
+use crate::client::{self, Client};
 use crate::dialect::Native;
 use crate::errors;
-use crate::methods::{self, Client};
+use crate::groups::GROUPS;
+use crate::groups::serving::connection::Serving;
+use crate::groups::trust;
 use crate::repeats::Repeats;
-use crate::serving::Serving;
+use crate::wire::{self, RpcError, decode};
 
 /// Requests of one connection that may be unanswered at once (01 §11).
 const MAX_IN_FLIGHT: usize = 32;
@@ -198,7 +199,7 @@ struct Connection {
 
 impl Connection {
     async fn request(&self, request: CallContext, responder: Responder) {
-        if &*request.method == method::request::INITIALIZE {
+        if &*request.method == wire::INITIALIZE {
             match self.initialize(&request) {
                 Ok(result) => responder.ok(result),
                 Err(error) => responder.err(errors::object(error)),
@@ -206,16 +207,16 @@ impl Connection {
             return;
         }
         match self.client() {
-            Ok(client) => methods::request(&client, request, responder).await,
+            Ok(client) => client::request(&client, request, responder).await,
             Err(error) => responder.err(errors::object(error)),
         }
     }
 
     async fn notification(&self, notification: NotificationContext) {
-        if &*notification.method == method::client_notification::INITIALIZED {
+        if &*notification.method == wire::INITIALIZED {
             self.initialized();
         } else if let Ok(client) = self.client() {
-            methods::notification(&client, notification).await;
+            client::notification(&client, notification).await;
         }
     }
 
@@ -227,42 +228,19 @@ impl Connection {
         // A failure leaves the connection fresh, so that it can be tried again.
         let params: wire::InitializeParams = decode::params(request.params.as_deref())?;
         *state = State::Answered(Arc::new(Native::new(params)));
-        let services = &self.parts.server.services;
-        let settings = self.parts.server.hub.settings();
-        let has_tool_servers = services.tool_servers.is_some();
+        let server = &self.parts.server;
+        let mut capabilities = wire::ServerCapabilities::default();
+        for group in GROUPS {
+            (group.capabilities)(server, &mut capabilities);
+        }
         Ok(wire::InitializeResult {
             server_info: wire::ServerInfo {
                 name: "bobbin".to_owned(),
-                version: services.version.to_owned(),
+                version: server.services.version.to_owned(),
                 protocol_version: wire::PROTOCOL_VERSION.to_owned(),
                 extensions: Some(vec!["acp".to_owned()]),
             },
-            capabilities: wire::ServerCapabilities {
-                thread_management: true,
-                thread_subscriptions: true,
-                event_cursors: true,
-                approval_flow: true,
-                mode_switch: true,
-                config_override: true,
-                thread_search: true,
-                model_catalog_management: services.models.is_some(),
-                server_stats: true,
-                background_terminals: services.terminals.is_some(),
-                mcp_management: has_tool_servers,
-                mcp_status: has_tool_servers,
-                mcp_server_origins: has_tool_servers,
-                policy_explain: true,
-                approval_rules: true,
-                workspace_trust: services.trust.is_some(),
-                skills_management: services.prompts.is_some(),
-                command_management: services.prompts.is_some(),
-                sub_agent_sessions: settings.sub_agents.depth > 0,
-                extensions: services.suggestions.is_some().then_some(wire::ServerExtensions {
-                    welcome_suggestions: true,
-                }),
-                turn_revert: settings.undo.is_some(),
-                ..wire::ServerCapabilities::default()
-            },
+            capabilities,
             dashboard_url: None,
         })
     }
@@ -276,7 +254,7 @@ impl Connection {
         if let Some(trust) = &self.parts.server.services.trust
             && native.wants_trust_notice()
         {
-            let sending = methods::trust::send_notice(trust.clone(), self.peer.clone());
+            let sending = trust::handlers::send_notice(trust.clone(), self.peer.clone());
             self.parts.reads.spawn(sending);
         }
         let serving = Serving::new(self.peer.clone(), session.clone(), native.editor());

@@ -1,15 +1,12 @@
 //! Values of the model as the wire shows them. Pure.
 
-pub(crate) mod dynamic;
-pub(crate) mod mcp;
-pub(crate) mod subagent;
-pub(crate) mod terminal;
-
 use bobbin_core::ThreadSummary;
 use bobbin_model as model;
 use bobbin_model::{ThreadId, TurnId, UnixMillis};
-use bobbin_wire as wire;
-use bobbin_wire::Timestamp;
+
+use crate::groups::serving::dynamic;
+use crate::groups::subagent;
+use crate::wire::{self, Timestamp};
 
 pub(crate) fn time(at: UnixMillis) -> Timestamp {
     Timestamp(at.0)
@@ -38,7 +35,7 @@ pub(crate) fn thread(state: &model::ThreadState) -> wire::Thread {
         origin_channel: header.origin_channel.clone(),
         channel_context: header.channel_context.clone(),
         display_name: header.display_name.clone(),
-        source: subagent::source(&header.source),
+        source: subagent::convert::source(&header.source),
         status: header.status,
         created_at: time(header.created_at),
         last_active_at: time(header.last_active_at),
@@ -63,7 +60,7 @@ pub(crate) fn summary(summary: ThreadSummary) -> wire::ThreadSummary {
         origin_channel: header.origin_channel,
         channel_context: header.channel_context,
         display_name: header.display_name,
-        source: subagent::source(&header.source),
+        source: subagent::convert::source(&header.source),
         status: header.status,
         created_at: time(header.created_at),
         last_active_at: time(header.last_active_at),
@@ -373,7 +370,7 @@ fn command(run: model::item::CommandExecution) -> wire::CommandExecutionPayload 
     }
 }
 
-fn opaque(json: model::Json) -> wire::Opaque {
+pub(crate) fn opaque(json: model::Json) -> wire::Opaque {
     wire::Opaque::from_shared(json.into_shared())
 }
 

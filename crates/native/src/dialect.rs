@@ -6,31 +6,30 @@ use bobbin_core::{Encoded, Frame, WireMessage};
 use bobbin_model::{Approval, Decision, Question, ThreadId, TurnFeatures};
 use bobbin_peer::{CallError, PeerHandle};
 use bobbin_session::{Dialect, Inquired, Through};
-use bobbin_wire as wire;
-use bobbin_wire::method::{notification, server_request};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::channels::Channels;
 use crate::convert::{self, ToolExecutions};
 use crate::encode::{self, Kind, Numbers};
-use crate::user_input;
+use crate::groups::item::user_input;
+use crate::wire;
 
 /// Notifications that a client without `streamingSupport` does not get (01 §5).
 const STREAMING: [&str; 4] = [
-    notification::ITEM_AGENT_MESSAGE_DELTA,
-    notification::ITEM_REASONING_DELTA,
-    notification::ITEM_TOOL_CALL_ARGUMENTS_DELTA,
-    notification::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA,
+    wire::ITEM_AGENT_MESSAGE_DELTA,
+    wire::ITEM_REASONING_DELTA,
+    wire::ITEM_TOOL_CALL_ARGUMENTS_DELTA,
+    wire::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA,
 ];
 
 /// Notifications that only a client with `backgroundTerminals` gets (01 §5).
 const TERMINALS: [&str; 5] = [
-    notification::TERMINAL_STARTED,
-    notification::TERMINAL_OUTPUT_DELTA,
-    notification::TERMINAL_COMPLETED,
-    notification::TERMINAL_STALLED,
-    notification::TERMINAL_CLEANED,
+    wire::TERMINAL_STARTED,
+    wire::TERMINAL_OUTPUT_DELTA,
+    wire::TERMINAL_COMPLETED,
+    wire::TERMINAL_STALLED,
+    wire::TERMINAL_CLEANED,
 ];
 
 /// One client's side of the handshake.
@@ -53,13 +52,13 @@ impl Native {
             opted_out.extend(STREAMING.map(str::to_owned));
         }
         if !params.capabilities.user_input_support {
-            opted_out.insert(notification::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED.to_owned());
+            opted_out.insert(wire::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED.to_owned());
         }
         if !params.capabilities.config_change {
-            opted_out.insert(notification::WORKSPACE_CONFIG_CHANGED.to_owned());
+            opted_out.insert(wire::WORKSPACE_CONFIG_CHANGED.to_owned());
         }
         if !params.capabilities.workspace_trust {
-            opted_out.insert(notification::WORKSPACE_TRUST_CHANGED.to_owned());
+            opted_out.insert(wire::WORKSPACE_TRUST_CHANGED.to_owned());
         }
         if !params.capabilities.background_terminals {
             opted_out.extend(TERMINALS.map(str::to_owned));
@@ -116,7 +115,7 @@ impl Native {
 
     /// Whether this client is sent what waits for its user's word, since it would not ask for it.
     pub(crate) fn wants_trust_notice(&self) -> bool {
-        !self.capabilities.workspace_trust && !self.opted_out.contains(notification::SYSTEM_EVENT)
+        !self.capabilities.workspace_trust && !self.opted_out.contains(wire::SYSTEM_EVENT)
     }
 
     /// Whether this client reads Threads by number.
@@ -200,10 +199,7 @@ impl Dialect for Native {
     ) -> BoxFuture<'a, Option<Decision>> {
         async move {
             let params = request(thread, approval);
-            match peer
-                .call_raw(server_request::ITEM_APPROVAL_REQUEST, &params, None)
-                .await
-            {
+            match peer.call_raw(wire::ITEM_APPROVAL_REQUEST, &params, None).await {
                 Ok(result) => Some(wire::ApprovalRequestResult::read(Some(&result)).decision),
                 // "I cannot answer that" is a no (04 §5).
                 Err(CallError::Remote(_)) => Some(Decision::Decline),

@@ -8,9 +8,9 @@ use bobbin_core::{CoreError, StoreError};
 use bobbin_model::Refusal;
 use bobbin_peer::ErrorObject;
 use bobbin_prompts::PromptError;
-use bobbin_wire::RpcError;
 
 use crate::connection::RETRY_AFTER_MS;
+use crate::wire::RpcError;
 
 /// Returns the wire's error for an error of the core. What went wrong inside goes to the log.
 pub(crate) fn of(error: &CoreError) -> RpcError {

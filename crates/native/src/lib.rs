@@ -5,17 +5,16 @@
 
 mod answers;
 mod channels;
+mod client;
 mod connection;
 mod convert;
 mod cursor;
 mod dialect;
 mod encode;
 mod errors;
-mod history;
-mod input;
-mod methods;
+pub mod group;
+pub mod groups;
 mod repeats;
-mod serving;
-mod user_input;
+pub mod wire;
 
 pub use connection::{Door, Server, serve};

@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use bobbin_agent_api::Once;
 use bobbin_peer::Responder;
-use bobbin_wire::RpcError;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::errors;
+use crate::wire::RpcError;
 
 /// Names kept (a guess: what clients repeat, they repeat within seconds).
 const MAX_NAMES: usize = 256;

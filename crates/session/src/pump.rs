@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::{Backlog, BelowQuestion, CoreError, Frame, FrameBody, Notice, ThreadHandle, join};
+use bobbin_core::{Backlog, BelowQuestion, CoreError, Ephemeral, Frame, FrameBody, ThreadHandle, join};
 use bobbin_model::{Event, ThreadId};
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -158,7 +158,7 @@ impl Session {
         let events = || {
             frames.iter().filter_map(|frame| match &frame.body {
                 FrameBody::Recorded(event) => Some((frame, &**event)),
-                FrameBody::Delta(_) | FrameBody::Notice(_) => None,
+                FrameBody::Delta(_) | FrameBody::Ephemeral(_) => None,
             })
         };
         for frame in frames {
@@ -191,10 +191,10 @@ impl Session {
     fn follow_inquiries(&self, frames: &[Arc<Frame>]) {
         for frame in frames {
             match &frame.body {
-                FrameBody::Notice(Notice::QuestionOpened(question)) => {
+                FrameBody::Ephemeral(Ephemeral::QuestionOpened(question)) => {
                     self.readers.lock().inquire(&question.thread);
                 }
-                FrameBody::Notice(Notice::QuestionClosed(question)) => self.asks.settled(&question.id),
+                FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => self.asks.settled(&question.id),
                 _ => {}
             }
         }
@@ -232,7 +232,7 @@ impl Session {
     fn of_below(&self, mut news: Vec<Arc<Frame>>) -> (Vec<Arc<Frame>>, Vec<Arc<Frame>>) {
         let readers = self.readers.lock();
         news.retain(|frame| match &frame.body {
-            FrameBody::Notice(Notice::QuestionClosed(question)) => {
+            FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => {
                 self.dialect.is_asked()
                     && (readers.follows(&question.thread) || self.asks.was_asked(&question.id))
             }
@@ -348,26 +348,23 @@ impl Session {
 /// Returns what a subagent asks, and the Thread at the top of its tree.
 fn below(frame: &Frame) -> Option<(&ThreadId, &BelowQuestion)> {
     match &frame.body {
-        FrameBody::Notice(Notice::Below { root, question }) => Some((root, question)),
-        FrameBody::Notice(_) | FrameBody::Recorded(_) | FrameBody::Delta(_) => None,
+        FrameBody::Ephemeral(Ephemeral::Below { root, question }) => Some((root, question)),
+        FrameBody::Ephemeral(_) | FrameBody::Recorded(_) | FrameBody::Delta(_) => None,
     }
 }
 
 /// Whether a frame of what concerns everyone says that its Thread asks nothing any more.
 fn says_nothing_is_open(frame: &Frame) -> bool {
     match &frame.body {
-        FrameBody::Notice(Notice::RuntimeChanged(runtime)) => !runtime.waiting_on_approval,
+        FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) => !runtime.waiting_on_approval,
         FrameBody::Recorded(event) => matches!(**event, Event::ThreadDeleted),
-        FrameBody::Notice(
-            Notice::Synced
-            | Notice::ToolServer(_)
-            | Notice::ConfigChanged { .. }
-            | Notice::TrustChanged { .. }
-            | Notice::Terminal { .. }
-            | Notice::QuestionOpened(_)
-            | Notice::QuestionClosed(_)
-            | Notice::Below { .. }
-            | Notice::SubAgents { .. },
+        FrameBody::Ephemeral(
+            Ephemeral::Synced
+            | Ephemeral::Broadcast(_)
+            | Ephemeral::QuestionOpened(_)
+            | Ephemeral::QuestionClosed(_)
+            | Ephemeral::Below { .. }
+            | Ephemeral::SubAgents { .. },
         )
         | FrameBody::Delta(_) => false,
     }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::{Frame, FrameBody, Notice, Part, ThreadHandle, View};
+use bobbin_core::{Ephemeral, Frame, FrameBody, Part, ThreadHandle, View};
 use bobbin_model::{Event, ItemId, Seq, TurnId, UnixMillis};
 
 use crate::readers::{Asked, Begin, Until};
@@ -137,7 +137,7 @@ impl Reader {
     /// Says that the client has caught up, once.
     pub(crate) fn sync(&mut self, at: UnixMillis, out: &mut Vec<Arc<Frame>>) {
         if let Some(seq) = self.sync.take_if(|seq| self.next > *seq) {
-            let (id, body) = (self.handle.id().clone(), FrameBody::Notice(Notice::Synced));
+            let (id, body) = (self.handle.id().clone(), FrameBody::Ephemeral(Ephemeral::Synced));
             let frame = Frame::new(id, seq, at, body, View::None, 0);
             out.push(Arc::new(frame.at_part(Part::LAST)));
         }
@@ -237,7 +237,7 @@ impl Reader {
     /// a whole, or the queued Turn that follows directly.
     pub(crate) fn goes_on(&mut self, frame: &Frame) -> bool {
         match &frame.body {
-            FrameBody::Notice(_) => true,
+            FrameBody::Ephemeral(_) => true,
             FrameBody::Delta(_) => false,
             FrameBody::Recorded(event) => match &**event {
                 Event::TurnStarted {
@@ -280,7 +280,7 @@ impl Reader {
                 }
                 _ => {}
             },
-            FrameBody::Notice(_) => {}
+            FrameBody::Ephemeral(_) => {}
         }
     }
 }

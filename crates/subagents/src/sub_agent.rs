@@ -6,7 +6,7 @@ use bobbin_model::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-use bobbin_core::{Frame, FrameBody, Notice, View};
+use bobbin_core::{Ephemeral, Frame, FrameBody, View};
 
 /// Most bytes of a subagent's answer that its parent's agent gets.
 pub(crate) const MAX_ANSWER: usize = 32 << 10;
@@ -101,14 +101,14 @@ impl SubAgent {
     /// Applies a frame of its log. Returns what a Turn has used that ended with it.
     pub(crate) fn note(&mut self, frame: &Frame) -> Option<Used> {
         match &frame.body {
-            FrameBody::Notice(Notice::RuntimeChanged(runtime)) if self.runs() => {
+            FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) if self.runs() => {
                 self.standing = if runtime.waiting_on_approval {
                     Standing::Asking
                 } else {
                     Standing::Running
                 };
             }
-            FrameBody::Delta(_) | FrameBody::Notice(_) => {}
+            FrameBody::Delta(_) | FrameBody::Ephemeral(_) => {}
             FrameBody::Recorded(event) => return self.event(event, &frame.view),
         }
         None

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use bobbin_agent_api::Clock;
 use bobbin_agent_api::Once;
-use bobbin_agent_api::terminal::{TerminalError, TerminalReply, Wait};
+use bobbin_agent_api::terminal::{TerminalError, TerminalNews, TerminalReply, Wait};
 use bobbin_children::{Children, ProcessSpec};
-use bobbin_core::{Hub, Notice};
+use bobbin_core::Hub;
 use bobbin_model::{Terminal, TerminalChange, TerminalFacts, TerminalStatus, ThreadId};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -273,13 +273,18 @@ impl bobbin_agent_api::terminal::Terminals for Terminals {
 }
 
 impl Inner {
-    /// Tells everyone.
+    /// Sends every client what has become of a terminal.
     pub(crate) fn announce(&self, change: TerminalChange, terminal: Terminal) {
         if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
-            hub.announce(Notice::Terminal {
-                change,
-                terminal: Arc::new(terminal),
-            });
+            let delta = match &change {
+                TerminalChange::Output(text) => text.len(),
+                TerminalChange::Started
+                | TerminalChange::Completed
+                | TerminalChange::Stalled
+                | TerminalChange::Cleaned => 0,
+            };
+            let weight = delta + terminal.output.len() + terminal.facts.command.len();
+            hub.broadcast(TerminalNews { change, terminal }, weight);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The index of `proto-schema/`: every method with its direction, files and errors, and every error.
 
-use bobbin_wire::method::COMMON_ERRORS;
-use bobbin_wire::{Availability, Direction, ErrorCode, METHODS, Method, PROTOCOL_VERSION};
+use bobbin_native::group::{self, Availability, COMMON_ERRORS, Direction, Method};
+use bobbin_native::wire::{ErrorCode, PROTOCOL_VERSION};
 use serde_json::{Value, json};
 
 use crate::schema::Paths;
@@ -26,8 +26,7 @@ pub(crate) fn index(types_file: &str) -> Value {
 }
 
 fn methods(direction: Direction) -> Vec<Value> {
-    METHODS
-        .iter()
+    group::methods()
         .filter(|method| method.direction == direction)
         .map(entry)
         .collect()

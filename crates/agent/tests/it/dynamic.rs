@@ -116,11 +116,7 @@ async fn the_tools_of_a_client_are_offered_while_it_is_there() {
     let far = serve(bench.hub.clients(), bench.thread.id(), false);
     bench.run("2").await;
     // A built-in tool keeps its name.
-    assert!(
-        offers("boil") && offers("client__Exec_"),
-        "{:?}",
-        model.offered()
-    );
+    assert!(offers("boil") && offers("client__Exec_"), "{:?}", model.offered());
     let gone: Arc<dyn ThreadClient> = far;
     bench.hub.clients().leave(&gone);
     bench.run("3").await;

@@ -11,7 +11,7 @@ use bobbin_agent_api::model::{
 use bobbin_core::Beforehand;
 use bobbin_core::engine::Answer;
 use bobbin_core::{
-    Closed, Command, CoreError, Frame, FrameBody, Hub, Notice, Settings, ThreadHandle, ThreadSummary,
+    Closed, Command, CoreError, Ephemeral, Frame, FrameBody, Hub, Settings, ThreadHandle, ThreadSummary,
 };
 use bobbin_model::{
     Decision, EdgeStatus, Event, InputPart, Mode, Refusal, SubAgentProgress, ThreadConfig, ThreadId,
@@ -179,7 +179,7 @@ pub(crate) async fn until(bench: &Bench, wanted: impl Fn(&[ThreadSummary]) -> bo
 
 fn progress(frames: &[Arc<Frame>]) -> Vec<Vec<SubAgentProgress>> {
     let told = frames.iter().filter_map(|frame| match &frame.body {
-        FrameBody::Notice(Notice::SubAgents { entries, .. }) => Some(entries.to_vec()),
+        FrameBody::Ephemeral(Ephemeral::SubAgents { entries, .. }) => Some(entries.to_vec()),
         _ => None,
     });
     told.collect()

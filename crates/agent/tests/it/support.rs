@@ -406,7 +406,7 @@ impl Log {
 pub(crate) fn recorded(frame: &Frame) -> Option<&Event> {
     match &frame.body {
         FrameBody::Recorded(event) => Some(event),
-        FrameBody::Delta(_) | FrameBody::Notice(_) => None,
+        FrameBody::Delta(_) | FrameBody::Ephemeral(_) => None,
     }
 }
 
@@ -416,7 +416,7 @@ pub(crate) fn words(frames: &[Arc<Frame>]) -> Vec<String> {
         .iter()
         .filter_map(|frame| match &frame.body {
             FrameBody::Delta(_) => Some("delta".to_owned()),
-            FrameBody::Notice(_) => None,
+            FrameBody::Ephemeral(_) => None,
             FrameBody::Recorded(event) => Some(match &**event {
                 Event::ItemStarted { item, .. } => format!("+{}", kind(item)),
                 Event::ItemCompleted { item, .. } => format!("-{}", kind(item)),

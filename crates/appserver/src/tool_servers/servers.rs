@@ -8,13 +8,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
+use bobbin_agent_api::ConfigNews;
 use bobbin_agent_api::tool::ToolSource;
 use bobbin_agent_api::tool_server::{
     ConfiguredServer, ServerPrompt, ServerReply, ServerResource, ToolServerConfig, ToolServerError,
-    ToolServers,
+    ToolServerNews, ToolServers,
 };
 use bobbin_children::Children;
-use bobbin_core::{Hub, Notice};
+use bobbin_core::Hub;
 use bobbin_mcp::Host;
 use bobbin_model::{ServerOrigin, ServerState, ToolServer};
 use futures_util::FutureExt;
@@ -63,7 +64,7 @@ impl Servers {
         let told = hub.clone();
         let announce = move |server: Arc<ToolServer>| {
             if let Some(hub) = told.get().and_then(Weak::upgrade) {
-                hub.announce(Notice::ToolServer(server));
+                hub.broadcast(ToolServerNews(server), 0);
             }
         };
         Self {
@@ -147,7 +148,7 @@ impl Servers {
     fn tell_change(&self, source: &'static str) {
         if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
             let regions = REGIONS;
-            hub.announce(Notice::ConfigChanged { source, regions });
+            hub.broadcast(ConfigNews { source, regions }, 0);
         }
     }
 

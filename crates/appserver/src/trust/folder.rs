@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
-use bobbin_agent_api::trust::{TrustChange, TrustError, TrustItem, TrustKind, TrustStatus, WorkspaceTrust};
-use bobbin_core::{Hub, Notice};
+use bobbin_agent_api::trust::{
+    TrustChange, TrustError, TrustItem, TrustKind, TrustNews, TrustStatus, WorkspaceTrust,
+};
+use bobbin_core::Hub;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -119,7 +121,7 @@ impl WorkspaceTrust for Folder {
             self.servers.refresh(config.tool_servers);
             if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
                 let trusted = scan.trusted;
-                hub.announce(Notice::TrustChanged { trusted });
+                hub.broadcast(TrustNews { trusted }, 0);
             }
             Ok(self.result(scan))
         }

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::Owner;
 use super::weight::weight_of;
 use crate::command::Reply;
-use crate::{BelowQuestion, CoreError, Frame, FrameBody, Notice, Snapshot, View};
+use crate::{BelowQuestion, CoreError, Ephemeral, Frame, FrameBody, Snapshot, View};
 
 /// Seqs that Deltas of an open Turn may use before the next write: after a crash the numbering goes on
 /// above it. More than the fastest stream appends between two checkpoints.
@@ -201,7 +201,7 @@ impl Owner {
             if before != after {
                 self.append(
                     at,
-                    FrameBody::Notice(Notice::RuntimeChanged(after)),
+                    FrameBody::Ephemeral(Ephemeral::RuntimeChanged(after)),
                     View::None,
                     0,
                 );
@@ -268,12 +268,12 @@ impl Owner {
             },
             _ => return,
         };
-        let notice = Notice::Below {
+        let notice = Ephemeral::Below {
             root: source.root.clone(),
             question,
         };
         let (thread, weight) = (header.id.clone(), notice.weight());
-        let frame = Frame::new(thread, seq, at, FrameBody::Notice(notice), View::None, weight);
+        let frame = Frame::new(thread, seq, at, FrameBody::Ephemeral(notice), View::None, weight);
         self.for_everyone.push_back(Arc::new(frame));
     }
 
@@ -357,9 +357,9 @@ impl Owner {
     }
 
     /// Shows something that is stored nowhere.
-    pub(super) fn note(&mut self, notice: Notice) {
+    pub(super) fn note(&mut self, notice: Ephemeral) {
         let (at, weight) = (self.now(), notice.weight());
-        self.append(at, FrameBody::Notice(notice), View::None, weight);
+        self.append(at, FrameBody::Ephemeral(notice), View::None, weight);
     }
 
     /// Streams text into an open Item. Shown at once, stored with the next checkpoint.

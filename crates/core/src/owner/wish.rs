@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::Owner;
 use super::record::{After, Effect};
 use crate::engine::{Billed, EngineWish, WindowNote};
-use crate::{CoreError, Notice};
+use crate::{CoreError, Ephemeral};
 
 impl Owner {
     /// Grants one wish, or drops it when its Turn is over; a dropped reply tells the engine so.
@@ -73,7 +73,7 @@ impl Owner {
                 Ok(())
             }
             EngineWish::Below { entries } => {
-                self.note(Notice::SubAgents { turn, entries });
+                self.note(Ephemeral::SubAgents { turn, entries });
                 Ok(())
             }
             EngineWish::BelowUsed {

@@ -296,7 +296,7 @@ async fn a_reader_that_fell_out_of_memory_gets_events_from_the_store_and_open_te
             matches!(&**event, Event::ItemCompleted { item, .. } if item.body.text() == Some(text.as_str()))
         }
         FrameBody::Delta(delta) => *delta.text == text,
-        FrameBody::Notice(_) => false,
+        FrameBody::Ephemeral(_) => false,
     });
     assert!(whole);
     engine.release();

@@ -124,14 +124,14 @@ pub(crate) fn kind_of(frame: &Frame) -> &'static str {
     match &frame.body {
         FrameBody::Recorded(event) => event.kind(),
         FrameBody::Delta(_) => "delta",
-        FrameBody::Notice(_) => "notice",
+        FrameBody::Ephemeral(_) => "notice",
     }
 }
 
 pub(crate) fn recorded(frame: &Frame) -> Option<&Event> {
     match &frame.body {
         FrameBody::Recorded(event) => Some(event),
-        FrameBody::Delta(_) | FrameBody::Notice(_) => None,
+        FrameBody::Delta(_) | FrameBody::Ephemeral(_) => None,
     }
 }
 

@@ -100,7 +100,7 @@ impl View {
         match &frame.body {
             FrameBody::Delta(delta) => self.delta(delta, &mut out),
             FrameBody::Recorded(event) => self.event(event, frame.at, &mut out),
-            FrameBody::Notice(_) => {}
+            FrameBody::Ephemeral(_) => {}
         }
         out
     }

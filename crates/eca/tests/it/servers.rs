@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use bobbin_agent_api::tool_server::{
     ConfiguredServer, PromptArgument, ServerPrompt, ServerReply, ServerResource, ToolServerConfig,
-    ToolServerError, ToolServers,
+    ToolServerError, ToolServerNews, ToolServers,
 };
-use bobbin_core::{Hub, Notice};
+use bobbin_core::Hub;
 use bobbin_model::{Json, OfferedTool, Reach, ServerOrigin, ServerState, ToolServer};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
@@ -154,7 +154,7 @@ impl Kettle {
         for state in states {
             *self.state.lock().unwrap() = *state;
             for server in self.servers() {
-                self.hub.announce(Notice::ToolServer(server));
+                self.hub.broadcast(ToolServerNews(server), 0);
             }
         }
     }

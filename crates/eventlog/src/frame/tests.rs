@@ -1,41 +1,11 @@
 //! What a frame weighs, whom it concerns, and where its messages stand.
 
-use bobbin_model::{
-    BackgroundReason, Choice, DeltaChannel, Inquiry, ItemBody, ItemId, Reach, ServerOrigin, ServerState,
-    TerminalFacts, TerminalStatus, ThreadStatus, TokenUsage,
-};
+use bobbin_model::{Choice, DeltaChannel, Inquiry, ItemBody, ItemId, ThreadStatus, TokenUsage};
 
 use super::*;
 
 fn frame(body: FrameBody) -> Frame {
     Frame::new(ThreadId::new("t"), Seq(7), UnixMillis(1), body, View::None, 5)
-}
-
-fn terminal(change: TerminalChange) -> Notice {
-    let facts = TerminalFacts {
-        id: "term_00000000".into(),
-        thread: ThreadId::new("t"),
-        turn: TurnId(1),
-        call: "call_1".into(),
-        command: "make".into(),
-        working_directory: "/".into(),
-        sandboxed: true,
-        started_at: UnixMillis(0),
-        reason: BackgroundReason::Requested,
-        output_path: String::new(),
-    };
-    let terminal = Terminal {
-        facts: facts.into(),
-        status: TerminalStatus::Running,
-        exit_code: None,
-        completed_at: None,
-        wall_time_ms: 0,
-        output: "0123456789".into(),
-        output_chars: 10,
-        truncated: false,
-    };
-    let terminal = Arc::new(terminal);
-    Notice::Terminal { change, terminal }
 }
 
 fn question() -> Arc<Question> {
@@ -56,32 +26,19 @@ fn question() -> Arc<Question> {
     })
 }
 
-fn server() -> Notice {
-    Notice::ToolServer(Arc::new(ToolServer {
-        name: "kettle".into(),
-        enabled: true,
-        reach: Reach::Http { url: String::new() },
-        origin: ServerOrigin::User,
-        read_only: false,
-        state: ServerState::Idle,
-        problem: None,
-        tools: Arc::default(),
-    }))
-}
-
-fn asked() -> Notice {
+fn asked() -> Ephemeral {
     let approval = r#"{"id":"a","turn":"turn_001","item":"item_001","callId":"c","reason":"why","openedAt":0,
         "expiresAt":1,"scope":{"kind":"shell","operation":"make","target":"/"}}"#;
     let approval: Approval = serde_json::from_str(approval).expect("an approval as it is stored");
-    Notice::Below {
+    Ephemeral::Below {
         root: ThreadId::new("t"),
         question: BelowQuestion::Asked(Arc::new(approval)),
     }
 }
 
-fn settled() -> Notice {
+fn settled() -> Ephemeral {
     let body = ItemBody::AgentMessage { text: String::new() };
-    Notice::Below {
+    Ephemeral::Below {
         root: ThreadId::new("t"),
         question: BelowQuestion::Settled {
             turn: TurnId(1),
@@ -91,42 +48,43 @@ fn settled() -> Notice {
     }
 }
 
-fn progress() -> Notice {
+fn progress() -> Ephemeral {
     let entry = |label: &str| SubAgentProgress {
         label: label.into(),
         current_tool: None,
         usage: TokenUsage::default(),
         is_completed: false,
     };
-    Notice::SubAgents {
+    Ephemeral::SubAgents {
         turn: TurnId(1),
         entries: Arc::new([entry("ann"), entry("bo")]),
     }
 }
 
-/// A weight is the text that a notice keeps in memory; without it the log's bound in bytes would not hold.
 #[test]
-fn notices_weigh_their_text_and_concern_whom_the_table_says() {
-    let config = Notice::ConfigChanged {
-        source: "config/set",
-        regions: &[],
-    };
+fn a_broadcast_is_found_by_the_type_of_its_news() {
+    let news = Broadcast::new(7_u8, 0);
+    assert_eq!((news.get::<u8>(), news.get::<u16>()), (Some(&7), None));
+    assert_eq!(news, news.clone());
+    assert_ne!(news, Broadcast::new(7_u8, 0));
+}
+
+/// A weight is the text that such news keeps in memory; without it the log's bound in bytes would not hold.
+#[test]
+fn ephemeral_news_weighs_its_text_and_concerns_whom_the_table_says() {
     let table = [
-        (terminal(TerminalChange::Output("abc".into())), 17, true),
-        (terminal(TerminalChange::Completed), 14, true),
-        (Notice::QuestionOpened(question()), 12, true),
-        (Notice::QuestionClosed(question()), 12, true),
+        (Ephemeral::Broadcast(Broadcast::new("tea", 17)), 17, true),
+        (Ephemeral::QuestionOpened(question()), 12, true),
+        (Ephemeral::QuestionClosed(question()), 12, true),
         (asked(), 3 + 4 + 1, true),
         (settled(), 0, true),
         (progress(), 3 + 64 + 2 + 64, false),
-        (Notice::RuntimeChanged(Runtime::default()), 0, true),
-        (server(), 0, true),
-        (config, 0, true),
-        (Notice::Synced, 0, false),
+        (Ephemeral::RuntimeChanged(Runtime::default()), 0, true),
+        (Ephemeral::Synced, 0, false),
     ];
-    for (notice, weight, everyone) in table {
-        assert_eq!(notice.weight(), weight, "{notice:?}");
-        let frame = frame(FrameBody::Notice(notice));
+    for (news, weight, everyone) in table {
+        assert_eq!(news.weight(), weight, "{news:?}");
+        let frame = frame(FrameBody::Ephemeral(news));
         assert_eq!(frame.concerns_everyone(), everyone, "{frame:?}");
         assert_eq!(frame.delta(), None);
     }
@@ -148,7 +106,7 @@ fn notices_weigh_their_text_and_concern_whom_the_table_says() {
 fn a_log_counts_what_its_frames_weigh() {
     let log: crate::Log<Arc<Frame>> = crate::Log::new(Seq(7), crate::Limits::default());
     let weight = log
-        .append(|_| Arc::new(frame(FrameBody::Notice(Notice::Synced))))
+        .append(|_| Arc::new(frame(FrameBody::Ephemeral(Ephemeral::Synced))))
         .bytes();
     assert_eq!((log.depth(), weight), ((1, weight), FRAME_OVERHEAD + 5));
 }
@@ -191,7 +149,7 @@ fn places_behind_the_log_go_up_and_leave_the_last_one() {
 
 #[test]
 fn an_encoding_is_made_once_for_each_slot_and_each_time_outside_of_them() {
-    let frame = frame(FrameBody::Notice(Notice::Synced));
+    let frame = frame(FrameBody::Ephemeral(Ephemeral::Synced));
     let encoded = |slot: usize, json: &'static str| {
         let json = Bytes::from_static(json.as_bytes());
         frame.encoded(slot, |_| Arc::new([WireMessage { method: "m", json }]))[0]

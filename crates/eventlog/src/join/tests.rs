@@ -53,7 +53,7 @@ fn seqs(bodies: Vec<FrameBody>) -> Vec<u64> {
 #[test]
 fn deltas_are_joined_as_the_table_says() {
     let behind = |body| vec![message(0, "é"), body];
-    let notice = FrameBody::Notice(crate::Notice::Synced);
+    let notice = FrameBody::Ephemeral(crate::Ephemeral::Synced);
     let table = [
         ("what follows", behind(message(2, "b")), vec![2]),
         ("across a gap", behind(message(3, "b")), vec![1, 2]),

@@ -8,15 +8,15 @@ mod samples;
 mod tests;
 mod turn;
 
-use bobbin_core::{BelowQuestion, Encoded, Frame, FrameBody, Notice, View, WireMessage};
-use bobbin_model::{Event, Terminal, TerminalChange, ThreadHeader};
-use bobbin_wire as wire;
-use bobbin_wire::method::notification as method;
+use bobbin_core::{BelowQuestion, Encoded, Ephemeral, Frame, FrameBody, View, WireMessage};
+use bobbin_model::{Event, ThreadHeader};
 use serde::Serialize;
 
 use crate::convert::{self, ToolExecutions};
 use crate::cursor;
-use crate::user_input;
+use crate::groups::item::user_input;
+use crate::groups::{GROUPS, subagent};
+use crate::wire;
 
 /// What of a client its notifications depend on; one encoding is kept for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,61 +65,44 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
     let seq = kind.seq(frame, 0);
     match &frame.body {
         FrameBody::Delta(delta) => messages.push(turn::delta(thread_id, delta, seq)),
-        FrameBody::Notice(Notice::RuntimeChanged(runtime)) => {
+        FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)) => {
             let runtime = *runtime;
             let params = wire::ThreadRuntimeChangedNotification {
                 thread_id,
                 runtime,
                 seq,
             };
-            messages.push(message(method::THREAD_RUNTIME_CHANGED, &params));
+            messages.push(message(wire::THREAD_RUNTIME_CHANGED, &params));
         }
-        FrameBody::Notice(Notice::Synced) => messages.extend(seq.map(|seq| {
+        FrameBody::Ephemeral(Ephemeral::Synced) => messages.extend(seq.map(|seq| {
             let params = wire::ThreadSyncedNotification { thread_id, seq };
-            message(method::THREAD_SYNCED, &params)
+            message(wire::THREAD_SYNCED, &params)
         })),
-        FrameBody::Notice(Notice::ToolServer(server)) => {
-            let server = convert::mcp::status(server);
-            let params = wire::McpStatusUpdatedNotification { server };
-            messages.push(message(method::MCP_STATUS_UPDATED, &params));
-        }
-        FrameBody::Notice(Notice::ConfigChanged { source, regions }) => {
-            let params = wire::WorkspaceConfigChangedNotification {
-                source: (*source).to_owned(),
-                regions: regions.iter().map(|region| (*region).to_owned()).collect(),
-                changed_at: convert::time(frame.at),
-            };
-            messages.push(message(method::WORKSPACE_CONFIG_CHANGED, &params));
-        }
-        FrameBody::Notice(Notice::TrustChanged { trusted }) => {
-            let params = wire::WorkspaceTrustChangedNotification { trusted: *trusted };
-            messages.push(message(method::WORKSPACE_TRUST_CHANGED, &params));
+        FrameBody::Ephemeral(Ephemeral::Broadcast(news)) => {
+            messages.extend(GROUPS.iter().find_map(|group| (group.broadcast)(news, frame.at)));
         }
         // It is a request to those who are asked.
-        FrameBody::Notice(Notice::QuestionOpened(_)) => {}
-        FrameBody::Notice(Notice::QuestionClosed(question)) => {
-            let method = method::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED;
+        FrameBody::Ephemeral(Ephemeral::QuestionOpened(_)) => {}
+        FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => {
+            let method = wire::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED;
             messages.push(message(method, &user_input::resolved(question)));
         }
-        FrameBody::Notice(Notice::Terminal { change, terminal }) => {
-            messages.push(of_terminal(change, terminal));
-        }
-        FrameBody::Notice(Notice::Below { question, .. }) => match question {
+        FrameBody::Ephemeral(Ephemeral::Below { question, .. }) => match question {
             // It is asked by a request.
             BelowQuestion::Asked(_) => {}
             BelowQuestion::Settled { turn, item, .. } => {
-                let method = method::ITEM_APPROVAL_RESOLVED;
+                let method = wire::ITEM_APPROVAL_RESOLVED;
                 messages.push(turn::of_item(None, method, &frame.thread, *turn, item));
             }
         },
-        FrameBody::Notice(Notice::SubAgents { turn, entries }) => {
+        FrameBody::Ephemeral(Ephemeral::SubAgents { turn, entries }) => {
             let params = wire::SubagentProgressNotification {
                 thread_id,
                 turn_id: turn.to_string(),
-                entries: entries.iter().map(convert::subagent::progress).collect(),
+                entries: entries.iter().map(subagent::convert::progress).collect(),
                 seq,
             };
-            messages.push(message(method::SUBAGENT_PROGRESS, &params));
+            messages.push(message(wire::SUBAGENT_PROGRESS, &params));
         }
         FrameBody::Recorded(event) => match &**event {
             Event::ThreadStarted { thread } => {
@@ -153,23 +136,7 @@ fn graph_changed(header: &ThreadHeader) -> Option<WireMessage> {
         parent_thread_id: source.parent.to_string(),
         child_thread_id: header.id.to_string(),
     };
-    Some(message(method::SUBAGENT_GRAPH_CHANGED, &params))
-}
-
-fn of_terminal(change: &TerminalChange, terminal: &Terminal) -> WireMessage {
-    let terminal = convert::terminal::terminal(terminal);
-    let method = match change {
-        TerminalChange::Output(delta) => {
-            let delta = delta.clone();
-            let params = wire::TerminalOutputDeltaNotification { terminal, delta };
-            return message(method::TERMINAL_OUTPUT_DELTA, &params);
-        }
-        TerminalChange::Started => method::TERMINAL_STARTED,
-        TerminalChange::Completed => method::TERMINAL_COMPLETED,
-        TerminalChange::Stalled => method::TERMINAL_STALLED,
-        TerminalChange::Cleaned => method::TERMINAL_CLEANED,
-    };
-    message(method, &wire::TerminalNotification { terminal })
+    Some(message(wire::SUBAGENT_GRAPH_CHANGED, &params))
 }
 
 fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) -> Option<WireMessage> {
@@ -180,14 +147,14 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
                 ..convert::thread(state)
             };
             message(
-                method::THREAD_STARTED,
+                wire::THREAD_STARTED,
                 &wire::ThreadStartedNotification { thread, seq },
             )
         }
         (Event::ThreadResumed { by }, View::Thread(state)) => {
             let (thread, resumed_by) = (convert::thread(state), by.clone());
             message(
-                method::THREAD_RESUMED,
+                wire::THREAD_RESUMED,
                 &wire::ThreadResumedNotification {
                     thread,
                     resumed_by,
@@ -198,7 +165,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
         (Event::ThreadRenamed { display_name }, _) => {
             let display_name = display_name.clone();
             message(
-                method::THREAD_RENAMED,
+                wire::THREAD_RENAMED,
                 &wire::ThreadRenamedNotification {
                     thread_id,
                     display_name,
@@ -207,7 +174,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
             )
         }
         (Event::ThreadStatusChanged { previous, new }, _) => message(
-            method::THREAD_STATUS_CHANGED,
+            wire::THREAD_STATUS_CHANGED,
             &wire::ThreadStatusChangedNotification {
                 thread_id,
                 previous_status: *previous,
@@ -216,7 +183,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
             },
         ),
         (Event::ThreadDeleted, _) => message(
-            method::THREAD_DELETED,
+            wire::THREAD_DELETED,
             &wire::ThreadDeletedNotification { thread_id, seq },
         ),
         (Event::QueueChanged { queue }, _) => {
@@ -226,7 +193,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
                 queued_inputs,
                 seq,
             };
-            message(method::THREAD_QUEUE_UPDATED, &params)
+            message(wire::THREAD_QUEUE_UPDATED, &params)
         }
         // Version 1 has no word for it; who reads by number must be told, or would miss it.
         (Event::TurnsRolledBack { first, count }, _) => {
@@ -236,14 +203,14 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
                 num_turns: *count,
                 seq: seq?,
             };
-            message(method::THREAD_ROLLED_BACK, &params)
+            message(wire::THREAD_ROLLED_BACK, &params)
         }
         (Event::PlanUpdated { plan }, _) => {
             let params = wire::PlanUpdatedNotification {
                 seq,
                 ..wire::PlanUpdatedNotification::new(thread_id, plan.clone())
             };
-            message(method::PLAN_UPDATED, &params)
+            message(wire::PLAN_UPDATED, &params)
         }
         _ => return None,
     })

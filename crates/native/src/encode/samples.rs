@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bobbin_core::{Frame, FrameBody, Notice, View};
+use bobbin_core::{Ephemeral, Frame, FrameBody, View};
 use bobbin_model::event::DeltaChannel;
 use bobbin_model::item::{CommandExecution, ExecutionStatus, UserMessage};
 use bobbin_model::plan::{TodoPriority, TodoStatus};
@@ -151,7 +151,10 @@ pub(super) fn of_threads() -> Vec<(&'static str, Frame)> {
         ("planUpdated", plainly(Event::PlanUpdated { plan })),
         (
             "runtimeChanged",
-            frame(FrameBody::Notice(Notice::RuntimeChanged(runtime)), View::None),
+            frame(
+                FrameBody::Ephemeral(Ephemeral::RuntimeChanged(runtime)),
+                View::None,
+            ),
         ),
     ]
 }

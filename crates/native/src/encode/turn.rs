@@ -5,11 +5,10 @@ use bobbin_model::{
     ContextUsage, Delta, DeltaChannel, Event, Item, ItemStatus, Outcome, RevertedFile, ThreadId, Turn,
     TurnDiff, TurnId, TurnStatus,
 };
-use bobbin_wire as wire;
-use bobbin_wire::method::notification as method;
 
 use super::{Kind, message};
 use crate::convert;
+use crate::wire;
 
 /// Encodes an event of a Turn.
 pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<WireMessage>) {
@@ -38,39 +37,39 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 seq,
                 ..wire::TurnNotification::new(turn)
             };
-            out.push(message(method::TURN_STARTED, &params));
+            out.push(message(wire::TURN_STARTED, &params));
         }
         Event::TurnRecovered { .. } | Event::ContextNoted { .. } => {
             out.extend(of_system(thread, event, seq));
         }
         Event::ItemStarted { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(seq, method::ITEM_STARTED, thread, *turn, item));
+            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, item));
         }
         Event::ItemCompleted { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(seq, method::ITEM_COMPLETED, thread, *turn, item));
+            out.push(of_item(seq, wire::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::ItemAdded { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(seq, method::ITEM_STARTED, thread, *turn, &begun(item)));
+            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, &begun(item)));
             let seq = kind.seq(frame, out.len());
-            out.push(of_item(seq, method::ITEM_COMPLETED, thread, *turn, item));
+            out.push(of_item(seq, wire::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::ApprovalOpened { item, approval } => {
             out.push(of_item(
                 seq,
-                method::ITEM_STARTED,
+                wire::ITEM_STARTED,
                 thread,
                 approval.turn,
                 &begun(item),
             ));
             let seq = kind.seq(frame, out.len());
-            out.push(of_item(seq, method::ITEM_COMPLETED, thread, approval.turn, item));
+            out.push(of_item(seq, wire::ITEM_COMPLETED, thread, approval.turn, item));
         }
         Event::ApprovalResolved { turn, item, .. } => {
-            out.push(of_item(seq, method::ITEM_STARTED, thread, *turn, &begun(item)));
+            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, &begun(item)));
             let seq = kind.seq(frame, out.len());
-            out.push(of_item(seq, method::ITEM_APPROVAL_RESOLVED, thread, *turn, item));
+            out.push(of_item(seq, wire::ITEM_APPROVAL_RESOLVED, thread, *turn, item));
             let seq = kind.seq(frame, out.len());
-            out.push(of_item(seq, method::ITEM_COMPLETED, thread, *turn, item));
+            out.push(of_item(seq, wire::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::UsageAdded {
             turn,
@@ -80,7 +79,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             context_window,
             ..
         } => out.push(message(
-            method::ITEM_USAGE_DELTA,
+            wire::ITEM_USAGE_DELTA,
             &wire::UsageDeltaNotification {
                 thread_id: thread.to_string(),
                 turn_id: turn.to_string(),
@@ -129,7 +128,7 @@ fn of_system(thread: &ThreadId, event: &Event, seq: Option<u64>) -> Option<WireM
         },
         _ => return None,
     };
-    Some(message(method::SYSTEM_EVENT, &params))
+    Some(message(wire::SYSTEM_EVENT, &params))
 }
 
 /// Encodes a piece of streamed text.
@@ -145,17 +144,17 @@ pub(super) fn delta(thread_id: String, delta: &Delta, seq: Option<u64>) -> WireM
                 seq,
                 ..wire::AgentMessageDeltaNotification::new(thread_id, turn_id, item_id, text)
             };
-            message(method::ITEM_AGENT_MESSAGE_DELTA, &params)
+            message(wire::ITEM_AGENT_MESSAGE_DELTA, &params)
         }
         DeltaChannel::Reasoning => {
             let params = wire::ReasoningDeltaNotification {
                 seq,
                 ..wire::ReasoningDeltaNotification::new(thread_id, turn_id, item_id, text)
             };
-            message(method::ITEM_REASONING_DELTA, &params)
+            message(wire::ITEM_REASONING_DELTA, &params)
         }
         DeltaChannel::ToolArguments => message(
-            method::ITEM_TOOL_CALL_ARGUMENTS_DELTA,
+            wire::ITEM_TOOL_CALL_ARGUMENTS_DELTA,
             &wire::ToolCallArgumentsDeltaNotification {
                 thread_id,
                 turn_id,
@@ -175,7 +174,7 @@ pub(super) fn delta(thread_id: String, delta: &Delta, seq: Option<u64>) -> WireM
                 delta: text,
                 seq,
             };
-            message(method::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA, &params)
+            message(wire::ITEM_COMMAND_EXECUTION_OUTPUT_DELTA, &params)
         }
     }
 }
@@ -217,7 +216,7 @@ fn of_revert(
         notes: notes.to_vec(),
         seq,
     };
-    message(method::TURN_REVERTED, &params)
+    message(wire::TURN_REVERTED, &params)
 }
 
 fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -> WireMessage {
@@ -229,7 +228,7 @@ fn of_diff(seq: Option<u64>, thread: &ThreadId, turn: TurnId, diff: &TurnDiff) -
         truncated: diff.truncated.then_some(true),
         seq,
     };
-    message(method::TURN_DIFF_UPDATED, &params)
+    message(wire::TURN_DIFF_UPDATED, &params)
 }
 
 fn of_end(frame: &Frame, outcome: &Outcome, kind: Kind) -> Option<WireMessage> {
@@ -246,7 +245,7 @@ fn of_end(frame: &Frame, outcome: &Outcome, kind: Kind) -> Option<WireMessage> {
                 seq,
                 ..wire::TurnNotification::new(turn)
             };
-            message(method::TURN_COMPLETED, &params)
+            message(wire::TURN_COMPLETED, &params)
         }
         Outcome::Failed { error } => {
             let error = error.clone();
@@ -257,7 +256,7 @@ fn of_end(frame: &Frame, outcome: &Outcome, kind: Kind) -> Option<WireMessage> {
                 error,
                 seq,
             };
-            message(method::TURN_FAILED, &params)
+            message(wire::TURN_FAILED, &params)
         }
         Outcome::Cancelled { reason } => {
             let reason = reason.clone();
@@ -268,7 +267,7 @@ fn of_end(frame: &Frame, outcome: &Outcome, kind: Kind) -> Option<WireMessage> {
                 reason,
                 seq,
             };
-            message(method::TURN_CANCELLED, &params)
+            message(wire::TURN_CANCELLED, &params)
         }
     })
 }

@@ -225,8 +225,8 @@ impl Dialect for Plain {
         let line = match &frame.body {
             FrameBody::Recorded(event) => format!("{news}{} {}", frame.seq, event.kind()),
             FrameBody::Delta(delta) => format!("{} +{} {}", frame.seq, delta.offset, delta.text),
-            FrameBody::Notice(bobbin_core::Notice::Synced) => format!("{} synced", frame.seq),
-            FrameBody::Notice(_) => return Encoded::default(),
+            FrameBody::Ephemeral(bobbin_core::Ephemeral::Synced) => format!("{} synced", frame.seq),
+            FrameBody::Ephemeral(_) => return Encoded::default(),
         };
         Arc::new([WireMessage {
             method: "line",

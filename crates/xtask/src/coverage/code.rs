@@ -1,24 +1,28 @@
 //! What the code has of the protocol, taken from the code.
 //!
-//! The names come from `wire`: its table of methods and its types. Whether the server does something about a name
-//! is seen in the server's sources: a method's constant, an Item's payload, a capability's field or an error's
-//! constructor that no source mentions is not served, whatever a table says.
+//! The names come from `native`: its table of methods and its types. Whether the server does something about a name
+//! is seen in the server's sources: a notification's constant, an Item's payload, a capability's field or an error's
+//! constructor that no source uses is not served, whatever a table says. A request is served by its row's handler.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use bobbin_wire::{
-    Availability, ClientCapabilities, Direction, ErrorCode, ItemPayload, METHODS, ServerCapabilities,
-};
+use bobbin_native::group::{self, Availability, Direction};
+use bobbin_native::wire::{ClientCapabilities, ErrorCode, ItemPayload, ServerCapabilities};
 use schemars::{JsonSchema, SchemaGenerator};
 
 use super::Section;
 
-/// Rooms that describe the protocol or are no part of the server.
-const NOT_THE_SERVER: [&str; 3] = ["wire", "testkit", "xtask"];
-/// The room that answers some errors and takes some notifications by itself.
+/// Crates that are no part of the server.
+const NOT_THE_SERVER: [&str; 2] = ["testkit", "xtask"];
+/// Where shapes of the protocol are described or named, which serves nothing.
+const SHAPES: [&str; 2] = [
+    "crates/native/src/wire",
+    "crates/native/src/groups/item/payload.rs",
+];
+/// The crate that answers some errors and takes some notifications by itself.
 const PEER: &str = "peer";
 
 /// What there is.
@@ -44,12 +48,11 @@ impl Facts {
             facts.add(Section::ItemTypes, kind, used);
         }
         for name in members::<ClientCapabilities>() {
-            let used = sources.dense.contains(&format!("capabilities.{}", snake(&name)));
+            let used = sources.reads(&format!("capabilities.{}", snake(&name)));
             facts.add(Section::ClientCapabilities, &name, used);
         }
-        let advertised = sources.advertised();
         for name in members::<ServerCapabilities>() {
-            let used = advertised.contains(&format!("{}:", snake(&name)));
+            let used = sources.dense.contains(&format!("capabilities.{}=", snake(&name)));
             facts.add(Section::ServerCapabilities, &name, used);
         }
         for code in ErrorCode::ALL {
@@ -68,15 +71,15 @@ impl Facts {
     }
 
     fn take_methods(&mut self, sources: &Sources) {
-        for method in METHODS {
-            let (section, module) = match method.direction {
-                Direction::Request => (Section::Requests, "request"),
-                Direction::ClientNotification => (Section::ClientNotifications, "client_notification"),
-                Direction::Notification => (Section::Notifications, "notification"),
-                Direction::ServerRequest => (Section::ServerRequests, "server_request"),
+        for method in group::methods() {
+            let section = match method.direction {
+                Direction::Request => Section::Requests,
+                Direction::ClientNotification => Section::ClientNotifications,
+                Direction::Notification => Section::Notifications,
+                Direction::ServerRequest => Section::ServerRequests,
             };
-            let constant = snake(method.name.trim_start_matches("$/")).to_uppercase();
-            let used = sources.paths.contains(&(module.to_owned(), constant))
+            let used = method.direction == Direction::Request
+                || sources.uses_constant(method.name)
                 || sources.peer.contains(&format!("\"{}\"", method.name));
             let promised = method.availability == Availability::Now;
             if used != promised {
@@ -95,8 +98,10 @@ impl Facts {
 /// The server's sources, as far as they are asked.
 #[derive(Debug, Default)]
 struct Sources {
-    /// The last two parts of every path: `("request", "THREAD_START")`, aliases resolved.
+    /// The last two parts of every path: `("ItemPayload", "Error")`.
     paths: BTreeSet<(String, String)>,
+    /// How often each word stands there.
+    words: BTreeMap<String, usize>,
     /// Everything, without white space.
     dense: String,
     /// What the peer says, without white space.
@@ -122,27 +127,30 @@ impl Sources {
     }
 
     fn take_paths(&mut self, code: &str) {
-        let alias = ["client_notification", "server_request", "notification", "request"]
-            .into_iter()
-            .find(|module| code.contains(&format!("{module} as method")));
         let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
         for word in words {
-            let mut parts = word.rsplit("::");
-            let (Some(last), Some(module)) = (parts.next(), parts.next()) else {
-                continue;
-            };
-            let module = match (module, alias) {
-                ("method", Some(alias)) => alias,
-                (module, _) => module,
-            };
-            self.paths.insert((module.to_owned(), last.to_owned()));
+            let mut parts = word.trim_matches(':').rsplit("::");
+            let Some(last) = parts.next() else { continue };
+            *self.words.entry(last.to_owned()).or_default() += 1;
+            if let Some(of) = parts.next() {
+                self.paths.insert((of.to_owned(), last.to_owned()));
+            }
         }
     }
 
-    /// What is said in `initialize`: the literals of the type, without white space.
-    fn advertised(&self) -> String {
-        let literals = self.dense.split("ServerCapabilities{").skip(1);
-        literals.filter_map(|rest| rest.split("..").next()).collect()
+    /// Whether a capability of the client is read: the same word is set where the server says its own.
+    fn reads(&self, capability: &str) -> bool {
+        let mut found = self.dense.match_indices(capability);
+        found.any(|(at, text)| !self.dense[at + text.len()..].starts_with('='))
+    }
+
+    /// Whether the constant with a method's name is used beside its declaration and its row.
+    fn uses_constant(&self, method: &str) -> bool {
+        let Some((before, _)) = self.dense.split_once(&format!(":&str=\"{method}\";")) else {
+            return false;
+        };
+        let constant = before.rsplit("const").next().unwrap_or_default();
+        self.words.get(constant).is_some_and(|count| *count > 2)
     }
 }
 
@@ -167,7 +175,10 @@ fn files(root: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
                     .into_owned();
                 if path.is_dir() {
                     dirs.push(path);
-                } else if path.extension().is_some_and(|ext| ext == "rs") && !stem.ends_with("tests") {
+                } else if path.extension().is_some_and(|ext| ext == "rs")
+                    && !stem.ends_with("tests")
+                    && !SHAPES.iter().any(|shapes| path.starts_with(root.join(shapes)))
+                {
                     files.push((room.clone(), path));
                 }
             }
@@ -219,19 +230,19 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_seen_under_their_real_name() {
+    fn a_constant_is_used_where_it_is_neither_declared_nor_listed() {
         let mut sources = Sources::default();
-        sources.take_paths(
-            "use bobbin_wire::{decode, method::request as method};\nmethod::THREAD_START => x(),",
-        );
-        sources.take_paths("use bobbin_wire::method;\nif *m == method::client_notification::INITIALIZED {}");
-        for (module, constant) in [
-            ("request", "THREAD_START"),
-            ("client_notification", "INITIALIZED"),
+        for code in [
+            "pub(crate) const TEA_READY: &str = \"tea/ready\";",
+            "notification::<Tea>(TEA_READY, x)",
         ] {
-            let path = (module.to_owned(), constant.to_owned());
-            assert!(sources.paths.contains(&path), "{sources:?}");
+            assert!(!sources.uses_constant("tea/ready"));
+            sources.take_paths(code);
+            sources.dense.extend(code.split_whitespace());
         }
+        assert!(!sources.uses_constant("tea/ready"));
+        sources.take_paths("message(wire::TEA_READY, &params)");
+        assert!(sources.uses_constant("tea/ready"));
     }
 
     #[test]

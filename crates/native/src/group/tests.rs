@@ -1,0 +1,107 @@
+//! The table of methods.
+
+use std::collections::BTreeSet;
+
+use schemars::generate::SchemaSettings;
+
+use super::*;
+use crate::wire;
+
+#[test]
+fn every_method_has_one_row_per_direction() {
+    let rows: BTreeSet<_> = methods()
+        .map(|method| (method.direction as u8, method.name))
+        .collect();
+    assert_eq!(rows.len(), methods().count());
+}
+
+#[test]
+fn requests_have_results_and_notifications_have_none() {
+    for method in methods() {
+        let answered = matches!(method.direction, Direction::Request | Direction::ServerRequest);
+        assert_eq!(method.result.is_some(), answered, "{}", method.name);
+        assert!(answered || method.errors.is_empty(), "{}", method.name);
+    }
+}
+
+#[test]
+fn rows_are_found_by_direction_and_name() {
+    let found = Method::find(Direction::Request, "turn/start").unwrap();
+    assert_eq!(found.params.name(), "TurnStartParams");
+    assert_eq!(found.errors.len(), 3);
+    let found = Method::find(Direction::ClientNotification, "thread/subscribe").unwrap();
+    assert!(found.result.is_none());
+    assert!(Method::find(Direction::Notification, "turn/start").is_none());
+}
+
+fn members(shape: Shape) -> BTreeSet<String> {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let schema = shape.schema(&mut generator);
+    let properties = schema
+        .get("properties")
+        .and_then(|properties| properties.as_object());
+    properties
+        .map(|properties| properties.keys().cloned().collect())
+        .unwrap_or_default()
+}
+
+#[test]
+fn exactly_the_requests_that_change_something_take_a_client_request_id() {
+    let reading = [
+        "initialize",
+        "thread/list",
+        "thread/read",
+        "thread/search",
+        "thread/subscribe",
+        "thread/unsubscribe",
+        "channel/list",
+        "subagent/children/list",
+        "terminal/list",
+        "terminal/read",
+        "mcp/list",
+        "mcp/get",
+        "mcp/status/list",
+        "mcp/test",
+        "skills/list",
+        "skills/read",
+        "skills/view",
+        "command/list",
+        // Change something, and do no harm when they are sent twice.
+        "skills/restoreOriginal",
+        "skills/setEnabled",
+        "skills/uninstall",
+        "workspace/commitMessage/suggest",
+        "welcome/suggestions",
+        "model/list",
+        "server/stats",
+        "policy/explain",
+        "approval/rules/list",
+        "workspace/trust/get",
+    ];
+    for method in methods().filter(|method| method.direction == Direction::Request) {
+        let takes_one = members(method.params).contains("clientRequestId");
+        assert_eq!(takes_one, !reading.contains(&method.name), "{}", method.name);
+    }
+}
+
+#[test]
+fn exactly_the_events_of_a_thread_carry_a_number() {
+    let unnumbered = [
+        "system/jobResult",
+        wire::SUBAGENT_GRAPH_CHANGED,
+        // As durable as the call that asks.
+        wire::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED,
+        wire::MCP_STATUS_UPDATED,
+        wire::WORKSPACE_CONFIG_CHANGED,
+        wire::WORKSPACE_TRUST_CHANGED,
+        wire::TERMINAL_STARTED,
+        wire::TERMINAL_OUTPUT_DELTA,
+        wire::TERMINAL_COMPLETED,
+        wire::TERMINAL_STALLED,
+        wire::TERMINAL_CLEANED,
+    ];
+    for method in methods().filter(|method| method.direction == Direction::Notification) {
+        let numbered = members(method.params).contains("seq");
+        assert_eq!(numbered, !unnumbered.contains(&method.name), "{}", method.name);
+    }
+}

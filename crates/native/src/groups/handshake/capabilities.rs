@@ -1,0 +1,223 @@
+//! What each side says it can do, once, in `initialize`.
+//!
+//! AppServer protocol 01 §5 (client) and §6 (server). Unknown keys are ignored on both sides.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::Opaque;
+
+/// What a client can do. Absent keys have the defaults of the protocol.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a list of independent switches on the wire"
+)]
+pub struct ClientCapabilities {
+    /// Can be asked for approvals. Default `true`.
+    pub approval_support: bool,
+    /// Extension: can be asked what a model wants to know (`item/tool/requestUserInput`), together with
+    /// `approvalSupport`. Default `false`.
+    pub user_input_support: bool,
+    /// Wants delta notifications. Default `true`.
+    pub streaming_support: bool,
+    /// Turns started here produce `commandExecution` Items and their output. Default `false`.
+    pub command_execution_streaming: bool,
+    /// Turns started here produce `toolExecution` Items, and this client is shown them. Default `false`.
+    pub tool_execution_lifecycle: bool,
+    /// Wants `terminal/*` notifications. Default `false`.
+    pub background_terminals: bool,
+    /// Wants `workspace/configChanged`. Default `true`.
+    pub config_change: bool,
+    /// Turns started here produce `fileChange` Items. Default `false`.
+    pub file_change_items: bool,
+    /// Extension: wants `seq` on event notifications and may subscribe with `afterSeq`. Default `false`.
+    pub event_cursors: bool,
+    /// Extension: shows its user what `workspace/trust/get` lists, and wants `workspace/trustChanged`. Default `false`.
+    pub workspace_trust: bool,
+    /// Extension: knows the approval policy `sandboxed`; without it, the policy is shown as `default`. Default `false`.
+    pub sandboxed_policy: bool,
+    /// Exact names of notifications this connection does not want.
+    pub opt_out_notification_methods: Vec<String>,
+    /// Present when the connection is the backend of an external channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_adapter: Option<Opaque>,
+    /// Present when the client serves `ext/acp/*`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acp_extensions: Option<AcpExtensions>,
+    /// Present when the client serves `ext/nodeRepl/*`, together with `browserUse`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_repl: Option<NodeReplCapability>,
+    /// Present when the client has a browser runtime.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub browser_use: Option<BrowserUseCapability>,
+}
+
+impl Default for ClientCapabilities {
+    fn default() -> Self {
+        Self {
+            approval_support: true,
+            user_input_support: false,
+            streaming_support: true,
+            command_execution_streaming: false,
+            tool_execution_lifecycle: false,
+            background_terminals: false,
+            config_change: true,
+            file_change_items: false,
+            event_cursors: false,
+            workspace_trust: false,
+            sandboxed_policy: false,
+            opt_out_notification_methods: Vec::new(),
+            channel_adapter: None,
+            acp_extensions: None,
+            node_repl: None,
+            browser_use: None,
+        }
+    }
+}
+
+/// Which editor services a client offers.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AcpExtensions {
+    /// Serves `ext/acp/fs/readTextFile`.
+    pub fs_read_text_file: bool,
+    /// Serves `ext/acp/fs/writeTextFile`.
+    pub fs_write_text_file: bool,
+    /// Serves `ext/acp/terminal/*`.
+    pub terminal_create: bool,
+    /// Families of custom methods, `ext/acp/FAMILY/METHOD`.
+    pub extensions: Vec<String>,
+}
+
+/// The client's JavaScript runtime.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeReplCapability {
+    /// Which runtime.
+    pub backend: String,
+}
+
+/// The client's browser runtime.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BrowserUseCapability {
+    /// Which runtime.
+    pub backend: String,
+    /// Its own protocol's version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol_version: Option<Opaque>,
+    /// Whether `ext/nodeRepl/cancel` may be sent. Default `false`.
+    #[serde(default)]
+    pub supports_cancel: bool,
+}
+
+/// What the server can do. A key that is absent must be read as `false`, and its methods as unknown.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a list of independent switches on the wire"
+)]
+pub struct ServerCapabilities {
+    /// `thread/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub thread_management: bool,
+    /// `thread/subscribe` and `thread/unsubscribe`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub thread_subscriptions: bool,
+    /// The server may send approval requests.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approval_flow: bool,
+    /// `thread/mode/set`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mode_switch: bool,
+    /// `thread/config/update`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub config_override: bool,
+    /// `terminal/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub background_terminals: bool,
+    /// `cron/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cron_management: bool,
+    /// `heartbeat/trigger`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub heartbeat_management: bool,
+    /// `skills/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub skills_management: bool,
+    /// `skills/restoreOriginal` and effective `skills/view`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub skill_variants: bool,
+    /// `plugin/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub plugin_management: bool,
+    /// `command/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub command_management: bool,
+    /// `automation/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub automations: bool,
+    /// `channel/status`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub channel_status: bool,
+    /// `model/list`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub model_catalog_management: bool,
+    /// `workspace/config/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub workspace_config_management: bool,
+    /// `mcp/list`, `mcp/get`, `mcp/upsert`, `mcp/remove`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mcp_management: bool,
+    /// `mcp/status/list`, `mcp/test`, `mcp/status/updated`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mcp_status: bool,
+    /// MCP objects carry `origin` and `readOnly`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mcp_server_origins: bool,
+    /// `externalChannel/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub external_channel_management: bool,
+    /// `subagent/profiles/*` and `subagent/settings/update`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sub_agent_management: bool,
+    /// `subagent/children/list`, `subagent/close`, `subagent/resume`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sub_agent_sessions: bool,
+    /// Extension: the server numbers events for clients that declare `eventCursors`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub event_cursors: bool,
+    /// Extension: `thread/search`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub thread_search: bool,
+    /// Extension: `server/stats`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub server_stats: bool,
+    /// Extension: `policy/explain`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub policy_explain: bool,
+    /// Extension: `approval/rules/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approval_rules: bool,
+    /// Extension: `turn/revert`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub turn_revert: bool,
+    /// Extension: `workspace/trust/*`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub workspace_trust: bool,
+    /// What smaller extensions there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<ServerExtensions>,
+}
+
+/// Smaller extensions.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServerExtensions {
+    /// `welcome/suggestions`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub welcome_suggestions: bool,
+}

@@ -1,0 +1,52 @@
+//! What a tool brings back to be shown: texts and pictures.
+//!
+//! AppServer protocol 03 §5.8.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::wire::{DecodeError, Opaque, decode};
+
+/// A piece of what a tool brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum ContentItem {
+    /// Text.
+    Text(TextContent),
+    /// A picture.
+    Image(ImageContent),
+}
+
+/// Text that a tool brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TextContent {
+    /// The text.
+    pub text: String,
+}
+
+/// A picture that a tool brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageContent {
+    /// Its media type.
+    pub media_type: String,
+    /// The picture, Base64.
+    pub data_base64: String,
+}
+
+impl ContentItem {
+    fn read(given: &Opaque) -> Result<Self, DecodeError> {
+        let raw = given.raw();
+        match decode::tag(raw)?.as_deref() {
+            Some("text") => decode::lenient(raw).map(Self::Text),
+            Some("image") => decode::lenient(raw).map(Self::Image),
+            _ => Err(de::Error::custom("'type' must be one of 'text', 'image'")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(&Opaque::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}

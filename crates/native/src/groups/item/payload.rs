@@ -1,0 +1,278 @@
+//! What an Item can be, type by type.
+//!
+//! AppServer protocol 03 §5. A new type is one row in the table at the end. Payloads about tools are in
+//! `tool_payload`.
+
+use bobbin_model::{ApprovalKind, Decision, DeliveryMode};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::wire::{
+    CommandExecutionPayload, DecodeError, DynamicToolCallPayload, FileChangePayload, InputPart, Opaque,
+    PluginFunctionCallPayload, ToolCallPayload, ToolExecutionPayload, ToolResultPayload, decode,
+};
+
+/// Payload of `userMessage`: what a person, or a trigger in a person's place, said.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserMessagePayload {
+    /// The whole input as one text to show.
+    pub text: String,
+    /// As the user gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native_input_parts: Option<Vec<InputPart>>,
+    /// As the model got it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub materialized_input_parts: Option<Vec<InputPart>>,
+    /// How it got into the Turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery_mode: Option<DeliveryMode>,
+    /// The person's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_id: Option<String>,
+    /// What the person is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_name: Option<String>,
+    /// The person's role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_role: Option<String>,
+    /// The group it was said in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<String>,
+    /// The channel it came through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_name: Option<String>,
+    /// The scope it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_context: Option<String>,
+    /// Pictures that came with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<MessageImage>>,
+    /// What said it, when no person did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger_kind: Option<TriggerKind>,
+    /// What the trigger is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger_label: Option<String>,
+    /// Id of the job or task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger_ref_id: Option<String>,
+}
+
+/// What spoke in a person's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TriggerKind {
+    /// The heartbeat.
+    Heartbeat,
+    /// A cron job.
+    Cron,
+    /// An automation task.
+    Automation,
+}
+
+/// A picture on the server's disk that came with a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageImage {
+    /// Where it is.
+    pub path: String,
+    /// Its media type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// How to show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_name: Option<String>,
+}
+
+/// Payload of `agentMessage` and `reasoningContent`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct TextPayload {
+    /// The text.
+    pub text: String,
+}
+
+/// Payload of `approvalRequest`: a person is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRequestPayload {
+    /// What kind of thing is asked about.
+    pub approval_type: ApprovalKind,
+    /// The command line, or what is done to the target.
+    pub operation: String,
+    /// Working directory, absolute path, or id of the resource.
+    pub target: String,
+    /// Tells approvals apart across Items.
+    pub request_id: String,
+    /// What `acceptForSession` would cover.
+    pub scope_key: String,
+    /// A sentence for the user.
+    pub reason: String,
+}
+
+/// Payload of `approvalResponse`: the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalResponsePayload {
+    /// The question.
+    pub request_id: String,
+    /// Whether the operation may go ahead.
+    pub approved: bool,
+    /// The answer.
+    pub decision: Decision,
+}
+
+/// Payload of `error`: something went wrong in the Turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorPayload {
+    /// What, for people.
+    pub message: String,
+    /// A stable word: `agent_error`, `timeout`, `hook_blocked`, `approval_timeout`, `subagent_error`, ….
+    pub code: String,
+    /// Whether the Turn ends with it.
+    pub fatal: bool,
+}
+
+/// Payload of `systemNotice`: the server did something to the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemNoticePayload {
+    /// What it did.
+    pub kind: SystemNoticeKind,
+    /// What made it do so.
+    pub trigger: NoticeTrigger,
+    /// How it compacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<CompactionMode>,
+    /// Tokens in the window before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_before: Option<u64>,
+    /// Tokens in the window after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_after: Option<u64>,
+    /// Free part of the window after, 0.0 to 1.0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent_left_after: Option<f64>,
+    /// How many tool results were emptied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cleared_tool_results: Option<u64>,
+}
+
+/// What the server did to the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SystemNoticeKind {
+    /// Summed it up to make room.
+    Compacted,
+    /// Put what is worth keeping into memory.
+    MemoryConsolidated,
+}
+
+/// What made the server do something to the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NoticeTrigger {
+    /// A threshold.
+    Auto,
+    /// The model refused a prompt as too long.
+    Reactive,
+    /// A person.
+    Manual,
+}
+
+/// How a conversation was compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionMode {
+    /// Old tool results were emptied.
+    Micro,
+    /// Old Turns were summed up.
+    Partial,
+}
+
+macro_rules! payloads {
+    ($($(#[doc = $doc:literal])+ $variant:ident($payload:ty) = $kind:literal;)+) => {
+        /// What an Item is, with its payload. Serializes as the payload alone.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum ItemPayload {
+            $($(#[doc = $doc])+ $variant($payload),)+
+            /// An Item of a type that this version does not know.
+            Unknown {
+                /// Its type.
+                kind: String,
+                /// Its payload, as it came.
+                payload: Opaque,
+            },
+        }
+
+        impl ItemPayload {
+            /// Every type that this version knows.
+            pub const KINDS: &[&str] = &[$($kind),+];
+
+            /// Returns the type, which on the wire is `type` and `payloadKind` of the Item.
+            pub fn kind(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => $kind,)+
+                    Self::Unknown { kind, .. } => kind,
+                }
+            }
+
+            /// Reads the payload of an Item of the given type.
+            ///
+            /// # Errors
+            /// The type is known and the payload does not have its shape.
+            pub fn decode(kind: &str, payload: Opaque) -> Result<Self, DecodeError> {
+                match kind {
+                    $($kind => decode::lenient(payload.raw()).map(Self::$variant),)+
+                    _ => Ok(Self::Unknown { kind: kind.to_owned(), payload }),
+                }
+            }
+
+            /// Returns each known type with the schema of its payload.
+            pub(crate) fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
+                vec![$(($kind, generator.subschema_for::<$payload>()),)+]
+            }
+        }
+
+        impl Serialize for ItemPayload {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(payload) => payload.serialize(serializer),)+
+                    Self::Unknown { payload, .. } => payload.serialize(serializer),
+                }
+            }
+        }
+    };
+}
+
+payloads! {
+    /// What the user said.
+    UserMessage(UserMessagePayload) = "userMessage";
+    /// What the agent said.
+    AgentMessage(TextPayload) = "agentMessage";
+    /// What the agent thought.
+    ReasoningContent(TextPayload) = "reasoningContent";
+    /// The model asks for a tool.
+    ToolCall(ToolCallPayload) = "toolCall";
+    /// What the model got back.
+    ToolResult(ToolResultPayload) = "toolResult";
+    /// A command as it runs.
+    CommandExecution(CommandExecutionPayload) = "commandExecution";
+    /// A tool as it runs.
+    ToolExecution(ToolExecutionPayload) = "toolExecution";
+    /// A plugin's tool, call and result.
+    PluginFunctionCall(PluginFunctionCallPayload) = "pluginFunctionCall";
+    /// A client's tool, call and result.
+    DynamicToolCall(DynamicToolCallPayload) = "dynamicToolCall";
+    /// A person is asked.
+    ApprovalRequest(ApprovalRequestPayload) = "approvalRequest";
+    /// A person answered.
+    ApprovalResponse(ApprovalResponsePayload) = "approvalResponse";
+    /// Something went wrong.
+    Error(ErrorPayload) = "error";
+    /// The server did something to the conversation.
+    SystemNotice(SystemNoticePayload) = "systemNotice";
+    /// Files as they change.
+    FileChange(FileChangePayload) = "fileChange";
+}

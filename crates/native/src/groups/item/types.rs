@@ -1,0 +1,125 @@
+//! The Item: one unit in a Turn.
+//!
+//! AppServer protocol 03 §1.2. What the payload looks like depends on the sibling member `type`, and
+//! `payloadKind` repeats that value; here the payload alone says it, so the three cannot disagree.
+
+use std::borrow::Cow;
+
+use bobbin_model::ItemStatus;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::json;
+
+use crate::wire::{ItemPayload, Opaque, Timestamp};
+
+/// One unit in a Turn. Ids are unique inside one Turn only.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// `item_` and its number in the Turn.
+    pub id: String,
+    /// The Turn.
+    pub turn_id: String,
+    /// How far it is.
+    pub status: ItemStatus,
+    /// When it was begun.
+    pub created_at: Timestamp,
+    /// When it was completed.
+    pub completed_at: Option<Timestamp>,
+    /// What it is; written as `type`, `payloadKind` and `payload`.
+    pub payload: ItemPayload,
+}
+
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let members = if self.completed_at.is_some() { 8 } else { 7 };
+        let mut item = serializer.serialize_struct("Item", members)?;
+        item.serialize_field("id", &self.id)?;
+        item.serialize_field("turnId", &self.turn_id)?;
+        item.serialize_field("type", self.payload.kind())?;
+        item.serialize_field("payloadKind", self.payload.kind())?;
+        item.serialize_field("status", &self.status)?;
+        item.serialize_field("createdAt", &self.created_at)?;
+        match &self.completed_at {
+            Some(completed_at) => item.serialize_field("completedAt", completed_at)?,
+            None => item.skip_field("completedAt")?,
+        }
+        item.serialize_field("payload", &self.payload)?;
+        item.end()
+    }
+}
+
+/// One unit in a Turn.
+///
+/// `type` says what it is and what `payload` looks like; `payloadKind` has the same value. Types that a
+/// client does not know must not stop it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ItemFrame {
+    /// `item_` and its number in the Turn; unique inside the Turn only.
+    id: String,
+    /// The Turn.
+    turn_id: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    kind: String,
+    /// Same as `type`.
+    #[schemars(required)]
+    #[expect(
+        dead_code,
+        reason = "described in the schema; reading it could only contradict `type`"
+    )]
+    payload_kind: Option<String>,
+    /// How far it is.
+    status: ItemStatus,
+    /// When it was begun.
+    created_at: Timestamp,
+    /// When it was completed.
+    completed_at: Option<Timestamp>,
+    /// Shape by `type`.
+    payload: Opaque,
+}
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let frame = ItemFrame::deserialize(deserializer)?;
+        let payload = ItemPayload::decode(&frame.kind, frame.payload)
+            .map_err(|error| de::Error::custom(format_args!("payload of type '{}': {error}", frame.kind)))?;
+        Ok(Self {
+            id: frame.id,
+            turn_id: frame.turn_id,
+            status: frame.status,
+            created_at: frame.created_at,
+            completed_at: frame.completed_at,
+            payload,
+        })
+    }
+}
+
+impl JsonSchema for Item {
+    fn schema_name() -> Cow<'static, str> {
+        "Item".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut shapes: Vec<_> = ItemPayload::schemas(generator)
+            .into_iter()
+            .map(|(kind, payload)| {
+                json!({
+                    "properties": {
+                        "type": { "const": kind },
+                        "payloadKind": { "const": kind },
+                        "payload": payload,
+                    },
+                })
+            })
+            .collect();
+        shapes.push(json!({ "properties": { "type": { "not": { "enum": ItemPayload::KINDS } } } }));
+        let mut schema = ItemFrame::json_schema(generator);
+        schema.insert("oneOf".to_owned(), shapes.into());
+        schema
+    }
+}
+
+#[cfg(test)]
+mod tests;

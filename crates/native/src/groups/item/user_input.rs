@@ -1,0 +1,64 @@
+//! What a model wants to know, as a request to a client (AppServer protocol 04 §10).
+
+use bobbin_model::{Question, QuestionAnswer};
+use bobbin_peer::{CallError, PeerHandle};
+use bobbin_session::Inquired;
+
+use crate::wire::{self, decode};
+
+/// The id of the one question of a request.
+const ONLY: &str = "1";
+
+/// Puts a question to a client.
+pub(crate) async fn ask(peer: &PeerHandle, question: &Question) -> Inquired {
+    let method = wire::ITEM_TOOL_REQUEST_USER_INPUT;
+    match peer.call_raw(method, &request(question), None).await {
+        Ok(result) => Inquired::Said(answer(decode::result(&result).ok())),
+        // "I cannot answer that" is no answer (04 §5), and none for others who were asked too.
+        Err(CallError::Remote(_)) => Inquired::Passed,
+        Err(CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => {
+            Inquired::Gone
+        }
+    }
+}
+
+fn request(question: &Question) -> wire::RequestUserInputParams {
+    let inquiry = &question.inquiry;
+    let option = |choice: &bobbin_model::Choice| wire::UserInputOption {
+        label: choice.label.clone(),
+        description: choice.description.clone(),
+    };
+    let options: Vec<_> = inquiry.choices.iter().map(option).collect();
+    wire::RequestUserInputParams {
+        thread_id: question.thread.to_string(),
+        turn_id: question.turn.to_string(),
+        call_id: question.call_id.clone(),
+        request_id: question.id.to_string(),
+        questions: vec![wire::UserInputQuestion {
+            id: ONLY.to_owned(),
+            question: inquiry.text.clone(),
+            options: Some(options).filter(|options| !options.is_empty()),
+            is_other: inquiry.free,
+        }],
+    }
+}
+
+/// Returns what a client says; what cannot be read says nothing.
+fn answer(result: Option<wire::RequestUserInputResult>) -> QuestionAnswer {
+    let said = result.and_then(|mut result| result.answers.remove(ONLY));
+    let said = said.map(|said| said.answers.join("\n"));
+    match said.filter(|said| !said.trim().is_empty()) {
+        Some(text) => QuestionAnswer::Text(text),
+        None => QuestionAnswer::None,
+    }
+}
+
+/// Returns what clients are told of a question that is settled.
+pub(crate) fn resolved(question: &Question) -> wire::UserInputResolvedNotification {
+    wire::UserInputResolvedNotification {
+        thread_id: question.thread.to_string(),
+        turn_id: question.turn.to_string(),
+        call_id: question.call_id.clone(),
+        request_id: question.id.to_string(),
+    }
+}

@@ -1,0 +1,265 @@
+//! MCP servers: their configuration, how they are, and the methods about them.
+//!
+//! AppServer protocol 05 §8. Values of variables and headers are secrets: they are given back as they are stored and
+//! never logged.
+
+use std::collections::BTreeMap;
+
+use bobbin_model::ServerState;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::wire::{ClientRequestId, Timestamp};
+
+/// How an MCP server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpTransport {
+    /// A child process on its standard streams.
+    Stdio,
+    /// Streamable HTTP.
+    #[serde(alias = "streamable-http", alias = "http")]
+    StreamableHttp,
+}
+
+/// A time in seconds, whole or not.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Seconds(pub f64);
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be whole and in range"
+        )]
+        if self.0.fract() == 0.0 && (0.0..1e15).contains(&self.0) {
+            // As people write it.
+            serializer.serialize_u64(self.0 as u64)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
+}
+
+/// Where an MCP server's configuration comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerOrigin {
+    /// Whose it is.
+    pub kind: McpOriginKind,
+    /// The plugin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin_id: Option<String>,
+    /// The plugin's title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin_display_name: Option<String>,
+    /// The plugin's own name for the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declared_name: Option<String>,
+}
+
+/// Whose configuration an MCP server comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpOriginKind {
+    /// The workspace's.
+    Workspace,
+    /// A plugin's.
+    Plugin,
+    /// Extension: the user's own, for all workspaces.
+    User,
+}
+
+/// Configuration of an MCP server. Which members belong together follows from `transport`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerConfig {
+    /// Its name, compared without case.
+    pub name: String,
+    /// Whether it may run. Default `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// How it is reached. When left out, it follows from `url`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<McpTransport>,
+    /// `stdio`: the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// `stdio`: its arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Vec<String>>,
+    /// `stdio`: variables that are set for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env: Option<BTreeMap<String, String>>,
+    /// `stdio`: names of variables that it gets from the server's environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env_vars: Option<Vec<String>>,
+    /// `stdio`: where it starts. Default: the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// `streamableHttp`: its address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// `streamableHttp`: name of the variable with the bearer token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bearer_token_env_var: Option<String>,
+    /// `streamableHttp`: headers of every request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_headers: Option<BTreeMap<String, String>>,
+    /// `streamableHttp`: headers whose values stand in variables: header to variable name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env_http_headers: Option<BTreeMap<String, String>>,
+    /// How long it may take to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_timeout_sec: Option<Seconds>,
+    /// How long a call may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_timeout_sec: Option<Seconds>,
+    /// Where it comes from. Written by the server only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<McpServerOrigin>,
+    /// Whether clients may not change it. Written by the server only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+}
+
+/// How an MCP server is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerStatus {
+    /// Its name.
+    pub name: String,
+    /// Whether it may run.
+    pub enabled: bool,
+    /// How far it is.
+    pub startup_state: ServerState,
+    /// How many tools it offers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_count: Option<u64>,
+    /// How many resources it offers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_count: Option<u64>,
+    /// How many templates of resources it offers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_template_count: Option<u64>,
+    /// What went wrong last, while it is not ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// How it is reached.
+    pub transport: McpTransport,
+    /// Where it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<McpServerOrigin>,
+    /// Whether clients may not change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+}
+
+/// Result of `mcp/list`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpListResult {
+    /// The servers in effect.
+    pub servers: Vec<McpServerConfig>,
+}
+
+/// Params of `mcp/get`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpGetParams {
+    /// The server.
+    pub name: String,
+}
+
+/// Result of `mcp/get` and `mcp/upsert`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerResult {
+    /// The server as it is stored.
+    pub server: McpServerConfig,
+}
+
+/// Params of `mcp/upsert`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpUpsertParams {
+    /// The whole entry.
+    pub server: McpServerConfig,
+    /// Extension: makes a repeated request safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Params of `mcp/remove`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpRemoveParams {
+    /// The server.
+    pub name: String,
+    /// Extension: makes a repeated request safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `mcp/remove`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpRemoveResult {
+    /// Always `true`.
+    pub removed: bool,
+}
+
+/// Result of `mcp/status/list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpStatusListResult {
+    /// The servers, by name.
+    pub servers: Vec<McpServerStatus>,
+}
+
+/// Params of `mcp/test`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpTestParams {
+    /// The server to try; nothing of it is stored.
+    pub server: McpServerConfig,
+}
+
+/// Result of `mcp/test`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpTestResult {
+    /// Whether it could be started.
+    pub success: bool,
+    /// How many tools it offers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_count: Option<u64>,
+    /// `McpServerTestFailed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// What went wrong, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+}
+
+/// Params of `mcp/status/updated`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpStatusUpdatedNotification {
+    /// The server as it is now.
+    pub server: McpServerStatus,
+}
+
+/// Params of `workspace/configChanged` (05 §1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceConfigChangedNotification {
+    /// The method that caused the change.
+    pub source: String,
+    /// The parts that are different now.
+    pub regions: Vec<String>,
+    /// When.
+    pub changed_at: Timestamp,
+}

@@ -1,0 +1,35 @@
+//! The models that can be chosen (AppServer protocol 05 §7).
+
+use bobbin_model::ModelListErrorCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::Timestamp;
+
+/// Result of `model/list`. Trouble with a provider is no error of the request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelListResult {
+    /// Whether the list could be had.
+    pub success: bool,
+    /// The models; none when it could not.
+    pub models: Vec<ModelInfo>,
+    /// What the trouble is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<ModelListErrorCode>,
+    /// The trouble, for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+}
+
+/// A model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelInfo {
+    /// What a Thread's configuration names it by.
+    pub id: String,
+    /// Who made it; may be empty.
+    pub owned_by: String,
+    /// When; 1970 when nobody says.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,220 @@
+//! Requests that the server sends to a client, other than approvals.
+//!
+//! AppServer protocol 04 §7 to §9. Custom editor methods (`ext/acp/FAMILY/METHOD`) have shapes of their
+//! own, which the server does not look into.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{ContentItem, Opaque};
+
+/// Params of `item/tool/call`: run a tool that the client gave in `thread/start`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The Turn.
+    pub turn_id: String,
+    /// The call; begins with `dyntool_`.
+    pub call_id: String,
+    /// The tool's group, when it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// A JSON object.
+    pub arguments: Opaque,
+}
+
+/// Result of `item/tool/call`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallResult {
+    /// Whether the tool did what it was asked.
+    pub success: bool,
+    /// What it brought back, to show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_items: Option<Vec<ContentItem>>,
+    /// What it brought back, for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_result: Option<Opaque>,
+    /// A stable word for what went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// What went wrong, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+}
+
+/// Params of `ext/acp/fs/readTextFile`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpReadTextFileParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The file, absolute.
+    pub path: String,
+    /// First line, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// At most so many lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+}
+
+/// Result of `ext/acp/fs/readTextFile`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpReadTextFileResult {
+    /// The text, with unsaved changes of the editor.
+    pub content: String,
+}
+
+/// Params of `ext/acp/fs/writeTextFile`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpWriteTextFileParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The file, absolute.
+    pub path: String,
+    /// The new text.
+    pub content: String,
+}
+
+/// Result of `ext/acp/fs/writeTextFile`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpWriteTextFileResult {
+    /// Whether it was written.
+    pub success: bool,
+}
+
+/// Params of `ext/acp/terminal/create`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpTerminalCreateParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The command line.
+    pub command: String,
+    /// Where to run it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Its environment, besides the editor's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env: Option<BTreeMap<String, String>>,
+}
+
+/// Result of `ext/acp/terminal/create`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpTerminalCreateResult {
+    /// The editor's id for the terminal.
+    pub terminal_id: String,
+}
+
+/// Params of `ext/acp/terminal/getOutput`, `kill` and `release`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpTerminalParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The editor's id for the terminal.
+    pub terminal_id: String,
+}
+
+/// Result of `ext/acp/terminal/getOutput`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpTerminalOutputResult {
+    /// The output so far.
+    pub output: String,
+    /// The exit code, once there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+}
+
+/// Params of `ext/acp/terminal/waitForExit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpTerminalWaitParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The editor's id for the terminal.
+    pub terminal_id: String,
+    /// Wait at most so long, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+}
+
+/// Result of `ext/acp/terminal/waitForExit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AcpTerminalWaitResult {
+    /// The exit code, if it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+}
+
+/// Params of `ext/nodeRepl/evaluate`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeReplEvaluateParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The evaluation; begins with `node-repl-`.
+    pub evaluation_id: String,
+    /// JavaScript.
+    pub code: String,
+    /// Milliseconds, 1 000 to 120 000. Default 30 000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// Result of `ext/nodeRepl/evaluate`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeReplEvaluateResult {
+    /// What was printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_text: Option<String>,
+    /// Pictures that were made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<crate::wire::ImageContent>>,
+    /// Log lines, in the client's own shape.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logs: Option<Opaque>,
+    /// What went wrong, in the client's own shape.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Opaque>,
+}
+
+/// Params of `ext/nodeRepl/cancel`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeReplCancelParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The evaluation.
+    pub evaluation_id: String,
+}
+
+/// Result of `ext/nodeRepl/cancel`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeReplCancelResult {
+    /// Whether there was something to cancel.
+    pub ok: bool,
+}
+
+/// Returns the name of a custom editor method.
+pub fn acp_extension_method(family: &str, method: &str) -> String {
+    format!("ext/acp/{family}/{method}")
+}

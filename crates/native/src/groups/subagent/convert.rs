@@ -1,0 +1,104 @@
+//! Subagents as the wire shows them (AppServer protocol 02 §2.5, 05 §10.2). Pure.
+
+use bobbin_core::Edged;
+use bobbin_model as model;
+
+use crate::convert::time;
+use crate::wire;
+
+/// The one profile, and the one thing that runs subagents: this server.
+const NATIVE: &str = "native";
+
+/// What can be done with a subagent whose edge is so.
+struct Can {
+    send_input: bool,
+    resume: bool,
+    close: bool,
+}
+
+impl Can {
+    fn with(status: model::EdgeStatus) -> Self {
+        let open = status == model::EdgeStatus::Open;
+        Self {
+            send_input: open,
+            resume: true,
+            close: open,
+        }
+    }
+}
+
+/// Returns where a Thread comes from. What can be done with a subagent is what can be done with an open one: its edge
+/// stands elsewhere.
+pub(crate) fn source(source: &model::ThreadSource) -> wire::ThreadSource {
+    let Some(below) = source.sub_agent() else {
+        return wire::ThreadSource::User;
+    };
+    let can = Can::with(model::EdgeStatus::Open);
+    wire::ThreadSource::SubAgent {
+        sub_agent: Box::new(wire::SubAgentSource {
+            parent_thread_id: below.parent.to_string(),
+            parent_turn_id: Some(below.parent_turn.to_string()),
+            spawn_call_id: Some(below.spawn_call.clone()),
+            root_thread_id: below.root.to_string(),
+            depth: below.depth,
+            agent_nickname: below.nickname.clone(),
+            agent_role: below.role.clone(),
+            profile_name: Some(NATIVE.to_owned()),
+            runtime_type: Some(NATIVE.to_owned()),
+            supports_send_input: can.send_input,
+            supports_resume: can.resume,
+            supports_close: can.close,
+        }),
+    }
+}
+
+/// Returns the edge of a Thread to the one above, if it has one.
+pub(crate) fn edge(header: &model::ThreadHeader, edge: Option<model::Edge>) -> Option<wire::SubagentEdge> {
+    let (source, edge) = (header.source.sub_agent()?, edge?);
+    let can = Can::with(edge.status);
+    Some(wire::SubagentEdge {
+        parent_thread_id: source.parent.to_string(),
+        child_thread_id: header.id.to_string(),
+        parent_turn_id: Some(source.parent_turn.to_string()),
+        depth: source.depth,
+        agent_nickname: source.nickname.clone(),
+        agent_role: source.role.clone(),
+        profile_name: Some(NATIVE.to_owned()),
+        runtime_type: Some(NATIVE.to_owned()),
+        supports_send_input: can.send_input,
+        supports_resume: can.resume,
+        supports_close: can.close,
+        status: edge.status,
+        created_at: time(header.created_at),
+        updated_at: time(edge.updated_at),
+    })
+}
+
+/// Returns what an edge is like that was just opened or closed.
+pub(crate) fn edged(child: &model::ThreadId, edged: &Edged) -> wire::SubagentTargetResult {
+    let (source, can) = (&edged.source, Can::with(edged.edge.status));
+    wire::SubagentTargetResult {
+        child_thread_id: child.to_string(),
+        status: edged.edge.status,
+        message: None,
+        agent_nickname: source.nickname.clone(),
+        agent_role: source.role.clone(),
+        profile_name: Some(NATIVE.to_owned()),
+        runtime_type: Some(NATIVE.to_owned()),
+        supports_send_input: can.send_input,
+        supports_resume: can.resume,
+        supports_close: can.close,
+    }
+}
+
+/// Returns how far a subagent is.
+pub(crate) fn progress(progress: &model::SubAgentProgress) -> wire::SubagentProgress {
+    wire::SubagentProgress {
+        label: progress.label.clone(),
+        current_tool: progress.current_tool.clone(),
+        current_tool_display: None,
+        input_tokens: progress.usage.input_tokens,
+        output_tokens: progress.usage.output_tokens,
+        is_completed: progress.is_completed,
+    }
+}

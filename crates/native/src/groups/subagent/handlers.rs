@@ -1,0 +1,99 @@
+//! Subagents: listed, closed, opened again (AppServer protocol 05 §10.2).
+
+use bobbin_core::{Closed, Command, CoreError, Edged, Reply};
+use bobbin_model::{EdgeStatus, ThreadId};
+use bobbin_peer::Responder;
+
+use super::convert;
+use crate::client::{Client, fail, handle};
+use crate::convert as shared;
+use crate::wire;
+
+/// Bytes of Threads in one answer, about; of the subagents beyond there are the edges, and each Thread can be read by
+/// itself. (A guess: some hundred of ordinary ones.)
+const MAX_THREADS_BYTES: usize = 1 << 20;
+
+/// Returns how large a Thread is on the wire.
+fn bytes(thread: &wire::Thread) -> usize {
+    serde_json::to_string(thread).map_or(0, |text| text.len())
+}
+
+pub(super) fn children(client: &Client, params: wire::SubagentChildrenListParams, responder: Responder) {
+    let hub = client.hub().clone();
+    client.reads.spawn(async move {
+        let answer = async {
+            let parent = ThreadId::new(params.parent_thread_id.as_str());
+            let closed = if params.include_closed {
+                Closed::Included
+            } else {
+                Closed::LeftOut
+            };
+            let mut data = Vec::new();
+            let mut room = MAX_THREADS_BYTES;
+            for child in hub.children(&parent, closed).await? {
+                let Some(edge) = convert::edge(&child.header, child.edge) else {
+                    continue;
+                };
+                let thread = if params.include_threads && room > 0 {
+                    hub.stored(&child.header.id).await?
+                } else {
+                    None
+                };
+                let thread = thread.as_ref().map(shared::thread);
+                room = room.saturating_sub(thread.as_ref().map_or(0, bytes));
+                data.push(wire::SubagentChild { edge, thread });
+            }
+            Ok::<_, CoreError>(wire::SubagentChildrenListResult { data })
+        };
+        match answer.await {
+            Ok(result) => responder.ok(result),
+            Err(error) => fail(responder, &error),
+        }
+    });
+}
+
+pub(super) async fn close(client: &Client, params: wire::SubagentTargetParams, responder: Responder) {
+    change(client, params, responder, EdgeStatus::Closed).await;
+}
+
+pub(super) async fn resume(client: &Client, params: wire::SubagentTargetParams, responder: Responder) {
+    change(client, params, responder, EdgeStatus::Open).await;
+}
+
+async fn change(
+    client: &Client,
+    params: wire::SubagentTargetParams,
+    responder: Responder,
+    status: EdgeStatus,
+) {
+    let Some((child, responder)) = handle(client, &params.child_thread_id, responder).await else {
+        return;
+    };
+    let id = child.id().clone();
+    let parent = ThreadId::new(params.parent_thread_id.as_str());
+    if status == EdgeStatus::Open
+        && let Err(error) = has_room(client, &parent, &id).await
+    {
+        return fail(responder, &error);
+    }
+    let reply: Reply<Edged> = Box::new(move |done| match done {
+        Ok(edged) => responder.ok(convert::edged(&id, &edged)),
+        Err(error) => fail(responder, &error),
+    });
+    let command = Command::Edge {
+        parent,
+        status,
+        reply,
+    };
+    client.command(&child, command).await;
+}
+
+/// Whether one more may be open, or this request has opened it before.
+async fn has_room(client: &Client, parent: &ThreadId, child: &ThreadId) -> Result<(), CoreError> {
+    if let Some(once) = &client.once
+        && client.hub().carried_out(Some(child), once).await?.is_some()
+    {
+        return Ok(());
+    }
+    client.hub().check_room_below(parent, child).await
+}

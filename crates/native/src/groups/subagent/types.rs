@@ -1,0 +1,125 @@
+//! Subagents: the Threads below a Thread, and the edges between them.
+//!
+//! AppServer protocol 05 §10.2. Their news is in [`crate::wire::system`].
+
+use bobbin_model::EdgeStatus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{ClientRequestId, Thread, Timestamp};
+
+/// Params of `subagent/children/list`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentChildrenListParams {
+    /// The Thread whose subagents are wanted.
+    pub parent_thread_id: String,
+    /// Those with a closed edge too. Default `false`.
+    #[serde(default)]
+    pub include_closed: bool,
+    /// Their Threads too. Default `false`.
+    #[serde(default)]
+    pub include_threads: bool,
+}
+
+/// Result of `subagent/children/list`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentChildrenListResult {
+    /// The subagents, oldest first.
+    pub data: Vec<SubagentChild>,
+}
+
+/// One subagent of a Thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentChild {
+    /// What joins the two.
+    pub edge: SubagentEdge,
+    /// The subagent's Thread, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<Thread>,
+}
+
+/// What joins a subagent to the Thread that started it. Open does not mean at work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentEdge {
+    /// The Thread that started the other.
+    pub parent_thread_id: String,
+    /// The Thread that was started.
+    pub child_thread_id: String,
+    /// The Turn that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_turn_id: Option<String>,
+    /// Steps from the top of the tree, 1 for a direct child.
+    pub depth: u32,
+    /// What it is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_nickname: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_role: Option<String>,
+    /// The profile it runs with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile_name: Option<String>,
+    /// What runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime_type: Option<String>,
+    /// Whether it takes further input.
+    pub supports_send_input: bool,
+    /// Whether it can be opened again.
+    pub supports_resume: bool,
+    /// Whether it can be closed.
+    pub supports_close: bool,
+    /// Open or closed.
+    pub status: EdgeStatus,
+    /// When it was started.
+    pub created_at: Timestamp,
+    /// When it was opened or closed last.
+    pub updated_at: Timestamp,
+}
+
+/// Params of `subagent/close` and `subagent/resume`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentTargetParams {
+    /// The Thread that started the other.
+    pub parent_thread_id: String,
+    /// The Thread that was started.
+    pub child_thread_id: String,
+    /// Extension: makes a repeated request safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `subagent/close` and `subagent/resume`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentTargetResult {
+    /// The subagent.
+    pub child_thread_id: String,
+    /// Open or closed, now.
+    pub status: EdgeStatus,
+    /// A word for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// What it is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_nickname: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_role: Option<String>,
+    /// The profile it runs with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile_name: Option<String>,
+    /// What runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime_type: Option<String>,
+    /// Whether it takes further input.
+    pub supports_send_input: bool,
+    /// Whether it can be opened again.
+    pub supports_resume: bool,
+    /// Whether it can be closed.
+    pub supports_close: bool,
+}

@@ -1,0 +1,199 @@
+//! Configuration of one Thread: the members the protocol knows, typed, and every other member kept.
+//!
+//! AppServer protocol 02 §2.4. Clients read the object, change one member and send it back whole, so
+//! nothing may be lost on the way.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bobbin_model::ApprovalPolicy;
+use schemars::JsonSchema;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::wire::Opaque;
+
+/// Configuration of one Thread. Stored and replaced whole.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadConfiguration {
+    /// `agent` or `plan`. Default `agent`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// Model for this Thread instead of the workspace's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How Approvals are decided here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_policy: Option<ApprovalPolicy>,
+    /// `true`: ask about paths outside the workspace; `false`: refuse them without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub require_approval_outside_workspace: Option<bool>,
+    /// Another root for the file tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace_override: Option<String>,
+    /// More MCP servers for this Thread, in the shape of `mcp/upsert`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp_servers: Option<Vec<Opaque>>,
+    /// A named set of tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_profile: Option<String>,
+    /// Offer the tools of `toolProfile` and no others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub use_tool_profile_only: Option<bool>,
+    /// Names of further tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub custom_tools: Option<Vec<String>>,
+    /// When given, only these tools are offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_allow_list: Option<Vec<String>>,
+    /// These tools are not offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_deny_list: Option<Vec<String>>,
+    /// Prefixes of the ACP extensions in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Vec<String>>,
+    /// Appended to the instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_instructions: Option<String>,
+    /// A named base prompt, for subagent roles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_profile: Option<String>,
+    /// Instructions of the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role_instructions: Option<String>,
+    /// `roleInstructions` replace the base prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub override_base_prompt: Option<bool>,
+    /// Whether the agent may start and steer others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_control_tool_access: Option<AgentControlToolAccess>,
+    /// The tools for that, with `allowList`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_agent_control_tools: Option<Vec<String>>,
+    /// Directory of the task, in automation runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub automation_task_directory: Option<String>,
+    /// Every other member, as it came.
+    #[serde(flatten)]
+    pub extra: BTreeMap<String, Opaque>,
+}
+
+/// Whether an agent may start and steer other agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum AgentControlToolAccess {
+    /// No.
+    Disabled,
+    /// Yes, with every tool there is.
+    Full,
+    /// Yes, with the tools named in `allowedAgentControlTools`.
+    AllowList,
+}
+
+/// Reads each listed member into its field and everything else into `extra`.
+macro_rules! read_members {
+    ($map:ident, $($name:literal => $field:ident),+ $(,)?) => {{
+        const KNOWN: &[&str] = &[$($name),+];
+        let mut config = ThreadConfiguration::default();
+        while let Some(key) = $map.next_key::<String>()? {
+            match KNOWN.iter().copied().find(|name| name.eq_ignore_ascii_case(&key)) {
+                $(Some($name) => config.$field = $map.next_value()?,)+
+                _ => drop(config.extra.insert(key, $map.next_value()?)),
+            }
+        }
+        Ok(config)
+    }};
+}
+
+// By hand because a derived `flatten` would buffer the members it keeps and lose their text, and because
+// it would keep `Model` as an unknown member beside `model`.
+impl<'de> Deserialize<'de> for ThreadConfiguration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MemberVisitor;
+
+        impl<'de> Visitor<'de> for MemberVisitor {
+            type Value = ThreadConfiguration;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ThreadConfiguration, A::Error> {
+                read_members! { map,
+                    "mode" => mode,
+                    "model" => model,
+                    "approvalPolicy" => approval_policy,
+                    "requireApprovalOutsideWorkspace" => require_approval_outside_workspace,
+                    "workspaceOverride" => workspace_override,
+                    "mcpServers" => mcp_servers,
+                    "toolProfile" => tool_profile,
+                    "useToolProfileOnly" => use_tool_profile_only,
+                    "customTools" => custom_tools,
+                    "toolAllowList" => tool_allow_list,
+                    "toolDenyList" => tool_deny_list,
+                    "extensions" => extensions,
+                    "agentInstructions" => agent_instructions,
+                    "promptProfile" => prompt_profile,
+                    "roleInstructions" => role_instructions,
+                    "overrideBasePrompt" => override_base_prompt,
+                    "agentControlToolAccess" => agent_control_tool_access,
+                    "allowedAgentControlTools" => allowed_agent_control_tools,
+                    "automationTaskDirectory" => automation_task_directory,
+                }
+            }
+        }
+
+        deserializer.deserialize_map(MemberVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::wire::decode;
+
+    fn read(text: &str) -> ThreadConfiguration {
+        decode::lenient(serde_json::from_str::<&RawValue>(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn unknown_members_come_back_as_they_came() {
+        let text = r#"{"mode":"plan","approvalPolicy":"autoApprove","budget":{"usd":1.50,"B":1e2,"a":null}}"#;
+        assert_eq!(serde_json::to_string(&read(text)).unwrap(), text);
+    }
+
+    #[test]
+    fn known_members_match_without_case_and_null_counts_as_absent() {
+        let config = read(r#"{"Model":"m-1","APPROVALPOLICY":"interrupt","toolProfile":null}"#);
+        assert_eq!(config.model.as_deref(), Some("m-1"));
+        assert_eq!(config.approval_policy, Some(ApprovalPolicy::Interrupt));
+        assert_eq!(config.extra, BTreeMap::new());
+    }
+
+    #[test]
+    fn mcp_servers_keep_their_text() {
+        let text = r#"{"mcpServers":[{"Name":"x","startupTimeoutSec":10.0}]}"#;
+        assert_eq!(serde_json::to_string(&read(text)).unwrap(), text);
+    }
+
+    #[test]
+    fn every_field_that_is_written_is_also_read_into_its_field() {
+        let schema = schemars::schema_for!(ThreadConfiguration);
+        let names = schema
+            .get("properties")
+            .and_then(|names| names.as_object())
+            .unwrap();
+        assert_eq!(names.len(), 19);
+        for name in names.keys() {
+            let given = format!(r#"{{"{name}":null}}"#);
+            assert_eq!(
+                read(&given).extra,
+                BTreeMap::new(),
+                "{name} is not in the list of members"
+            );
+        }
+    }
+}

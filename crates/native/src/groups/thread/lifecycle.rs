@@ -1,0 +1,256 @@
+//! The life of a Thread: start, resume, rename, pause, archive, delete, configuration.
+
+use bobbin_core::Beforehand;
+use bobbin_core::{Command, CoreError, Reply, Snapshot};
+use bobbin_model::state::{NewThread, StatusChange};
+use bobbin_model::{Identity, Mode, Refusal, ThreadId};
+use bobbin_peer::Responder;
+use bobbin_session::{Attach, Begin, Until};
+
+use crate::client::{Client, fail, handle, refuse};
+use crate::convert;
+use crate::groups::serving::connection::Tools;
+use crate::groups::serving::dynamic;
+use crate::wire::{self, RpcError};
+
+pub(super) async fn start(client: &Client, params: wire::ThreadStartParams, responder: Responder) {
+    let tools = match dynamic::declared_in(params.dynamic_tools.unwrap_or_default()) {
+        Ok(tools) => tools,
+        Err(error) => return refuse(responder, error),
+    };
+    let config = match params.config.as_ref().map(config_of).transpose() {
+        Ok(config) => config,
+        Err(error) => return refuse(responder, error),
+    };
+    let mut identity = identity(params.identity);
+    if let Some(path) = identity.workspace_path.take() {
+        identity.workspace_path = Some(client.hub().normal_path_in_time(path).await);
+    }
+    let wish = NewThread {
+        id: client.hub().fresh_thread_id(),
+        identity,
+        config,
+        history_mode: params.history_mode.unwrap_or_default(),
+        display_name: params.display_name,
+    };
+    let native = client.native.clone();
+    let (serving, hub) = (client.serving.clone(), client.hub().clone());
+    let reply: Reply<Snapshot> = Box::new(move |started| match started {
+        Ok(snapshot) => {
+            serving.serve(hub.clients(), &snapshot.state, Tools::Brought);
+            let header = &snapshot.state.header;
+            native
+                .channels()
+                .started(header.id.clone(), header.origin_channel.clone());
+            let thread = wire::Thread {
+                turns: Some(Vec::new()),
+                ..native.thread(&snapshot.state)
+            };
+            responder.ok(wire::ThreadResult { thread });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let once = client.once.clone();
+    client.hub().start_thread_with(wish, tools, once, reply).await;
+}
+
+pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, responder: Responder) {
+    let tools = match params.dynamic_tools.map(dynamic::declared_in).transpose() {
+        Ok(tools) => tools,
+        Err(error) => return refuse(responder, error),
+    };
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let (serving, hub) = (client.serving.clone(), client.hub().clone());
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let native = client.native.clone();
+    let tools_are = if tools.is_some() {
+        Tools::Brought
+    } else {
+        Tools::Known
+    };
+    let reply: Reply<_> = Box::new(move |resumed: Result<bobbin_core::Resumed, _>| match resumed {
+        Ok(resumed) => {
+            serving.serve(hub.clients(), &resumed.snapshot.state, tools_are);
+            let thread = native.thread(&resumed.snapshot.state);
+            responder.ok(wire::ThreadResult { thread });
+            // Not subscribed: `thread/resumed` comes once, behind the answer.
+            let until = Until::Seq(resumed.last);
+            session.attach(&Attach {
+                handle: attached,
+                begin: Begin::At(resumed.first),
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let by = client.native.name().to_owned();
+    client
+        .command(&thread, Command::Resume { by, tools, reply })
+        .await;
+}
+
+pub(super) async fn rename(client: &Client, params: wire::ThreadRenameParams, responder: Responder) {
+    let display_name = params.display_name;
+    change(client, &params.thread_id, responder, |reply| Command::Rename {
+        display_name,
+        reply,
+    })
+    .await;
+}
+
+pub(super) async fn pause(client: &Client, params: wire::ThreadTargetParams, responder: Responder) {
+    set_status(client, params, responder, StatusChange::Pause).await;
+}
+
+pub(super) async fn archive(client: &Client, params: wire::ThreadTargetParams, responder: Responder) {
+    set_status(client, params, responder, StatusChange::Archive).await;
+}
+
+pub(super) async fn unarchive(client: &Client, params: wire::ThreadTargetParams, responder: Responder) {
+    set_status(client, params, responder, StatusChange::Unarchive).await;
+}
+
+async fn set_status(
+    client: &Client,
+    params: wire::ThreadTargetParams,
+    responder: Responder,
+    to: StatusChange,
+) {
+    let status = move |reply| Command::Status { change: to, reply };
+    let beforehand = match to {
+        StatusChange::Pause => return change(client, &params.thread_id, responder, status).await,
+        StatusChange::Archive => Beforehand::Stop,
+        StatusChange::Unarchive => Beforehand::Nothing,
+    };
+    with_below(client, params.thread_id, responder, beforehand, status).await;
+}
+
+pub(super) async fn delete(client: &Client, params: wire::ThreadTargetParams, responder: Responder) {
+    let delete = |reply| Command::Delete { reply };
+    with_below(client, params.thread_id, responder, Beforehand::Stop, delete).await;
+}
+
+/// Does something to a Thread, and before that to its subagents, where it has any: that takes time, and the requests behind
+/// do not wait for it.
+async fn with_below(
+    client: &Client,
+    thread: String,
+    responder: Responder,
+    beforehand: Beforehand,
+    command: impl Fn(Reply<()>) -> Command + Copy + Send + Sync + 'static,
+) {
+    if !client.hub().has_below(&ThreadId::new(thread.as_str())).await {
+        return change(client, &thread, responder, command).await;
+    }
+    let of = client.clone();
+    client.reads.spawn(async move {
+        if let Some(responder) = below(&of, &thread, responder, beforehand, command).await {
+            change(&of, &thread, responder, command).await;
+        }
+    });
+}
+
+/// Does to the subagents of a Thread what is to be done to it, or answers why that cannot be (02 §3). What was done
+/// before under the request's name is not done again.
+async fn below(
+    client: &Client,
+    thread: &str,
+    responder: Responder,
+    beforehand: Beforehand,
+    command: impl Fn(Reply<()>) -> Command + Send + Sync,
+) -> Option<Responder> {
+    let id = ThreadId::new(thread);
+    if let Some(once) = &client.once {
+        match client.hub().carried_out(Some(&id), once).await {
+            Ok(Some(_)) => return Some(responder),
+            Ok(None) => {}
+            // What is refused in the end must not have stopped or deleted anything before.
+            Err(error) => {
+                fail(responder, &error);
+                return None;
+            }
+        }
+    }
+    match client.hub().below(&id, beforehand, command).await {
+        // What is wrong with the Thread itself is told where it is looked up.
+        Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Some(responder),
+        Err(error) => {
+            fail(responder, &error);
+            None
+        }
+    }
+}
+
+pub(super) async fn set_mode(client: &Client, params: wire::ThreadModeSetParams, responder: Responder) {
+    let mode = match mode_of(&params.mode) {
+        Ok(mode) => mode,
+        Err(error) => return refuse(responder, error),
+    };
+    change(client, &params.thread_id, responder, |reply| Command::SetMode {
+        mode,
+        reply,
+    })
+    .await;
+}
+
+pub(super) async fn configure(client: &Client, params: wire::ThreadConfigUpdateParams, responder: Responder) {
+    let config = match config_of(&params.config) {
+        Ok(config) => config,
+        Err(error) => return refuse(responder, error),
+    };
+    change(client, &params.thread_id, responder, |reply| Command::Configure {
+        config,
+        reply,
+    })
+    .await;
+}
+
+/// Hands over a command whose answer is empty.
+pub(crate) async fn change(
+    client: &Client,
+    thread: &str,
+    responder: Responder,
+    command: impl FnOnce(Reply<()>) -> Command,
+) {
+    let id = ThreadId::new(thread);
+    if let Some(once) = &client.once
+        && let Ok(Some(_)) = client.hub().carried_out(Some(&id), once).await
+    {
+        // Done before, whatever has become of the Thread since.
+        return responder.ok(wire::EmptyResult {});
+    }
+    let Some((thread, responder)) = handle(client, thread, responder).await else {
+        return;
+    };
+    let reply: Reply<()> = Box::new(move |done| match done {
+        Ok(()) => responder.ok(wire::EmptyResult {}),
+        Err(error) => fail(responder, &error),
+    });
+    client.command(&thread, command(reply)).await;
+}
+
+fn mode_of(mode: &str) -> Result<Mode, RpcError> {
+    match mode {
+        "agent" => Ok(Mode::Agent),
+        "plan" => Ok(Mode::Plan),
+        _ => Err(RpcError::invalid_params("'mode' must be \"agent\" or \"plan\".")),
+    }
+}
+
+fn config_of(config: &wire::ThreadConfiguration) -> Result<bobbin_model::ThreadConfig, RpcError> {
+    if let Some(mode) = &config.mode {
+        mode_of(mode)?;
+    }
+    convert::config_in(config).ok_or_else(|| RpcError::invalid_params("'config' cannot be used."))
+}
+
+pub(super) fn identity(identity: wire::SessionIdentity) -> Identity {
+    Identity {
+        channel_name: identity.channel_name,
+        user_id: identity.user_id,
+        channel_context: identity.channel_context,
+        workspace_path: identity.workspace_path,
+    }
+}

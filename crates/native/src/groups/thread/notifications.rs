@@ -1,0 +1,123 @@
+//! What clients are told about Threads.
+//!
+//! AppServer protocol 02 §6; who receives what is decided in `native`. `seq` stands where a Thread's log is read, not in
+//! what everybody is told.
+
+use bobbin_model::{Runtime, ThreadStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{QueuedTurnInput, Thread};
+
+/// Params of `thread/started`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadStartedNotification {
+    /// The new Thread.
+    pub thread: Thread,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+}
+
+/// Params of `thread/resumed`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadResumedNotification {
+    /// The Thread.
+    pub thread: Thread,
+    /// Display name of who resumed it.
+    pub resumed_by: String,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+}
+
+/// Params of `thread/renamed`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRenamedNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// Its new title.
+    pub display_name: String,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+}
+
+/// Params of `thread/deleted`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadDeletedNotification {
+    /// The Thread that is gone.
+    pub thread_id: String,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+}
+
+/// Params of `thread/statusChanged`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadStatusChangedNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// What it was.
+    pub previous_status: ThreadStatus,
+    /// What it is.
+    pub new_status: ThreadStatus,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+}
+
+/// Params of `thread/runtimeChanged`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRuntimeChangedNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// What it is doing now.
+    pub runtime: Runtime,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+}
+
+/// Params of `thread/queue/updated`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadQueueUpdatedNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// The whole queue.
+    pub queued_inputs: Vec<QueuedTurnInput>,
+    /// Extension: the number of the event, for clients that declared `eventCursors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+}
+
+/// Extension: params of `thread/synced`, the end of a replay. Everything after it is live.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSyncedNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// The last event of the replay.
+    pub seq: u64,
+}
+
+/// Extension: Turns were dropped from the end of the conversation. Only to clients with `eventCursors`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRolledBackNotification {
+    /// The Thread.
+    pub thread_id: String,
+    /// The oldest Turn that was dropped; every later one is gone too.
+    pub first_turn_id: String,
+    /// How many were dropped.
+    pub num_turns: u32,
+    /// Number of this message.
+    pub seq: u64,
+}

@@ -1,0 +1,194 @@
+//! Lists and reads. They wait for the disk in tasks of their own.
+
+use std::sync::Arc;
+
+use bobbin_core::{CoreError, Hub, ListFilter, Snapshot};
+use bobbin_model::{ThreadId, TurnId, UnixMillis};
+use bobbin_peer::Responder;
+
+use crate::client::{Client, fail, handle, refuse};
+use crate::convert;
+use crate::cursor;
+use crate::wire::{self, Nullable, RpcError};
+
+/// Most Threads of a list that is asked for in pages.
+pub(super) const MAX_PAGE: u32 = 100;
+/// Most Threads of one that is not: about 4 MiB. Beyond it the answer says where to go on.
+const MAX_LIST: u32 = 5000;
+/// Text of Turns in one answer: half of what a connection's write queue takes.
+pub(super) const MAX_TURN_BYTES: usize = 4 << 20;
+/// Most channels whose Threads a list shows beside its own (a guess: a workspace has a handful).
+const MAX_ORIGINS: usize = 256;
+/// What is said of a cursor that we did not give out.
+pub(super) const NO_CURSOR: &str = "'cursor' is not one that an earlier answer gave.";
+
+pub(super) fn list(client: &Client, params: wire::ThreadListParams, responder: Responder) {
+    if params.identity.channel_name.trim().is_empty() {
+        return refuse(
+            responder,
+            RpcError::invalid_params("'identity.channelName' must not be blank."),
+        );
+    }
+    if params.limit.is_some_and(|limit| !(1..=MAX_PAGE).contains(&limit)) {
+        let detail = format!("'limit' must be 1 to {MAX_PAGE}.");
+        return refuse(responder, RpcError::invalid_params(detail));
+    }
+    if let Err(detail) = check_origins(params.cross_channel_origins.as_deref()) {
+        return refuse(responder, RpcError::invalid_params(detail));
+    }
+    let after = match params.cursor.as_deref().map(place_in_list) {
+        None => None,
+        Some(Some(after)) => Some(after),
+        Some(None) => return refuse(responder, RpcError::invalid_params(NO_CURSOR)),
+    };
+    let limit = params.limit.unwrap_or(MAX_LIST);
+    let filter = ListFilter {
+        include_sub_agents: params.include_sub_agents,
+        include_archived: params.include_archived,
+        cross_channel_origins: params.cross_channel_origins.unwrap_or_default(),
+        origin_channel: params.channel_name,
+        title: params.query.filter(|text| !text.is_empty()),
+        after,
+        // One more tells whether there are more.
+        limit: Some(limit + 1),
+        ..visible_to(client, params.identity)
+    };
+    let (hub, client) = (client.hub().clone(), client.clone());
+    let reads = client.reads.clone();
+    reads.spawn(async move {
+        let _permit = match client.large_answer().await {
+            Ok(permit) => permit,
+            Err(error) => return refuse(responder, error),
+        };
+        match hub.list(as_stored(&hub, filter).await).await {
+            Ok(mut threads) => {
+                let more = threads.len() > limit as usize;
+                threads.truncate(limit as usize);
+                let last = threads.last().filter(|_| more).map(|last| &last.header);
+                let next_cursor = last.map(|last| format!("{}_{}", last.last_active_at.0, last.id));
+                let data = threads.into_iter().map(convert::summary).collect();
+                responder.ok(wire::ThreadListResult { data, next_cursor });
+            }
+            Err(error) => fail(responder, &error),
+        }
+    });
+}
+
+/// Refuses more channels than one question to the store takes.
+pub(super) fn check_origins(origins: Option<&[String]>) -> Result<(), String> {
+    match origins {
+        Some(origins) if origins.len() > MAX_ORIGINS => Err(format!(
+            "'crossChannelOrigins' has more than {MAX_ORIGINS} channels."
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the filter with its workspace as Threads carry it. A path of a client's can lie on a disk that does not answer.
+pub(crate) async fn as_stored(hub: &Arc<Hub>, filter: ListFilter) -> ListFilter {
+    ListFilter {
+        workspace_path: hub.normal_path_in_time(filter.workspace_path).await,
+        ..filter
+    }
+}
+
+/// Returns the filter of what an identity may see (02 §5.3), its workspace as the client wrote it.
+pub(crate) fn visible_to(client: &Client, identity: wire::SessionIdentity) -> ListFilter {
+    let workspace = client.hub().settings().workspace.to_string_lossy().into_owned();
+    ListFilter {
+        workspace_path: identity
+            .workspace_path
+            .filter(|path| !path.trim().is_empty())
+            .unwrap_or(workspace),
+        user_id: identity.user_id,
+        channel_context: identity.channel_context,
+        ..ListFilter::default()
+    }
+}
+
+pub(super) async fn read(client: &Client, params: wire::ThreadReadParams, responder: Responder) {
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let before = match params.cursor.as_deref().map(str::parse::<TurnId>) {
+        None => None,
+        Some(Ok(before)) => Some(before),
+        Some(Err(_)) => return refuse(responder, RpcError::invalid_params(NO_CURSOR)),
+    };
+    let limit = params.turn_limit.map_or(usize::MAX, |limit| limit as usize);
+    if limit == 0 {
+        let detail = "'turnLimit' must be at least 1.";
+        return refuse(responder, RpcError::invalid_params(detail));
+    }
+    let client = client.clone();
+    let reads = client.reads.clone();
+    reads.spawn(async move {
+        let _permit = match client.large_answer().await {
+            Ok(permit) => permit,
+            Err(error) => return refuse(responder, error),
+        };
+        let answer = async {
+            let snapshot = client.hub().snapshot(&thread).await?;
+            let at = snapshot.at;
+            let (turns, turn_page) = if params.include_turns {
+                let (turns, page) = turns(&client, &snapshot, before, limit).await?;
+                (Some(turns), page)
+            } else {
+                (None, None)
+            };
+            let plan = snapshot.state.plan.clone();
+            let thread = wire::Thread {
+                turns,
+                plan: Some(Nullable(plan)),
+                ..client.native.thread(&snapshot.state)
+            };
+            Ok::<_, CoreError>(wire::ThreadReadResult {
+                thread,
+                turn_page,
+                seq: client.native.numbers().then(|| cursor::behind(at)),
+            })
+        };
+        match answer.await {
+            Ok(result) => responder.ok(result),
+            Err(error) => fail(responder, &error),
+        }
+    });
+}
+
+/// Returns a page of Turns, the one that runs at the end of the last page, and where the page before begins.
+async fn turns(
+    client: &Client,
+    snapshot: &Snapshot,
+    before: Option<TurnId>,
+    limit: usize,
+) -> Result<(Vec<wire::Turn>, Option<wire::TurnPage>), CoreError> {
+    let (id, shown) = (&snapshot.state.header.id, client.native.tool_executions());
+    let live = snapshot.state.live.as_ref().map(|live| &live.turn);
+    let live = live.filter(|live| before.is_none_or(|before| live.id < before));
+    let room = limit - usize::from(live.is_some());
+    let (finished, more) = if room == 0 {
+        let before = live.map_or(TurnId(0), |live| live.id);
+        let more = client.hub().turn_back(id, before, 1).await?.is_some();
+        (Vec::new(), more)
+    } else {
+        client
+            .hub()
+            .turns_of(snapshot, before, room, MAX_TURN_BYTES)
+            .await?
+    };
+    let first = finished.first().or(live).map(|turn| turn.id);
+    let page = wire::TurnPage {
+        next_cursor: first.filter(|_| more).map(|turn| turn.to_string()),
+    };
+    // Who asks for no pages is told of one only where there is more than an answer can hold.
+    let asked = limit < usize::MAX || before.is_some();
+    let page = (asked || more).then_some(page);
+    let turns = finished.iter().chain(live);
+    Ok((turns.map(|turn| convert::turn(id, turn, shown)).collect(), page))
+}
+
+/// Reads a list's cursor: where the last page ended.
+fn place_in_list(cursor: &str) -> Option<(UnixMillis, ThreadId)> {
+    let (at, id) = cursor.split_once('_')?;
+    Some((UnixMillis(at.parse().ok()?), ThreadId::new(id)))
+}

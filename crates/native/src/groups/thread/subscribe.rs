@@ -1,0 +1,109 @@
+//! Subscribing to a Thread and ceasing to.
+
+use bobbin_core::{Backlog, CoreError, ThreadHandle};
+use bobbin_peer::Responder;
+use bobbin_session::{Attach, Begin, Until};
+use serde_json::value::RawValue;
+
+use crate::client::{Client, fail, handle};
+use crate::cursor::{self, Stopped};
+use crate::wire::{self, SubscribeMode, decode};
+
+/// Recorded events given again with `replayRecent` (02 §5.5).
+const RECENT: u32 = 32;
+
+pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribeParams, responder: Responder) {
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let (begin, mode) = match begin(client, &thread, &params).await {
+        Ok(begin) => begin,
+        Err(error) => return fail(responder, &error),
+    };
+    // What the answer says and where reading begins are the same place.
+    let visible = thread.log().visible();
+    responder.ok(wire::ThreadSubscribeResult {
+        seq: client.native.numbers().then(|| cursor::behind(visible)),
+        mode,
+    });
+    client.session.attach(&Attach {
+        handle: thread,
+        begin: match begin {
+            Begin::Now => Begin::At(visible.next()),
+            begin => begin,
+        },
+        until: Until::Unsubscribed,
+    });
+}
+
+pub(crate) async fn subscribe_quietly(client: &Client, raw: Option<&RawValue>) {
+    let Ok(params) = decode::params::<wire::ThreadSubscribeParams>(raw) else {
+        return;
+    };
+    let id = bobbin_model::ThreadId::new(params.thread_id.as_str());
+    let Ok(thread) = client.hub().thread(&id).await else {
+        return;
+    };
+    if let Ok((begin, _)) = begin(client, &thread, &params).await {
+        client.session.attach(&Attach {
+            handle: thread,
+            begin,
+            until: Until::Unsubscribed,
+        });
+    }
+}
+
+pub(super) fn unsubscribe(
+    client: &Client,
+    wire::ThreadUnsubscribeParams { thread_id }: wire::ThreadUnsubscribeParams,
+    responder: Responder,
+) {
+    client
+        .session
+        .unsubscribe(&bobbin_model::ThreadId::new(thread_id));
+    responder.ok(wire::EmptyResult {});
+}
+
+async fn begin(
+    client: &Client,
+    thread: &ThreadHandle,
+    params: &wire::ThreadSubscribeParams,
+) -> Result<(Begin, Option<SubscribeMode>), CoreError> {
+    if let Some(after) = params.after_seq.filter(|_| client.native.numbers()) {
+        let begin = after_seq(client, thread, after).await?;
+        let mode = match begin {
+            Begin::Now => SubscribeMode::Snapshot,
+            Begin::Replay(_) | Begin::At(_) | Begin::After(..) => SubscribeMode::Replay,
+        };
+        return Ok((begin, Some(mode)));
+    }
+    if !params.replay_recent {
+        return Ok((Begin::Now, None));
+    }
+    let start = client.hub().recent_start(thread, RECENT).await?;
+    Ok((start.map_or(Begin::Now, Begin::Replay), None))
+}
+
+/// Finds where a client that says where it stopped goes on; [`Begin::Now`] when what it missed cannot be given
+/// to it exactly.
+async fn after_seq(client: &Client, thread: &ThreadHandle, after: u64) -> Result<Begin, CoreError> {
+    let (start, skip) = match cursor::stopped(after) {
+        Stopped::Within(seq, skip) => (seq, skip),
+        Stopped::Behind(seq) => (seq.next(), 0),
+        Stopped::Unknown => return Ok(Begin::Now),
+    };
+    let log = thread.log();
+    if start > log.visible().next() {
+        // Numbers of another life of this Thread.
+        return Ok(Begin::Now);
+    }
+    let begin = Begin::After(start, skip);
+    if start >= log.first() {
+        return Ok(begin);
+    }
+    // Whether it can be read back is seen by reading it back; the pump does it again when it sends it.
+    Ok(match client.hub().backlog(thread, start, |_, _| None).await? {
+        Backlog::Frames { .. } => begin,
+        Backlog::TooFar => Begin::Now,
+    })
+}

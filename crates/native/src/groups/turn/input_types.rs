@@ -1,0 +1,165 @@
+//! What a user hands in, part by part.
+//!
+//! AppServer protocol 03 §3. Parts of an unknown type are kept as they came, so that whoever takes the
+//! input decides to drop them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::wire::{Opaque, decode};
+
+/// One part of an input.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum InputPart {
+    /// Literal text.
+    Text(TextPart),
+    /// A reference to a custom slash command.
+    CommandRef(CommandRefPart),
+    /// A reference to a skill.
+    SkillRef(SkillRefPart),
+    /// A reference to a file.
+    FileRef(FileRefPart),
+    /// A remote picture.
+    Image(ImagePart),
+    /// A picture on the server's disk.
+    LocalImage(LocalImagePart),
+    /// A part of a type that this version does not know, or without one.
+    #[serde(untagged)]
+    #[schemars(skip)]
+    Unknown(Opaque),
+}
+
+/// Literal text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TextPart {
+    /// The text.
+    pub text: String,
+}
+
+/// A reference to a custom slash command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandRefPart {
+    /// Its name; a leading slash is taken off.
+    pub name: String,
+    /// What follows the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args_text: Option<String>,
+    /// The line as typed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_text: Option<String>,
+}
+
+/// A reference to a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkillRefPart {
+    /// Its name; a leading dollar sign is taken off.
+    pub name: String,
+}
+
+/// A reference to a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileRefPart {
+    /// Where it is.
+    pub path: String,
+    /// How to show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display_path: Option<String>,
+}
+
+/// A remote picture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImagePart {
+    /// `http` or `https` address.
+    pub url: String,
+}
+
+/// A picture on the server's disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LocalImagePart {
+    /// Where it is.
+    pub path: String,
+    /// Its media type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// How to show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_name: Option<String>,
+}
+
+impl InputPart {
+    /// A part of literal text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextPart { text: text.into() })
+    }
+
+    /// Returns whether the type is one that this version knows.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Self::Unknown(_))
+    }
+
+    fn read(given: Opaque) -> Result<Self, decode::DecodeError> {
+        let raw = given.raw();
+        Ok(match decode::tag(raw)?.as_deref() {
+            Some("text") => Self::Text(decode::lenient(raw)?),
+            Some("commandRef") => Self::CommandRef(decode::lenient(raw)?),
+            Some("skillRef") => Self::SkillRef(decode::lenient(raw)?),
+            Some("fileRef") => Self::FileRef(decode::lenient(raw)?),
+            Some("image") => Self::Image(decode::lenient(raw)?),
+            Some("localImage") => Self::LocalImage(decode::lenient(raw)?),
+            _ => Self::Unknown(given),
+        })
+    }
+}
+
+// By hand: a derived tagged enum buffers its content, which would lose the leniency rules for names and
+// numbers and the text of unknown parts.
+impl<'de> Deserialize<'de> for InputPart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(Opaque::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(r#"{"type":"text","text":"put the kettle on"}"#)]
+    #[case(r#"{"type":"commandRef","name":"brew","argsText":"green 80","rawText":"/brew green 80"}"#)]
+    #[case(r#"{"type":"commandRef","name":"brew"}"#)]
+    #[case(r#"{"type":"skillRef","name":"descaling"}"#)]
+    #[case(r#"{"type":"fileRef","path":"/srv/tea/boil.txt","displayPath":"boil.txt"}"#)]
+    #[case(r#"{"type":"image","url":"https://tea.example/pot.png"}"#)]
+    #[case(r#"{"type":"localImage","path":"/srv/tea/pot.png","mimeType":"image/png"}"#)]
+    fn known_parts_come_back_as_they_came(#[case] text: &str) {
+        let part: InputPart = serde_json::from_str(text).unwrap();
+        assert!(part.is_known());
+        assert_eq!(serde_json::to_string(&part).unwrap(), text);
+    }
+
+    #[rstest]
+    #[case(r#"{"type":"hologram","depth":1.50,"Z":[]}"#)]
+    #[case(r#"{"text":"no type"}"#)]
+    #[case("{}")]
+    fn unknown_parts_are_kept_as_they_came(#[case] text: &str) {
+        let part: InputPart = serde_json::from_str(text).unwrap();
+        assert!(!part.is_known());
+        assert_eq!(serde_json::to_string(&part).unwrap(), text);
+    }
+
+    #[rstest]
+    #[case(r#"{"type":"text"}"#, "'text' is required.")]
+    #[case(r#"{"type":"text","text":7}"#, "'text' must be a string.")]
+    #[case(r#"{"type":7}"#, "'type' must be a string.")]
+    #[case(r#""text""#, "must be an object.")]
+    fn broken_parts_are_refused(#[case] text: &str, #[case] sentence: &str) {
+        let given: Opaque = serde_json::from_str(text).unwrap();
+        assert_eq!(InputPart::read(given).unwrap_err().to_string(), sentence);
+    }
+}

@@ -1,0 +1,139 @@
+//! Params and results of `turn/*`.
+//!
+//! AppServer protocol 03 §2.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{ClientRequestId, InputPart, Opaque, QueuedTurnInput, Turn};
+
+/// The person behind an input.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SenderContext {
+    /// The person's id.
+    pub sender_id: String,
+    /// What the person is called.
+    pub sender_name: String,
+    /// The person's role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_role: Option<String>,
+    /// The group it was said in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<String>,
+}
+
+/// Params of `turn/start`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStartParams {
+    /// An active Thread without a running Turn.
+    pub thread_id: String,
+    /// At least one part that the server knows.
+    pub input: Vec<InputPart>,
+    /// Who says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<SenderContext>,
+    /// The model's whole history; required in the history mode `client`, forbidden in `server`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Vec<Opaque>>,
+    /// Extension: makes a repeated request safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `turn/start`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStartResult {
+    /// The Turn, running, with an empty list of Items.
+    pub turn: Turn,
+}
+
+/// Params of `turn/enqueue`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEnqueueParams {
+    /// An active Thread.
+    pub thread_id: String,
+    /// At least one part that the server knows.
+    pub input: Vec<InputPart>,
+    /// Who says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<SenderContext>,
+    /// Extension: makes a repeated request safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `turn/enqueue`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEnqueueResult {
+    /// The new entry.
+    pub queued_input: QueuedTurnInput,
+    /// The whole queue.
+    pub queued_inputs: Vec<QueuedTurnInput>,
+}
+
+/// Params of `turn/interrupt`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnInterruptParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The Turn; empty for the one that runs.
+    pub turn_id: String,
+    /// Extension: makes a repeated request safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Params of `turn/queue/remove`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnQueueRemoveParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// The entry to take out.
+    pub queued_input_id: String,
+    /// Extension: makes a repeated request safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `turn/queue/remove`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnQueueRemoveResult {
+    /// The whole queue.
+    pub queued_inputs: Vec<QueuedTurnInput>,
+}
+
+/// Params of `turn/steer`: a queued input becomes guidance for the running Turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteerParams {
+    /// The Thread.
+    pub thread_id: String,
+    /// Must be the running Turn.
+    pub expected_turn_id: String,
+    /// Must be an entry with the status `queued`.
+    pub queued_input_id: String,
+    /// Replaces the stored sender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<SenderContext>,
+    /// Extension: makes a repeated request safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_request_id: Option<ClientRequestId>,
+}
+
+/// Result of `turn/steer`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteerResult {
+    /// The running Turn.
+    pub turn_id: String,
+    /// The whole queue.
+    pub queued_inputs: Vec<QueuedTurnInput>,
+}

@@ -1,0 +1,117 @@
+//! The queue of inputs that wait for the running Turn to end.
+
+use bobbin_core::{Command, Enqueued, Reply, Steered, Unqueued};
+use bobbin_model::QueuedInputId;
+use bobbin_model::state::StartTurn;
+use bobbin_peer::Responder;
+use bobbin_session::{Attach, Begin, Until};
+
+use super::input;
+use crate::client::{Client, fail, handle, refuse};
+use crate::convert;
+use crate::wire::{self, RpcError};
+
+pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, responder: Responder) {
+    let input = match input::read(params.input, client.services().prompts.clone()).await {
+        Ok(input) => input,
+        Err(error) => return refuse(responder, error),
+    };
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let reply: Reply<Enqueued> = Box::new(move |enqueued| match enqueued {
+        Ok(enqueued) => {
+            let id = attached.id().as_str();
+            responder.ok(wire::TurnEnqueueResult {
+                queued_input: convert::queued(id, &enqueued.entry),
+                queued_inputs: convert::queue(id, &enqueued.queue),
+            });
+            // What was told long ago is not the queue's newest word.
+            if enqueued.started.is_none() && enqueued.seq <= attached.log().visible() {
+                return;
+            }
+            let until = enqueued.started.map_or(Until::Seq(enqueued.seq), Until::TurnEnds);
+            session.attach(&Attach {
+                handle: attached,
+                begin: Begin::At(enqueued.seq),
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let wish = StartTurn {
+        input,
+        sender: params.sender.map(input::sender),
+        channel: Some(client.native.channels().of(thread.id())),
+        features: client.native.features(),
+    };
+    client.command(&thread, Command::Enqueue { wish, reply }).await;
+}
+
+pub(super) async fn remove(client: &Client, params: wire::TurnQueueRemoveParams, responder: Responder) {
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let reply: Reply<Unqueued> = Box::new(move |unqueued| match unqueued {
+        Ok(unqueued) => {
+            let queued_inputs = convert::queue(attached.id().as_str(), &unqueued.queue);
+            responder.ok(wire::TurnQueueRemoveResult { queued_inputs });
+            if unqueued.seq <= attached.log().visible() {
+                return;
+            }
+            let (begin, until) = (Begin::At(unqueued.seq), Until::Seq(unqueued.seq));
+            session.attach(&Attach {
+                handle: attached,
+                begin,
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let id = QueuedInputId::new(params.queued_input_id);
+    client.command(&thread, Command::Unqueue { id, reply }).await;
+}
+
+pub(super) async fn steer(client: &Client, params: wire::TurnSteerParams, responder: Responder) {
+    for (name, value) in [
+        ("expectedTurnId", &params.expected_turn_id),
+        ("queuedInputId", &params.queued_input_id),
+    ] {
+        if value.trim().is_empty() {
+            let detail = format!("'{name}' must not be blank.");
+            return refuse(responder, RpcError::invalid_params(detail));
+        }
+    }
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let reply: Reply<Steered> = Box::new(move |steered| match steered {
+        Ok(steered) => {
+            responder.ok(wire::TurnSteerResult {
+                turn_id: steered.turn.to_string(),
+                queued_inputs: convert::queue(attached.id().as_str(), &steered.queue),
+            });
+            if !steered.running {
+                return;
+            }
+            // Whoever has not subscribed still sees what becomes of it.
+            let (begin, until) = (Begin::At(steered.seq), Until::OthersTurnEnds(steered.turn));
+            session.attach(&Attach {
+                handle: attached,
+                begin,
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let command = Command::Steer {
+        id: QueuedInputId::new(params.queued_input_id),
+        expected: params.expected_turn_id,
+        sender: params.sender.map(input::sender),
+        reply,
+    };
+    client.command(&thread, command).await;
+}

@@ -1,0 +1,35 @@
+//! Inputs that wait for their Turn.
+//!
+//! AppServer protocol 03 §4.
+
+use bobbin_model::QueueStatus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{InputPart, SenderContext, Timestamp};
+
+/// One waiting input.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuedTurnInput {
+    /// Its id.
+    pub id: String,
+    /// The Thread it waits in.
+    pub thread_id: String,
+    /// As the user gave it.
+    pub native_input_parts: Vec<InputPart>,
+    /// As the model gets it.
+    pub materialized_input_parts: Vec<InputPart>,
+    /// One line that sums it up.
+    pub display_text: String,
+    /// Who gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<SenderContext>,
+    /// Whether it waits for a Turn of its own or for a boundary in the running one.
+    pub status: QueueStatus,
+    /// When it was given.
+    pub created_at: Timestamp,
+    /// The Turn that ran then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_after_turn_id: Option<String>,
+}

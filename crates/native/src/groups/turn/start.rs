@@ -1,0 +1,70 @@
+//! Starting and stopping Turns.
+
+use bobbin_core::{Command, Reply, StartedTurn};
+use bobbin_model::state::StartTurn;
+use bobbin_peer::Responder;
+use bobbin_session::{Attach, Begin, Until};
+
+use super::{history, input};
+use crate::client::{Client, fail, handle, refuse};
+use crate::convert;
+use crate::groups::thread::lifecycle;
+use crate::wire;
+
+pub(super) async fn start(client: &Client, params: wire::TurnStartParams, responder: Responder) {
+    let input = match input::read(params.input, client.services().prompts.clone()).await {
+        Ok(input) => input,
+        Err(error) => return refuse(responder, error),
+    };
+    let messages = params.messages.map(|messages| history::read(&messages, &input));
+    let messages = match messages.transpose() {
+        Ok(messages) => messages,
+        Err(error) => return refuse(responder, error),
+    };
+    let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
+        return;
+    };
+    let wish = StartTurn {
+        input,
+        sender: params.sender.map(input::sender),
+        channel: Some(client.native.channels().of(thread.id())),
+        features: client.native.features(),
+    };
+    let (session, attached) = (client.session.clone(), thread.clone());
+    let shown = client.native.tool_executions();
+    let reply: Reply<StartedTurn> = Box::new(move |started| match started {
+        Ok(started) => {
+            let turn = wire::Turn {
+                items: Some(Vec::new()),
+                ..convert::turn(attached.id(), &started.turn, shown)
+            };
+            responder.ok(wire::TurnStartResult { turn });
+            // Whoever has not subscribed still follows the Turn it started.
+            let until = Until::TurnEnds(started.turn.id);
+            session.attach(&Attach {
+                handle: attached,
+                begin: Begin::At(started.seq),
+                until,
+            });
+        }
+        Err(error) => fail(responder, &error),
+    });
+    let command = match messages {
+        Some(messages) => Command::StartTurnAfter {
+            messages,
+            wish,
+            reply,
+        },
+        None => Command::StartTurn { wish, reply },
+    };
+    client.command(&thread, command).await;
+}
+
+pub(super) async fn interrupt(client: &Client, params: wire::TurnInterruptParams, responder: Responder) {
+    let turn = params.turn_id;
+    lifecycle::change(client, &params.thread_id, responder, |reply| Command::Interrupt {
+        turn,
+        reply,
+    })
+    .await;
+}
