@@ -8,7 +8,7 @@ use bobbin_agent_api::policy::{Judgement, Ruling};
 use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
 use bobbin_agent_api::undo::FileChanges;
 use bobbin_core::engine::Ask;
-use bobbin_model::{ApprovalKind, ItemBody, Scope};
+use bobbin_model::{ApprovalKind, Coverage, ItemBody, Scope};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -296,15 +296,12 @@ fn refused(why: impl Into<String>) -> ToolOutput {
     }
 }
 
-/// Tools whose calls are commands, or are read by some.
-const OF_COMMANDS: [&str; 2] = ["Exec", "WriteTerminal"];
-
 /// Returns what a call needs when a rule speaks of its tool. A rule that allows a tool takes back only the question
 /// about the tool itself: commands and paths have rules of their own.
 pub(super) fn with_rule(permission: Permission, said: Option<Ruling>, tool: &str) -> Permission {
-    // What commands ask beyond the machine's rules is whether they may leave the sandbox, which no rule answers.
-    let about_the_tool = !OF_COMMANDS.contains(&tool)
-        && matches!(&permission, Permission::Ask { scope, .. } if scope.kind == ApprovalKind::RemoteResource);
+    // A question of each call by itself, such as whether a command may leave the sandbox, is answered by no rule.
+    let about_the_tool = matches!(&permission, Permission::Ask { scope, .. }
+        if scope.kind == ApprovalKind::RemoteResource && scope.coverage != Coverage::Once);
     match said {
         Some(ruling) if ruling.judgement == Judgement::Ask && permission == Permission::Free => {
             Permission::Ask {
@@ -363,13 +360,18 @@ mod tests {
             Permission::Free
         );
         assert_eq!(with_rule(remote.clone(), None, "web"), remote);
-        for tool in OF_COMMANDS {
-            let allowed = with_rule(remote.clone(), Some(said(Judgement::Allow)), tool);
-            assert_eq!(
-                allowed, remote,
-                "{tool} outside of the sandbox is a person's word"
-            );
-        }
+        let Permission::Ask { scope, reason } = remote else {
+            unreachable!();
+        };
+        let leaving = Permission::Ask {
+            scope: scope.once(),
+            reason,
+        };
+        let allowed = with_rule(leaving.clone(), Some(said(Judgement::Allow)), "Exec");
+        assert_eq!(
+            allowed, leaving,
+            "only the user lets a command out of the sandbox"
+        );
         let asked = with_rule(Permission::Free, Some(said(Judgement::Ask)), "GrepFiles");
         assert!(matches!(asked, Permission::Ask { scope, .. } if scope.operation == "GrepFiles"));
     }

@@ -79,5 +79,5 @@ pub(crate) fn write_file() -> impl Tool {
 
 /// Returns `GrepFiles`.
 pub(crate) fn search() -> impl Tool {
-    crate::search::GrepFiles::new(crate::blocking::FileWork::new())
+    crate::grep_files::GrepFiles::new(crate::blocking::FileWork::new())
 }

@@ -17,14 +17,14 @@ use super::ask_user::AskUser;
 use super::blocking::FileWork;
 use super::create_plan::CreatePlan;
 use super::edit_file::EditFile;
-use super::fetch_url::FetchUrl;
-use super::list_files::FindFiles;
+use super::find_files::FindFiles;
+use super::grep_files::GrepFiles;
 use super::read_file::ReadFile;
 use super::sandbox::Sandbox;
-use super::search::GrepFiles;
 use super::shell::ShellTool;
 use super::terminal_tools;
 use super::todos::Todos;
+use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use bobbin_files::Leftovers;
 
@@ -83,7 +83,7 @@ impl ToolSet {
             Arc::new(FindFiles::new(work.clone())),
             Arc::new(GrepFiles::new(work)),
             Arc::new(CreatePlan::new()),
-            Arc::new(FetchUrl::new()),
+            Arc::new(WebFetch::new()),
             Arc::new(Todos::write()),
             Arc::new(Todos::update()),
             Arc::new(AskUser::new()),

@@ -25,7 +25,7 @@ const NAME: &str = "WebFetch";
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
 #[derive(Debug)]
-pub(super) struct FetchUrl {
+pub(super) struct WebFetch {
     spec: ToolSpec,
 }
 
@@ -36,7 +36,7 @@ struct Arguments {
     offset: usize,
 }
 
-impl FetchUrl {
+impl WebFetch {
     pub(super) fn new() -> Self {
         let spec = spec(
             NAME,
@@ -59,7 +59,7 @@ impl FetchUrl {
     }
 }
 
-impl Tool for FetchUrl {
+impl Tool for WebFetch {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

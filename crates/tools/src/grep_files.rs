@@ -16,8 +16,8 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, spec};
 use super::blocking::{FileWork, Patience, Patient};
+use super::grep_report::Report;
 use super::paths::{Access, Target, locate};
-use super::search_report::Report;
 use super::walk::{Chosen, Sight, Walk, one_line};
 use bobbin_files::open_file;
 use bobbin_files::shown;
