@@ -8,7 +8,7 @@ use anyhow::bail;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{self, Config, ConfigCommand, DEFAULT_PORT, Mode};
+use crate::config::{self, Config, ConfigCommand, Mode};
 use crate::server::{Doors, Listen};
 use crate::token::{self, TokenOptions};
 use crate::workspace::Workspace;
@@ -152,7 +152,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
         }) => Listen { token, ..listen },
         Some(_) => bail!("serve listens on ws://HOST:PORT; use 'bobbin app-server' for stdio"),
         None => Listen {
-            address: SocketAddr::new(config.host, config.port.unwrap_or(DEFAULT_PORT)),
+            address: config.address(),
             may_move: config.port.is_none(),
             token,
         },
@@ -202,9 +202,8 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
 }
 
 fn configured_doors(config: &Config) -> anyhow::Result<Doors> {
-    let address = SocketAddr::new(config.host, config.port.unwrap_or(DEFAULT_PORT));
     let listen = Listen {
-        address,
+        address: config.address(),
         token: None,
         may_move: false,
     };

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::bubblewrap_try::try_it;
 
 /// Whether commands are to be held by bubblewrap too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum BubblewrapUse {
     /// No.
     #[default]

@@ -4,6 +4,7 @@
 //! repeats no text of the file but names, and words of a short list: anything else may be a secret. As deep as the schema,
 //! and [`MAX_COMPLAINTS`] complaints of a kind at most.
 
+use std::fmt::Display;
 use std::sync::LazyLock;
 
 use anyhow::bail;
@@ -82,8 +83,7 @@ impl Check {
     /// Returns the value as the schema spells it; `None` if nothing is said, or something wrong.
     fn value(&mut self, schema: &Value, value: Value, place: &Place) -> Option<Value> {
         let schema = without_null(schema);
-        let kind = kind(schema);
-        match (kind, value) {
+        match (kind(schema), value) {
             ("any", value) | ("boolean", value @ Value::Bool(_)) => Some(value),
             (_, Value::Null) => None,
             ("object", Value::Array(entries)) if is_set(schema, "x-lenient") => {
@@ -104,28 +104,18 @@ impl Check {
                 Ok(number) => self.number(schema, number, place),
                 Err(_) => self.wrong(place, "is not a number"),
             },
-            _ if is_set(schema, "x-lenient") => {
-                let warning = format!("{} is not used: it is not an object", place.path);
-                self.warnings.push(warning);
-                None
-            }
-            _ => self.wrong(
-                place,
-                match kind {
-                    "object" => "is not an object",
-                    "array" => "is not a list",
-                    "string" => "is not a text",
-                    "boolean" => "is neither true nor false",
-                    _ => "is not a number",
-                },
-            ),
+            ("object", _) => self.wrong(place, "is not an object"),
+            ("array", _) => self.wrong(place, "is not a list"),
+            ("string", _) => self.wrong(place, "is not a text"),
+            ("boolean", _) => self.wrong(place, "is neither true nor false"),
+            _ => self.wrong(place, "is not a number"),
         }
     }
 
     /// Reads a section. Of two spellings of one name the later counts; sections are joined.
     fn members(&mut self, schema: &Value, members: Map<String, Value>, place: &Place) -> Option<Value> {
         let known = schema["properties"].as_object()?;
-        let mut found = Map::new();
+        let (mut found, before) = (Map::new(), self.errors.len());
         for (name, value) in members {
             let Some(title) = spelling(schema, known.keys(), &name) else {
                 let mut unread = strings(schema.get("x-unread"));
@@ -139,23 +129,19 @@ impl Check {
                 join(found.entry(title).or_insert(Value::Null), value);
             }
         }
-        for required in strings(schema.get("required")) {
-            if !found.contains_key(required) {
-                self.wrong(&place.member(required, schema), "is missing");
+        let mut required = strings(schema.get("required"));
+        match required.find(|required| !found.contains_key(*required)) {
+            // What is there and wrong is not missing.
+            Some(missing) if self.errors.len() == before => {
+                self.wrong(&place.member(missing, schema), "is missing")
             }
+            _ => Some(Value::Object(found)),
         }
-        Some(Value::Object(found))
     }
 
     /// Reads an object whose names the file chooses.
     fn entries(&mut self, schema: &Value, entries: Map<String, Value>, place: &Place) -> Option<Value> {
-        let most = schema.get("maxProperties").and_then(Value::as_u64);
-        if most.is_some_and(|most| entries.len() as u64 > most) {
-            return self.wrong(
-                place,
-                &format!("has more than {} entries", most.unwrap_or_default()),
-            );
-        }
+        self.count(schema.get("maxProperties"), entries.len(), place)?;
         let inner = schema.get("additionalProperties").unwrap_or(&Value::Bool(true));
         let mut found = Map::new();
         for (name, value) in entries {
@@ -199,24 +185,24 @@ impl Check {
     }
 
     fn items(&mut self, schema: &Value, items: Vec<Value>, place: &Place) -> Option<Value> {
-        let most = schema.get("maxItems").and_then(Value::as_u64);
-        if let Some(most) = most.filter(|most| items.len() as u64 > *most) {
-            return self.wrong(place, &format!("has more than {most} entries"));
-        }
+        self.count(schema.get("maxItems"), items.len(), place)?;
         let inner = schema.get("items").unwrap_or(&Value::Bool(true));
-        let mut found = Vec::with_capacity(items.len());
-        for (index, item) in items.into_iter().enumerate() {
-            let place = Place {
-                path: format!("{}[{index}]", place.path),
-                restrains: place.restrains,
-            };
-            if item.is_null() {
-                self.wrong(&place, "is null");
-            } else {
-                found.extend(self.value(inner, item, &place));
+        let items = items.into_iter().enumerate().filter_map(|(index, item)| {
+            let path = format!("{}[{index}]", place.path);
+            let place = Place { path, ..*place };
+            self.value(inner, item, &place)
+        });
+        Some(Value::Array(items.collect()))
+    }
+
+    /// Returns `None` where there are more entries than there may be.
+    fn count(&mut self, most: Option<&Value>, count: usize, place: &Place) -> Option<()> {
+        match most.and_then(Value::as_u64) {
+            Some(most) if count as u64 > most => {
+                self.wrong(place, format_args!("has more than {most} entries"))
             }
+            _ => Some(()),
         }
-        Some(Value::Array(found))
     }
 
     fn text(&mut self, schema: &Value, text: String, place: &Place) -> Option<Value> {
@@ -230,34 +216,27 @@ impl Check {
         if text.trim().is_empty() {
             return None;
         }
-        match spelling(schema, words.iter(), text.trim()) {
-            Some(word) => Some(word.into()),
-            None => self.wrong(
-                place,
-                &format!("is {:?}; it can be {}", shortened(&text), words.join(", ")),
-            ),
+        if let Some(word) = spelling(schema, words.iter(), text.trim()) {
+            return Some(word.into());
         }
+        let (text, words) = (shortened(&text), words.join(", "));
+        self.wrong(place, format_args!("is {text:?}; it can be {words}"))
     }
 
     fn number(&mut self, schema: &Value, number: Number, place: &Place) -> Option<Value> {
-        let is_whole = kind(schema) == "integer";
-        if is_whole && number.as_u64().is_none() {
-            return self.wrong(
-                place,
-                &format!("is {number}, which is not a whole number from 0 on"),
-            );
-        }
         let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
         let value = number.as_f64()?;
-        if bound("minimum").is_some_and(|least| value < least)
+        if kind(schema) == "integer" && number.as_u64().is_none()
+            || bound("minimum").is_some_and(|least| value < least)
             || bound("maximum").is_some_and(|most| value > most)
         {
-            return self.wrong(place, &format!("is {number}; it can be {}", range(schema)));
+            let (kind, range) = (kind(schema), range(schema));
+            return self.wrong(place, format_args!("is {number}; it can be any {kind} {range}"));
         }
         Some(Value::Number(number))
     }
 
-    fn wrong(&mut self, place: &Place, what: &str) -> Option<Value> {
+    fn wrong<T>(&mut self, place: &Place, what: impl Display) -> Option<T> {
         let path = if place.path.is_empty() { "it" } else { &place.path };
         self.errors.push(format!("{path} {what}"));
         None

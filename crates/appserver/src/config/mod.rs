@@ -13,7 +13,7 @@ mod models;
 mod rules;
 mod sandbox;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,17 +38,17 @@ use check::{Checked, check};
 use file::ConfigFile;
 
 /// Port when none is said (01 §3).
-pub(crate) const DEFAULT_PORT: u16 = 9100;
+const DEFAULT_PORT: u16 = 9100;
 /// Largest configuration file, in bytes.
 pub(crate) const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// Where a directory's configuration is.
 const FILE: &str = ".craft/config.json";
 
 /// What is in force.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Config {
     pub(crate) mode: Mode,
-    pub(crate) host: IpAddr,
+    host: Option<IpAddr>,
     /// `None`: not said; the default then gives way to a free port.
     pub(crate) port: Option<u16>,
     /// What clients present, as the user's own file says; empty: nothing.
@@ -75,31 +75,13 @@ pub(crate) struct Config {
     pub(crate) sources: Vec<PathBuf>,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            mode: Mode::default(),
-            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            port: None,
-            token: None,
-            allowed_origins: Vec::new(),
-            allowed_hosts: Vec::new(),
-            approval_policy: ApprovalPolicy::Default,
-            approval_max_wait: None,
-            durability: Durability::Full,
-            tool_servers: Vec::new(),
-            rules: Rules::default(),
-            sandbox: SandboxSettings::default(),
-            agent: AgentLimits::default(),
-            models: ModelSettings::default(),
-            warnings: Vec::new(),
-            folder_items: Vec::new(),
-            sources: Vec::new(),
-        }
-    }
-}
-
 impl Config {
+    /// Returns where the server listens; the default port where none is said.
+    pub(crate) fn address(&self) -> SocketAddr {
+        let host = self.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        SocketAddr::new(host, self.port.unwrap_or(DEFAULT_PORT))
+    }
+
     /// Reads both files; a missing one is empty. What a workspace's file loosens counts as far as its user trusts it.
     ///
     /// # Errors
@@ -185,13 +167,13 @@ impl Config {
         self.port = listener.web_socket.port;
         self.token = listener.web_socket.token;
         if let Some(host) = listener.web_socket.host {
-            self.host = if host.eq_ignore_ascii_case("localhost") {
-                IpAddr::V4(Ipv4Addr::LOCALHOST)
+            let address = if host.eq_ignore_ascii_case("localhost") {
+                "127.0.0.1"
             } else {
-                host.parse().with_context(|| {
-                    format!("AppServer.WebSocket.Host is {host:?}, which is no IP address")
-                })?
+                &host
             };
+            let why = || format!("AppServer.WebSocket.Host is {host:?}, which is no IP address");
+            self.host = Some(address.parse().with_context(why)?);
         }
         Ok(())
     }

@@ -248,8 +248,12 @@ fn bad_values_are_errors_without_secrets() {
             "from 1024 on",
         ),
         (
-            json!({ "BaseUrl": "http://a", "Price": { "Input": -1 } }),
+            json!({ "BaseUrl": "http://a", "Price": { "Input": 1 } }),
             "Price.Output is missing",
+        ),
+        (
+            json!({ "BaseUrl": "http://a", "Price": { "Input": -1 } }),
+            "Price.Input is -1; it can be any number from 0 to 999999999",
         ),
         (json!("sesame"), "not an object"),
     ] {

@@ -98,7 +98,7 @@ fn no_workspace_says_who_may_connect() {
     ] {
         for trusts in [false, true] {
             let config = both(&mine, &workspace, trusts);
-            assert_eq!(config.host.to_string(), "127.0.0.1");
+            assert_eq!(config.address().ip().to_string(), "127.0.0.1");
             assert_eq!((config.token.as_deref(), config.port), (Some("mine"), None));
             assert_eq!(
                 (config.mode, config.warnings.len()),
@@ -164,6 +164,8 @@ fn the_defaults_of_the_schema_are_those_in_force() {
         Some(Value::Object(members.collect()))
     }
     let mut value = defaults(&file::schema()).unwrap();
+    let host = value["AppServer"]["WebSocket"]["Host"].take();
+    assert_eq!(host, Config::default().address().ip().to_string());
     // What is said does not give way to a free port, and is a wait of its own.
     assert_eq!(value["AppServer"]["WebSocket"]["Port"].take(), DEFAULT_PORT);
     let wait = value["Approvals"]["MaxWaitSeconds"].take();

@@ -1,7 +1,7 @@
 //! What a server needs around it: keys, git, MCP servers, a port, a workspace that can be written. Starts no server.
 
 use std::ffi::OsStr;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use bobbin_undo::FileUndo;
 use nix::unistd::{AccessFlags, access};
 
 use super::{Report, Verdict};
-use crate::config::{Config, DEFAULT_PORT};
+use crate::config::Config;
 use crate::models::{KeyPlace, variable};
 use crate::server::children;
 use crate::tool_servers::Declared;
@@ -144,7 +144,7 @@ fn is_there(command: &str, cwd: &Path, path: &OsStr) -> bool {
 /// Says whether the configured address can be listened on, where no server of the workspace does.
 pub(super) fn port(config: &Config, report: &mut Report) {
     const WHAT: &str = "port";
-    let address = SocketAddr::new(config.host, config.port.unwrap_or(DEFAULT_PORT));
+    let address = config.address();
     match TcpListener::bind(address) {
         Ok(_) => report.add(WHAT, Verdict::Good, format!("{address} is free")),
         Err(error) if config.port.is_none() && error.kind() == std::io::ErrorKind::AddrInUse => {
