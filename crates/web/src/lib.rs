@@ -8,7 +8,6 @@ mod address;
 mod fetch;
 mod page;
 mod picture;
-mod tags;
 
 pub use fetch::{Fetched, Reach, fetch, parse};
 pub use picture::fetch_picture;
