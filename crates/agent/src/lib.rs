@@ -2,8 +2,8 @@
 //! none.
 //!
 //! [`AgentEngine`] is the [`Engine`](bobbin_core::engine::Engine) of every model. What it does follows from what is recorded of
-//! the Turn, so that a Turn that was open at a crash continues ([`restart`]). One [`turn::TurnRun`] owns one run of one
-//! Turn and the conversation, bounded by [`history::MAX_HISTORY_BYTES`] and by [`limits::TurnLimits`]. [`Helpers`] asks a model for
+//! the Turn, so that a Turn that was open at a crash continues (`restart`). One `TurnRun` owns one run of one
+//! Turn and the conversation, bounded by `MAX_HISTORY_BYTES` and by [`TurnLimits`]. [`Helpers`] asks a model for
 //! small things outside of any Turn.
 //!
 //! Nothing here knows a model's wire, a client or SQL; no state outlives a run.

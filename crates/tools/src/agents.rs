@@ -152,6 +152,10 @@ struct AgentTool {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the names that clients of the protocol know"
+)]
 struct SpawnArguments {
     agent_prompt: String,
     #[serde(default)]

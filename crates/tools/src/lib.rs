@@ -2,7 +2,7 @@
 //!
 //! A tool checks its arguments and paths in `prepare`, which touches nothing, and acts in `run`. It knows nothing of Turns,
 //! Items or Approvals: the agent around it does. Tools hold no state between calls. What each may read, write and answer is
-//! bounded by constants in its file; work that blocks goes through [`blocking::FileWork`]. [`ToolSet::built_in`] has the
+//! bounded by constants in its file; work that blocks goes through `blocking::FileWork`. [`ToolSet::built_in`] has the
 //! tools, [`RulesPolicy`] judges commands and paths. Processes are started by `bobbin-children` only.
 
 mod agents;

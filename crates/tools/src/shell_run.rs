@@ -33,8 +33,6 @@ const CAPTURED_BYTES: usize = 1 << 20;
 const MODEL_BYTES: usize = 64 << 10;
 /// How long a command may take in a terminal of the editor where nothing else says.
 const IN_EDITOR: Duration = Duration::from_mins(2);
-/// How a command begins its result that is left in the background.
-
 /// How long a Turn waits for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patience {

@@ -2,7 +2,7 @@
 //!
 //! Nothing of the user's goes along: no cookies, no keys, no proxy's password. What a name leads to is looked up once,
 //! checked, and connected to as it was checked, so that an answer of the name service that changes in between leads
-//! nowhere else. See [`address`] for what is never reached, [`fetch`] for the bounds, [`page`] for what becomes of HTML, [`picture`] for pictures.
+//! nowhere else. See `address` for what is never reached, `fetch` for the bounds, `page` for what becomes of HTML, `picture` for pictures.
 
 mod address;
 mod fetch;
