@@ -9,7 +9,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::config::{self, Config, ConfigCommand, Mode};
-use crate::server::{Doors, Listen};
+use crate::server::{Endpoints, Listen};
 use crate::token::{self, TokenOptions};
 use crate::workspace::Workspace;
 use crate::{
@@ -146,7 +146,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     let held = workspace.hold().await?;
     let token = serve.token.wanted(&config)?;
     let listen = match serve.listen.as_deref().map(parse_listen).transpose()? {
-        Some(Doors {
+        Some(Endpoints {
             listen: Some(listen),
             stdio: false,
         }) => Listen { token, ..listen },
@@ -158,7 +158,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
         },
     };
     let guarded = listen.token.is_some();
-    let doors = Doors {
+    let endpoints = Endpoints {
         stdio: false,
         listen: Some(listen),
     };
@@ -167,7 +167,7 @@ async fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
         Some(model) => format!("  Model      {model}"),
         None => "  Model      offline (none is configured; `bobbin doctor` says more)".to_owned(),
     };
-    server::run(held, &config, doors, move |address| {
+    server::run(held, &config, endpoints, move |address| {
         let address = address.unwrap_or_default();
         console::say(&format!("Bobbin serves {}", root.display()));
         console::say(&format!("  WebSocket  {address}"));
@@ -185,15 +185,15 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     logging::start(app_server.common.log.as_deref().unwrap_or("warn"))?;
     let workspace = Workspace::find(app_server.common.workspace.as_deref())?;
     let config = Config::read(&workspace.root, home().as_deref())?;
-    let mut doors = match app_server.listen.as_deref() {
+    let mut endpoints = match app_server.listen.as_deref() {
         Some(listen) => parse_listen(listen)?,
-        None => configured_doors(&config)?,
+        None => configured_endpoints(&config)?,
     };
-    if let Some(listen) = &mut doors.listen {
+    if let Some(listen) = &mut endpoints.listen {
         listen.token = app_server.token.wanted(&config)?;
     }
     let held = workspace.hold().await?;
-    server::run(held, &config, doors, |address| {
+    server::run(held, &config, endpoints, |address| {
         if let Some(address) = address {
             tracing::info!(address, "listening");
         }
@@ -201,7 +201,7 @@ async fn app_server(app_server: AppServer) -> anyhow::Result<ExitCode> {
     .await
 }
 
-fn configured_doors(config: &Config) -> anyhow::Result<Doors> {
+fn configured_endpoints(config: &Config) -> anyhow::Result<Endpoints> {
     let listen = Listen {
         address: config.address(),
         token: None,
@@ -211,28 +211,28 @@ fn configured_doors(config: &Config) -> anyhow::Result<Doors> {
         Mode::Disabled => {
             bail!("AppServer.Mode is Disabled in the configuration; use --listen to serve anyway")
         }
-        Mode::Stdio => Doors {
+        Mode::Stdio => Endpoints {
             stdio: true,
             listen: None,
         },
-        Mode::WebSocket => Doors {
+        Mode::WebSocket => Endpoints {
             stdio: false,
             listen: Some(listen),
         },
-        Mode::StdioAndWebSocket => Doors {
+        Mode::StdioAndWebSocket => Endpoints {
             stdio: true,
             listen: Some(listen),
         },
     })
 }
 
-fn parse_listen(text: &str) -> anyhow::Result<Doors> {
+fn parse_listen(text: &str) -> anyhow::Result<Endpoints> {
     let wrong = || anyhow::anyhow!("--listen {text} is not stdio://, ws://HOST:PORT or ws+stdio://HOST:PORT");
     let (scheme, rest) = text.split_once("://").ok_or_else(wrong)?;
     let rest = rest.trim_end_matches('/');
     let stdio = match scheme {
         "stdio" if rest.is_empty() => {
-            return Ok(Doors {
+            return Ok(Endpoints {
                 stdio: true,
                 listen: None,
             });
@@ -254,7 +254,7 @@ fn parse_listen(text: &str) -> anyhow::Result<Doors> {
         token: None,
         may_move: false,
     };
-    Ok(Doors {
+    Ok(Endpoints {
         stdio,
         listen: Some(listen),
     })
@@ -290,9 +290,9 @@ mod tests {
             ("ws://localhost:0/", false, Some("127.0.0.1:0")),
             ("ws+stdio://[::1]:9100", true, Some("[::1]:9100")),
         ] {
-            let doors = parse_listen(text).unwrap();
-            let found = doors.listen.map(|listen| listen.address.to_string());
-            assert_eq!((doors.stdio, found.as_deref()), (stdio, address), "{text}");
+            let endpoints = parse_listen(text).unwrap();
+            let found = endpoints.listen.map(|listen| listen.address.to_string());
+            assert_eq!((endpoints.stdio, found.as_deref()), (stdio, address), "{text}");
         }
         for text in [
             "",

@@ -14,16 +14,16 @@ const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// How long a server may take to let us in.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// A door of the listener.
+/// An endpoint of the listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum Endpoint {
     /// The native dialect, whose address a server announces.
     Native,
     /// ECA, beside it.
     Eca,
 }
 
-impl Door {
+impl Endpoint {
     /// Its path on the listener.
     pub(crate) fn path(self) -> &'static str {
         match self {
@@ -42,9 +42,9 @@ pub(crate) enum JoinError {
     /// It was started with a token of its own.
     #[error("the server at {0} wants another token; give it with --token-file")]
     Token(String),
-    /// It is another version without this door.
-    #[error("the server at {0} has no such door; restart it with this version")]
-    NoDoor(String),
+    /// It is another version without this endpoint.
+    #[error("the server at {0} has no such endpoint; restart it with this version")]
+    NoEndpoint(String),
     /// The token is none that HTTP can carry.
     #[error("the token cannot be sent")]
     Unsendable,
@@ -59,13 +59,17 @@ impl From<JoinError> for Failure {
     }
 }
 
-/// Connects to a door of the server that announces `address`.
+/// Connects to an endpoint of the server that announces `address`.
 ///
 /// # Errors
 /// [`JoinError`].
-pub(crate) async fn connect(address: &str, door: Door, token: Option<&str>) -> Result<Transport, JoinError> {
-    let base = address.strip_suffix(Door::Native.path()).unwrap_or(address);
-    let address = format!("{base}{}", door.path());
+pub(crate) async fn connect(
+    address: &str,
+    endpoint: Endpoint,
+    token: Option<&str>,
+) -> Result<Transport, JoinError> {
+    let base = address.strip_suffix(Endpoint::Native.path()).unwrap_or(address);
+    let address = format!("{base}{}", endpoint.path());
     let unreachable = |detail: String| JoinError::Unreachable {
         address: address.clone(),
         detail,
@@ -83,7 +87,9 @@ pub(crate) async fn connect(address: &str, door: Door, token: Option<&str>) -> R
     let stream = match tokio::time::timeout(CONNECT, connecting).await {
         Ok(Ok((stream, _))) => stream,
         Ok(Err(WsError::Http(answer))) if answer.status() == 401 => return Err(JoinError::Token(address)),
-        Ok(Err(WsError::Http(answer))) if answer.status() == 404 => return Err(JoinError::NoDoor(address)),
+        Ok(Err(WsError::Http(answer))) if answer.status() == 404 => {
+            return Err(JoinError::NoEndpoint(address));
+        }
         Ok(Err(error)) => return Err(unreachable(error.to_string())),
         Err(_) => return Err(unreachable("it does not answer".to_owned())),
     };

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::{call, initialize};
 use crate::config::Config;
 use crate::exit::Failure;
-use crate::join::{self, Door};
+use crate::join::{self, Endpoint};
 use crate::token::TokenOptions;
 use crate::workspace::Workspace;
 use crate::{cli, console, logging, server};
@@ -75,7 +75,7 @@ pub(crate) async fn run(rules: Rules) -> anyhow::Result<ExitCode> {
         return Err(workspace.busy().into());
     };
     let token = rules.token.presented(&config)?;
-    let joined = join::connect(&address, Door::Native, token.as_deref()).await;
+    let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
     answered(joined.map_err(Failure::from)?, rules.action).await
 }
 

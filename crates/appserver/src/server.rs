@@ -1,4 +1,4 @@
-//! The running server: the core over the workspace's database, and the doors that were asked for.
+//! The running server: the core over the workspace's database, and the endpoints that were asked for.
 //!
 //! Ends as AppServer protocol 01 §13 says: stop accepting, end Turns and owners, close the store, close
 //! connections, all within five seconds.
@@ -20,7 +20,7 @@ use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::{Hub, ListFilter, RandomIds, Settings};
 use bobbin_eca::EditorTools;
 use bobbin_models::ModelSet;
-use bobbin_native::Door;
+use bobbin_native::Endpoint;
 use bobbin_peer::Transport;
 use bobbin_prompts::Prompts;
 use bobbin_store_sqlite::{Options, ServedFolder, SqliteStore};
@@ -50,9 +50,9 @@ const USUAL_FILES: u64 = 1024;
 /// How long the whole end may take.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
-/// The doors to open.
+/// The endpoints to open.
 #[derive(Debug, Clone)]
-pub(crate) struct Doors {
+pub(crate) struct Endpoints {
     pub(crate) stdio: bool,
     pub(crate) listen: Option<Listen>,
 }
@@ -303,7 +303,7 @@ fn named_foreign(workspace: &Workspace) -> Option<String> {
 pub(crate) async fn run(
     held: Held,
     config: &Config,
-    doors: Doors,
+    endpoints: Endpoints,
     greet: impl FnOnce(Option<&str>),
 ) -> anyhow::Result<ExitCode> {
     let mut signals = Signals::listen()?;
@@ -311,7 +311,7 @@ pub(crate) async fn run(
         tracing::warn!(%error, "the limit of open files stays as it is");
         USUAL_FILES
     });
-    let bound = match &doors.listen {
+    let bound = match &endpoints.listen {
         Some(listen) => Some(bind(listen, config, files).await?),
         None => None,
     };
@@ -332,11 +332,11 @@ pub(crate) async fn run(
             let editors = Arc::new(Editors::new(held.workspace(), config, &opened));
             let router = Router::new()
                 .route(
-                    join::Door::Native.path(),
+                    join::Endpoint::Native.path(),
                     web_socket(MAX_MESSAGE_BYTES, handler.clone()),
                 )
                 .route(
-                    join::Door::Eca.path(),
+                    join::Endpoint::Eca.path(),
                     web_socket(bobbin_transport::MAX_BODY_BYTES, editors),
                 );
             let is_ready = readiness(opened.hub.clone());
@@ -347,14 +347,14 @@ pub(crate) async fn run(
     held.announce(address.clone())?;
     greet(address.as_deref());
     let stdio = async {
-        if doors.stdio {
-            handler.through(bobbin_transport::stdio(), Door::Stdio).await;
+        if endpoints.stdio {
+            handler.through(bobbin_transport::stdio(), Endpoint::Stdio).await;
         } else {
             std::future::pending::<()>().await;
         }
     };
     tokio::pin!(stdio);
-    let mut stdio_open = doors.stdio;
+    let mut stdio_open = endpoints.stdio;
     tokio::select! {
         // End of input: whoever owns this process wants it to end.
         () = &mut stdio => stdio_open = false,
@@ -435,20 +435,20 @@ pub(crate) fn services(opened: &Opened) -> Services {
 pub(crate) fn serve_in_memory(opened: &Opened) -> (Transport, JoinHandle<()>) {
     let (ours, theirs) = Transport::memory_pair();
     let server = bobbin_native::Server::new(opened.hub.clone(), services(opened));
-    let serving = bobbin_native::serve(theirs, Door::Stdio, Arc::new(server));
+    let serving = bobbin_native::serve(theirs, Endpoint::Stdio, Arc::new(server));
     (ours, tokio::spawn(serving))
 }
 
 struct Native(Arc<bobbin_native::Server>);
 
 impl Native {
-    fn through(&self, transport: Transport, door: Door) -> BoxFuture<'static, ()> {
-        bobbin_native::serve(transport, door, self.0.clone()).boxed()
+    fn through(&self, transport: Transport, endpoint: Endpoint) -> BoxFuture<'static, ()> {
+        bobbin_native::serve(transport, endpoint, self.0.clone()).boxed()
     }
 }
 
 impl Connections for Native {
     fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
-        self.through(transport, Door::WebSocket)
+        self.through(transport, Endpoint::WebSocket)
     }
 }

@@ -23,4 +23,4 @@ mod watch;
 pub use bare::{Bare, serve as serve_bare};
 pub use plan::{Extent, Plan, Progress, names, run};
 pub use report::{Failure, Report, Row, Target};
-pub use scripted::{Door, serve as serve_scripted};
+pub use scripted::{Endpoint, serve as serve_scripted};

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use bobbin_bench::{Bare, Door, Extent, Plan, Progress};
+use bobbin_bench::{Bare, Endpoint, Extent, Plan, Progress};
 use clap::{Args, Parser, Subcommand};
 
 /// Measures a native server beside the bare limits of this machine.
@@ -67,12 +67,12 @@ async fn main() -> anyhow::Result<()> {
     let cli = Cli::parse();
     match cli.part {
         Some(Part::AppServer { workspace, listen }) => {
-            let door = if listen.is_some() {
-                Door::WebSocket
+            let endpoint = if listen.is_some() {
+                Endpoint::WebSocket
             } else {
-                Door::Stdio
+                Endpoint::Stdio
             };
-            bobbin_bench::serve_scripted(&workspace, door).await
+            bobbin_bench::serve_scripted(&workspace, endpoint).await
         }
         Some(Part::Bare { what, state }) => bobbin_bench::serve_bare(what, state.as_deref()).await,
         None => measure(cli.measure).await,

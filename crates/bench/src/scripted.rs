@@ -15,7 +15,7 @@ use bobbin_agent_api::{Services, SystemClock};
 use bobbin_children::{Children, Environment, Shell};
 use bobbin_core::{Hub, RandomIds, Settings};
 use bobbin_model::InputPart;
-use bobbin_native::{Door as NativeDoor, Server, serve as serve_native};
+use bobbin_native::{Endpoint as NativeEndpoint, Server, serve as serve_native};
 use bobbin_offline::Offline;
 use bobbin_peer::Transport;
 use bobbin_store_sqlite::{Options, SqliteStore};
@@ -34,7 +34,7 @@ const MAX_MESSAGE_BYTES: usize = 4 << 20;
 
 /// Where clients come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Endpoint {
     /// One client, on this process's stdio.
     Stdio,
     /// A free loopback port, told in `.craft/appserver.lock`.
@@ -45,7 +45,7 @@ pub enum Door {
 ///
 /// # Errors
 /// The database cannot be opened, or there is no port.
-pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
+pub async fn serve(workspace: &Path, endpoint: Endpoint) -> anyhow::Result<()> {
     let root = workspace.canonicalize()?;
     let craft = root.join(".craft");
     std::fs::create_dir_all(&craft)?;
@@ -72,9 +72,13 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
         ..Services::default()
     };
     let native = Arc::new(Native(Arc::new(Server::new(hub.clone(), services))));
-    match door {
-        Door::Stdio => native.through(bobbin_transport::stdio(), NativeDoor::Stdio).await,
-        Door::WebSocket => {
+    match endpoint {
+        Endpoint::Stdio => {
+            native
+                .through(bobbin_transport::stdio(), NativeEndpoint::Stdio)
+                .await;
+        }
+        Endpoint::WebSocket => {
             let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await?;
             let access = Access::new(listener.address(), Admission::default())?;
             let address = format!("ws://{}/ws", listener.address());
@@ -93,14 +97,14 @@ pub async fn serve(workspace: &Path, door: Door) -> anyhow::Result<()> {
 struct Native(Arc<Server>);
 
 impl Native {
-    fn through(&self, transport: Transport, door: NativeDoor) -> BoxFuture<'static, ()> {
-        serve_native(transport, door, self.0.clone()).boxed()
+    fn through(&self, transport: Transport, endpoint: NativeEndpoint) -> BoxFuture<'static, ()> {
+        serve_native(transport, endpoint, self.0.clone()).boxed()
     }
 }
 
 impl Connections for Native {
     fn serve(&self, transport: Transport) -> BoxFuture<'static, ()> {
-        self.through(transport, NativeDoor::WebSocket)
+        self.through(transport, NativeEndpoint::WebSocket)
     }
 }
 

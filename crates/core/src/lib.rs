@@ -20,8 +20,8 @@ mod settings;
 
 pub use answer::{Edged, Enqueued, Resumed, Reverted, RolledBack, Snapshot, StartedTurn, Steered, Unqueued};
 pub use bobbin_eventlog::{
-    BelowQuestion, Broadcast, ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, Limits, Log, Part, Read, View,
-    Waker, WireMessage, join,
+    Broadcast, ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, Limits, Log, Part, Read, SubagentQuestion,
+    View, Waker, WireMessage, join,
 };
 pub use bobbin_store::{
     Closed, ListFilter, SearchFilter, SearchHit, SearchPage, SearchWords, StoreError, ThreadSummary,

@@ -1,7 +1,7 @@
 //! The chats that one connection knows: their ids both ways, and how each is shown.
 //!
 //! A client-made id is stored as the Thread's channel context, so that the chat is found again after a
-//! restart and through other doors (6.1). A number is a tab of this editor and is remembered here only.
+//! restart and through other endpoints (6.1). A number is a tab of this editor and is remembered here only.
 //! Bounded: the chat used longest ago is forgotten first, one in which something goes on last; it is found again by its
 //! stored id.
 

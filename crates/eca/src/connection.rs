@@ -22,7 +22,7 @@ use crate::dialect::Eca;
 use crate::methods::{self, Client};
 use crate::wire::lifecycle::{InitializeParams, InitializeResult, ServerInfo};
 use crate::wire::{self, behavior};
-use crate::{Host, Tenure, errors, handshake, parent};
+use crate::{Host, Ownership, errors, handshake, parent};
 
 /// Requests of one connection that may be unanswered at once.
 const MAX_IN_FLIGHT: usize = 32;
@@ -250,7 +250,7 @@ impl Connection {
         })?;
         offer.notices.extend(handshake::notices(&params, &offer));
         let options = params.initialization_options.unwrap_or_default();
-        if let (Some(process), Tenure::Sole) = (params.process_id, offer.tenure) {
+        if let (Some(process), Ownership::Sole) = (params.process_id, offer.ownership) {
             self.watch(process);
         }
         let capabilities = params.capabilities.unwrap_or_default();
@@ -263,7 +263,7 @@ impl Connection {
         let eca = Arc::new(Eca::new(
             name,
             chosen,
-            offer.tenure,
+            offer.ownership,
             capabilities.asks_questions(),
         ));
         if is_current {
@@ -320,7 +320,7 @@ impl Connection {
 /// Ends what runs for this client alone, then answers (4.5). The connection stays for `exit`.
 async fn shut_down(client: &Client, responder: Responder) {
     client.eca.shutting_down.store(true, Ordering::Release);
-    if client.offer.tenure == Tenure::Sole {
+    if client.offer.ownership == Ownership::Sole {
         client.offer.hub.stop().await;
         if let Some(servers) = &client.offer.services.tool_servers {
             servers.end().await;

@@ -11,20 +11,20 @@ use bobbin_model::{
     TurnFeatures,
 };
 use bobbin_peer::PeerHandle;
-use bobbin_session::{Dialect, Inquired, Through};
+use bobbin_session::{Dialect, LogSource, QuestionReply};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use crate::Tenure;
+use crate::Ownership;
 use crate::chats::Chats;
 use crate::far::MAX_READERS;
 use crate::host::NoticeKind;
 use crate::question;
 use crate::view::View;
 use crate::wire::config::HostedServer;
-use crate::wire::content::Told;
+use crate::wire::content::ChatContent;
 use crate::wire::lifecycle::ShowMessage;
 use crate::wire::{self, Notification};
 
@@ -33,7 +33,7 @@ pub(crate) struct Eca {
     client: String,
     /// It takes `chat/askQuestion` (21.1).
     asks_questions: bool,
-    tenure: Tenure,
+    ownership: Ownership,
     pub(crate) chats: Chats,
     /// What is chosen for prompts that say nothing.
     pub(crate) chosen: Mutex<Chosen>,
@@ -121,11 +121,11 @@ impl Chosen {
 }
 
 impl Eca {
-    pub(crate) fn new(client: String, chosen: Chosen, tenure: Tenure, asks_questions: bool) -> Self {
+    pub(crate) fn new(client: String, chosen: Chosen, ownership: Ownership, asks_questions: bool) -> Self {
         Self {
             client,
             asks_questions,
-            tenure,
+            ownership,
             chats: Chats::default(),
             chosen: Mutex::new(chosen),
             current: AtomicBool::new(false),
@@ -155,7 +155,7 @@ impl Eca {
     }
 
     /// Returns the messages that tell what is new in the view of a chat, if that is known.
-    fn shown(&self, thread: &ThreadId, work: impl FnOnce(&mut View) -> Vec<Told>) -> Encoded {
+    fn shown(&self, thread: &ThreadId, work: impl FnOnce(&mut View) -> Vec<ChatContent>) -> Encoded {
         let shown = self.chats.with(thread, |chat| {
             let told = work(&mut chat.view);
             let notifications = told.iter().filter_map(|told| told.notification(&chat.id));
@@ -167,7 +167,7 @@ impl Eca {
     }
 
     /// Returns the notifications that tell something of a chat.
-    pub(crate) fn notifications(&self, thread: &ThreadId, told: &[Told]) -> Vec<Notification> {
+    pub(crate) fn notifications(&self, thread: &ThreadId, told: &[ChatContent]) -> Vec<Notification> {
         let id = self.chats.with(thread, |chat| chat.id.clone());
         id.map_or_else(Vec::new, |id| {
             told.iter().filter_map(|told| told.notification(&id)).collect()
@@ -176,17 +176,17 @@ impl Eca {
 }
 
 impl Dialect for Eca {
-    fn slot(&self, _: Through) -> usize {
+    fn slot(&self, _: LogSource) -> usize {
         // Kept nowhere: contents name the chat as this connection does and depend on what it was told.
         ENCODINGS
     }
 
-    fn encode(&self, frame: &Frame, _: Through) -> Encoded {
+    fn encode(&self, frame: &Frame, _: LogSource) -> Encoded {
         if let FrameBody::Ephemeral(Ephemeral::Broadcast(news)) = &frame.body {
             let server = news.get::<ToolServerNews>();
             return server.map_or_else(Encoded::default, |news| self.hosted.lock().changed(&news.0));
         }
-        if let FrameBody::Ephemeral(Ephemeral::Below { root, question }) = &frame.body {
+        if let FrameBody::Ephemeral(Ephemeral::Subagent { root, question }) = &frame.body {
             return self.shown(root, |view| view.below(question, frame.at));
         }
         let shown = self.shown(&frame.thread, |view| view.frame(frame));
@@ -214,19 +214,19 @@ impl Dialect for Eca {
         self.asks_questions
     }
 
-    fn inquire<'a>(&'a self, peer: &'a PeerHandle, question: &'a Question) -> BoxFuture<'a, Inquired> {
+    fn inquire<'a>(&'a self, peer: &'a PeerHandle, question: &'a Question) -> BoxFuture<'a, QuestionReply> {
         async move {
             // Of a chat that the client does not show it is not asked.
             match self.chats.with(&question.thread, |chat| chat.id.clone()) {
                 Some(chat) => question::ask(peer, &chat, question).await,
-                None => Inquired::Passed,
+                None => QuestionReply::Passed,
             }
         }
         .boxed()
     }
 
     fn outlives_core(&self) -> bool {
-        self.tenure == Tenure::Sole && self.shutting_down.load(Ordering::Acquire)
+        self.ownership == Ownership::Sole && self.shutting_down.load(Ordering::Acquire)
     }
 
     fn client_name(&self) -> String {

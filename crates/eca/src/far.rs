@@ -16,7 +16,7 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use crate::Offer;
+use crate::EditorServices;
 use crate::context::{self, Labelled};
 use crate::wire::chat::Context;
 
@@ -53,7 +53,11 @@ impl Attached {
     }
 
     /// Reads all of it, in its order. An error is a sentence for the user: the prompt says nothing without it.
-    pub(crate) async fn read(self, offer: &Offer, readers: Arc<Semaphore>) -> Result<Vec<InputPart>, String> {
+    pub(crate) async fn read(
+        self,
+        offer: &EditorServices,
+        readers: Arc<Semaphore>,
+    ) -> Result<Vec<InputPart>, String> {
         let Self { contexts, filling } = self;
         let contexts = Arc::new(contexts);
         let servers = offer.services.tool_servers.as_deref();
@@ -98,7 +102,7 @@ async fn near(contexts: Arc<Vec<Context>>, root: PathBuf, readers: Arc<Semaphore
     near
 }
 
-async fn read(context: &Context, offer: &Offer) -> Option<Labelled> {
+async fn read(context: &Context, offer: &EditorServices) -> Option<Labelled> {
     match context {
         Context::Web { url } if !url.trim().is_empty() => {
             let read = match &offer.pages {

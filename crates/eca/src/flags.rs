@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use bobbin_core::{Command, CoreError, Reply, ThreadHandle};
 use tokio::sync::oneshot;
 
-use crate::wire::content::{Content, Told};
+use crate::wire::content::{ChatContent, Content};
 
 /// What a flag's label begins with.
 const LABEL: &str = "eca.flag:";
@@ -30,13 +30,13 @@ pub(crate) async fn put(handle: &ThreadHandle, content: &str, text: Option<Strin
 }
 
 /// Puts a chat's flags into what is told of it, each behind the last that its content says.
-pub(crate) fn placed(told: Vec<Told>, labels: &BTreeMap<String, String>) -> Vec<Told> {
-    let mut behind: BTreeMap<usize, Vec<Told>> = BTreeMap::new();
+pub(crate) fn placed(told: Vec<ChatContent>, labels: &BTreeMap<String, String>) -> Vec<ChatContent> {
+    let mut behind: BTreeMap<usize, Vec<ChatContent>> = BTreeMap::new();
     for (label, text) in labels {
         let Some(content) = label.strip_prefix(LABEL) else {
             continue;
         };
-        let is_its = |told: &Told| matches!(told, Told::Content(_, content_told) if content_told.id() == Some(content));
+        let is_its = |told: &ChatContent| matches!(told, ChatContent::Content(_, content_told) if content_told.id() == Some(content));
         if let Some(last) = told.iter().rposition(is_its) {
             let flag = Content::Flag {
                 text: text.clone(),

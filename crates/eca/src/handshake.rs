@@ -9,15 +9,15 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::dialect::Chosen;
-use crate::host::{Notice, NoticeKind};
+use crate::host::{NoticeKind, UserNotice};
 use crate::wire::lifecycle::{InitializationOptions, InitializeParams, WorkspaceFolder};
-use crate::{Offer, Wanted, wire};
+use crate::{EditorServices, OpenRequest, wire};
 
 /// Returns what is wanted of the workspace.
-pub(crate) fn wanted(params: &InitializeParams) -> Wanted {
+pub(crate) fn wanted(params: &InitializeParams) -> OpenRequest {
     let folders = params.workspace_folders.as_deref().unwrap_or_default();
     let options = params.initialization_options.as_ref();
-    Wanted {
+    OpenRequest {
         root: roots(folders).next(),
         pure_config: options.is_some_and(|options| options.pure_config == Some(true)),
         parent: params.process_id,
@@ -31,7 +31,7 @@ fn roots(folders: &[WorkspaceFolder]) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Returns what the user has to know of wishes that are not met.
-pub(crate) fn notices(params: &InitializeParams, offer: &Offer) -> Vec<Notice> {
+pub(crate) fn notices(params: &InitializeParams, offer: &EditorServices) -> Vec<UserNotice> {
     let mut said = Vec::new();
     let mut roots = roots(params.workspace_folders.as_deref().unwrap_or_default());
     if let (Some(first), Some(_)) = (roots.next(), roots.next()) {
@@ -56,7 +56,7 @@ pub(crate) fn notices(params: &InitializeParams, offer: &Offer) -> Vec<Notice> {
             );
         }
     }
-    let notices = said.into_iter().map(|message| Notice {
+    let notices = said.into_iter().map(|message| UserNotice {
         kind: NoticeKind::Warning,
         message,
     });
@@ -65,7 +65,7 @@ pub(crate) fn notices(params: &InitializeParams, offer: &Offer) -> Vec<Notice> {
 
 /// Returns what a message wants of the workspace, if it is an `initialize` that can be served: for a program
 /// that only passes messages on.
-pub fn wanted_by(message: &[u8]) -> Option<Wanted> {
+pub fn open_request_in(message: &[u8]) -> Option<OpenRequest> {
     #[derive(Deserialize)]
     struct Request<'a> {
         method: String,
@@ -82,7 +82,7 @@ pub fn wanted_by(message: &[u8]) -> Option<Wanted> {
 }
 
 /// Returns what the options choose for chats that say nothing (4.6).
-pub(crate) fn chosen(options: InitializationOptions, offer: &Offer) -> Chosen {
+pub(crate) fn chosen(options: InitializationOptions, offer: &EditorServices) -> Chosen {
     let policy = match options.by_default() {
         Some("allow") => Some(ApprovalPolicy::AutoApprove),
         // Nothing is asked, and nothing that would have to be runs.
@@ -117,15 +117,15 @@ mod tests {
         let hello = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":7,
             "workspaceFolders":[{"uri":"file:///srv/teapot","name":"teapot"},{"uri":"file:///srv/cup","name":"cup"}],
             "initializationOptions":{"pureConfig":true}}}"#;
-        let wanted = Wanted {
+        let wanted = OpenRequest {
             root: Some(PathBuf::from("/srv/teapot")),
             pure_config: true,
             parent: Some(7),
         };
-        assert_eq!(wanted_by(hello), Some(wanted));
+        assert_eq!(open_request_in(hello), Some(wanted));
         assert_eq!(
-            wanted_by(br#"{"id":0,"method":"initialize"}"#),
-            Some(Wanted::default())
+            open_request_in(br#"{"id":0,"method":"initialize"}"#),
+            Some(OpenRequest::default())
         );
         for other in [
             r#"{"id":0,"method":"initialize","params":{"workspaceFolders":7}}"#,
@@ -134,7 +134,7 @@ mod tests {
             r#"[{"id":1,"method":"initialize"}]"#,
             "tea",
         ] {
-            assert_eq!(wanted_by(other.as_bytes()), None, "{other}");
+            assert_eq!(open_request_in(other.as_bytes()), None, "{other}");
         }
     }
 

@@ -19,7 +19,7 @@ use crate::EditorTools;
 /// Opens the core of a workspace.
 pub trait Host: Send + Sync + 'static {
     /// Opens it; called at most once with success on each connection.
-    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>>;
+    fn open(&self, wanted: OpenRequest) -> BoxFuture<'_, Result<EditorServices, Failure>>;
 
     /// Returns the version said to clients.
     fn version(&self) -> &'static str;
@@ -43,7 +43,7 @@ pub trait Pages: Send + Sync + 'static {
 
 /// What a client asks for in its handshake.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct OpenRequest {
     /// Root of the first workspace folder; `None` when none was named.
     pub root: Option<PathBuf>,
     /// Ignore configuration files (section 4.6 `pureConfig`).
@@ -68,7 +68,7 @@ pub struct Limit {
 
 /// What is served.
 #[derive(Clone)]
-pub struct Offer {
+pub struct EditorServices {
     /// The core.
     pub hub: Arc<Hub>,
     /// Models a prompt may name; never empty.
@@ -90,14 +90,14 @@ pub struct Offer {
     /// The user's home, for paths that begin with `~`.
     pub home: Option<PathBuf>,
     /// What the user should know at once.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<UserNotice>,
     /// Whose the core is.
-    pub tenure: Tenure,
+    pub ownership: Ownership,
 }
 
 /// Whose the core is: what the end of a client means for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tenure {
+pub enum Ownership {
     /// The one client's. `shutdown` stops it, and so does the end of the client's process (sections 4.4, 4.5).
     Sole,
     /// The workspace's: the client is one of several, and its Turns go on without it.
@@ -106,7 +106,7 @@ pub enum Tenure {
 
 /// A sentence for the user (`$/showMessage`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct UserNotice {
     /// How grave it is.
     pub kind: NoticeKind,
     /// The sentence.

@@ -28,6 +28,6 @@ mod wire;
 
 pub use connection::{End, serve};
 pub use diagnostics::EditorTools;
-pub use handshake::wanted_by;
-pub use host::{Failure, Host, Limit, Notice, NoticeKind, Offer, Pages, Tenure, Wanted};
+pub use handshake::open_request_in;
+pub use host::{EditorServices, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages, UserNotice};
 pub use parent::gone;

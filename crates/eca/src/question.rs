@@ -2,7 +2,7 @@
 
 use bobbin_model::{Question, QuestionAnswer};
 use bobbin_peer::{CallError, PeerHandle};
-use bobbin_session::Inquired;
+use bobbin_session::QuestionReply;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::ChatId;
@@ -35,7 +35,7 @@ struct AskQuestionResult {
 }
 
 /// Puts a question to an editor.
-pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -> Inquired {
+pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -> QuestionReply {
     let inquiry = &question.inquiry;
     let options = inquiry.choices.iter().map(|choice| QuestionOption {
         label: &choice.label,
@@ -52,12 +52,12 @@ pub(crate) async fn ask(peer: &PeerHandle, chat: &ChatId, question: &Question) -
     let answered = match peer.call_raw("chat/askQuestion", &params, None).await {
         Ok(answer) => serde_json::from_str::<Option<AskQuestionResult>>(answer.get()),
         // It cannot ask, which is no answer; others may.
-        Err(CallError::Remote(_)) => return Inquired::Passed,
+        Err(CallError::Remote(_)) => return QuestionReply::Passed,
         Err(CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => {
-            return Inquired::Gone;
+            return QuestionReply::Gone;
         }
     };
     let AskQuestionResult { answer, cancelled } = answered.ok().flatten().unwrap_or_default();
     let answer = answer.filter(|text| cancelled != Some(true) && !text.trim().is_empty());
-    Inquired::Said(answer.map_or(QuestionAnswer::None, QuestionAnswer::Text))
+    QuestionReply::Answered(answer.map_or(QuestionAnswer::None, QuestionAnswer::Text))
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::flags;
 use crate::methods::Client;
 use crate::view::View;
-use crate::wire::content::{Content, Status, Told};
+use crate::wire::content::{ChatContent, Content, Status};
 
 /// Turns shown when the client does not say (a guess: some screens full).
 const TURNS: u32 = 50;
@@ -56,7 +56,10 @@ async fn show_snapshot(
     let spent = client.hub().spent(snapshot).await?;
     begin(client, snapshot, spent);
     client
-        .tell(handle.id(), &[Told::Cleared, Told::Opened(title.clone())])
+        .tell(
+            handle.id(),
+            &[ChatContent::Cleared, ChatContent::Opened(title.clone())],
+        )
         .await;
     for (before, count) in pages(client, handle, next, limit).await?.into_iter().rev() {
         let turns = client.hub().turns_before(handle.id(), before, count).await?;
@@ -74,7 +77,7 @@ async fn show_snapshot(
         view.end_replay();
         out.extend(title.map(|title| Content::Metadata { title }.into()));
         if let Some(live) = &state.live {
-            out.push(Told::Status(Status::Running));
+            out.push(ChatContent::Status(Status::Running));
             if let Some(reason) = &live.cancelling {
                 let (turn, reason) = (live.turn.id, reason.clone());
                 view.event(&Event::TurnCancelling { turn, reason }, live.turn.started_at, out);
@@ -117,8 +120,8 @@ fn begin(client: &Client, snapshot: &Snapshot, spent: Spent) {
 fn with_view(
     client: &Client,
     handle: &ThreadHandle,
-    work: impl FnOnce(&mut View, &mut Vec<Told>),
-) -> Vec<Told> {
+    work: impl FnOnce(&mut View, &mut Vec<ChatContent>),
+) -> Vec<ChatContent> {
     let mut out = Vec::new();
     client
         .eca
@@ -128,7 +131,7 @@ fn with_view(
 }
 
 /// Shows a Turn that has ended, by the events that its Items stand for.
-fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<Told>) {
+fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<ChatContent>) {
     view.forget_turn();
     for item in &turn.items {
         added(view, turn.id, item, out);
@@ -153,7 +156,7 @@ fn finished_turn(view: &mut View, turn: &Turn, out: &mut Vec<Told>) {
 }
 
 /// Shows what there is of the Turn that runs; its open Approvals last.
-fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<Told>) {
+fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<ChatContent>) {
     view.forget_turn();
     let turn = live.turn.id;
     for item in &live.turn.items {
@@ -199,14 +202,14 @@ fn live_turn(view: &mut View, live: &LiveTurn, out: &mut Vec<Told>) {
     view.resume_message(live.cost_micros);
 }
 
-fn added(view: &mut View, turn: TurnId, item: &Item, out: &mut Vec<Told>) {
+fn added(view: &mut View, turn: TurnId, item: &Item, out: &mut Vec<ChatContent>) {
     let at = item.completed_at.unwrap_or(item.created_at);
     let item = Box::new(item.clone());
     view.event(&Event::ItemAdded { turn, item }, at, out);
 }
 
 /// Shows an Item that text still follows, with its text so far.
-fn open_item(view: &mut View, live: &LiveTurn, item: &Item, out: &mut Vec<Told>) {
+fn open_item(view: &mut View, live: &LiveTurn, item: &Item, out: &mut Vec<ChatContent>) {
     let turn = live.turn.id;
     let started = Event::ItemStarted {
         turn,

@@ -74,11 +74,11 @@ pub enum Ephemeral {
     QuestionClosed(Arc<Question>),
     /// A subagent asks a person, or has its answer. For those who follow the Thread at the top of its tree, whom the
     /// subagent's own log does not reach; its number is that of the event in that log.
-    Below {
+    Subagent {
         /// That Thread.
         root: ThreadId,
         /// What was asked or settled.
-        question: BelowQuestion,
+        question: SubagentQuestion,
     },
     /// How far the subagents of a Turn are: all of them.
     SubAgents {
@@ -91,7 +91,7 @@ pub enum Ephemeral {
 
 /// A question of a subagent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum BelowQuestion {
+pub enum SubagentQuestion {
     /// It is asked.
     Asked(Arc<Approval>),
     /// It is settled.
@@ -116,12 +116,12 @@ impl Ephemeral {
                     .map(|choice| choice.label.len() + choice.description.as_ref().map_or(0, String::len));
                 question.inquiry.text.len() + choices.sum::<usize>()
             }
-            Self::Below { question, .. } => match question {
-                BelowQuestion::Asked(approval) => {
+            Self::Subagent { question, .. } => match question {
+                SubagentQuestion::Asked(approval) => {
                     let scope = &approval.scope;
                     scope.operation.len() + scope.target.len() + approval.reason.len()
                 }
-                BelowQuestion::Settled { .. } => 0,
+                SubagentQuestion::Settled { .. } => 0,
             },
             Self::SubAgents { entries, .. } => entries.iter().map(|entry| entry.label.len() + 64).sum(),
             Self::RuntimeChanged(_) | Self::Synced => 0,
@@ -275,7 +275,7 @@ impl Frame {
                 | Ephemeral::Broadcast(_)
                 | Ephemeral::QuestionOpened(_)
                 | Ephemeral::QuestionClosed(_)
-                | Ephemeral::Below { .. },
+                | Ephemeral::Subagent { .. },
             ) => true,
             FrameBody::Delta(_) | FrameBody::Ephemeral(Ephemeral::Synced | Ephemeral::SubAgents { .. }) => {
                 false

@@ -11,7 +11,7 @@ mod log;
 mod wake;
 
 pub use frame::{
-    BelowQuestion, Broadcast, ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, Part, View, WireMessage,
+    Broadcast, ENCODINGS, Encoded, Ephemeral, Frame, FrameBody, Part, SubagentQuestion, View, WireMessage,
 };
 pub use join::join;
 pub use log::{Entry, Limits, Log, Read};

@@ -44,9 +44,9 @@ const MAX_QUEUE_BYTES: usize = 8 << 20;
 /// The one lane of a connection: requests and notifications are handed over in the order they came.
 const LANE: &str = "native";
 
-/// Which door a client came through.
+/// Which endpoint a client came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Endpoint {
     /// Our stdin and stdout: what was read is answered before the end.
     Stdio,
     /// A WebSocket: a client that is gone needs no answer.
@@ -76,14 +76,14 @@ impl Server {
 }
 
 /// Serves one connection until it ends.
-pub async fn serve(transport: Transport, door: Door, server: Arc<Server>) {
+pub async fn serve(transport: Transport, endpoint: Endpoint, server: Arc<Server>) {
     let parts = Arc::new(Parts {
         server,
         state: Mutex::new(State::Fresh),
         reads: TaskTracker::new(),
         one_answer: Arc::new(Semaphore::new(1)),
     });
-    let started = Peer::start(transport, options(door, &parts.server.answers), |peer| {
+    let started = Peer::start(transport, options(endpoint, &parts.server.answers), |peer| {
         handlers(peer, parts.clone())
     });
     let peer = match started {
@@ -91,9 +91,9 @@ pub async fn serve(transport: Transport, door: Door, server: Arc<Server>) {
         Err(error) => return tracing::error!(%error, "a connection cannot be served"),
     };
     let handshake = async {
-        match door {
-            Door::Stdio => std::future::pending().await,
-            Door::WebSocket => tokio::time::sleep(HANDSHAKE).await,
+        match endpoint {
+            Endpoint::Stdio => std::future::pending().await,
+            Endpoint::WebSocket => tokio::time::sleep(HANDSHAKE).await,
         }
         if parts.is_ready() {
             std::future::pending::<()>().await;
@@ -124,11 +124,11 @@ pub async fn serve(transport: Transport, door: Door, server: Arc<Server>) {
     }
 }
 
-fn options(door: Door, answers: &Answers) -> PeerOptions {
+fn options(endpoint: Endpoint, answers: &Answers) -> PeerOptions {
     PeerOptions {
-        eof_policy: match door {
-            Door::Stdio => EofPolicy::DrainFirst(DRAIN),
-            Door::WebSocket => EofPolicy::CancelNow,
+        eof_policy: match endpoint {
+            Endpoint::Stdio => EofPolicy::DrainFirst(DRAIN),
+            Endpoint::WebSocket => EofPolicy::CancelNow,
         },
         version_check: VersionCheck::Lenient,
         null_id: NullId::Notification,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bobbin_core::{Encoded, Frame, WireMessage};
 use bobbin_model::{Approval, Decision, Question, ThreadId, TurnFeatures};
 use bobbin_peer::{CallError, PeerHandle};
-use bobbin_session::{Dialect, Inquired, Through};
+use bobbin_session::{Dialect, LogSource, QuestionReply};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -138,11 +138,11 @@ impl Native {
         thread
     }
 
-    fn kind(&self, through: Through) -> Kind {
+    fn kind(&self, source: LogSource) -> Kind {
         Kind {
             tool_executions: self.tool_executions(),
             // News of a Thread that is not followed says nothing about how much of it the client has.
-            numbers: if self.numbers() && through == Through::Thread {
+            numbers: if self.numbers() && source == LogSource::Thread {
                 Numbers::Shown
             } else {
                 Numbers::Hidden
@@ -163,12 +163,12 @@ fn channel_name(adapter: &wire::Opaque) -> Option<String> {
 }
 
 impl Dialect for Native {
-    fn slot(&self, through: Through) -> usize {
-        self.kind(through).slot()
+    fn slot(&self, source: LogSource) -> usize {
+        self.kind(source).slot()
     }
 
-    fn encode(&self, frame: &Frame, through: Through) -> Encoded {
-        encode::encode(frame, self.kind(through))
+    fn encode(&self, frame: &Frame, source: LogSource) -> Encoded {
+        encode::encode(frame, self.kind(source))
     }
 
     fn wants(&self, message: &WireMessage) -> bool {
@@ -187,7 +187,7 @@ impl Dialect for Native {
         self.client.name.clone()
     }
 
-    fn inquire<'a>(&'a self, peer: &'a PeerHandle, question: &'a Question) -> BoxFuture<'a, Inquired> {
+    fn inquire<'a>(&'a self, peer: &'a PeerHandle, question: &'a Question) -> BoxFuture<'a, QuestionReply> {
         user_input::ask(peer, question).boxed()
     }
 

@@ -17,4 +17,4 @@ pub mod groups;
 mod repeats;
 pub mod wire;
 
-pub use connection::{Door, Server, serve};
+pub use connection::{Endpoint, Server, serve};

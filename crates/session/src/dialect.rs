@@ -8,18 +8,18 @@ use futures_util::future::BoxFuture;
 
 /// The log that a frame comes to a client through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Through {
+pub enum LogSource {
     /// Its Thread's: numbered, complete, to be read on from where one stopped.
     Thread,
-    /// That of what concerns everyone: news of a Thread the client does not follow.
-    Everyone,
+    /// The workspace's: broadcasts, and news of a Thread that the client does not follow.
+    Workspace,
 }
 
 /// What came of putting a model's question to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Inquired {
+pub enum QuestionReply {
     /// It has answered.
-    Said(QuestionAnswer),
+    Answered(QuestionAnswer),
     /// It cannot answer this: others may.
     Passed,
     /// It never will: the connection is gone.
@@ -30,11 +30,11 @@ pub enum Inquired {
 pub trait Dialect: Send + Sync + 'static {
     /// Returns where in a frame this connection's encoding is kept: connections with the same slot share
     /// one encoding, so the slot says everything that [`Dialect::encode`] depends on besides the frame.
-    /// `through` is the log that the frame comes through.
-    fn slot(&self, through: Through) -> usize;
+    /// `source` is the log that the frame comes through.
+    fn slot(&self, source: LogSource) -> usize;
 
     /// Returns the notifications of a frame; none is fine.
-    fn encode(&self, frame: &Frame, through: Through) -> Encoded;
+    fn encode(&self, frame: &Frame, source: LogSource) -> Encoded;
 
     /// Whether this client wants a notification.
     fn wants(&self, message: &WireMessage) -> bool;
@@ -72,7 +72,7 @@ pub trait Dialect: Send + Sync + 'static {
     }
 
     /// Puts a model's question to the client and waits for its answer. Not called where [`Dialect::is_asked`] says no.
-    fn inquire<'a>(&'a self, _peer: &'a PeerHandle, _question: &'a Question) -> BoxFuture<'a, Inquired> {
-        std::future::ready(Inquired::Passed).boxed()
+    fn inquire<'a>(&'a self, _peer: &'a PeerHandle, _question: &'a Question) -> BoxFuture<'a, QuestionReply> {
+        std::future::ready(QuestionReply::Passed).boxed()
     }
 }

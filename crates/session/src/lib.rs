@@ -5,14 +5,14 @@
 //! A slow client costs its cursors and one batch; nothing is queued for it, and nobody waits for it but
 //! its own pump.
 
-mod asks;
 mod dialect;
+mod flushes;
+mod pending_requests;
 mod pump;
-mod reader;
-mod readers;
 mod session;
-mod told;
+mod subscription;
+mod subscriptions;
 
-pub use dialect::{Dialect, Inquired, Through};
-pub use readers::{Attach, Begin, Until};
+pub use dialect::{Dialect, LogSource, QuestionReply};
 pub use session::Session;
+pub use subscriptions::{Lifetime, Start, SubscribeOptions};

@@ -8,13 +8,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bobbin_core::{Backlog, BelowQuestion, CoreError, Ephemeral, Frame, FrameBody, ThreadHandle, join};
+use bobbin_core::{Backlog, CoreError, Ephemeral, Frame, FrameBody, SubagentQuestion, ThreadHandle, join};
 use bobbin_model::{Event, ThreadId};
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::readers::Broken;
-use crate::{Session, Through};
+use crate::subscriptions::Broken;
+use crate::{LogSource, Session};
 
 /// Frames' bytes taken per cursor and flush.
 const BATCH_BYTES: usize = 64 << 10;
@@ -31,20 +31,20 @@ const INTERNAL_ERROR: u16 = 1011;
 
 /// What a batch is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sent {
+enum BatchKind {
     /// What the client follows, as it happens.
     Live,
     /// What it follows and had missed.
     Backlog,
-    /// What concerns everyone.
+    /// Broadcasts.
     News,
 }
 
-impl Sent {
-    fn through(self) -> Through {
+impl BatchKind {
+    fn source(self) -> LogSource {
         match self {
-            Self::Live | Self::Backlog => Through::Thread,
-            Self::News => Through::Everyone,
+            Self::Live | Self::Backlog => LogSource::Thread,
+            Self::News => LogSource::Workspace,
         }
     }
 }
@@ -65,22 +65,24 @@ pub(crate) async fn run(session: Arc<Session>) {
         () = &mut closed => {}
         () = &mut served => closed.await,
     }
-    session.readers.lock().close(session.hub.everyone());
-    session.asks.close().await;
+    session.subscriptions.lock().close(session.hub.everyone());
+    session.pending.close().await;
 }
 
 impl Session {
     /// Sends what there is, or waits for something. Returns whether there can be more.
     async fn turn(&self, slow: &mut bool) -> bool {
-        let batch = self.readers.lock().take(&self.hub, BATCH_BYTES);
-        let (news, below) = self.of_below(batch.news);
+        let batch = self.subscriptions.lock().take(&self.hub, BATCH_BYTES);
+        let (news, below) = self.of_subagents(batch.news);
         let idle = !batch.moved && batch.behind.is_empty() && batch.greet.is_empty();
-        if !self.send(batch.frames, slow, Sent::Live).await || !self.send(news, slow, Sent::News).await {
+        if !self.send(batch.frames, slow, BatchKind::Live).await
+            || !self.send(news, slow, BatchKind::News).await
+        {
             return false;
         }
-        self.ask_below(below).await;
+        self.ask_for_subagents(below).await;
         for thread in &batch.settled {
-            self.asks.over(thread);
+            self.pending.over(thread);
         }
         for thread in &batch.behind {
             if !self.catch_up(thread, slow).await {
@@ -96,9 +98,9 @@ impl Session {
             self.close(broken);
             return false;
         }
-        if self.told.is_wanted() {
-            self.readers.lock().note_sent();
-            self.told.notify();
+        if self.flushes.is_wanted() {
+            self.subscriptions.lock().note_sent();
+            self.flushes.notify();
         }
         if idle {
             if self.hub.everyone().is_closed() && !self.dialect.outlives_core() {
@@ -111,7 +113,7 @@ impl Session {
         true
     }
 
-    async fn send(&self, frames: Vec<Arc<Frame>>, slow: &mut bool, sent: Sent) -> bool {
+    async fn send(&self, frames: Vec<Arc<Frame>>, slow: &mut bool, kind: BatchKind) -> bool {
         if frames.is_empty() {
             return true;
         }
@@ -122,8 +124,8 @@ impl Session {
         };
         let mut messages: Vec<Bytes> = Vec::with_capacity(frames.len());
         for frame in &frames {
-            let slot = self.dialect.slot(sent.through());
-            let encoded = frame.encoded(slot, |frame| self.dialect.encode(frame, sent.through()));
+            let slot = self.dialect.slot(kind.source());
+            let encoded = frame.encoded(slot, |frame| self.dialect.encode(frame, kind.source()));
             let missing = encoded.iter().skip(frame.skipped());
             let wanted = missing.filter(|message| self.dialect.wants(message));
             messages.extend(wanted.map(|message| message.json.clone()));
@@ -135,26 +137,26 @@ impl Session {
             }
             *slow = started.elapsed() > SLOW_FLUSH;
         }
-        self.follow_approvals(&frames, sent);
+        self.follow_approvals(&frames, kind);
         self.follow_inquiries(&frames);
         true
     }
 
-    /// Writes messages. Returns whether the client can be told more.
+    /// Writes messages. Returns whether more can be sent.
     async fn write(&self, messages: Vec<Bytes>) -> bool {
         let Err(error) = self.peer.send_batch(messages).await else {
             return true;
         };
-        // A client that would be told nothing more must not believe that nothing happens. One that is gone, or going,
+        // A client that is sent nothing more must not believe that nothing happens. One that is gone, or going,
         // keeps the reason it has.
-        tracing::debug!(%error, "a client cannot be told more");
+        tracing::debug!(%error, "nothing more can be sent to a client");
         self.peer
             .close_with(INTERNAL_ERROR, "a message could not be sent; reconnect");
         false
     }
 
     /// Stops asking what these frames settle, and asks what they open and leave open.
-    fn follow_approvals(&self, frames: &[Arc<Frame>], sent: Sent) {
+    fn follow_approvals(&self, frames: &[Arc<Frame>], kind: BatchKind) {
         let events = || {
             frames.iter().filter_map(|frame| match &frame.body {
                 FrameBody::Recorded(event) => Some((frame, &**event)),
@@ -163,25 +165,26 @@ impl Session {
         };
         for frame in frames {
             // Of a Thread that is not followed nothing else tells that its questions are settled.
-            if sent == Sent::News && says_nothing_is_open(frame) {
-                self.asks.forget_left(&frame.thread);
+            if kind == BatchKind::News && says_nothing_is_open(frame) {
+                self.pending.forget_left(&frame.thread);
             }
         }
         let mut settled = HashSet::new();
         for (_, event) in events() {
             if let Event::ApprovalResolved { approval, .. } = event {
-                self.asks.settled(approval);
+                self.pending.settled(approval);
                 settled.insert(approval);
             }
         }
-        for (frame, event) in events().filter(|_| sent == Sent::Live) {
+        for (frame, event) in events().filter(|_| kind == BatchKind::Live) {
             if let Event::ApprovalOpened { approval, .. } = event
                 && !settled.contains(&approval.id)
             {
-                let asking = self.readers.lock().asking(frame);
+                let asking = self.subscriptions.lock().asking(frame);
                 if let Some(handle) = asking {
                     let approval = (**approval).clone();
-                    self.asks.ask(&self.dialect, &self.peer, &handle, None, approval);
+                    self.pending
+                        .ask(&self.dialect, &self.peer, &handle, None, approval);
                 }
             }
         }
@@ -192,26 +195,30 @@ impl Session {
         for frame in frames {
             match &frame.body {
                 FrameBody::Ephemeral(Ephemeral::QuestionOpened(question)) => {
-                    self.readers.lock().inquire(&question.thread);
+                    self.subscriptions.lock().inquire(&question.thread);
                 }
-                FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => self.asks.settled(&question.id),
+                FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => {
+                    self.pending.settled(&question.id);
+                }
                 _ => {}
             }
         }
     }
 
-    /// Asks the questions that were open before this client came. Returns whether it can be told more.
+    /// Asks the questions that were open before this client came. Returns whether more can be sent.
     async fn ask_open(&self, handle: &Arc<ThreadHandle>) -> bool {
         if self.dialect.is_asked() {
             for question in self.hub.open_questions(handle.id()) {
-                self.asks.inquire(&self.dialect, &self.peer, &self.hub, &question);
+                self.pending
+                    .inquire(&self.dialect, &self.peer, &self.hub, &question);
             }
         }
         match self.hub.snapshot(handle).await {
             Ok(snapshot) => {
                 for approval in snapshot.state.approvals() {
                     let approval = approval.clone();
-                    self.asks.ask(&self.dialect, &self.peer, handle, None, approval);
+                    self.pending
+                        .ask(&self.dialect, &self.peer, handle, None, approval);
                 }
             }
             Err(error) => tracing::debug!(thread = %handle.id(), %error, "open approvals are not known"),
@@ -222,33 +229,33 @@ impl Session {
             let reminder = self.dialect.remind(handle.id(), &approval);
             shown.extend(reminder.iter().map(|message| message.json.clone()));
             let via = Some(handle.id());
-            self.asks.ask(&self.dialect, &self.peer, &child, via, approval);
+            self.pending.ask(&self.dialect, &self.peer, &child, via, approval);
         }
         shown.is_empty() || self.write(shown).await
     }
 
     /// Leaves those of the questions of subagents that concern this client, and returns them. That a model's question is
     /// settled is left for those whom it was put to, or could have been.
-    fn of_below(&self, mut news: Vec<Arc<Frame>>) -> (Vec<Arc<Frame>>, Vec<Arc<Frame>>) {
-        let readers = self.readers.lock();
+    fn of_subagents(&self, mut news: Vec<Arc<Frame>>) -> (Vec<Arc<Frame>>, Vec<Arc<Frame>>) {
+        let subscriptions = self.subscriptions.lock();
         news.retain(|frame| match &frame.body {
             FrameBody::Ephemeral(Ephemeral::QuestionClosed(question)) => {
                 self.dialect.is_asked()
-                    && (readers.follows(&question.thread) || self.asks.was_asked(&question.id))
+                    && (subscriptions.follows(&question.thread) || self.pending.was_asked(&question.id))
             }
             _ => true,
         });
-        drop(readers);
+        drop(subscriptions);
         if !news.iter().any(|frame| below(frame).is_some()) {
             return (news, Vec::new());
         }
-        let readers = self.readers.lock();
+        let subscriptions = self.subscriptions.lock();
         news.retain(|frame| match below(frame) {
             None => true,
-            Some((root, BelowQuestion::Asked(_))) => readers.answers_for(root),
-            // Whoever was asked is told, whatever it follows by now.
-            Some((root, BelowQuestion::Settled { approval, .. })) => {
-                readers.follows(root) || self.asks.is_open(approval)
+            Some((root, SubagentQuestion::Asked(_))) => subscriptions.answers_for(root),
+            // A client that was asked is sent the outcome, whatever it follows by now.
+            Some((root, SubagentQuestion::Settled { approval, .. })) => {
+                subscriptions.follows(root) || self.pending.is_open(approval)
             }
         });
         let below = news
@@ -260,16 +267,16 @@ impl Session {
     }
 
     /// Asks what subagents ask, and stops asking what is settled.
-    async fn ask_below(&self, frames: Vec<Arc<Frame>>) {
+    async fn ask_for_subagents(&self, frames: Vec<Arc<Frame>>) {
         let mut settled = HashSet::new();
         for frame in &frames {
-            if let Some((_, BelowQuestion::Settled { approval, .. })) = below(frame) {
-                self.asks.settled(approval);
+            if let Some((_, SubagentQuestion::Settled { approval, .. })) = below(frame) {
+                self.pending.settled(approval);
                 settled.insert(approval);
             }
         }
         for frame in &frames {
-            let Some((root, BelowQuestion::Asked(approval))) = below(frame) else {
+            let Some((root, SubagentQuestion::Asked(approval))) = below(frame) else {
                 continue;
             };
             if settled.contains(&approval.id) {
@@ -278,7 +285,7 @@ impl Session {
             match self.hub.thread(&frame.thread).await {
                 Ok(child) => {
                     let approval = (**approval).clone();
-                    self.asks
+                    self.pending
                         .ask(&self.dialect, &self.peer, &child, Some(root), approval);
                 }
                 Err(error) => {
@@ -290,7 +297,7 @@ impl Session {
 
     /// Reads back what a cursor missed. Returns whether the client can go on.
     async fn catch_up(&self, thread: &ThreadId, slow: &mut bool) -> bool {
-        let Some((handle, next, shown, whole)) = self.readers.lock().behind(thread) else {
+        let Some((handle, next, shown, whole)) = self.subscriptions.lock().behind(thread) else {
             return true;
         };
         let known = |turn, item| {
@@ -303,29 +310,29 @@ impl Session {
         match self.hub.backlog(&handle, next, known).await {
             Ok(Backlog::Frames { frames, next }) => {
                 let now = self.hub.clock().now();
-                let frames = self.readers.lock().caught_up(thread, frames, next, now);
+                let frames = self.subscriptions.lock().caught_up(thread, frames, next, now);
                 for part in parts(frames) {
-                    if !self.send(part, slow, Sent::Backlog).await {
+                    if !self.send(part, slow, BatchKind::Backlog).await {
                         return false;
                     }
                 }
                 true
             }
             Ok(Backlog::TooFar) => {
-                // Who has been told nothing yet has missed nothing either.
+                // A client that has been sent nothing yet has missed nothing either.
                 let live = self.hub.snapshot(&handle).await.ok();
                 let live = live.and_then(|snapshot| snapshot.state.live_turn());
                 let everyone = self.hub.everyone();
-                if self.readers.lock().begin_later(thread, live, everyone) {
+                if self.subscriptions.lock().begin_later(thread, live, everyone) {
                     return true;
                 }
                 self.close(Broken::TooFarBehind);
                 false
             }
-            // It has ended meanwhile, which everyone is told; a server that stops closes by itself.
+            // It has ended meanwhile, which is broadcast; a server that stops closes by itself.
             Err(CoreError::Refused(_) | CoreError::Stopping) => {
-                self.readers.lock().remove(thread, self.hub.everyone());
-                self.asks.over(thread);
+                self.subscriptions.lock().remove(thread, self.hub.everyone());
+                self.pending.over(thread);
                 true
             }
             Err(error) => {
@@ -346,9 +353,9 @@ impl Session {
 }
 
 /// Returns what a subagent asks, and the Thread at the top of its tree.
-fn below(frame: &Frame) -> Option<(&ThreadId, &BelowQuestion)> {
+fn below(frame: &Frame) -> Option<(&ThreadId, &SubagentQuestion)> {
     match &frame.body {
-        FrameBody::Ephemeral(Ephemeral::Below { root, question }) => Some((root, question)),
+        FrameBody::Ephemeral(Ephemeral::Subagent { root, question }) => Some((root, question)),
         FrameBody::Ephemeral(_) | FrameBody::Recorded(_) | FrameBody::Delta(_) => None,
     }
 }
@@ -363,7 +370,7 @@ fn says_nothing_is_open(frame: &Frame) -> bool {
             | Ephemeral::Broadcast(_)
             | Ephemeral::QuestionOpened(_)
             | Ephemeral::QuestionClosed(_)
-            | Ephemeral::Below { .. }
+            | Ephemeral::Subagent { .. }
             | Ephemeral::SubAgents { .. },
         )
         | FrameBody::Delta(_) => false,

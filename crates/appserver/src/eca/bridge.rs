@@ -12,8 +12,8 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio::sync::Mutex;
 
-use super::intake::{Taken, next};
 use super::ledger::Ledger;
+use super::reader::{Taken, next};
 use crate::signals::Signals;
 
 /// How long the end may take once the editor has left, and how long what it asked may take (section 4.5).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::trust::WorkspaceTrust;
-use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
+use bobbin_eca::{EditorServices, Failure, Host, NoticeKind, OpenRequest, Ownership, UserNotice};
 use bobbin_model::Mode;
 use bobbin_peer::Transport;
 use bobbin_transport::Connections;
@@ -31,7 +31,7 @@ impl Editors {
         Self(Arc::new(Served {
             root: workspace.root.clone(),
             trust: opened.trust.clone(),
-            offer: Offer {
+            offer: EditorServices {
                 hub: opened.hub.clone(),
                 models: opened.models.known(),
                 default_model: opened.models.usual().to_owned(),
@@ -43,7 +43,7 @@ impl Editors {
                 config_files: config.sources.clone(),
                 home: home(),
                 notices: warnings.map(|text| warning(text)).collect(),
-                tenure: Tenure::Shared,
+                ownership: Ownership::Shared,
             },
         }))
     }
@@ -64,11 +64,11 @@ impl Connections for Editors {
 struct Served {
     root: PathBuf,
     trust: Arc<Folder>,
-    offer: Offer,
+    offer: EditorServices,
 }
 
 impl Host for Served {
-    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
+    fn open(&self, wanted: OpenRequest) -> BoxFuture<'_, Result<EditorServices, Failure>> {
         async move {
             // A client without a folder takes what is here.
             if let Some(root) = &wanted.root
@@ -103,8 +103,8 @@ impl Host for Served {
     }
 }
 
-fn warning(text: &str) -> Notice {
-    Notice {
+fn warning(text: &str) -> UserNotice {
+    UserNotice {
         kind: NoticeKind::Warning,
         message: text.to_owned(),
     }

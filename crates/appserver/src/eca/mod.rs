@@ -1,4 +1,4 @@
-//! The editor door: `bobbin eca` on stdio, and the editors of a running server.
+//! The editor endpoint: `bobbin eca` on stdio, and the editors of a running server.
 //!
 //! The workspace is the one that the editor names in its handshake. When a server runs there, `bobbin eca`
 //! only passes messages on to it; otherwise it holds the workspace and serves by itself. Exit codes: 0 after
@@ -7,9 +7,9 @@
 
 mod bridge;
 mod editors;
-mod intake;
 mod ledger;
-mod workplace;
+mod reader;
+mod workspace;
 
 pub(crate) use editors::Editors;
 
@@ -29,7 +29,7 @@ use crate::signals::Signals;
 use crate::token::TokenOptions;
 use crate::{console, exit, logging};
 
-use workplace::{Open, Workplace};
+use workspace::{EditorWorkspace, Open};
 
 /// How long the end may take once the editor has left (ECA section 4.5).
 const END: Duration = Duration::from_secs(2);
@@ -80,23 +80,23 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
         (Some(Level::Warn), _) | (None, false) => "warn",
     })?;
     let mut signals = Signals::listen()?;
-    let workplace = Arc::new(Workplace::new(eca.config_file, eca.token));
-    let looking = workplace.clone();
-    let (transport, handover) = intake::intake(
+    let workspace = Arc::new(EditorWorkspace::new(eca.config_file, eca.token));
+    let looking = workspace.clone();
+    let (transport, handover) = reader::wrap(
         bobbin_transport::stdio_with_headers(),
         Box::new(move |wanted| looking.clone().look(wanted).boxed()),
     );
-    let serving = bobbin_eca::serve(transport, workplace.clone());
+    let serving = bobbin_eca::serve(transport, workspace.clone());
     tokio::pin!(serving);
     let end = tokio::select! {
         end = &mut serving => Some(end),
         () = signals.next() => None,
-        () = workplace.removed.cancelled() => None,
+        () = workspace.removed.cancelled() => None,
     };
     if let Some(taken) = handover.taken() {
         return joined(bridge::run(taken, &mut signals).await);
     }
-    let open = workplace.close();
+    let open = workspace.close();
     let (held, served) = match open {
         Open::Nothing => (None, None),
         Open::Ready(prepared) => (Some(prepared.held), None),
@@ -118,7 +118,7 @@ pub(crate) async fn run(eca: Eca) -> anyhow::Result<ExitCode> {
     if database.is_err() {
         tracing::warn!("the end took too long; leaving anyway");
     }
-    if workplace.removed.is_cancelled() {
+    if workspace.removed.is_cancelled() {
         let database = database.ok().flatten().unwrap_or_else(|| "bobbin.db".into());
         return Err(exit::removed(&database).into());
     }

@@ -1,4 +1,4 @@
-//! `bobbin exec`: one prompt, as a client of the native door like any other.
+//! `bobbin exec`: one prompt, as a client of the native endpoint like any other.
 //!
 //! Joins the server that holds the workspace, or opens the workspace by itself and speaks to it over a
 //! pair in memory. The agent's text goes to stdout, everything else to stderr.
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::exit::Failure;
-use crate::join::{self, Door};
+use crate::join::{self, Endpoint};
 use crate::signals::Signals;
 use crate::state::StateDirectory;
 use crate::token::TokenOptions;
@@ -90,7 +90,7 @@ pub(crate) async fn run(exec: Exec) -> anyhow::Result<ExitCode> {
             return Err(workspace.busy().into());
         };
         let token = exec.token.presented(&config)?;
-        let joined = join::connect(&address, Door::Native, token.as_deref()).await;
+        let joined = join::connect(&address, Endpoint::Native, token.as_deref()).await;
         let transport = joined.map_err(Failure::from)?;
         return client::run(transport, prompt, &mut signals).await;
     }

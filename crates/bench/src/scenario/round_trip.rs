@@ -33,11 +33,11 @@ pub(super) async fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn rows(door: &str, ours: &Samples, bare: &Samples) -> Vec<Row> {
+fn rows(endpoint: &str, ours: &Samples, bare: &Samples) -> Vec<Row> {
     let row = |name: &str, share: f64| {
         Row::new(
             NAME,
-            format!("{door}, {name}"),
+            format!("{endpoint}, {name}"),
             "µs",
             micros(ours.quantile(share)),
         )

@@ -1,4 +1,4 @@
-//! A workspace with many Threads in it, made through the front door.
+//! A workspace with many Threads in it, made through the front endpoint.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::Owner;
 use super::weight::weight_of;
 use crate::command::Reply;
-use crate::{BelowQuestion, CoreError, Ephemeral, Frame, FrameBody, Snapshot, View};
+use crate::{CoreError, Ephemeral, Frame, FrameBody, Snapshot, SubagentQuestion, View};
 
 /// Seqs that Deltas of an open Turn may use before the next write: after a crash the numbering goes on
 /// above it. More than the fastest stream appends between two checkpoints.
@@ -258,17 +258,17 @@ impl Owner {
             return;
         };
         let question = match event {
-            Event::ApprovalOpened { approval, .. } => BelowQuestion::Asked(Arc::new((**approval).clone())),
+            Event::ApprovalOpened { approval, .. } => SubagentQuestion::Asked(Arc::new((**approval).clone())),
             Event::ApprovalResolved {
                 turn, approval, item, ..
-            } => BelowQuestion::Settled {
+            } => SubagentQuestion::Settled {
                 turn: *turn,
                 approval: approval.clone(),
                 item: Arc::new((**item).clone()),
             },
             _ => return,
         };
-        let notice = Ephemeral::Below {
+        let notice = Ephemeral::Subagent {
             root: source.root.clone(),
             question,
         };

@@ -16,7 +16,7 @@ use crate::chats::Pending;
 use crate::errors;
 use crate::far::Attached;
 use crate::view::{PARSING, STOPPED, content_id};
-use crate::wire::content::Told;
+use crate::wire::content::ChatContent;
 
 /// A Turn that runs.
 struct Began {
@@ -82,10 +82,10 @@ impl Prompt {
         if attached.is_far() {
             let mut told = Vec::new();
             if std::mem::take(&mut self.opened) {
-                told.push(Told::Opened(None));
+                told.push(ChatContent::Opened(None));
             }
             if !self.busy && before.is_none() {
-                told.push(Told::running(PARSING));
+                told.push(ChatContent::running(PARSING));
             }
             self.client.tell(self.thread(), &told).await;
         }

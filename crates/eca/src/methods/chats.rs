@@ -14,12 +14,12 @@ use crate::wire::chat::{
     UpdateParams,
 };
 use crate::wire::config::{ChatConfig, ConfigUpdated};
-use crate::wire::content::{Status, Told};
+use crate::wire::content::{ChatContent, Status};
 use crate::wire::{ChatId, agent};
 
 /// Most chats in a list.
 const MAX_LISTED: usize = 1000;
-/// Channels whose Threads are listed besides those that name none: our own doors.
+/// Channels whose Threads are listed besides those that name none: our own endpoints.
 const CHANNELS: [&str; 4] = [CHANNEL, "cli", "acp", "exec"];
 
 pub(super) async fn delete(client: &Client, request: &CallContext, responder: Responder) {
@@ -98,13 +98,16 @@ async fn replace(client: &Client, old: &ThreadHandle, id: ChatId) -> Result<(), 
     if running {
         // What is left to say of the old one is its end, before the chat is empty.
         client
-            .tell(old.id(), &[Told::Status(Status::Idle), Told::finished()])
+            .tell(
+                old.id(),
+                &[ChatContent::Status(Status::Idle), ChatContent::finished()],
+            )
             .await;
     }
     client.eca.chats.forget(old.id());
     client.know(new.id(), id);
     client.follow(new.clone(), new.log().visible().next());
-    client.tell(new.id(), &[Told::Cleared]).await;
+    client.tell(new.id(), &[ChatContent::Cleared]).await;
     Ok(())
 }
 

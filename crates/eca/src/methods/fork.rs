@@ -8,7 +8,7 @@ use super::{CHANNEL, Client, Found, fail, params};
 use crate::view::turn_of_any;
 use crate::wire::ChatId;
 use crate::wire::chat::{ContentParams, Empty};
-use crate::wire::content::Told;
+use crate::wire::content::ChatContent;
 use crate::{errors, flags, replay};
 
 pub(super) async fn fork(client: &Client, request: &CallContext, responder: Responder) {
@@ -29,12 +29,12 @@ pub(super) async fn fork(client: &Client, request: &CallContext, responder: Resp
     match copy(client, &handle, turn).await {
         Ok((id, None)) => {
             let text = format!("\nForked: the new chat is {id}.\n");
-            client.tell(&old, &[Told::system(text)]).await;
+            client.tell(&old, &[ChatContent::system(text)]).await;
             responder.ok(Empty {});
         }
         Ok((id, Some(why))) => {
             let text = format!("\nForked: the new chat is {id}. It cannot be shown: {why}\n");
-            client.tell(&old, &[Told::system(text)]).await;
+            client.tell(&old, &[ChatContent::system(text)]).await;
             responder.ok(Empty {});
         }
         Err(error) => fail(responder, &error),

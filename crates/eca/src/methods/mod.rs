@@ -24,7 +24,7 @@ use bobbin_core::{CoreError, Hub, ListFilter, Snapshot, ThreadHandle, WireMessag
 use bobbin_model::state::NewThread;
 use bobbin_model::{HistoryMode, Identity, Mode, Refusal, ThreadConfig, ThreadId};
 use bobbin_peer::{CallContext, ErrorObject, NotificationContext, PeerHandle, Responder};
-use bobbin_session::{Attach, Begin, Session, Until};
+use bobbin_session::{Lifetime, Session, Start, SubscribeOptions};
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,9 +35,9 @@ use crate::chats::{alias, may_be_made_up, stored_id};
 use crate::diagnostics::{self, Editor};
 use crate::dialect::Eca;
 use crate::errors;
-use crate::host::Offer;
+use crate::host::EditorServices;
 use crate::wire::config::{ChatConfig, ConfigUpdated, NativeServer};
-use crate::wire::content::Told;
+use crate::wire::content::ChatContent;
 use crate::wire::lifecycle::{Progress, ShowMessage};
 use crate::wire::{self, ChatId, Notification};
 
@@ -49,7 +49,7 @@ pub(crate) const WELCOME: &str = "# Bobbin\n\nAsk for a change, or type `/` for 
 /// One client that has been let in.
 #[derive(Clone)]
 pub(crate) struct Client {
-    pub(crate) offer: Arc<Offer>,
+    pub(crate) offer: Arc<EditorServices>,
     pub(crate) eca: Arc<Eca>,
     pub(crate) session: Arc<Session>,
     /// The editor as one that can be asked, if it said so.
@@ -361,29 +361,29 @@ impl Client {
 
     /// Follows a chat from a Seq on.
     pub(crate) fn follow(&self, handle: Arc<ThreadHandle>, from: bobbin_model::Seq) {
-        self.session.attach(&Attach {
+        self.session.subscribe(&SubscribeOptions {
             handle,
-            begin: Begin::At(from),
-            until: Until::Unsubscribed,
+            start: Start::At(from),
+            lifetime: Lifetime::Unsubscribed,
         });
     }
 
     /// Tells something of a chat and waits until it is written.
-    pub(crate) async fn tell(&self, thread: &ThreadId, told: &[Told]) {
+    pub(crate) async fn tell(&self, thread: &ThreadId, told: &[ChatContent]) {
         let notifications = self.eca.notifications(thread, told).into_iter();
         self.send(notifications.map(Notification::into_message).collect())
             .await;
     }
 
     /// Tells something of a chat by the id that its client uses, known or not, and waits until it is written.
-    pub(crate) async fn tell_as(&self, id: &ChatId, told: &[Told]) {
+    pub(crate) async fn tell_as(&self, id: &ChatId, told: &[ChatContent]) {
         let notifications = told.iter().filter_map(|told| told.notification(id));
         self.send(notifications.map(Notification::into_message).collect())
             .await;
     }
 
     /// Tells something of a chat at once. Returns whether there was room for all of it.
-    pub(crate) fn tell_now(&self, thread: &ThreadId, told: &[Told]) -> bool {
+    pub(crate) fn tell_now(&self, thread: &ThreadId, told: &[ChatContent]) -> bool {
         let notifications = self.eca.notifications(thread, told);
         notifications
             .into_iter()

@@ -20,7 +20,7 @@ use crate::far::Attached;
 use crate::host::NoticeKind;
 use crate::view::WAITING;
 use crate::wire::chat::{PromptParams, PromptResult, PromptStatus};
-use crate::wire::content::{Status, Told};
+use crate::wire::content::{ChatContent, Status};
 use crate::wire::lifecycle::ShowMessage;
 use crate::wire::{ChatId, mode_of};
 use crate::{commands, context, errors};
@@ -169,7 +169,7 @@ async fn cannot_begin(client: &Client, id: Option<ChatId>, why: &str, responder:
     let mut busy = false;
     match client.eca.chats.thread(&id) {
         Some(thread) => busy = client.is_busy(&thread).await,
-        None => told.push(Told::Opened(None)),
+        None => told.push(ChatContent::Opened(None)),
     }
     client.tell_as(&id, &told).await;
     responder.ok(PromptResult {
@@ -177,9 +177,9 @@ async fn cannot_begin(client: &Client, id: Option<ChatId>, why: &str, responder:
         model: client.offer.default_model.clone(),
         status: PromptStatus::Prompting,
     });
-    let mut told = vec![Told::system(format!("\n\nError: {why}\n"))];
+    let mut told = vec![ChatContent::system(format!("\n\nError: {why}\n"))];
     if !busy {
-        told.extend([Told::Status(Status::Idle), Told::finished()]);
+        told.extend([ChatContent::Status(Status::Idle), ChatContent::finished()]);
     }
     client.tell_as(&id, &told).await;
 }
@@ -283,7 +283,7 @@ fn apply(config: &mut ThreadConfig, choice: Choice) {
     }
 }
 
-/// Lets a chat's calls run without a word, or takes that back. What another door has chosen stays.
+/// Lets a chat's calls run without a word, or takes that back. What another endpoint has chosen stays.
 pub(super) fn apply_trust(config: &mut ThreadConfig, trust: bool) {
     if trust {
         config.approval_policy = Some(ApprovalPolicy::AutoApprove);
@@ -318,17 +318,17 @@ impl Prompt {
     }
 
     /// What comes before the answer.
-    pub(super) fn beginning(&self, content_id: String) -> Vec<Told> {
+    pub(super) fn beginning(&self, content_id: String) -> Vec<ChatContent> {
         let mut told = Vec::new();
         if self.opened {
-            told.push(Told::Opened(None));
+            told.push(ChatContent::Opened(None));
         }
         if !self.busy {
-            told.push(Told::running(WAITING));
+            told.push(ChatContent::running(WAITING));
         }
-        told.push(Told::echo(&self.message, content_id));
+        told.push(ChatContent::echo(&self.message, content_id));
         if !self.busy {
-            told.push(Told::Status(Status::Running));
+            told.push(ChatContent::Status(Status::Running));
         }
         told
     }
@@ -340,15 +340,15 @@ impl Prompt {
         let beginning = self.beginning(format!("prompt_{ordinal}"));
         self.client.tell(self.thread(), &beginning).await;
         responder.ok(self.result());
-        let mut told = vec![Told::system(text)];
+        let mut told = vec![ChatContent::system(text)];
         if !self.busy {
-            told.extend([Told::Status(Status::Idle), Told::finished()]);
+            told.extend([ChatContent::Status(Status::Idle), ChatContent::finished()]);
         }
         self.client.tell(self.thread(), &told).await;
     }
 }
 
-/// The Turn of an input of this door.
+/// The Turn of an input of this endpoint.
 pub(super) fn turn_of(input: Vec<InputPart>) -> StartTurn {
     StartTurn {
         input,

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::{Client, Found, fail, params};
 use crate::view::turn_of_content;
 use crate::wire::chat::{Empty, RollbackParams};
-use crate::wire::content::Told;
+use crate::wire::content::ChatContent;
 use crate::{errors, replay};
 
 /// Most files and notes named to the user.
@@ -63,11 +63,11 @@ async fn go_back(
     {
         // It is done; only the picture is missing.
         let text = format!("\nWhat is left cannot be shown: {}\n", errors::sentence(&error));
-        client.tell(handle.id(), &[Told::system(text)]).await;
+        client.tell(handle.id(), &[ChatContent::system(text)]).await;
     }
     // Files may be as they were although the Turns stay.
     if let Some(text) = undone {
-        client.tell(handle.id(), &[Told::system(text)]).await;
+        client.tell(handle.id(), &[ChatContent::system(text)]).await;
     }
     match taken_out {
         Ok(_) => responder.ok(Empty {}),

@@ -2,24 +2,24 @@
 //!
 //! They are no part of a chat's history: what is open is shown behind it, however late the chat is opened.
 
-use bobbin_core::BelowQuestion;
+use bobbin_core::SubagentQuestion;
 use bobbin_model::{Approval, ApprovalId, ApprovalKind, ItemBody, Json, TurnId, UnixMillis};
 use serde_json::json;
 
 use super::call::Call;
 use super::{ASKING, GENERATING, View, wire_id};
-use crate::wire::content::{Reason, Told};
+use crate::wire::content::{ChatContent, Reason};
 
 /// What such a call is a call of.
 const SUBAGENT: &str = "subagent";
 
 impl View {
     /// Shows a question of a subagent, or what came of it.
-    pub(crate) fn below(&mut self, question: &BelowQuestion, at: UnixMillis) -> Vec<Told> {
+    pub(crate) fn below(&mut self, question: &SubagentQuestion, at: UnixMillis) -> Vec<ChatContent> {
         let mut out = Vec::new();
         match question {
-            BelowQuestion::Asked(approval) => return self.asked_below(approval),
-            BelowQuestion::Settled { approval, item, .. } => {
+            SubagentQuestion::Asked(approval) => return self.asked_below(approval),
+            SubagentQuestion::Settled { approval, item, .. } => {
                 let asked = |call: &&mut Call| !call.ended && call.key == key(approval);
                 let Some(call) = self.calls.iter_mut().find(asked) else {
                     return out;
@@ -37,7 +37,7 @@ impl View {
     }
 
     /// Shows a question of a subagent, unless it is shown already.
-    pub(crate) fn asked_below(&mut self, approval: &Approval) -> Vec<Told> {
+    pub(crate) fn asked_below(&mut self, approval: &Approval) -> Vec<ChatContent> {
         let mut out = Vec::new();
         let key = key(&approval.id);
         if self.calls.iter().any(|call| !call.ended && call.key == key) {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::millis;
-use crate::wire::content::{Arguments, CallHead, Content, Details, Output, Reason, Told};
+use crate::wire::content::{Arguments, CallHead, ChatContent, Content, Details, Output, Reason};
 
 /// Longest summary, characters.
 const SUMMARY_CHARS: usize = 80;
@@ -81,7 +81,7 @@ impl Call {
         });
     }
 
-    pub(super) fn prepare(&self, piece: &str) -> Told {
+    pub(super) fn prepare(&self, piece: &str) -> ChatContent {
         // Both belong to the complete arguments.
         let call = CallHead {
             summary: None,
@@ -96,7 +96,7 @@ impl Call {
     }
 
     /// Says once that the call is about to run.
-    pub(super) fn announce(&mut self, manual_approval: bool, out: &mut Vec<Told>) {
+    pub(super) fn announce(&mut self, manual_approval: bool, out: &mut Vec<ChatContent>) {
         if std::mem::replace(&mut self.announced, true) {
             return;
         }
@@ -108,7 +108,7 @@ impl Call {
         out.push(content.into());
     }
 
-    pub(super) fn start(&mut self, at: UnixMillis, out: &mut Vec<Told>) {
+    pub(super) fn start(&mut self, at: UnixMillis, out: &mut Vec<ChatContent>) {
         self.announce(false, out);
         self.started_at = Some(at);
         let content = Content::ToolCallRunning {
@@ -122,7 +122,7 @@ impl Call {
         self.started_at.is_some()
     }
 
-    pub(super) fn called(&mut self, text: &str, success: bool, at: UnixMillis, out: &mut Vec<Told>) {
+    pub(super) fn called(&mut self, text: &str, success: bool, at: UnixMillis, out: &mut Vec<ChatContent>) {
         self.announce(false, out);
         self.ended = true;
         let content = Content::ToolCalled {
@@ -155,7 +155,7 @@ impl Call {
         Some(Content::Url { title, url })
     }
 
-    pub(super) fn reject(&mut self, reason: Reason, out: &mut Vec<Told>) {
+    pub(super) fn reject(&mut self, reason: Reason, out: &mut Vec<ChatContent>) {
         self.announce(false, out);
         self.ended = true;
         let content = Content::ToolCallRejected {

@@ -6,15 +6,15 @@ use bobbin_model::{
 
 use super::call::Call;
 use super::{End, View, content_id, find, millis, reason_id, words};
-use crate::wire::content::{Content, Status, Told};
+use crate::wire::content::{ChatContent, Content, Status};
 
 impl View {
     /// Shows streamed text.
-    pub(crate) fn delta(&mut self, delta: &Delta, out: &mut Vec<Told>) {
+    pub(crate) fn delta(&mut self, delta: &Delta, out: &mut Vec<ChatContent>) {
         match delta.channel {
             DeltaChannel::AgentMessage => {
                 self.generate(out);
-                out.push(Told::assistant(delta.text.to_string()));
+                out.push(ChatContent::assistant(delta.text.to_string()));
                 self.streamed.insert(delta.item, delta.offset + delta.text.len());
             }
             DeltaChannel::Reasoning => {
@@ -34,7 +34,7 @@ impl View {
         }
     }
 
-    pub(super) fn opened(&mut self, turn: TurnId, item: &Item, out: &mut Vec<Told>) {
+    pub(super) fn opened(&mut self, turn: TurnId, item: &Item, out: &mut Vec<ChatContent>) {
         match &item.body {
             ItemBody::Reasoning { .. } => {
                 self.generate(out);
@@ -50,7 +50,7 @@ impl View {
     }
 
     /// Shows a call of a client's tool, which comes with all its arguments.
-    fn prepare_whole(&mut self, turn: TurnId, call: &DynamicToolCall, out: &mut Vec<Told>) {
+    fn prepare_whole(&mut self, turn: TurnId, call: &DynamicToolCall, out: &mut Vec<ChatContent>) {
         if find(&mut self.calls, &call.call_id).is_some() {
             return;
         }
@@ -61,7 +61,7 @@ impl View {
         }
     }
 
-    pub(super) fn completed(&mut self, turn: TurnId, item: &Item, out: &mut Vec<Told>) {
+    pub(super) fn completed(&mut self, turn: TurnId, item: &Item, out: &mut Vec<ChatContent>) {
         match &item.body {
             ItemBody::AgentMessage { text } => self.rest(item.id, text, out),
             ItemBody::Reasoning { text } => self.end_reason(turn, item, text, out),
@@ -92,12 +92,12 @@ impl View {
         }
     }
 
-    pub(super) fn added(&mut self, turn: TurnId, item: &Item, at: UnixMillis, out: &mut Vec<Told>) {
+    pub(super) fn added(&mut self, turn: TurnId, item: &Item, at: UnixMillis, out: &mut Vec<ChatContent>) {
         match &item.body {
             // Its prompt has shown it.
             ItemBody::UserMessage(_) if self.begun == Some(turn) && item.id == ItemId(1) => {}
             ItemBody::UserMessage(said) => {
-                out.push(Told::echo(&words(said), content_id(turn, item.id)));
+                out.push(ChatContent::echo(&words(said), content_id(turn, item.id)));
                 self.status(Status::Running, out);
             }
             ItemBody::AgentMessage { .. } => self.completed(turn, item, out),
@@ -131,18 +131,18 @@ impl View {
                     call.approval = Some(request_id.clone());
                 }
             }
-            ItemBody::Compaction(_) => out.push(Told::system(
+            ItemBody::Compaction(_) => out.push(ChatContent::system(
                 "\n\nThe conversation so far was summed up to make room.\n".to_owned(),
             )),
             // A fatal one is told with the end of its Turn.
             ItemBody::Error { message, fatal, .. } if !fatal => {
-                out.push(Told::system(format!("\n\n{message}\n")));
+                out.push(ChatContent::system(format!("\n\n{message}\n")));
             }
             _ => {}
         }
     }
 
-    fn prepare(&mut self, turn: TurnId, call_id: &str, name: &str, out: &mut Vec<Told>) {
+    fn prepare(&mut self, turn: TurnId, call_id: &str, name: &str, out: &mut Vec<ChatContent>) {
         if find(&mut self.calls, call_id).is_some() {
             return;
         }
@@ -153,15 +153,15 @@ impl View {
     }
 
     /// Sends what streaming has not.
-    fn rest(&mut self, item: ItemId, text: &str, out: &mut Vec<Told>) {
+    fn rest(&mut self, item: ItemId, text: &str, out: &mut Vec<ChatContent>) {
         let from = self.streamed.remove(&item).unwrap_or(0);
         if let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
             self.generate(out);
-            out.push(Told::assistant(rest.to_owned()));
+            out.push(ChatContent::assistant(rest.to_owned()));
         }
     }
 
-    fn end_reason(&mut self, turn: TurnId, item: &Item, text: &str, out: &mut Vec<Told>) {
+    fn end_reason(&mut self, turn: TurnId, item: &Item, text: &str, out: &mut Vec<ChatContent>) {
         let id = reason_id(turn, item.id);
         let from = self.streamed.remove(&item.id).unwrap_or(0);
         if let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {

@@ -18,7 +18,7 @@ use bobbin_model::{
 };
 
 use crate::host::Limit;
-use crate::wire::content::{Content, Reason, Status, Told};
+use crate::wire::content::{ChatContent, Content, Reason, Status};
 use call::Call;
 
 pub(crate) use below::question_id;
@@ -92,7 +92,7 @@ impl View {
     }
 
     /// Shows a frame.
-    pub(crate) fn frame(&mut self, frame: &Frame) -> Vec<Told> {
+    pub(crate) fn frame(&mut self, frame: &Frame) -> Vec<ChatContent> {
         let mut out = Vec::new();
         if frame.seq <= self.shown {
             return out;
@@ -131,7 +131,7 @@ impl View {
     }
 
     /// Shows an event.
-    pub(crate) fn event(&mut self, event: &Event, at: UnixMillis, out: &mut Vec<Told>) {
+    pub(crate) fn event(&mut self, event: &Event, at: UnixMillis, out: &mut Vec<ChatContent>) {
         match event {
             Event::ThreadRenamed { display_name } => out.push(
                 Content::Metadata {
@@ -139,7 +139,7 @@ impl View {
                 }
                 .into(),
             ),
-            Event::ThreadDeleted => out.push(Told::Deleted),
+            Event::ThreadDeleted => out.push(ChatContent::Deleted),
             Event::TurnStarted { turn, .. } => {
                 self.live = true;
                 if self.begun != Some(*turn) {
@@ -191,7 +191,7 @@ impl View {
             Event::TurnEnded { turn, outcome, .. } => self.ended(*turn, outcome, out),
             Event::ContextNoted { note, message, .. } => match note {
                 ContextNote::Compacting => self.progress(COMPACTING, out),
-                ContextNote::CompactFailed => out.push(Told::system(format!("\n\n{message}\n"))),
+                ContextNote::CompactFailed => out.push(ChatContent::system(format!("\n\n{message}\n"))),
                 ContextNote::Compacted
                 | ContextNote::CompactSkipped
                 | ContextNote::Warning
@@ -199,7 +199,7 @@ impl View {
             },
             Event::TurnsRolledBack { count, .. } => {
                 let turns = if *count == 1 { "turn was" } else { "turns were" };
-                out.push(Told::system(format!(
+                out.push(ChatContent::system(format!(
                     "\nThe last {count} {turns} taken out of this chat. Open it again to see what is left.\n"
                 )));
             }
@@ -210,7 +210,7 @@ impl View {
                     1..=20 => format!("\nUndone in the files: {}.\n", files.join(", ")),
                     count => format!("\nUndone in {count} files.\n"),
                 };
-                out.push(Told::system(text));
+                out.push(ChatContent::system(text));
             }
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }
@@ -228,7 +228,7 @@ impl View {
     }
 
     /// Ends the call that a person, or a rule in a person's place, refused.
-    fn resolved(&mut self, id: &ApprovalId, decision: Decision, by: &DecidedBy, out: &mut Vec<Told>) {
+    fn resolved(&mut self, id: &ApprovalId, decision: Decision, by: &DecidedBy, out: &mut Vec<ChatContent>) {
         // A stop is told as one, with the Turn's end.
         if decision.approves() || decision == Decision::Cancel {
             return;
@@ -240,9 +240,9 @@ impl View {
         }
     }
 
-    fn result(&mut self, call_id: &str, text: &str, end: End, at: UnixMillis, out: &mut Vec<Told>) {
+    fn result(&mut self, call_id: &str, text: &str, end: End, at: UnixMillis, out: &mut Vec<ChatContent>) {
         if self.stopping.is_some() {
-            // Told as rejected with the Turn's end, behind the word that it was stopped (section 10).
+            // ChatContent as rejected with the Turn's end, behind the word that it was stopped (section 10).
             return;
         }
         let replaying = self.replaying;
@@ -260,11 +260,11 @@ impl View {
         self.progress(GENERATING, out);
     }
 
-    fn ended(&mut self, turn: TurnId, outcome: &Outcome, out: &mut Vec<Told>) {
+    fn ended(&mut self, turn: TurnId, outcome: &Outcome, out: &mut Vec<ChatContent>) {
         match outcome {
             Outcome::Completed => {}
-            Outcome::Failed { error } => out.push(Told::system(format!("\n\nError: {error}\n"))),
-            Outcome::Cancelled { .. } => out.push(Told::system(STOPPED)),
+            Outcome::Failed { error } => out.push(ChatContent::system(format!("\n\nError: {error}\n"))),
+            Outcome::Cancelled { .. } => out.push(ChatContent::system(STOPPED)),
         }
         for call in self.calls.iter_mut().filter(|call| !call.ended) {
             call.reject(Reason::UserChoice, out);
@@ -276,12 +276,12 @@ impl View {
         }
         self.status(Status::Idle, out);
         if !self.replaying {
-            out.push(Told::finished());
+            out.push(ChatContent::finished());
         }
     }
 
     /// Tells what the chat has used. Costs are left out where no price is known.
-    pub(crate) fn usage(&self, out: &mut Vec<Told>) {
+    pub(crate) fn usage(&self, out: &mut Vec<ChatContent>) {
         let spent = self.spent.unwrap_or_default();
         if spent.tokens > 0 {
             let usage = Content::Usage {
@@ -294,21 +294,21 @@ impl View {
         }
     }
 
-    fn generate(&mut self, out: &mut Vec<Told>) {
+    fn generate(&mut self, out: &mut Vec<ChatContent>) {
         if !std::mem::replace(&mut self.generating, true) {
             self.progress(GENERATING, out);
         }
     }
 
-    fn progress(&self, text: &'static str, out: &mut Vec<Told>) {
+    fn progress(&self, text: &'static str, out: &mut Vec<ChatContent>) {
         if !self.replaying {
-            out.push(Told::running(text));
+            out.push(ChatContent::running(text));
         }
     }
 
-    fn status(&self, status: Status, out: &mut Vec<Told>) {
+    fn status(&self, status: Status, out: &mut Vec<ChatContent>) {
         if !self.replaying {
-            out.push(Told::Status(status));
+            out.push(ChatContent::Status(status));
         }
     }
 }

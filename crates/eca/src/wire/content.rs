@@ -201,7 +201,7 @@ impl Output {
 
 /// Something to say of a chat.
 #[derive(Debug, Clone)]
-pub(crate) enum Told {
+pub(crate) enum ChatContent {
     /// A content.
     Content(Role, Content),
     /// What the chat is doing.
@@ -214,13 +214,13 @@ pub(crate) enum Told {
     Deleted,
 }
 
-impl From<Content> for Told {
+impl From<Content> for ChatContent {
     fn from(content: Content) -> Self {
         Self::Content(content.role(), content)
     }
 }
 
-impl Told {
+impl ChatContent {
     /// Returns the progress that a turn goes on.
     pub(crate) fn running(text: &'static str) -> Self {
         Content::Progress {

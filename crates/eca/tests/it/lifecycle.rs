@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bobbin_eca::{End, Tenure};
+use bobbin_eca::{End, Ownership};
 use serde_json::json;
 
 use crate::support::{Server, hello, is_content, is_finished, kinds, prompt, transcript, until};
@@ -64,7 +64,7 @@ async fn shutdown_and_exit() {
 #[tokio::test]
 async fn one_of_several_leaves_and_the_core_stays() {
     let server = Server::start().await;
-    let (mut client, serving) = server.connect_as(Tenure::Shared);
+    let (mut client, serving) = server.connect_as(Ownership::Shared);
     let mut params = hello();
     // Nobody's business here: whatever the editor started ends the connection.
     params["processId"] = json!(0x7fff_fff0);
@@ -76,7 +76,7 @@ async fn one_of_several_leaves_and_the_core_stays() {
     client.notify("exit", json!(null)).await;
     assert_eq!(serving.await.unwrap(), End::Exited { after_shutdown: true });
     // The turn goes on for others.
-    let (mut other, _) = server.connect_as(Tenure::Shared);
+    let (mut other, _) = server.connect_as(Ownership::Shared);
     other.call("initialize", hello()).await;
     other.call("chat/open", json!({ "chatId": "c-81" })).await;
     other.notify("chat/promptStop", json!({ "chatId": "c-81" })).await;
@@ -86,7 +86,7 @@ async fn one_of_several_leaves_and_the_core_stays() {
 #[tokio::test]
 async fn one_of_several_is_shown_out_when_the_core_stops() {
     let server = Server::start().await;
-    let (mut client, serving) = server.connect_as(Tenure::Shared);
+    let (mut client, serving) = server.connect_as(Ownership::Shared);
     client.call("initialize", hello()).await;
     client.call("shutdown", json!(null)).await;
     server.hub.stop().await;
@@ -103,9 +103,9 @@ async fn one_of_several_that_never_says_initialize_is_closed() {
         tokio::time::advance(Duration::from_secs(seconds)).await;
         tokio::time::resume();
     };
-    let (_silent, serving) = server.connect_as(Tenure::Shared);
+    let (_silent, serving) = server.connect_as(Ownership::Shared);
     let (mut first, alone) = server.connect();
-    let (mut other, _) = server.connect_as(Tenure::Shared);
+    let (mut other, _) = server.connect_as(Ownership::Shared);
     other.call("initialize", hello()).await;
     pass(29).await;
     assert!(!serving.is_finished());

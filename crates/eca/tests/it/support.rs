@@ -10,7 +10,10 @@ use bobbin_agent_api::tool::{Effect, ToolSpec};
 use bobbin_agent_api::tool_server::ToolServers;
 use bobbin_core::engine::Engine;
 use bobbin_core::{Hub, ListFilter};
-use bobbin_eca::{EditorTools, End, Failure, Host, Limit, Notice, NoticeKind, Offer, Pages, Tenure, Wanted};
+use bobbin_eca::{
+    EditorServices, EditorTools, End, Failure, Host, Limit, NoticeKind, OpenRequest, Ownership, Pages,
+    UserNotice,
+};
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::{InputPart, ItemBody, Json, TurnId};
 use bobbin_testkit::{Client, Link, ScriptEngine, TestWorkspace};
@@ -29,7 +32,12 @@ pub(crate) struct Server {
 }
 
 /// Hands out a core that is open already.
-struct Opened(Arc<Hub>, Tenure, Option<Arc<dyn ToolServers>>, Arc<EditorTools>);
+struct Opened(
+    Arc<Hub>,
+    Ownership,
+    Option<Arc<dyn ToolServers>>,
+    Arc<EditorTools>,
+);
 
 /// Has the pages `https://tea.example/…`; those of `slow.example` never come.
 struct Shelf;
@@ -49,7 +57,7 @@ impl Pages for Shelf {
 }
 
 impl Host for Opened {
-    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
+    fn open(&self, wanted: OpenRequest) -> BoxFuture<'_, Result<EditorServices, Failure>> {
         let tool = |name: &str, effect| ToolSpec {
             name: Arc::from(name),
             description: "A tool.".into(),
@@ -60,7 +68,7 @@ impl Host for Opened {
             context: 64_000,
             output: 8000,
         };
-        let offer = Offer {
+        let offer = EditorServices {
             hub: self.0.clone(),
             models: vec!["kiln/large".to_owned(), "kiln/small".to_owned()],
             default_model: "kiln/large".to_owned(),
@@ -74,11 +82,11 @@ impl Host for Opened {
             pages: Some(Arc::new(Shelf)),
             config_files: Vec::new(),
             home: None,
-            notices: vec![Notice {
+            notices: vec![UserNotice {
                 kind: NoticeKind::Warning,
                 message: "The tea is cold.".to_owned(),
             }],
-            tenure: self.1,
+            ownership: self.1,
         };
         let busy = wanted.root.is_some_and(|root| root == Path::new("/busy"));
         async move {
@@ -95,7 +103,7 @@ impl Host for Opened {
     }
 
     fn handshake(&self) -> Option<Duration> {
-        (self.1 == Tenure::Shared).then_some(Duration::from_secs(30))
+        (self.1 == Ownership::Shared).then_some(Duration::from_secs(30))
     }
 }
 
@@ -139,10 +147,10 @@ impl Server {
 
     /// Connects without a handshake.
     pub(crate) fn connect(&self) -> (Client, JoinHandle<End>) {
-        self.connect_as(Tenure::Sole)
+        self.connect_as(Ownership::Sole)
     }
 
-    pub(crate) fn connect_as(&self, tenure: Tenure) -> (Client, JoinHandle<End>) {
+    pub(crate) fn connect_as(&self, ownership: Ownership) -> (Client, JoinHandle<End>) {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::content_length(reader, writer, Limits::default());
@@ -150,7 +158,7 @@ impl Server {
             transport,
             Arc::new(Opened(
                 self.hub.clone(),
-                tenure,
+                ownership,
                 self.tool_servers.clone(),
                 self.editor_tools.clone(),
             )),

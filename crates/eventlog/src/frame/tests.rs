@@ -30,17 +30,17 @@ fn asked() -> Ephemeral {
     let approval = r#"{"id":"a","turn":"turn_001","item":"item_001","callId":"c","reason":"why","openedAt":0,
         "expiresAt":1,"scope":{"kind":"shell","operation":"make","target":"/"}}"#;
     let approval: Approval = serde_json::from_str(approval).expect("an approval as it is stored");
-    Ephemeral::Below {
+    Ephemeral::Subagent {
         root: ThreadId::new("t"),
-        question: BelowQuestion::Asked(Arc::new(approval)),
+        question: SubagentQuestion::Asked(Arc::new(approval)),
     }
 }
 
 fn settled() -> Ephemeral {
     let body = ItemBody::AgentMessage { text: String::new() };
-    Ephemeral::Below {
+    Ephemeral::Subagent {
         root: ThreadId::new("t"),
-        question: BelowQuestion::Settled {
+        question: SubagentQuestion::Settled {
             turn: TurnId(1),
             approval: ApprovalId::new("a"),
             item: Arc::new(Item::whole(ItemId(1), UnixMillis(0), body)),

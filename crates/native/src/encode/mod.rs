@@ -8,7 +8,7 @@ mod samples;
 mod tests;
 mod turn;
 
-use bobbin_core::{BelowQuestion, Encoded, Ephemeral, Frame, FrameBody, View, WireMessage};
+use bobbin_core::{Encoded, Ephemeral, Frame, FrameBody, SubagentQuestion, View, WireMessage};
 use bobbin_model::{Event, ThreadHeader};
 use serde::Serialize;
 
@@ -87,10 +87,10 @@ pub(crate) fn encode(frame: &Frame, kind: Kind) -> Encoded {
             let method = wire::ITEM_TOOL_REQUEST_USER_INPUT_RESOLVED;
             messages.push(message(method, &user_input::resolved(question)));
         }
-        FrameBody::Ephemeral(Ephemeral::Below { question, .. }) => match question {
+        FrameBody::Ephemeral(Ephemeral::Subagent { question, .. }) => match question {
             // It is asked by a request.
-            BelowQuestion::Asked(_) => {}
-            BelowQuestion::Settled { turn, item, .. } => {
+            SubagentQuestion::Asked(_) => {}
+            SubagentQuestion::Settled { turn, item, .. } => {
                 let method = wire::ITEM_APPROVAL_RESOLVED;
                 messages.push(turn::of_item(None, method, &frame.thread, *turn, item));
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_framing::{Limits, Transport};
-use bobbin_native::Door;
+use bobbin_native::Endpoint;
 use bobbin_testkit::{Client, Link};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -12,12 +12,12 @@ use tokio::task::JoinHandle;
 use crate::support::Server;
 
 /// Serves a connection; returns the client's end of it and the task.
-fn serve(server: &Server, door: Door) -> (tokio::io::DuplexStream, JoinHandle<()>) {
+fn serve(server: &Server, endpoint: Endpoint) -> (tokio::io::DuplexStream, JoinHandle<()>) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(near);
     let transport = Transport::lines(reader, writer, Limits::default());
     let native = bobbin_native::Server::new(server.hub.clone(), Server::services());
-    let serving = tokio::spawn(bobbin_native::serve(transport, door, Arc::new(native)));
+    let serving = tokio::spawn(bobbin_native::serve(transport, endpoint, Arc::new(native)));
     (far, serving)
 }
 
@@ -37,8 +37,8 @@ async fn pass(seconds: u64) {
 #[tokio::test]
 async fn a_client_that_does_not_finish_its_handshake_is_closed_after_thirty_seconds() {
     let server = Server::start().await;
-    let (silent, ended) = serve(&server, Door::WebSocket);
-    let mut halfway = Client::new(link(serve(&server, Door::WebSocket).0));
+    let (silent, ended) = serve(&server, Endpoint::WebSocket);
+    let mut halfway = Client::new(link(serve(&server, Endpoint::WebSocket).0));
     let hello = json!({ "clientInfo": { "name": "half", "version": "1" } });
     halfway.call("initialize", hello).await;
     pass(29).await;
@@ -52,9 +52,9 @@ async fn a_client_that_does_not_finish_its_handshake_is_closed_after_thirty_seco
 #[tokio::test]
 async fn a_client_that_is_ready_and_one_on_stdio_have_no_such_limit() {
     let server = Server::start().await;
-    let mut ready = Client::ready(link(serve(&server, Door::WebSocket).0), "ready", json!({})).await;
+    let mut ready = Client::ready(link(serve(&server, Endpoint::WebSocket).0), "ready", json!({})).await;
     ready.start_thread().await;
-    let (slow, _serving) = serve(&server, Door::Stdio);
+    let (slow, _serving) = serve(&server, Endpoint::Stdio);
     pass(300).await;
     ready.start_thread().await;
     let mut slow = Client::ready(link(slow), "slow", json!({})).await;

@@ -12,7 +12,7 @@ use bobbin_core::engine::Engine;
 use bobbin_core::{Hub, Settings};
 use bobbin_framing::{Limits, Transport};
 use bobbin_model::UnixMillis;
-use bobbin_native::Door;
+use bobbin_native::Endpoint;
 use bobbin_prompts::{Machine, Prompts};
 use bobbin_testkit::{Client, Link, ManualClock, ScriptEngine, TestWorkspace};
 use futures_util::FutureExt;
@@ -122,7 +122,7 @@ impl Server {
         let (reader, writer) = tokio::io::split(near);
         let transport = Transport::lines(reader, writer, Limits::default());
         // Ends with its client.
-        tokio::spawn(bobbin_native::serve(transport, Door::Stdio, server.clone()));
+        tokio::spawn(bobbin_native::serve(transport, Endpoint::Stdio, server.clone()));
         let (reader, writer) = tokio::io::split(far);
         Link::lines(reader, writer)
     }

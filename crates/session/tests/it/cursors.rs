@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bobbin_model::Seq;
-use bobbin_session::{Begin, Until};
+use bobbin_session::{Lifetime, Start};
 
 use crate::support::{PATIENCE, server, start};
 
@@ -93,8 +93,8 @@ async fn a_cursor_of_a_turn_ends_with_the_turn_and_a_promised_one_with_its_numbe
     let (mut own, mut promised) = (server.client("own"), server.client("promised"));
     let thread = server.thread().await;
     let first = start(&thread, "wait\nsay tea").await;
-    own.attach(&thread, Begin::At(first.seq), Until::TurnEnds(first.turn.id));
-    promised.attach(&thread, Begin::At(first.seq), Until::Seq(first.seq));
+    own.subscribe_with(&thread, Start::At(first.seq), Lifetime::TurnEnds(first.turn.id));
+    promised.subscribe_with(&thread, Start::At(first.seq), Lifetime::Seq(first.seq));
     server.engine.release();
     let lines = own.until("turnEnded").await;
     assert!(lines.contains(&format!("{} turnStarted", first.seq)), "{lines:?}");
@@ -114,7 +114,7 @@ async fn a_client_that_comes_back_is_sent_what_it_missed_then_synced() {
     let mut client = server.client("back");
     let thread = server.thread().await;
     let first = start(&thread, "say tea").await;
-    client.attach(&thread, Begin::At(first.seq), Until::Unsubscribed);
+    client.subscribe_with(&thread, Start::At(first.seq), Lifetime::Unsubscribed);
     let lines = client.until("turnEnded").await;
     let recorded = |lines: &[String]| -> Vec<String> {
         lines
@@ -126,10 +126,10 @@ async fn a_client_that_comes_back_is_sent_what_it_missed_then_synced() {
     let all = recorded(&lines);
     for (n, line) in all.iter().enumerate() {
         let mut again = server.client("again");
-        again.attach(
+        again.subscribe_with(
             &thread,
-            Begin::After(Seq(seq(line)).next(), 0),
-            Until::Unsubscribed,
+            Start::After(Seq(seq(line)).next(), 0),
+            Lifetime::Unsubscribed,
         );
         let lines = again.until("synced").await;
         assert_eq!(recorded(&lines[..lines.len() - 1]), all[n + 1..], "after {line}");
@@ -147,14 +147,14 @@ async fn a_client_has_been_sent_all_that_was_visible_when_somebody_waits_for_tha
     start(&thread, "stream 2000").await;
     let stalled = tokio::time::timeout(Duration::from_millis(50), async {
         loop {
-            client.session.told(thread.id()).await;
+            client.session.flushed(thread.id()).await;
             tokio::task::yield_now().await;
         }
     });
     assert!(stalled.await.is_err());
     let reading = client.until("turnEnded").await;
     assert!(goes_up(&reading));
-    tokio::time::timeout(PATIENCE, client.session.told(thread.id()))
+    tokio::time::timeout(PATIENCE, client.session.flushed(thread.id()))
         .await
         .expect("it has been sent");
     server.hub.stop().await;

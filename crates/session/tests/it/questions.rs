@@ -1,7 +1,7 @@
 //! Approvals: everybody who may answer is asked once, and the first answer ends the question for the others.
 
 use bobbin_model::Decision;
-use bobbin_session::{Begin, Until};
+use bobbin_session::{Lifetime, Start};
 
 use crate::support::{eventually, server, start};
 
@@ -48,9 +48,13 @@ async fn a_client_that_comes_later_is_asked_what_is_open() {
     );
     // A Turn of others is followed without its questions; history asks nothing by itself.
     let onlooker = server.client("onlooker");
-    onlooker.attach(&thread, Begin::At(turn.seq), Until::OthersTurnEnds(turn.turn.id));
+    onlooker.subscribe_with(
+        &thread,
+        Start::At(turn.seq),
+        Lifetime::OthersTurnEnds(turn.turn.id),
+    );
     let mut later = server.client("later");
-    later.attach(&thread, Begin::Replay(turn.seq), Until::Unsubscribed);
+    later.subscribe_with(&thread, Start::Replay(turn.seq), Lifetime::Unsubscribed);
     eventually("the new client is asked", || later.plain.asked() == 1).await;
     later.plain.decide(Decision::Decline);
     later.until("turnEnded").await;

@@ -13,7 +13,7 @@ use bobbin_model::{
     Approval, ApprovalId, Decision, HistoryMode, Identity, InputPart, ThreadId, TurnFeatures,
 };
 use bobbin_peer::{Handlers, Peer, PeerHandle, PeerOptions};
-use bobbin_session::{Attach, Begin, Dialect, Session, Through, Until};
+use bobbin_session::{Dialect, Lifetime, LogSource, Session, Start, SubscribeOptions};
 use bobbin_testkit::{ScriptEngine, TestWorkspace};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -117,16 +117,16 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn attach(&self, thread: &Arc<ThreadHandle>, begin: Begin, until: Until) {
-        self.session.attach(&Attach {
+    pub(crate) fn subscribe_with(&self, thread: &Arc<ThreadHandle>, start: Start, lifetime: Lifetime) {
+        self.session.subscribe(&SubscribeOptions {
             handle: thread.clone(),
-            begin,
-            until,
+            start,
+            lifetime,
         });
     }
 
     pub(crate) fn subscribe(&self, thread: &Arc<ThreadHandle>) {
-        self.attach(thread, Begin::Now, Until::Unsubscribed);
+        self.subscribe_with(thread, Start::Now, Lifetime::Unsubscribed);
     }
 
     /// Reads lines until one ends so; returns all of them. `None` is the end of the connection.
@@ -216,12 +216,12 @@ impl Drop for Pending<'_> {
 }
 
 impl Dialect for Plain {
-    fn slot(&self, through: Through) -> usize {
-        usize::from(through == Through::Everyone)
+    fn slot(&self, source: LogSource) -> usize {
+        usize::from(source == LogSource::Workspace)
     }
 
-    fn encode(&self, frame: &Frame, through: Through) -> Encoded {
-        let news = if through == Through::Everyone { "*" } else { "" };
+    fn encode(&self, frame: &Frame, source: LogSource) -> Encoded {
+        let news = if source == LogSource::Workspace { "*" } else { "" };
         let line = match &frame.body {
             FrameBody::Recorded(event) => format!("{news}{} {}", frame.seq, event.kind()),
             FrameBody::Delta(delta) => format!("{} +{} {}", frame.seq, delta.offset, delta.text),

@@ -2,7 +2,7 @@
 
 use bobbin_model::{Question, QuestionAnswer};
 use bobbin_peer::{CallError, PeerHandle};
-use bobbin_session::Inquired;
+use bobbin_session::QuestionReply;
 
 use crate::wire::{self, decode};
 
@@ -10,14 +10,14 @@ use crate::wire::{self, decode};
 const ONLY: &str = "1";
 
 /// Puts a question to a client.
-pub(crate) async fn ask(peer: &PeerHandle, question: &Question) -> Inquired {
+pub(crate) async fn ask(peer: &PeerHandle, question: &Question) -> QuestionReply {
     let method = wire::ITEM_TOOL_REQUEST_USER_INPUT;
     match peer.call_raw(method, &request(question), None).await {
-        Ok(result) => Inquired::Said(answer(decode::result(&result).ok())),
+        Ok(result) => QuestionReply::Answered(answer(decode::result(&result).ok())),
         // "I cannot answer that" is no answer (04 §5), and none for others who were asked too.
-        Err(CallError::Remote(_)) => Inquired::Passed,
+        Err(CallError::Remote(_)) => QuestionReply::Passed,
         Err(CallError::ShutDown | CallError::TimedOut(_) | CallError::Send(_) | CallError::Decode(_)) => {
-            Inquired::Gone
+            QuestionReply::Gone
         }
     }
 }

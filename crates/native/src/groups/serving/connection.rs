@@ -145,7 +145,7 @@ impl ThreadClient for Serving {
     fn run_tool(&self, call: ClientToolCall) -> BoxFuture<'_, Answered<ToolAnswer>> {
         async move {
             // The call's Item first (04 §7); a client that does not read is called all the same, and times out.
-            drop(tokio::time::timeout(TELL_LIMIT, self.session.told(&call.thread)).await);
+            drop(tokio::time::timeout(TELL_LIMIT, self.session.flushed(&call.thread)).await);
             let params = wire::ToolCallParams {
                 thread_id: call.thread.to_string(),
                 turn_id: call.turn.to_string(),

@@ -5,7 +5,7 @@ use bobbin_core::{Command, CoreError, Reply, Snapshot};
 use bobbin_model::state::{NewThread, StatusChange};
 use bobbin_model::{Identity, Mode, Refusal, ThreadId};
 use bobbin_peer::Responder;
-use bobbin_session::{Attach, Begin, Until};
+use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use crate::client::{Client, fail, handle, refuse};
 use crate::convert;
@@ -76,11 +76,11 @@ pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, re
             let thread = native.thread(&resumed.snapshot.state);
             responder.ok(wire::ThreadResult { thread });
             // Not subscribed: `thread/resumed` comes once, behind the answer.
-            let until = Until::Seq(resumed.last);
-            session.attach(&Attach {
+            let lifetime = Lifetime::Seq(resumed.last);
+            session.subscribe(&SubscribeOptions {
                 handle: attached,
-                begin: Begin::At(resumed.first),
-                until,
+                start: Start::At(resumed.first),
+                lifetime,
             });
         }
         Err(error) => fail(responder, &error),

@@ -2,7 +2,7 @@
 
 use bobbin_core::{Backlog, CoreError, ThreadHandle};
 use bobbin_peer::Responder;
-use bobbin_session::{Attach, Begin, Until};
+use bobbin_session::{Lifetime, Start, SubscribeOptions};
 use serde_json::value::RawValue;
 
 use crate::client::{Client, fail, handle};
@@ -16,8 +16,8 @@ pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribePara
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    let (begin, mode) = match begin(client, &thread, &params).await {
-        Ok(begin) => begin,
+    let (start, mode) = match start_of(client, &thread, &params).await {
+        Ok(start) => start,
         Err(error) => return fail(responder, &error),
     };
     // What the answer says and where reading begins are the same place.
@@ -26,13 +26,13 @@ pub(super) async fn subscribe(client: &Client, params: wire::ThreadSubscribePara
         seq: client.native.numbers().then(|| cursor::behind(visible)),
         mode,
     });
-    client.session.attach(&Attach {
+    client.session.subscribe(&SubscribeOptions {
         handle: thread,
-        begin: match begin {
-            Begin::Now => Begin::At(visible.next()),
-            begin => begin,
+        start: match start {
+            Start::Now => Start::At(visible.next()),
+            start => start,
         },
-        until: Until::Unsubscribed,
+        lifetime: Lifetime::Unsubscribed,
     });
 }
 
@@ -44,11 +44,11 @@ pub(crate) async fn subscribe_quietly(client: &Client, raw: Option<&RawValue>) {
     let Ok(thread) = client.hub().thread(&id).await else {
         return;
     };
-    if let Ok((begin, _)) = begin(client, &thread, &params).await {
-        client.session.attach(&Attach {
+    if let Ok((start, _)) = start_of(client, &thread, &params).await {
+        client.session.subscribe(&SubscribeOptions {
             handle: thread,
-            begin,
-            until: Until::Unsubscribed,
+            start,
+            lifetime: Lifetime::Unsubscribed,
         });
     }
 }
@@ -64,46 +64,46 @@ pub(super) fn unsubscribe(
     responder.ok(wire::EmptyResult {});
 }
 
-async fn begin(
+async fn start_of(
     client: &Client,
     thread: &ThreadHandle,
     params: &wire::ThreadSubscribeParams,
-) -> Result<(Begin, Option<SubscribeMode>), CoreError> {
+) -> Result<(Start, Option<SubscribeMode>), CoreError> {
     if let Some(after) = params.after_seq.filter(|_| client.native.numbers()) {
-        let begin = after_seq(client, thread, after).await?;
-        let mode = match begin {
-            Begin::Now => SubscribeMode::Snapshot,
-            Begin::Replay(_) | Begin::At(_) | Begin::After(..) => SubscribeMode::Replay,
+        let start = after_seq(client, thread, after).await?;
+        let mode = match start {
+            Start::Now => SubscribeMode::Snapshot,
+            Start::Replay(_) | Start::At(_) | Start::After(..) => SubscribeMode::Replay,
         };
-        return Ok((begin, Some(mode)));
+        return Ok((start, Some(mode)));
     }
     if !params.replay_recent {
-        return Ok((Begin::Now, None));
+        return Ok((Start::Now, None));
     }
     let start = client.hub().recent_start(thread, RECENT).await?;
-    Ok((start.map_or(Begin::Now, Begin::Replay), None))
+    Ok((start.map_or(Start::Now, Start::Replay), None))
 }
 
-/// Finds where a client that says where it stopped goes on; [`Begin::Now`] when what it missed cannot be given
+/// Finds where a client that says where it stopped goes on; [`Start::Now`] when what it missed cannot be given
 /// to it exactly.
-async fn after_seq(client: &Client, thread: &ThreadHandle, after: u64) -> Result<Begin, CoreError> {
+async fn after_seq(client: &Client, thread: &ThreadHandle, after: u64) -> Result<Start, CoreError> {
     let (start, skip) = match cursor::stopped(after) {
         Stopped::Within(seq, skip) => (seq, skip),
         Stopped::Behind(seq) => (seq.next(), 0),
-        Stopped::Unknown => return Ok(Begin::Now),
+        Stopped::Unknown => return Ok(Start::Now),
     };
     let log = thread.log();
     if start > log.visible().next() {
         // Numbers of another life of this Thread.
-        return Ok(Begin::Now);
+        return Ok(Start::Now);
     }
-    let begin = Begin::After(start, skip);
+    let begin = Start::After(start, skip);
     if start >= log.first() {
         return Ok(begin);
     }
     // Whether it can be read back is seen by reading it back; the pump does it again when it sends it.
     Ok(match client.hub().backlog(thread, start, |_, _| None).await? {
         Backlog::Frames { .. } => begin,
-        Backlog::TooFar => Begin::Now,
+        Backlog::TooFar => Start::Now,
     })
 }

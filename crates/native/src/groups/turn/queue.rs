@@ -4,7 +4,7 @@ use bobbin_core::{Command, Enqueued, Reply, Steered, Unqueued};
 use bobbin_model::QueuedInputId;
 use bobbin_model::state::StartTurn;
 use bobbin_peer::Responder;
-use bobbin_session::{Attach, Begin, Until};
+use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use super::input;
 use crate::client::{Client, fail, handle, refuse};
@@ -31,11 +31,13 @@ pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, re
             if enqueued.started.is_none() && enqueued.seq <= attached.log().visible() {
                 return;
             }
-            let until = enqueued.started.map_or(Until::Seq(enqueued.seq), Until::TurnEnds);
-            session.attach(&Attach {
+            let lifetime = enqueued
+                .started
+                .map_or(Lifetime::Seq(enqueued.seq), Lifetime::TurnEnds);
+            session.subscribe(&SubscribeOptions {
                 handle: attached,
-                begin: Begin::At(enqueued.seq),
-                until,
+                start: Start::At(enqueued.seq),
+                lifetime,
             });
         }
         Err(error) => fail(responder, &error),
@@ -61,11 +63,11 @@ pub(super) async fn remove(client: &Client, params: wire::TurnQueueRemoveParams,
             if unqueued.seq <= attached.log().visible() {
                 return;
             }
-            let (begin, until) = (Begin::At(unqueued.seq), Until::Seq(unqueued.seq));
-            session.attach(&Attach {
+            let (start, lifetime) = (Start::At(unqueued.seq), Lifetime::Seq(unqueued.seq));
+            session.subscribe(&SubscribeOptions {
                 handle: attached,
-                begin,
-                until,
+                start,
+                lifetime,
             });
         }
         Err(error) => fail(responder, &error),
@@ -98,11 +100,11 @@ pub(super) async fn steer(client: &Client, params: wire::TurnSteerParams, respon
                 return;
             }
             // Whoever has not subscribed still sees what becomes of it.
-            let (begin, until) = (Begin::At(steered.seq), Until::OthersTurnEnds(steered.turn));
-            session.attach(&Attach {
+            let (start, lifetime) = (Start::At(steered.seq), Lifetime::OthersTurnEnds(steered.turn));
+            session.subscribe(&SubscribeOptions {
                 handle: attached,
-                begin,
-                until,
+                start,
+                lifetime,
             });
         }
         Err(error) => fail(responder, &error),

@@ -3,7 +3,7 @@
 use bobbin_core::{Command, Reply, StartedTurn};
 use bobbin_model::state::StartTurn;
 use bobbin_peer::Responder;
-use bobbin_session::{Attach, Begin, Until};
+use bobbin_session::{Lifetime, Start, SubscribeOptions};
 
 use super::{history, input};
 use crate::client::{Client, fail, handle, refuse};
@@ -40,11 +40,11 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
             };
             responder.ok(wire::TurnStartResult { turn });
             // Whoever has not subscribed still follows the Turn it started.
-            let until = Until::TurnEnds(started.turn.id);
-            session.attach(&Attach {
+            let lifetime = Lifetime::TurnEnds(started.turn.id);
+            session.subscribe(&SubscribeOptions {
                 handle: attached,
-                begin: Begin::At(started.seq),
-                until,
+                start: Start::At(started.seq),
+                lifetime,
             });
         }
         Err(error) => fail(responder, &error),

@@ -1,7 +1,7 @@
-//! Waiting until a client has been told what has happened in a Thread so far.
+//! Waiting until a client has been sent what has happened in a Thread so far.
 //!
-//! A request about something that stands in a Thread's log goes to the client behind what the log says of it. Nobody
-//! but whoever sends that request waits; the pump only says that it has written what it took.
+//! A request about something in a Thread's log goes to the client behind what the log says of it. Only the sender of that
+//! request waits; the pump only says that it has written what it took.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,13 +11,13 @@ use tokio::sync::Notify;
 use crate::Session;
 
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct Flushes {
     waiting: AtomicUsize,
     progress: Notify,
 }
 
-impl Told {
-    /// Whether somebody wants to know.
+impl Flushes {
+    /// Whether a request waits.
     pub(crate) fn is_wanted(&self) -> bool {
         self.waiting.load(Ordering::Acquire) > 0
     }
@@ -27,8 +27,8 @@ impl Told {
     }
 }
 
-/// Counts one that waits, as long as it does.
-struct Waiting<'a>(&'a Told);
+/// Counts one request that waits, as long as it does.
+struct Waiting<'a>(&'a Flushes);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
@@ -37,24 +37,24 @@ impl Drop for Waiting<'_> {
 }
 
 impl Session {
-    /// Returns once the client has been told all that has been shown of a Thread by now: at once when it does not
+    /// Returns once the client has been sent all that has been shown of a Thread by now: at once when it does not
     /// follow the Thread, and when the connection ends.
     ///
     /// # Cancel safety
     /// May be dropped at any time.
-    pub async fn told(&self, thread: &ThreadId) {
-        let Some(until) = self.readers.lock().visible(thread) else {
+    pub async fn flushed(&self, thread: &ThreadId) {
+        let Some(until) = self.subscriptions.lock().visible(thread) else {
             return;
         };
-        self.told.waiting.fetch_add(1, Ordering::AcqRel);
-        let _waiting = Waiting(&self.told);
+        self.flushes.waiting.fetch_add(1, Ordering::AcqRel);
+        let _waiting = Waiting(&self.flushes);
         let closed = self.peer.closed();
         tokio::pin!(closed);
         loop {
-            let progress = self.told.progress.notified();
+            let progress = self.flushes.progress.notified();
             tokio::pin!(progress);
             progress.as_mut().enable();
-            if self.readers.lock().has_sent(thread, until) {
+            if self.subscriptions.lock().has_sent(thread, until) {
                 return;
             }
             self.waker.wake();

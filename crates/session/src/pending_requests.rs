@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::{Dialect, Inquired};
+use crate::{Dialect, QuestionReply};
 
 /// Questions about Threads the client has left that it may still answer; the oldest goes first (a guess: more
 /// than a person has dialogs on the screen).
@@ -28,8 +28,8 @@ const MAX_LEFT: usize = 64;
 const ASK_AGAIN: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
-pub(crate) struct Asks {
-    open: Arc<Mutex<HashMap<ApprovalId, Asked>>>,
+pub(crate) struct PendingRequests {
+    open: Arc<Mutex<HashMap<ApprovalId, PendingRequest>>>,
     /// Questions about Threads that the client follows no more, oldest first.
     left: Mutex<VecDeque<(ApprovalId, ThreadId, CancellationToken)>>,
     tasks: TaskTracker,
@@ -37,7 +37,7 @@ pub(crate) struct Asks {
 }
 
 /// A question that was put to the client.
-struct Asked {
+struct PendingRequest {
     /// The Thread that asks.
     of: ThreadId,
     /// The Thread at the top of its tree, where the client is asked because it follows that.
@@ -45,7 +45,7 @@ struct Asked {
     settled: CancellationToken,
 }
 
-impl Asks {
+impl PendingRequests {
     /// Whether a question was put to this client and may still be answered.
     pub(crate) fn is_open(&self, id: &ApprovalId) -> bool {
         self.open.lock().contains_key(id)
@@ -71,7 +71,7 @@ impl Asks {
             if open.contains_key(&approval.id) {
                 return;
             }
-            let asked = Asked {
+            let asked = PendingRequest {
                 of: handle.id().clone(),
                 via: via.cloned(),
                 settled: settled.clone(),
@@ -93,11 +93,11 @@ impl Asks {
                     decision,
                     client: dialect.client_name(),
                 };
-                let (tell, told) = oneshot::channel();
+                let (done_tx, done) = oneshot::channel();
                 // Nobody but us waits for this reply: a late answer is taken without a word.
-                let reply = Box::new(move |done| drop(tell.send(done)));
+                let reply = Box::new(move |result| drop(done_tx.send(result)));
                 handle.send(Command::Answer { answer, reply }).await;
-                if !matches!(told.await, Ok(Err(CoreError::Store(_)))) {
+                if !matches!(done.await, Ok(Err(CoreError::Store(_)))) {
                     break;
                 }
                 // It could not be recorded, so it was not given.
@@ -136,7 +136,7 @@ impl Asks {
             if open.contains_key(&question.id) {
                 return;
             }
-            let asked = Asked {
+            let asked = PendingRequest {
                 of: question.thread.clone(),
                 via: None,
                 settled: settled.clone(),
@@ -147,14 +147,14 @@ impl Asks {
         self.tasks.spawn(async move {
             let answered = tokio::select! {
                 biased;
-                () = settled.cancelled() => Inquired::Gone,
+                () = settled.cancelled() => QuestionReply::Gone,
                 answer = dialect.inquire(&peer, &question) => answer,
             };
-            // What becomes of it is told to everyone, and taken out then.
+            // The outcome is broadcast; the question is taken out then.
             match answered {
-                Inquired::Said(answer) => hub.answer_question(&question.id, answer),
-                Inquired::Passed => hub.pass_question(&question.id),
-                Inquired::Gone => {}
+                QuestionReply::Answered(answer) => hub.answer_question(&question.id, answer),
+                QuestionReply::Passed => hub.pass_question(&question.id),
+                QuestionReply::Gone => {}
             }
         });
     }
@@ -174,7 +174,7 @@ impl Asks {
 
     /// Takes note that the client follows a Thread no more. What it was asked about it stays answerable.
     pub(crate) fn leave(&self, thread: &ThreadId) {
-        let is_of = |asked: &mut Asked| asked.of == *thread || asked.via.as_ref() == Some(thread);
+        let is_of = |asked: &mut PendingRequest| asked.of == *thread || asked.via.as_ref() == Some(thread);
         let gone: Vec<_> = self.open.lock().extract_if(|_, asked| is_of(asked)).collect();
         let mut left = self.left.lock();
         left.retain(|(.., token)| !token.is_cancelled());

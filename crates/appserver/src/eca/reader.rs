@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bobbin_eca::Wanted;
+use bobbin_eca::OpenRequest;
 use bobbin_framing::{CloseReason, FrameReader, FrameWriter, FramingError, Transport};
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 
 /// Looks for who serves a workspace. Returns a connection to the server that holds it; `None` when this
 /// process serves it, or is to say why nobody can.
-pub(super) type Look = Box<dyn Fn(Wanted) -> BoxFuture<'static, Option<Transport>> + Send>;
+pub(super) type Look = Box<dyn Fn(OpenRequest) -> BoxFuture<'static, Option<Transport>> + Send>;
 
 /// An editor that a running server takes.
 pub(super) struct Taken {
@@ -68,7 +68,7 @@ impl Handover {
 }
 
 /// Wraps an editor's stdio for the dialect in this process.
-pub(super) fn intake(stdio: Transport, look: Look) -> (Transport, Handover) {
+pub(super) fn wrap(stdio: Transport, look: Look) -> (Transport, Handover) {
     let handover = Handover::default();
     let reader = Reader {
         inner: Some(stdio.reader),
@@ -114,7 +114,7 @@ impl FrameReader for Reader {
                     let Some(Ok(frame)) = item else {
                         return Poll::Ready(item);
                     };
-                    let Some(wanted) = bobbin_eca::wanted_by(&frame) else {
+                    let Some(wanted) = bobbin_eca::open_request_in(&frame) else {
                         return Poll::Ready(Some(Ok(frame)));
                     };
                     self.stage = Stage::Looking {

@@ -1,6 +1,6 @@
-//! One cursor of a Session: where it is on a Thread's log, what it is for, and when it ends.
+//! One subscription of a Session: a cursor on a Thread's log, what it is for, and when it ends.
 //!
-//! Plain data; owned by the Session's [`Readers`](crate::readers::Readers). Holds no frames; what it remembers of a Turn is
+//! Plain data; owned by the Session's [`Subscriptions`](crate::subscriptions::Subscriptions). Holds no frames; what it remembers of a Turn is
 //! bounded by the Turn's open Items.
 
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 use bobbin_core::{Ephemeral, Frame, FrameBody, Part, ThreadHandle, View};
 use bobbin_model::{Event, ItemId, Seq, TurnId, UnixMillis};
 
-use crate::readers::{Asked, Begin, Until};
+use crate::subscriptions::{Answerable, Lifetime, Start};
 
 /// One cursor, with the purposes it serves. They are independent: it ends when the last one does.
-pub(crate) struct Reader {
+pub(crate) struct Subscription {
     pub(crate) handle: Arc<ThreadHandle>,
     /// First Seq that it covers.
     pub(crate) from: Seq,
     pub(crate) next: Seq,
-    /// Everything before this was written; known when somebody has asked (see `told`).
+    /// Everything before this was written; known while a request waits for that (see `flushes`).
     pub(crate) sent: Seq,
-    /// Somebody subscribed.
+    /// The client subscribed.
     pub(crate) subscribed: bool,
     /// The Turn that this connection follows, until its end.
     pub(crate) turn: Option<TurnId>,
@@ -32,8 +32,8 @@ pub(crate) struct Reader {
     pub(crate) approver: Approver,
     /// Bytes already sent of Items that are open, for reading on after a gap. At most a Turn's open Items.
     pub(crate) shown: Vec<(TurnId, ItemId, usize)>,
-    /// Up to here, what concerns everyone has been told already.
-    pub(crate) told: Seq,
+    /// Up to here, broadcasts have been sent already.
+    pub(crate) sent_to_all: Seq,
     /// Up to here, frames are history: what they ask is not asked because of them.
     pub(crate) history: Seq,
     /// The client came with text of open Items that `shown` does not know of.
@@ -75,13 +75,13 @@ impl Approver {
     }
 }
 
-impl Reader {
-    pub(crate) fn new(handle: Arc<ThreadHandle>, begin: Begin, visible: Seq) -> Self {
-        let (from, next, told) = match begin {
-            Begin::Now => (visible.next(), visible.next(), Seq(0)),
-            Begin::At(seq) | Begin::After(seq, _) => (seq, seq, Seq(0)),
-            // What concerns everyone comes, or came, through the other log up to now.
-            Begin::Replay(seq) => (visible.next(), seq, visible),
+impl Subscription {
+    pub(crate) fn new(handle: Arc<ThreadHandle>, start: Start, visible: Seq) -> Self {
+        let (from, next, sent_to_all) = match start {
+            Start::Now => (visible.next(), visible.next(), Seq(0)),
+            Start::At(seq) | Start::After(seq, _) => (seq, seq, Seq(0)),
+            // Broadcasts come, or came, through the workspace's log up to now.
+            Start::Replay(seq) => (visible.next(), seq, visible),
         };
         Self {
             handle,
@@ -95,24 +95,24 @@ impl Reader {
             over: false,
             approver: Approver::No,
             shown: Vec::new(),
-            told,
+            sent_to_all,
             history: Seq(0),
             blind: false,
             skip: None,
             sync: None,
-            instead: match begin {
-                Begin::At(seq) | Begin::Replay(seq) if seq <= visible => Some(visible.next()),
+            instead: match start {
+                Start::At(seq) | Start::Replay(seq) if seq <= visible => Some(visible.next()),
                 _ => None,
             },
         }
     }
 
-    /// Goes back to `start`, if it is past it. What this cursor had passed already is told once only where it concerns
-    /// everyone, and its questions are not asked again.
+    /// Rewinds to `start` if the cursor is past it. Broadcasts and approval requests that were already sent are not sent
+    /// again.
     pub(crate) fn replay(&mut self, start: Seq, visible: Seq) {
         self.history = visible;
         if start < self.next {
-            self.told = self.told.max(self.next.prev());
+            self.sent_to_all = self.sent_to_all.max(self.next.prev());
             self.instead = Some(self.next);
             self.next = start;
         }
@@ -126,7 +126,7 @@ impl Reader {
         self.from = self.from.min(start);
         self.next = start;
         self.instead = None;
-        self.told = Seq(0);
+        self.sent_to_all = Seq(0);
         self.skip = (skip > 0).then_some((start, skip));
         self.sync = Some(visible);
         self.blind = true;
@@ -144,29 +144,29 @@ impl Reader {
     }
 
     /// Takes on a further purpose without giving up those it has.
-    pub(crate) fn serve(&mut self, until: Until) {
-        match until {
-            Until::Unsubscribed => self.subscribed = true,
+    pub(crate) fn serve(&mut self, lifetime: Lifetime) {
+        match lifetime {
+            Lifetime::Unsubscribed => self.subscribed = true,
             // What is delivered through a Subscription ends with it (02 §5.6).
-            Until::TurnEnds(_) | Until::OthersTurnEnds(_) if self.subscribed => {}
-            Until::TurnEnds(turn) => {
+            Lifetime::TurnEnds(_) | Lifetime::OthersTurnEnds(_) if self.subscribed => {}
+            Lifetime::TurnEnds(turn) => {
                 self.turn = self.turn.max(Some(turn));
                 self.whose = Whose::Own;
             }
-            Until::OthersTurnEnds(turn) => {
+            Lifetime::OthersTurnEnds(turn) => {
                 if self.turn < Some(turn) {
                     self.whose = Whose::Others;
                 }
                 self.turn = self.turn.max(Some(turn));
             }
-            Until::Seq(seq) => self.promised = self.promised.max(seq),
+            Lifetime::Seq(seq) => self.promised = self.promised.max(seq),
         }
         self.over = false;
     }
 
     /// Counts its client among those who are asked this Thread's Approvals while it subscribes or follows a
     /// Turn it started (04 §6).
-    pub(crate) fn count(&mut self, asked: Asked) {
+    pub(crate) fn count(&mut self, asked: Answerable) {
         let counts = asked.approves && (self.subscribed || self.whose == Whose::Own && self.turn.is_some());
         match (counts, self.approver) {
             (true, Approver::No | Approver::Over) => {
@@ -206,7 +206,7 @@ impl Reader {
         }
         for frame in frames {
             self.next = self.next.max(frame.seq);
-            self.let_go_of_old_turn(&frame);
+            self.forget_old_turn(&frame);
             if self.is_done() && !self.goes_on(&frame) {
                 self.over = true;
                 return;
@@ -216,7 +216,7 @@ impl Reader {
                 Some((seq, skip)) if frame.seq == seq => Arc::new(frame.at_part(Part::Rest(skip))),
                 _ => frame,
             };
-            if frame.seq > self.told || !frame.concerns_everyone() {
+            if frame.seq > self.sent_to_all || !frame.concerns_everyone() {
                 out.push(frame);
             }
         }
@@ -225,7 +225,7 @@ impl Reader {
 
     /// Stops waiting for the end of a Turn once a later one starts: a repeated request names a Turn that may have
     /// ended before this cursor heard of it.
-    pub(crate) fn let_go_of_old_turn(&mut self, frame: &Frame) {
+    pub(crate) fn forget_old_turn(&mut self, frame: &Frame) {
         if let FrameBody::Recorded(event) = &frame.body
             && let Event::TurnStarted { turn, .. } = &**event
         {

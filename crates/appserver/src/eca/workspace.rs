@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bobbin_agent_api::trust::WorkspaceTrust;
-use bobbin_eca::{Failure, Host, Notice, NoticeKind, Offer, Tenure, Wanted};
+use bobbin_eca::{EditorServices, Failure, Host, NoticeKind, OpenRequest, Ownership, UserNotice};
 use bobbin_framing::Transport;
 use bobbin_model::Mode;
 use bobbin_transport::{LocalListener, connect_local};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::Editors;
 use crate::cli::home;
 use crate::config::Config;
-use crate::join::{self, Door, JoinError};
+use crate::join::{self, Endpoint, JoinError};
 use crate::pages::WebPages;
 use crate::token::TokenOptions;
 use crate::workspace::{Held, SOCKET, State, Workspace};
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Where the editor's workspace is opened.
-pub(super) struct Workplace {
+pub(super) struct EditorWorkspace {
     config_file: Option<PathBuf>,
     token: TokenOptions,
     open: Mutex<Open>,
@@ -103,7 +103,7 @@ impl Served {
 pub(super) struct Prepared {
     pub(super) held: Held,
     config: Box<Config>,
-    notices: Vec<Notice>,
+    notices: Vec<UserNotice>,
 }
 
 enum Place {
@@ -111,7 +111,7 @@ enum Place {
     Theirs(Transport),
 }
 
-impl Workplace {
+impl EditorWorkspace {
     pub(super) fn new(config_file: Option<PathBuf>, token: TokenOptions) -> Self {
         Self {
             config_file,
@@ -128,7 +128,7 @@ impl Workplace {
 
     /// Returns a connection to the server that holds the workspace. Otherwise the workspace is held from here
     /// on, or it is kept why it cannot be.
-    pub(super) async fn look(self: Arc<Self>, wanted: Wanted) -> Option<Transport> {
+    pub(super) async fn look(self: Arc<Self>, wanted: OpenRequest) -> Option<Transport> {
         let (open, server) = match self.place(&wanted).await {
             Ok(Place::Theirs(server)) => return Some(server),
             Ok(Place::Ours(prepared)) => (Open::Ready(prepared), None),
@@ -138,7 +138,7 @@ impl Workplace {
         server
     }
 
-    async fn place(&self, wanted: &Wanted) -> anyhow::Result<Place> {
+    async fn place(&self, wanted: &OpenRequest) -> anyhow::Result<Place> {
         let workspace = Workspace::find(wanted.root.as_deref())?;
         let (config, notices) = self.configuration(&workspace, wanted.pure_config);
         let deadline = Instant::now() + PATIENCE;
@@ -184,10 +184,10 @@ impl Workplace {
     /// Connects to a server. The token is read now: the first server of a user has made it before it said where it listens.
     async fn join(&self, address: &str, config: &Config) -> anyhow::Result<Result<Transport, JoinError>> {
         let token = self.token.presented(config)?;
-        Ok(join::connect(address, Door::Eca, token.as_deref()).await)
+        Ok(join::connect(address, Endpoint::Eca, token.as_deref()).await)
     }
 
-    async fn serve(&self, wanted: &Wanted) -> anyhow::Result<(Served, Offer)> {
+    async fn serve(&self, wanted: &OpenRequest) -> anyhow::Result<(Served, EditorServices)> {
         let prepared = match self.close() {
             Open::Ready(prepared) => prepared,
             Open::Refused(error) => return Err(error),
@@ -210,7 +210,7 @@ impl Workplace {
         let opened = server::open(&held, &config, &self.removed).await?;
         let waiting = opened.trust.notice().await;
         let complaints = opened.complaints.iter().cloned().chain(waiting);
-        notices.extend(complaints.map(|message| Notice {
+        notices.extend(complaints.map(|message| UserNotice {
             kind: NoticeKind::Warning,
             message,
         }));
@@ -220,7 +220,7 @@ impl Workplace {
         } else {
             served.held.announce(None)?;
         }
-        let offer = Offer {
+        let offer = EditorServices {
             hub: opened.hub.clone(),
             models: opened.models.known(),
             default_model: opened.models.usual().to_owned(),
@@ -232,14 +232,14 @@ impl Workplace {
             config_files: config.sources,
             home: home(),
             notices,
-            tenure: Tenure::Sole,
+            ownership: Ownership::Sole,
         };
         Ok((served, offer))
     }
 
     /// Reads the configuration. A broken file keeps no editor from working: its user is told.
-    fn configuration(&self, workspace: &Workspace, pure: bool) -> (Box<Config>, Vec<Notice>) {
-        let notice = |kind, message: &str| Notice {
+    fn configuration(&self, workspace: &Workspace, pure: bool) -> (Box<Config>, Vec<UserNotice>) {
+        let notice = |kind, message: &str| UserNotice {
             kind,
             message: message.to_owned(),
         };
@@ -270,8 +270,8 @@ impl Workplace {
     }
 }
 
-impl Host for Workplace {
-    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Offer, Failure>> {
+impl Host for EditorWorkspace {
+    fn open(&self, wanted: OpenRequest) -> BoxFuture<'_, Result<EditorServices, Failure>> {
         async move {
             match self.serve(&wanted).await {
                 Ok((served, offer)) => {
@@ -297,8 +297,8 @@ impl Host for Workplace {
 mod tests {
     use super::*;
 
-    fn workplace() -> Arc<Workplace> {
-        Arc::new(Workplace::new(None, TokenOptions::default()))
+    fn workspace() -> Arc<EditorWorkspace> {
+        Arc::new(EditorWorkspace::new(None, TokenOptions::default()))
     }
 
     /// Returns a directory to serve; its state is not the user's.
@@ -308,8 +308,8 @@ mod tests {
         tempfile::tempdir().unwrap()
     }
 
-    fn wanted(directory: &tempfile::TempDir) -> Wanted {
-        Wanted {
+    fn wanted(directory: &tempfile::TempDir) -> OpenRequest {
+        OpenRequest {
             root: Some(directory.path().to_owned()),
             pure_config: true,
             parent: None,
@@ -326,13 +326,13 @@ mod tests {
             .unwrap();
         // Nobody listens there any more, and the lock is about to be given back.
         held.announce(Some("ws://127.0.0.1:1/ws".to_owned())).unwrap();
-        let workplace = workplace();
-        let looking = tokio::spawn(workplace.clone().look(wanted(&directory)));
+        let workspace = workspace();
+        let looking = tokio::spawn(workspace.clone().look(wanted(&directory)));
         tokio::time::sleep(INTERVAL * 3).await;
         assert!(!looking.is_finished());
         drop(held);
         assert!(looking.await.unwrap().is_none());
-        assert!(matches!(workplace.close(), Open::Ready(_)));
+        assert!(matches!(workspace.close(), Open::Ready(_)));
     }
 
     #[tokio::test]
@@ -344,9 +344,9 @@ mod tests {
             .await
             .unwrap();
         held.announce(Some("ws://127.0.0.1:1/ws".to_owned())).unwrap();
-        let workplace = workplace();
-        assert!(workplace.clone().look(wanted(&directory)).await.is_none());
-        let failure = workplace.open(wanted(&directory)).await.err().unwrap();
+        let workspace = workspace();
+        assert!(workspace.clone().look(wanted(&directory)).await.is_none());
+        let failure = workspace.open(wanted(&directory)).await.err().unwrap();
         assert!(
             failure.0.contains("ws://127.0.0.1:1/eca cannot be joined"),
             "{failure}"

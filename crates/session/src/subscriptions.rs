@@ -1,4 +1,4 @@
-//! The cursors of one Session: plain data and the rules for taking the next batch.
+//! The subscriptions of one Session: plain data and the rules for taking the next batch.
 //!
 //! A Session reads each Thread it subscribes to through one cursor and what concerns everyone through
 //! another. A frame for everyone stands in both logs; it is taken from the Thread's where there is a cursor
@@ -11,45 +11,44 @@ use bobbin_core::{Ended, Frame, Hub, Log, Read, ThreadHandle, Waker};
 use bobbin_model::{ItemId, Seq, ThreadId, TurnId, UnixMillis};
 
 use crate::Dialect;
-use crate::reader::{Approver, Reader};
+use crate::subscription::{Approver, Subscription};
 
 /// Where a new cursor begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begin {
+pub enum Start {
     /// With what comes next.
     Now,
-    /// With what was there before, from this Seq on. What concerns everyone was told when it happened and is
-    /// left out.
+    /// With what was there before, from this Seq on. Broadcasts were sent when they happened and are left out.
     Replay(Seq),
     /// With this Seq.
     At(Seq),
-    /// With this Seq, where the client has the frame's first messages already. It has been told nothing behind
-    /// that, and is told when it has caught up.
+    /// With this Seq, where the client has the frame's first messages already. It has been sent nothing behind
+    /// that, and is sent `Synced` when it has caught up.
     After(Seq, u8),
 }
 
 /// When a cursor ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
-    /// Never: somebody subscribed.
+pub enum Lifetime {
+    /// Never: the client subscribed.
     Unsubscribed,
     /// With the end of this Turn, which the client started, and of the queued Turns that follow on it directly.
     TurnEnds(TurnId),
-    /// With the end of this Turn, which somebody else started: its Approvals are not asked here.
+    /// With the end of this Turn, which another client started: its Approvals are not asked here.
     OthersTurnEnds(TurnId),
     /// With this Seq.
     Seq(Seq),
 }
 
-/// A cursor to be.
+/// What to subscribe to, from where and for how long.
 #[derive(Debug)]
-pub struct Attach {
+pub struct SubscribeOptions {
     /// The Thread.
     pub handle: Arc<ThreadHandle>,
     /// Where it begins.
-    pub begin: Begin,
+    pub start: Start,
     /// When it ends.
-    pub until: Until,
+    pub lifetime: Lifetime,
 }
 
 /// Frames that a cursor that is gone had covered, until the other log has passed them too.
@@ -61,20 +60,20 @@ struct Covered {
 }
 
 /// All cursors of one Session.
-pub(crate) struct Readers {
+pub(crate) struct Subscriptions {
     everyone: Option<Seq>,
-    threads: HashMap<ThreadId, Reader>,
+    threads: HashMap<ThreadId, Subscription>,
     covered: Vec<Covered>,
-    asked: Asked,
+    asked: Answerable,
     waker: Waker,
 }
 
-/// What a client is asked in the Threads it follows.
+/// What a client answers in the Threads it follows.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct Answerable {
     /// Approvals.
     pub(crate) approves: bool,
-    /// And what a model wants to know.
+    /// And questions of a model.
     pub(crate) inquiries: bool,
 }
 
@@ -104,16 +103,16 @@ pub(crate) struct Batch {
 /// Why a Session cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// It missed what everyone was told.
+    /// It missed broadcasts.
     TooFarBehind,
     /// A Thread it watches could not be stored.
     ThreadFailed,
 }
 
-impl Readers {
+impl Subscriptions {
     pub(crate) fn new(dialect: &dyn Dialect, waker: Waker) -> Self {
         let approves = dialect.approves();
-        let asked = Asked {
+        let asked = Answerable {
             approves,
             inquiries: approves && dialect.is_asked(),
         };
@@ -134,35 +133,35 @@ impl Readers {
 
     /// Begins to read a Thread, or gives its cursor one more purpose. Nothing happens once the Session has
     /// closed: an answer may come later than that.
-    pub(crate) fn attach(&mut self, attach: &Attach) {
+    pub(crate) fn subscribe(&mut self, options: &SubscribeOptions) {
         if self.everyone.is_none() {
             return;
         }
-        let log = attach.handle.log();
+        let log = options.handle.log();
         let visible = log.visible();
         log.watch(&self.waker);
         self.waker.wake();
-        let reader = self
+        let subscription = self
             .threads
-            .entry(attach.handle.id().clone())
-            .or_insert_with(|| Reader::new(attach.handle.clone(), attach.begin, visible));
-        match attach.begin {
-            Begin::Replay(start) => reader.replay(start, visible),
-            Begin::After(start, skip) => reader.follow(start, skip, visible),
-            Begin::Now | Begin::At(_) => {}
+            .entry(options.handle.id().clone())
+            .or_insert_with(|| Subscription::new(options.handle.clone(), options.start, visible));
+        match options.start {
+            Start::Replay(start) => subscription.replay(start, visible),
+            Start::After(start, skip) => subscription.follow(start, skip, visible),
+            Start::Now | Start::At(_) => {}
         }
-        reader.serve(attach.until);
-        reader.count(self.asked);
+        subscription.serve(options.lifetime);
+        subscription.count(self.asked);
     }
 
     /// Ends an explicit Subscription; a cursor that serves a Turn of this connection stays for it. Returns
     /// whether the Thread is read no more.
-    pub(crate) fn detach(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) -> bool {
-        let Some(reader) = self.threads.get_mut(id) else {
+    pub(crate) fn unsubscribe(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) -> bool {
+        let Some(subscription) = self.threads.get_mut(id) else {
             return false;
         };
-        reader.subscribed = false;
-        let done = reader.is_done();
+        subscription.subscribed = false;
+        let done = subscription.is_done();
         if done {
             self.remove(id, everyone);
         }
@@ -171,23 +170,29 @@ impl Readers {
 
     /// Returns up to where a Thread that is read here has been shown.
     pub(crate) fn visible(&self, id: &ThreadId) -> Option<Seq> {
-        self.threads.get(id).map(|reader| reader.handle.log().visible())
+        self.threads
+            .get(id)
+            .map(|subscription| subscription.handle.log().visible())
     }
 
     /// Takes note that everything that was taken has been written.
     pub(crate) fn note_sent(&mut self) {
-        for reader in self.threads.values_mut() {
-            reader.sent = reader.next;
+        for subscription in self.threads.values_mut() {
+            subscription.sent = subscription.next;
         }
     }
 
     /// Whether a Thread that is read here has been written up to a Seq.
     pub(crate) fn has_sent(&self, id: &ThreadId, seq: Seq) -> bool {
-        self.threads.get(id).is_none_or(|reader| reader.sent > seq)
+        self.threads
+            .get(id)
+            .is_none_or(|subscription| subscription.sent > seq)
     }
 
     pub(crate) fn is_subscribed(&self, id: &ThreadId) -> bool {
-        self.threads.get(id).is_some_and(|reader| reader.subscribed)
+        self.threads
+            .get(id)
+            .is_some_and(|subscription| subscription.subscribed)
     }
 
     pub(crate) fn close(&mut self, everyone: &Log<Arc<Frame>>) {
@@ -201,20 +206,20 @@ impl Readers {
     }
 
     pub(crate) fn remove(&mut self, id: &ThreadId, everyone: &Log<Arc<Frame>>) {
-        let Some(reader) = self.threads.remove(id) else {
+        let Some(subscription) = self.threads.remove(id) else {
             return;
         };
-        reader.handle.log().unwatch(&self.waker);
-        if reader.approver.is_asked() {
-            reader.handle.remove_approver();
+        subscription.handle.log().unwatch(&self.waker);
+        if subscription.approver.is_asked() {
+            subscription.handle.remove_approver();
             if self.asked.inquiries {
-                reader.handle.remove_asked();
+                subscription.handle.remove_asked();
             }
         }
         self.covered.push(Covered {
             thread: id.clone(),
-            from: reader.from,
-            next: reader.next,
+            from: subscription.from,
+            next: subscription.next,
             until_everyone: everyone.visible(),
         });
     }
@@ -227,29 +232,29 @@ impl Readers {
         };
         // Many cursors share the batch, so that its size does not follow their number.
         let share = max_bytes / self.threads.len().clamp(1, SHARES);
-        for (id, reader) in &mut self.threads {
-            if reader.approver == Approver::New {
-                reader.approver = Approver::Yes;
-                batch.greet.push(reader.handle.clone());
+        for (id, subscription) in &mut self.threads {
+            if subscription.approver == Approver::New {
+                subscription.approver = Approver::Yes;
+                batch.greet.push(subscription.handle.clone());
             }
-            let ended = reader.handle.ended();
+            let ended = subscription.handle.ended();
             if ended == Some(Ended::Failed) {
                 batch.broken = Some(Broken::ThreadFailed);
             }
-            match reader.handle.log().read(reader.next, share) {
-                // What is left of a deleted Thread cannot be read back; that it is gone is told to everyone.
-                Read::Gone { .. } if reader.is_done() || ended == Some(Ended::Deleted) => {
+            match subscription.handle.log().read(subscription.next, share) {
+                // What is left of a deleted Thread cannot be read back; its deletion is broadcast.
+                Read::Gone { .. } if subscription.is_done() || ended == Some(Ended::Deleted) => {
                     batch.over.push(id.clone());
                 }
                 Read::Gone { .. } => batch.behind.push(id.clone()),
                 Read::Entries { entries, next } => {
-                    let more = next <= reader.handle.log().visible();
+                    let more = next <= subscription.handle.log().visible();
                     batch.moved |= !entries.is_empty();
-                    reader.advance(entries, next, &mut batch.frames);
-                    reader.sync(hub.clock().now(), &mut batch.frames);
-                    reader.count(self.asked);
-                    let ended = reader.is_done() || ended == Some(Ended::Deleted);
-                    if reader.over || (ended && !more) {
+                    subscription.advance(entries, next, &mut batch.frames);
+                    subscription.sync(hub.clock().now(), &mut batch.frames);
+                    subscription.count(self.asked);
+                    let ended = subscription.is_done() || ended == Some(Ended::Deleted);
+                    if subscription.over || (ended && !more) {
                         batch.over.push(id.clone());
                     }
                 }
@@ -257,9 +262,10 @@ impl Readers {
         }
         // First, so that they cover what they took and nothing behind it.
         for id in &batch.over {
-            let reader = self.threads.get(id);
-            if reader.is_some_and(|reader| reader.approver != Approver::No || reader.handle.ended().is_some())
-            {
+            let subscription = self.threads.get(id);
+            if subscription.is_some_and(|subscription| {
+                subscription.approver != Approver::No || subscription.handle.ended().is_some()
+            }) {
                 batch.settled.push(id.clone());
             }
             self.remove(id, hub.everyone());
@@ -281,7 +287,7 @@ impl Readers {
     fn covers(&self, frame: &Frame) -> bool {
         self.threads
             .get(&frame.thread)
-            .is_some_and(|reader| reader.from <= frame.seq)
+            .is_some_and(|subscription| subscription.from <= frame.seq)
             || self.covered.iter().any(|covered| {
                 covered.thread == frame.thread && (covered.from..covered.next).contains(&frame.seq)
             })
@@ -296,7 +302,7 @@ impl Readers {
     pub(crate) fn answers_for(&self, id: &ThreadId) -> bool {
         self.threads
             .get(id)
-            .is_some_and(|reader| reader.approver != Approver::No)
+            .is_some_and(|subscription| subscription.approver != Approver::No)
     }
 
     /// Returns the Thread if the question that this frame opens is asked here: what is replayed is history,
@@ -304,14 +310,14 @@ impl Readers {
     pub(crate) fn asking(&self, frame: &Frame) -> Option<Arc<ThreadHandle>> {
         self.threads
             .get(&frame.thread)
-            .filter(|reader| reader.approver.is_asked() && frame.seq > reader.history)
-            .map(|reader| reader.handle.clone())
+            .filter(|subscription| subscription.approver.is_asked() && frame.seq > subscription.history)
+            .map(|subscription| subscription.handle.clone())
     }
 
     /// Has what is open in a Thread asked with the next batch.
     pub(crate) fn ask_again(&mut self, thread: &ThreadId) {
-        if let Some(reader) = self.threads.get_mut(thread) {
-            reader.ask_again();
+        if let Some(subscription) = self.threads.get_mut(thread) {
+            subscription.ask_again();
         }
     }
 
@@ -329,12 +335,12 @@ impl Readers {
         &self,
         id: &ThreadId,
     ) -> Option<(Arc<ThreadHandle>, Seq, Vec<(TurnId, ItemId, usize)>, bool)> {
-        self.threads.get(id).map(|reader| {
+        self.threads.get(id).map(|subscription| {
             (
-                reader.handle.clone(),
-                reader.next,
-                reader.shown.clone(),
-                !reader.blind,
+                subscription.handle.clone(),
+                subscription.next,
+                subscription.shown.clone(),
+                !subscription.blind,
             )
         })
     }
@@ -347,19 +353,19 @@ impl Readers {
         live: Option<TurnId>,
         everyone: &Log<Arc<Frame>>,
     ) -> bool {
-        let Some(reader) = self.threads.get_mut(id) else {
+        let Some(subscription) = self.threads.get_mut(id) else {
             return true;
         };
-        let Some(instead) = reader.instead.take() else {
+        let Some(instead) = subscription.instead.take() else {
             return false;
         };
-        reader.next = instead;
-        // A Turn that ended before is not waited for; one that ends meanwhile is still told.
-        if reader.handle.log().visible() < instead {
-            reader.turn.take_if(|turn| Some(*turn) != live);
+        subscription.next = instead;
+        // A Turn that ended before is not waited for; the end of one that ends meanwhile is still sent.
+        if subscription.handle.log().visible() < instead {
+            subscription.turn.take_if(|turn| Some(*turn) != live);
         }
-        reader.ask_again();
-        if reader.is_done() {
+        subscription.ask_again();
+        if subscription.is_done() {
             self.remove(id, everyone);
         }
         true
@@ -374,11 +380,11 @@ impl Readers {
         now: UnixMillis,
     ) -> Vec<Arc<Frame>> {
         let mut taken = Vec::new();
-        if let Some(reader) = self.threads.get_mut(id) {
-            reader.advance(frames, next, &mut taken);
-            reader.sync(now, &mut taken);
-            reader.count(self.asked);
-            reader.ask_again();
+        if let Some(subscription) = self.threads.get_mut(id) {
+            subscription.advance(frames, next, &mut taken);
+            subscription.sync(now, &mut taken);
+            subscription.count(self.asked);
+            subscription.ask_again();
         }
         taken
     }
