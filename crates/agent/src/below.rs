@@ -1,17 +1,17 @@
-//! Subagents against the limits of the Turn above, which asks no model while it waits for them.
+//! Holds subagents to the limits of their parent Turn, which asks no model while it waits for them.
 //!
-//! What they use counts in that Turn: each request of theirs that is answered is held against its tokens and money at
-//! once, so that the bound is passed by the requests that are under way and not by whole Turns. Time in which all that
-//! are waited for wait for people is people's time.
+//! The tokens and money of a subagent count in the parent Turn. Each answered request is checked against the limits at
+//! once, so only requests under way can exceed them. While every awaited subagent waits for a user, the parent's clock
+//! stands still.
 
 use bobbin_core::engine::{EngineFailure, TurnContext};
 
 use super::limits::{Ledger, Stopwatch, TurnLimits};
 
-/// Watches over the subagents of a Turn. Returns when what they use has taken it to one of its bounds.
+/// Watches the subagents of a Turn. Returns when their use has taken the Turn to one of its limits.
 ///
 /// # Cancel safety
-/// Lets go of the watch, nothing else.
+/// Cancel safe: dropping the future only ends the watch.
 pub(super) async fn watch_over(
     turn: TurnContext,
     limits: TurnLimits,
@@ -24,7 +24,7 @@ pub(super) async fn watch_over(
     let mut held = None;
     loop {
         let now = children.used();
-        // What the Turn itself has used is held between its requests.
+        // The Turn checks its own use between its requests.
         if now != used
             && let Err(over) = limits.check_below(ledger.with(now))
         {

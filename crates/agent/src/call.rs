@@ -1,5 +1,5 @@
-//! One call, from the model's wish to its result (AppServer protocol 03 §7 and §15): permission, intent on
-//! disk, effect, result.
+//! One call, from the model's request to its result (AppServer protocol 03 §7 and §15): permission, intent on disk,
+//! effect, result.
 
 use std::time::Duration;
 
@@ -19,26 +19,26 @@ use bobbin_agent_api::cut::head;
 use bobbin_agent_api::model::{Call, Message};
 use bobbin_tools::is_allowed;
 
-/// Most bytes of names in an answer to a call of a tool that is not there.
+/// Most bytes of tool names in the answer to a call of an unknown tool.
 const MAX_NAMES: usize = 4 << 10;
-/// How long a Turn that was stopped waits to see what its last call has changed: a person who stops a Turn waits for its
-/// end. What is seen later can still be undone, and is not in the Turn's diff.
+/// How long a stopped Turn waits for the changes of its last call: a user who stops a Turn waits for its end. Changes
+/// found later can still be undone, but are not in the Turn's diff.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long a call that only reads may take to end by itself once it is told to; it has nothing to undo.
+/// How long a call that only reads may take to end after its stop is requested; it has nothing to undo.
 pub(super) const GRACE: Duration = Duration::from_millis(50);
-/// How long a snapshot may take before the user is told what the call waits for.
+/// How long a snapshot may take before the user is notified why the call waits.
 const NOTICED: Duration = Duration::from_millis(400);
-/// What the user is told then.
+/// The text of that notification.
 const WAITING: &str = "(waiting for the snapshot of the workspace, so that this can be undone)\n";
-/// Calls that are prepared at a time in the whole server. Judging one command can take 30 ms of a core: a second one at the
-/// same time would take the core that serves other clients.
+/// Calls that are prepared at a time in the whole server. Judging one command can take 30 ms of a core; a second one
+/// would take the core that serves other clients.
 static PREPARING: Semaphore = Semaphore::const_new(1);
 
-/// What the model is told of a call that nobody allowed.
+/// The result that the model gets for a call that no user allowed.
 pub(super) const DECLINED: &str = "refused: this call was not approved; it was not run";
 
 impl TurnRun {
-    /// Runs one call, or finds out why it cannot be run, and adds its result.
+    /// Runs one call, or finds out why it cannot run, and adds its result.
     pub(super) async fn call(&mut self, call: &Call) -> Result<(), TurnGone> {
         if self.stop.is_cancelled() {
             return Err(TurnGone);
@@ -53,19 +53,19 @@ impl TurnRun {
             Err(why) => (*why, RecordedCall::default()),
         };
         let mut changed = std::mem::take(&mut output.changed);
-        // On record before anything else is waited for: a Turn that does not end in time is ended without what it knows.
+        // The result is recorded before anything else is awaited: a Turn that ends late loses what is not recorded.
         self.add_result(&call.id, output).await?;
         let mut found = self.see_changes(recorded).await;
         found.changed.append(&mut changed);
         self.note_changes(found).await?;
         if self.stop.is_cancelled() {
-            // What was done is on record; the Turn ends with it.
+            // The effect is recorded; the Turn ends with it.
             return Err(TurnGone);
         }
         Ok(())
     }
 
-    /// Returns what a call that is over has changed; of a Turn that is stopped only what is seen at once.
+    /// Returns what a finished call has changed. In a stopped Turn the wait is at most [`PATIENCE`].
     async fn see_changes(&self, recorded: RecordedCall) -> FileChanges {
         tokio::select! {
             biased;
@@ -112,9 +112,9 @@ impl TurnRun {
         Ok(())
     }
 
-    /// Prepares a call, or gives the result that says why it cannot be run.
+    /// Prepares a call, or returns the result that says why it cannot run.
     ///
-    /// Tools look at the disk for that, and wait for it: on a thread that may be held.
+    /// Tools read the disk here and block, so preparing runs on a blocking thread.
     pub(super) async fn prepare(&self, call: &Call) -> Result<Box<dyn PreparedCall>, Box<ToolOutput>> {
         let environment = self.turn.environment();
         let Some(tool) = self.tools.get(&call.tool) else {
@@ -146,7 +146,7 @@ impl TurnRun {
             return Err(Box::new(not_run("the arguments are not a JSON object")));
         };
         let (tool, arguments, environment) = (tool.clone(), arguments.clone(), environment.clone());
-        // Never closed.
+        // The semaphore is never closed.
         let permit = PREPARING.acquire().await.ok();
         let prepared = tokio::task::spawn_blocking(move || {
             let prepared = tool.prepare(&arguments, &environment);
@@ -209,7 +209,7 @@ impl TurnRun {
         }
     }
 
-    /// Has a call allowed that needs it, and returns whether it is.
+    /// Asks for approval where a call needs it, and returns whether the call is allowed.
     async fn is_allowed(&self, call: &Call, permission: Permission) -> Result<bool, TurnGone> {
         let Permission::Ask { scope, reason } = permission else {
             return Ok(true);
@@ -228,7 +228,8 @@ impl TurnRun {
         Ok(decision.approves())
     }
 
-    /// Records what a call may change, before it runs. Where that takes a moment, the call's terminal view says so.
+    /// Records the files that a call may change, before it runs. When that takes long, the call's terminal view says
+    /// so.
     async fn record(
         &self,
         call: &Call,
@@ -274,7 +275,7 @@ impl TurnRun {
     }
 }
 
-/// Returns once a Turn has been told to stop this long ago.
+/// Returns once `time` has passed since the Turn was asked to stop.
 pub(super) async fn stopped_for(stop: &CancellationToken, time: Duration) {
     stop.cancelled().await;
     tokio::time::sleep(time).await;
@@ -288,7 +289,7 @@ pub(super) fn not_run(why: impl Into<String>) -> ToolOutput {
     }
 }
 
-/// The result of a call that a person or a rule did not let run.
+/// The result of a call that a user or a rule refused.
 fn refused(why: impl Into<String>) -> ToolOutput {
     ToolOutput {
         refused: true,
@@ -296,10 +297,10 @@ fn refused(why: impl Into<String>) -> ToolOutput {
     }
 }
 
-/// Returns what a call needs when a rule speaks of its tool. A rule that allows a tool takes back only the question
-/// about the tool itself: commands and paths have rules of their own.
+/// Returns the permission that a call needs when a rule speaks of its tool. A rule that allows a tool removes only the
+/// question about the tool itself: commands and paths have rules of their own.
 pub(super) fn with_rule(permission: Permission, said: Option<Ruling>, tool: &str) -> Permission {
-    // A question of each call by itself, such as whether a command may leave the sandbox, is answered by no rule.
+    // No rule answers a question about one call alone, such as whether a command may leave the sandbox.
     let about_the_tool = matches!(&permission, Permission::Ask { scope, .. }
         if scope.kind == ApprovalKind::RemoteResource && scope.coverage != Coverage::Once);
     match said {
@@ -311,7 +312,7 @@ pub(super) fn with_rule(permission: Permission, said: Option<Ruling>, tool: &str
         }
         Some(ruling) if ruling.judgement == Judgement::Allow && about_the_tool => Permission::Free,
         Some(ruling) if ruling.judgement == Judgement::Ask => match permission {
-            // No earlier answer takes back what a rule asks.
+            // No earlier answer removes a question that a rule asks.
             Permission::Ask { scope, reason } => Permission::Ask {
                 scope: Scope {
                     sandboxed: false,

@@ -1,11 +1,11 @@
-//! Summing up a conversation that is getting too long for its model (AppServer protocol 03 §5.13, §11.1).
+//! Compacts a conversation that is getting too long for its model (AppServer protocol 03 §5.13, §11.1).
 //!
-//! The record keeps everything; what changes is what a model is given: a summary, and the newest messages as they are.
-//! Both follow from the record alone (`conversation`), so that a Turn taken up after a crash has the same
-//! conversation, and a Turn that is rolled back takes its summaries with it. The summary and the model call that it
-//! took are one commit: a crash before it leaves the conversation as it was.
+//! The record stays complete. The model is given a summary, followed by the newest messages unchanged. Both follow from
+//! the record alone (`conversation`): a Turn resumed after a crash has the same conversation, and a Turn that is rolled
+//! back takes its summaries with it. The summary and the figures of its model call are one commit: a crash before the
+//! commit leaves the conversation as it was.
 //!
-//! Where the cut is, and what the summarizing model reads, is decided by pure functions here.
+//! Pure functions here decide where the cut is and what the summarizing model reads.
 
 use bobbin_agent_api::TurnGone;
 use bobbin_core::engine::{EngineFailure, WindowNote};
@@ -19,37 +19,37 @@ use super::turn::TurnRun;
 use bobbin_agent_api::cut::head_and_tail;
 use bobbin_agent_api::model::{Message, ModelError};
 
-/// Longest part of a conversation that is kept as it is, in tokens; a fifth of the window if that is less.
+/// Longest part of a conversation that stays unchanged, in tokens; a fifth of the window if that is less.
 const MAX_KEPT: u64 = 20_000;
-/// Least share of a conversation that is worth a summary: one in this many.
+/// Smallest share of a conversation that is worth a summary: one part in this many.
 const LEAST_SHARE: u64 = 5;
-/// Most bytes of one message in what is summed up.
+/// Most bytes of one message in the text to be summarized.
 const MAX_STEP_BYTES: usize = 6 << 10;
 
 /// What a run knows of the model's window.
 #[derive(Debug, Default)]
 pub(super) struct Fullness {
-    /// The window, where the model has one that matters.
+    /// The window, if the model states one that bounds the conversation.
     pub(super) window: Option<ContextWindow>,
-    /// Tokens that a provider counted, and how many messages they are.
+    /// Tokens that a provider counted, and the number of messages counted.
     pub(super) counted: Option<(u64, usize)>,
     /// The last warning.
     warned: Option<ContextNote>,
     /// The conversation cannot be made shorter for now.
     pub(super) stuck: bool,
-    /// The conversation was compacted because the model refused it.
+    /// The conversation was compacted because the model refused it as too long.
     pub(super) reacted: bool,
-    /// Whether a bound has cut off something of the conversation that no summary stands for.
+    /// Whether a bound has cut off a part of the conversation that no summary covers.
     pub(super) cut_off: CutOff,
 }
 
-/// Whether something of a conversation is cut off.
+/// Whether a part of a conversation is cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum CutOff {
     #[default]
     Nothing,
     Something,
-    /// Something, and people were told in a Turn that is still given.
+    /// A part is cut off, and a Turn that the model still gets has notified users.
     Told,
 }
 
@@ -65,20 +65,20 @@ impl Fullness {
 /// How a compaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compacted {
-    /// The conversation is shorter.
+    /// The conversation is shorter now.
     Done,
-    /// It is as it was, and clients know why.
+    /// The conversation is unchanged, and clients know why.
     Not,
 }
 
 impl TurnRun {
-    /// Returns about how many tokens the next request will be.
+    /// Returns the approximate number of tokens of the next request.
     pub(super) fn occupancy(&self) -> u64 {
         if let Some((known, messages)) = self.full.counted {
             return known + tokens::of_messages(self.messages.get(messages..).unwrap_or_default());
         }
         let estimated = self.overhead() + tokens::of_messages(&self.messages);
-        // The provider's own figure is of the last request; what was said since comes on top.
+        // The provider counted the last request; messages since then are added.
         let since = self.messages.last().map_or(0, tokens::of_message);
         estimated.max(self.turn.context().tokens.saturating_add(since))
     }
@@ -87,7 +87,7 @@ impl TurnRun {
         tokens::of_text(&self.instructions.whole()) + tokens::of_tools(&self.specs())
     }
 
-    /// Makes room before a request, when the window has too little of it, or when not all of the conversation was read.
+    /// Makes room before a request when the window has too little, or when not all of the conversation was read.
     pub(super) async fn make_room(&mut self) -> Result<(), EngineFailure> {
         let cut_off = std::mem::take(&mut self.full.cut_off);
         let is_cut_off = cut_off != CutOff::Nothing;
@@ -104,7 +104,7 @@ impl TurnRun {
         Ok(())
     }
 
-    /// Warns when a threshold was passed since the last warning.
+    /// Warns when a threshold has been passed since the last warning.
     pub(super) async fn warn_of_window(&mut self) -> Result<(), TurnGone> {
         let Some(window) = self.full.window else {
             return Ok(());
@@ -145,14 +145,14 @@ impl TurnRun {
         self.turn.note_window(note).await
     }
 
-    /// Sums up the older part of the conversation.
+    /// Compacts the older part of the conversation.
     pub(super) async fn compact(
         &mut self,
         trigger: CompactionTrigger,
         window: ContextWindow,
     ) -> Result<Compacted, EngineFailure> {
         let before = self.occupancy();
-        // Until something was left out, another attempt would end as this one.
+        // Until a part was left out, another attempt would end as this one.
         self.full.stuck = true;
         self.note(
             ContextNote::Compacting,
@@ -165,7 +165,7 @@ impl TurnRun {
         let own = self.turn.items().await?;
         let all = earlier.placed(self.turn.turn(), &own, None);
         let oldest = earlier.oldest_kept(self.history_turns(), self.turn.turn());
-        // A conversation that was refused as too long shows that the window is smaller than was thought.
+        // A refused conversation shows that the window is smaller than stated.
         let fits = match trigger {
             CompactionTrigger::Auto => window.tokens,
             CompactionTrigger::Reactive => window.tokens.min(before) / 2,
@@ -217,9 +217,9 @@ impl TurnRun {
     }
 }
 
-/// Returns how many messages are summed up and where the rest begins, or `None` when that would not be worth it. What is
-/// kept fits into `room` tokens if it can, begins with no result, and is never nothing. Where Turns before `oldest` cannot stay,
-/// it is always worth it.
+/// Returns how many messages are summarized and where the rest begins, or `None` when a summary is not worth its price.
+/// The rest fits into `room` tokens if possible, does not begin with a result, and is never empty. A summary is always
+/// worth its price when Turns before `oldest` cannot stay.
 fn cut(all: &[Placed], room: u64, oldest: TurnId) -> Option<(usize, (TurnId, ItemId))> {
     let mut kept = 0;
     let mut cut = None;
@@ -234,7 +234,7 @@ fn cut(all: &[Placed], room: u64, oldest: TurnId) -> Option<(usize, (TurnId, Ite
     }
     let cut = cut.filter(|cut| *cut > 0)?;
     let total = tokens::of_messages(all.iter().map(|placed| &placed.message));
-    // The request that a Turn in the middle of its work began with is given once more, as it is.
+    // The request of a Turn that is cut in the middle is repeated unchanged.
     let in_the_middle = !matches!(all[cut].message, Message::User { .. });
     let again = |placed: &&Placed| {
         in_the_middle && placed.at.0 == all[cut].at.0 && matches!(placed.message, Message::User { .. })
@@ -244,8 +244,8 @@ fn cut(all: &[Placed], room: u64, oldest: TurnId) -> Option<(usize, (TurnId, Ite
     (oldest > TurnId(0) || old >= total / LEAST_SHARE).then(|| (cut, all[cut].at))
 }
 
-/// Returns messages as a record of at most `room` tokens, and how many are not in it. An earlier summary stands in the
-/// first one, which is kept; then the oldest are left out first.
+/// Returns messages as a record of at most `room` tokens, and how many messages the record lacks. The first message has
+/// an earlier summary and stays; the oldest of the others are left out first.
 fn transcript(messages: &[Placed], room: u64) -> (String, usize) {
     let mut steps: Vec<String> = Vec::new();
     let mut used = 0;

@@ -1,4 +1,4 @@
-//! Where conversations are cut, and what is read to sum them up.
+//! Where conversations are cut, and what the summarizing model reads.
 
 use bobbin_model::InputPart;
 use proptest::prelude::*;
@@ -57,9 +57,9 @@ fn the_newest_messages_are_kept_and_a_group_stays_whole() {
         result("r"),
     ]);
     assert_eq!(cut(&all, 100, TurnId(0)), Some((3, (TurnId(1), ItemId(4)))));
-    // Whatever the room, the newest group is there.
+    // The newest group stays, however small the room.
     assert_eq!(cut(&all, 0, TurnId(0)), Some((3, (TurnId(1), ItemId(4)))));
-    // Then there would be nothing left out but the request, which is given once more.
+    // Only the request would be left out, and a request in the middle is repeated.
     assert_eq!(cut(&all, 1_100, TurnId(0)), None);
     assert_eq!(cut(&all, 10_000, TurnId(0)), None);
 }

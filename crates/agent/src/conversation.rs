@@ -1,7 +1,7 @@
-//! Recorded Items as the conversation that a model gets.
+//! Turns recorded Items into the conversation that a model gets.
 //!
-//! What only people see (approvals, terminal views, error notes) stays out, and so does reasoning: it belongs
-//! to the reply it came with. Pure.
+//! Items for users alone (approvals, terminal views, error notes) stay out. So does reasoning, which belongs to its own
+//! reply. Pure.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,16 +17,16 @@ use bobbin_model::{
 
 use super::past::PastTurn;
 
-/// What a call without a result says in a later Turn's conversation.
+/// The result, in a later Turn's conversation, of a call that has none.
 const NO_RESULT: &str = "no result: the turn ended before this call did";
-/// What stands in front of a summary.
+/// The text before a summary.
 const SUMMARY: &str =
     "The conversation up to here was summed up to make room. The summary stands in its place:";
-/// What stands in front of what is given, when what came right before it is not.
+/// The text before a conversation whose preceding part is missing.
 const GAP: &str =
     "[An older part of the conversation is left out here: it is longer than what can be read at once.]";
 
-/// A message, and where the record has its beginning.
+/// A message and the place in the record where it begins.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Placed {
     pub(super) at: (TurnId, ItemId),
@@ -41,20 +41,20 @@ pub(super) fn told(part: &InputPart) -> Cow<'_, str> {
     }
 }
 
-/// Returns the messages of a conversation: those of earlier Turns and of the one at hand. Every call of an earlier Turn has a
-/// result.
+/// Returns the messages of a conversation: those of earlier Turns and of the current Turn. Every call of an earlier
+/// Turn has a result.
 pub(super) fn placed(earlier: &[Arc<PastTurn>], turn: TurnId, own: &[Item]) -> Vec<Placed> {
     let earlier = earlier.iter().flat_map(|turn| &turn.steps);
     let mut all: Vec<Placed> = earlier.cloned().collect();
     let complete = own.iter().filter(|item| {
-        // A message that was cut off is said again.
+        // The model repeats a message that was cut off.
         item.status == ItemStatus::Completed || !item.body.is_prose()
     });
     all.extend(steps(turn, complete));
     all
 }
 
-/// Returns what an Item says of a compaction.
+/// Returns the compaction that an Item records.
 fn compaction(item: &Item) -> Option<&Compaction> {
     match &item.body {
         ItemBody::Compaction(done) => Some(done),
@@ -72,16 +72,16 @@ pub(super) fn newest_compaction<'a>(
 /// Where a conversation begins for a model.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start<'a> {
-    /// There.
+    /// The first Turn and Item that the model gets.
     pub(super) at: (TurnId, ItemId),
-    /// What stands for what came before.
+    /// The summary of everything before.
     pub(super) summary: Option<&'a str>,
-    /// Something right before the beginning is in no summary.
+    /// A part right before the beginning is in no summary.
     pub(super) gap: bool,
 }
 
-/// Returns what stands for what came before, and what is kept as it is. The former stands in front of a message of the user;
-/// where the rest begins in the middle of a Turn, that is the message the Turn began with, once more.
+/// Returns the summary of what came before, followed by the retained messages. The summary goes in front of a message
+/// of the user; where the rest begins inside a Turn, that Turn's first message is repeated for it.
 pub(super) fn behind(start: Start<'_>, all: Vec<Placed>) -> Vec<Placed> {
     let summary = start
         .summary
@@ -155,7 +155,7 @@ pub(super) fn steps<'a>(turn: TurnId, items: impl IntoIterator<Item = &'a Item>)
                 });
             }
             ItemBody::DynamicToolCall(call) => {
-                // Made after an earlier call had ended, it belongs to a later reply.
+                // The call came after an earlier call had ended, so it belongs to a later reply.
                 if reply.ended_before(item.created_at) {
                     reply.end(turn, &mut steps);
                 }
@@ -205,7 +205,7 @@ struct Reply {
     first: Option<ItemId>,
     text: String,
     calls: Vec<Call>,
-    /// Results of those of its calls that are one Item each, and when they came.
+    /// Results of its single-Item calls, and when they came.
     results: Vec<(UnixMillis, Placed)>,
 }
 
@@ -229,7 +229,7 @@ impl Reply {
         self.text.push_str(text);
     }
 
-    /// Puts the reply into the conversation, if there was one.
+    /// Adds the reply to the conversation, if it has any parts.
     fn end(&mut self, turn: TurnId, steps: &mut Vec<Placed>) {
         let Self {
             first,
@@ -245,16 +245,16 @@ impl Reply {
         steps.extend(results.into_iter().map(|(_, result)| result));
     }
 
-    /// Whether one of its calls had its result before this moment.
+    /// Returns whether one of its calls had its result before `at`.
     fn ended_before(&self, at: UnixMillis) -> bool {
         self.results.iter().any(|(ended, _)| *ended < at)
     }
 }
 
-/// Returns a conversation that a client handed in. Every call in it has a result.
+/// Returns a conversation that a client supplied. Every call in it has a result.
 pub(super) fn handed_in(before: &[GivenMessage]) -> Vec<Message> {
     let messages = before.iter().map(|message| match message {
-        // It stands beside the server's own instructions, and is told as what it is.
+        // The server's own instructions are elsewhere; this message is marked as the client's.
         GivenMessage::System { text } => Message::User {
             parts: vec![InputPart::Context {
                 label: "system".to_owned(),
@@ -282,11 +282,11 @@ pub(super) fn handed_in(before: &[GivenMessage]) -> Vec<Message> {
             success: true,
         },
     });
-    // No wire takes a reply that says nothing and calls nothing.
+    // No provider accepts a reply without text and without calls.
     let said = messages.filter(
         |message| !matches!(message, Message::Agent { text, calls } if text.is_empty() && calls.is_empty()),
     );
-    // All of it stands before the Turn at hand, whose number says nothing here.
+    // All messages come before the current Turn; their Turn number has no meaning.
     let at = (TurnId(0), ItemId(0));
     let placed = said.map(|message| Placed { at, message });
     let all = whole(placed.collect()).into_iter();

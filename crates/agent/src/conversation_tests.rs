@@ -1,4 +1,4 @@
-//! What a model is told of recorded Items.
+//! The messages that a model gets for recorded Items.
 
 use bobbin_model::item::UserMessage;
 use bobbin_model::{DeliveryMode, ItemId, TokenUsage, Turn, TurnId, TurnStatus, UnixMillis};

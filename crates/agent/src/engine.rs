@@ -39,7 +39,7 @@ impl AgentEngine {
         }
     }
 
-    /// Gives it other settings.
+    /// Replaces the settings.
     #[must_use]
     pub fn with_settings(self, settings: AgentSettings) -> Self {
         Self {
@@ -48,13 +48,13 @@ impl AgentEngine {
         }
     }
 
-    /// Records what the Turns change in files, so that they can be undone.
+    /// Records the changes of Turns in files, so that they can be undone.
     #[must_use]
     pub fn with_undo(self, undo: Option<Arc<dyn Undo>>) -> Self {
         Self { undo, ..self }
     }
 
-    /// Tells the model of the skills that there are.
+    /// Adds the skills that the model is offered.
     #[must_use]
     pub fn with_prompts(self, prompts: Option<Arc<Prompts>>) -> Self {
         Self { prompts, ..self }

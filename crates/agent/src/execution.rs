@@ -1,6 +1,6 @@
 //! The visible side of a running call: its lifecycle Item, its terminal view, its output while it appears.
 //!
-//! Which of them exist is the wish of the client that started the Turn (AppServer protocol 01 §5).
+//! The client that started the Turn chooses which of them exist (AppServer protocol 01 §5).
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use bobbin_agent_api::model::Call;
 
 /// Pieces of output on their way to the record; a full queue slows the call down.
 const OUTPUT_QUEUE: usize = 16;
-/// Most output streamed of one call. More is counted and cut in the final Item only.
+/// Most streamed output of one call. Output beyond it is counted, and cut in the final Item only.
 const MAX_STREAMED_BYTES: usize = 1 << 20;
 /// Longest preview, characters (03 §5.7).
 const PREVIEW_CHARS: usize = 4096;
@@ -71,7 +71,7 @@ impl<'a> Execution<'a> {
         })
     }
 
-    /// Opens none, for a call that has an Item of its own.
+    /// Returns an execution without Items, for a call that has an Item of its own.
     pub(super) fn unseen(turn: &'a TurnContext, call: &'a Call, stop: &CancellationToken) -> Self {
         Self {
             turn,
@@ -104,7 +104,8 @@ impl<'a> Execution<'a> {
         Ok(output)
     }
 
-    /// Shows a note of the server's in the terminal view, where there is one. The completed Item does not have it.
+    /// Shows a note of the server in the call's terminal view, if the call has a view. The completed Item omits the
+    /// note.
     pub(super) async fn note(&self, text: &str) -> Result<(), TurnGone> {
         match &self.terminal {
             Some((_, item)) => item.text(text).await,
@@ -116,7 +117,7 @@ impl<'a> Execution<'a> {
         let Some((_, item)) = &self.terminal else {
             return Ok(());
         };
-        // What is shown is the beginning of the output and nothing else; the completed Item says the rest.
+        // Only the beginning of the output is streamed; the completed Item says the rest.
         let room = MAX_STREAMED_BYTES.saturating_sub(self.streamed);
         self.streamed += piece.len();
         let shown = &piece[..piece.floor_char_boundary(room)];
@@ -144,12 +145,12 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Hands output to the loop that shows it.
+/// Sends output to the loop that shows it.
 struct Queue(mpsc::Sender<String>);
 
 impl OutputSink for Queue {
     fn write(&self, text: String) -> BoxFuture<'_, ()> {
-        // Nobody listens once the Turn is gone.
+        // The receiver is gone once the Turn is gone.
         self.0.send(text).map(drop).boxed()
     }
 }

@@ -1,11 +1,11 @@
-//! Files in which the people of a project say how agents work there: `AGENTS.md`.
+//! Reads the files in which a project tells agents how to work there: `AGENTS.md`.
 //!
-//! Read from the root of the workspace, or of the git repository around it, down to the folder of the Thread. What a
-//! link leads to is found out before it is asked whether it lies there: a file from elsewhere is not read, nor one
-//! that a rule keeps back, nor one of git or the server.
+//! Files are read from the root of the workspace, or of the git repository around it, down to the folder of the Thread.
+//! Links are resolved before a path is checked. These files are not read: files outside that root, files that a rule
+//! denies, and files of git or of the server.
 //!
-//! Blocking. Bounded by [`MAX_FILES`], [`MAX_FILE_BYTES`] and [`MAX_BYTES`]: the nearest files come first into the
-//! budget, and what is left out is said.
+//! Blocking. Bounded by [`MAX_FILES`], [`MAX_FILE_BYTES`] and [`MAX_BYTES`]: the nearest files have precedence, and the
+//! text says what is left out.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -15,30 +15,30 @@ use bobbin_agent_api::policy::{Judgement, PathAccess, Policy};
 use bobbin_files::open_file;
 use bobbin_tools::{Reserved, Standing, trace};
 
-/// Name of such a file.
+/// Name of an instruction file.
 const NAME: &str = "AGENTS.md";
 /// Most files.
 const MAX_FILES: usize = 16;
-/// Most bytes of one file (guess: the longest of the well-kept ones have half of that).
+/// Most bytes of one file (guess: the longest well-maintained ones have half of that).
 const MAX_FILE_BYTES: usize = 32 << 10;
 /// Most bytes of all of them.
 const MAX_BYTES: usize = 64 << 10;
-/// Folders looked at on the way up.
+/// Most folders searched on the way up.
 const MAX_DEPTH: usize = 64;
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Guide {
-    /// Its path from the folder.
+    /// Its path, relative to the folder.
     pub(super) name: String,
-    /// What it says.
+    /// Its text.
     pub(super) text: String,
-    /// Whether that is not all of it.
+    /// Whether `text` is only the beginning.
     pub(super) cut: bool,
 }
 
-/// Reads the files for a Thread whose folder is `folder`, in a server of `workspace`; the outermost first. Both are
-/// absolute and free of links.
+/// Reads the files for a Thread in `folder`, on a server of `workspace`; the outermost first. Both paths are absolute
+/// and free of links.
 pub(super) fn read(workspace: &Path, folder: &Path, policy: &dyn Policy) -> Vec<Guide> {
     let top = top(workspace, folder);
     let mut seen: Vec<PathBuf> = Vec::new();
@@ -70,8 +70,8 @@ pub(super) fn read(workspace: &Path, folder: &Path, policy: &dyn Policy) -> Vec<
     guides
 }
 
-/// Returns the names of the files that would be read for the root of a workspace, the outermost first. A rule or a link may
-/// still keep one back.
+/// Returns the names of the files that would be read for the root of a workspace, the outermost first. A rule or a link
+/// may still exclude some of them.
 pub fn project_instructions(workspace: &Path) -> Vec<String> {
     let top = top(workspace, workspace);
     let mut names = Vec::new();
@@ -87,13 +87,13 @@ pub fn project_instructions(workspace: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the outermost folder that is looked into.
+/// Returns the outermost folder to search.
 fn top<'a>(workspace: &Path, folder: &'a Path) -> &'a Path {
     let repository = folder
         .ancestors()
         .take(MAX_DEPTH)
         .find(|place| place.join(".git").symlink_metadata().is_ok())
-        // Somebody else's repository around the folder, in a shared directory, has nothing to say.
+        // A repository of another user, in a shared directory around the folder, is not trusted.
         .filter(|place| have_one_owner(place, folder));
     let in_workspace = folder.starts_with(workspace);
     let above = folder.ancestors().filter(|place| {
@@ -115,9 +115,9 @@ fn have_one_owner(_: &Path, _: &Path) -> bool {
     true
 }
 
-/// Returns where a path really leads, if that may be read.
+/// Returns the resolved path of a file that may be read.
 fn candidate(path: &Path, top: &Path, policy: &dyn Policy) -> Option<PathBuf> {
-    // Nothing is there, as in most folders.
+    // Most folders have no such file.
     path.symlink_metadata().ok()?;
     let trace = trace(top, path.to_str()?, None).ok()?;
     let inside = Reserved::of(top).standing(&trace) == Standing::Inside;
@@ -132,14 +132,14 @@ fn candidate(path: &Path, top: &Path, policy: &dyn Policy) -> Option<PathBuf> {
     fits.then_some(path)
 }
 
-/// Reads at most so many bytes of a file; returns whether there are more.
+/// Reads at most `bytes` bytes of a file, and returns whether there are more.
 fn beginning(path: &Path, bytes: usize) -> io::Result<(String, bool)> {
     let mut read = Vec::new();
     open_file(path)?.take(bytes as u64 + 1).read_to_end(&mut read)?;
     let cut = read.len() > bytes;
     read.truncate(bytes);
     let mut text = String::from_utf8_lossy(&read).into_owned();
-    // A replaced piece is longer than it was.
+    // The replacement character is longer than the invalid byte.
     text.truncate(text.floor_char_boundary(bytes));
     Ok((text, cut))
 }

@@ -54,7 +54,7 @@ fn without_a_repository_the_workspace_is_where_reading_begins() {
     let workspace = place.path().join("w");
     let expected = [pair("../AGENTS.md", "w"), pair("AGENTS.md", "a")];
     assert_eq!(names(&workspace, &workspace.join("a")), expected);
-    // A folder of another place has only its own.
+    // A folder outside of the workspace has only its own file.
     assert_eq!(names(&workspace.join("a"), &workspace), [pair("AGENTS.md", "w")]);
 }
 
@@ -75,7 +75,7 @@ fn a_link_counts_as_what_it_leads_to() {
     assert_eq!(names(&workspace, &workspace.join("a")), []);
     assert_eq!(names(&workspace, &workspace.join("b")), [pair("AGENTS.md", "g")]);
     assert_eq!(names(&workspace, &workspace.join("c")), []);
-    // The same file by two names is read once.
+    // A file with two names is read once.
     symlink("GUIDE.md", workspace.join("AGENTS.md")).unwrap();
     assert_eq!(names(&workspace, &workspace.join("b")).len(), 1);
 }

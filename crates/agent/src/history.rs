@@ -1,9 +1,9 @@
-//! The conversation of a Turn, read from the record.
+//! Reads the conversation of a Turn from the record.
 //!
-//! Read backwards: from the newest Turn to the one in which the newest compaction begins to keep, or to a bound in Turns and
-//! bytes. What a compaction stands for is not counted, and the end of the newest Turn is always there. Where a bound cuts
-//! something off, the last compaction further back is looked for by itself, the model is told that there is a gap, and
-//! the caller has it summed up, or tells people.
+//! Reading goes backwards: from the newest Turn to the Turn in which the newest compaction's retained part begins, or
+//! to a bound in Turns and bytes. Messages that a compaction covers are not counted, and the end of the newest Turn is
+//! always included. If a bound cuts something off, the last older compaction is searched for separately and the model
+//! is notified of the gap. The caller then compacts the missing part, or notifies users.
 
 use bobbin_agent_api::TurnGone;
 use bobbin_core::engine::EngineFailure;
@@ -17,44 +17,44 @@ use super::past::PastTurn;
 use super::turn::TurnRun;
 use bobbin_agent_api::model::Message;
 
-/// Most bytes of earlier Turns given to a model whose window is not known, and least to one whose window is; the oldest
-/// Turns are left out first (guess: about what the smaller windows of today hold beside the Turn at hand).
+/// Most bytes of earlier Turns for a model whose window is unknown, and the minimum for a model whose window is known.
+/// The oldest Turns are left out first (guess: about the size of today's smaller windows beside the current Turn).
 pub(super) const MAX_HISTORY_BYTES: usize = 256 << 10;
-/// Most bytes of them whatever the window.
+/// Most bytes of earlier Turns, whatever the window.
 const MAX_BYTES: usize = 4 << 20;
-/// Bytes that a token may have: what does not fit into a window is compacted, and not read for nothing.
+/// Most bytes of a token: text beyond the window would be compacted, so it is not read.
 const BYTES_OF_TOKEN: u64 = 4;
-/// Most Turns in which a compaction is looked for behind those that are given (guess: some seconds of reading).
+/// Most Turns searched for a compaction, beyond those that the model gets (guess: some seconds of reading).
 const MAX_LOOKED: usize = 1_000;
-/// Code of the note that a model is not given all of a conversation.
+/// Code of the note that a model does not get all of a conversation.
 const LEFT_OUT: &str = "history_left_out";
 
 /// How far back is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// As far as a model is given something.
+    /// As far as the model's conversation goes.
     Conversation,
-    /// Twice as far: a summary is to have what the model is not given any more.
+    /// Twice as far: a summary needs the part that the model no longer gets.
     Summary,
 }
 
-/// Where something of a conversation is missing.
+/// Where a part of a conversation is missing.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum LeftOut {
-    /// In what the model is given, without a summary.
+    /// In the model's conversation, without a summary.
     OfConversation,
-    /// In the summary that stands for it.
+    /// In the summary of the missing part.
     OfSummary,
 }
 
-/// What was read of the Turns before the one at hand.
+/// The Turns before the current one, as far as they were read.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
-    /// Them, oldest first.
+    /// The Turns, oldest first.
     pub(super) turns: Vec<Arc<PastTurn>>,
-    /// The newest compaction, which may be in none of them.
+    /// The newest compaction, which may be in none of `turns`.
     pub(super) done: Option<Compaction>,
-    /// Where what is given begins, when a bound has cut something off before it.
+    /// Where the model's conversation begins, if a bound has cut something off before it.
     pub(super) cut: Option<(TurnId, ItemId)>,
 }
 
@@ -84,15 +84,15 @@ impl Earlier {
             .or(self.done.as_ref())
     }
 
-    /// Returns where what is given begins, when something before it is in no summary.
+    /// Returns where the model's conversation begins, if a part before it is in no summary.
     pub(super) fn gap(&self, own: &[Item], newest: Option<&Compaction>) -> Option<(TurnId, ItemId)> {
         let from = self.newest(own, newest).map(|done| done.kept_from);
-        // What a summary stands for is not missed.
+        // A part that a summary covers is not missing.
         self.cut.filter(|cut| Some(*cut) > from)
     }
 
-    /// Returns the oldest Turn that a compaction may keep, so that the next Turns are given all of what it keeps; the first where
-    /// that makes no difference.
+    /// Returns the oldest Turn that a compaction may retain, so that the next Turns get all retained messages; the
+    /// first Turn where no bound applies.
     pub(super) fn oldest_kept(&self, wanted: usize, own: TurnId) -> TurnId {
         if self.turns.len() < wanted && self.cut.is_none() {
             return TurnId(0);
@@ -103,7 +103,7 @@ impl Earlier {
 }
 
 impl TurnRun {
-    /// Reads the conversation as it stands in the record.
+    /// Reads the conversation from the record.
     pub(super) async fn read_conversation(&mut self) -> Result<(), EngineFailure> {
         let turn = self.turn.clone();
         let begun = turn.begun();
@@ -113,7 +113,7 @@ impl TurnRun {
         let rounds = own.iter().filter(is_round).count();
         self.ledger.change(|spent| spent.rounds = rounds);
         if let Some(before) = &begun.history {
-            // The client keeps the history, and says how much of it there is.
+            // The client has the history and supplies a part of it.
             let own = Earlier::default().placed(begun.turn.id, &begun.turn.items, None);
             self.messages = handed_in(before);
             self.messages.extend(own.into_iter().map(|placed| placed.message));
@@ -124,7 +124,7 @@ impl TurnRun {
         self.messages = placed.map(|placed| placed.message).collect();
         self.full.cut_off = match earlier.cut {
             None => CutOff::Nothing,
-            // This Turn's own note counts where it is taken up again.
+            // A resumed Turn's own note counts.
             Some(_)
                 if earlier.turns.iter().any(|turn| turn.tells_left_out)
                     || begun.turn.items.iter().any(tells_left_out) =>
@@ -136,7 +136,7 @@ impl TurnRun {
         Ok(())
     }
 
-    /// Reads the earlier Turns that a model is still given something of.
+    /// Reads the earlier Turns of which the model still gets a part.
     pub(super) async fn earlier(&self, reach: Reach) -> Result<Earlier, EngineFailure> {
         let own = self.turn.begun();
         let times = match reach {
@@ -172,13 +172,13 @@ impl TurnRun {
         })
     }
 
-    /// Returns how many earlier Turns the model is given.
+    /// Returns how many earlier Turns the model gets.
     pub(super) fn history_turns(&self) -> usize {
         let model = self.turn.environment().config.model.as_deref();
         self.model.history_turns(model) as usize
     }
 
-    /// Tells people that the model is not given all of the conversation.
+    /// Notifies users that the model does not get all of the conversation.
     pub(super) async fn note_left_out(&self, what: LeftOut) -> Result<(), TurnGone> {
         let message = match what {
             LeftOut::OfConversation => {
@@ -199,28 +199,28 @@ impl TurnRun {
     }
 }
 
-/// Whether an Item tells people that the model is not given all.
+/// Returns whether an Item notifies users that the model does not get everything.
 pub(super) fn tells_left_out(item: &Item) -> bool {
     matches!(&item.body, ItemBody::Error { code, .. } if code == LEFT_OUT)
 }
 
-/// Earlier Turns, taken newest first.
+/// Earlier Turns, read newest first.
 #[derive(Debug, Default)]
 struct Reading {
     wanted: usize,
     room: usize,
     bytes: usize,
     newest_first: Vec<Arc<PastTurn>>,
-    /// Where the newest compaction begins to keep.
+    /// Where the part that the newest compaction retains begins.
     from: Option<(TurnId, ItemId)>,
-    /// It, where it is in an earlier Turn.
+    /// The newest compaction, if it is in an earlier Turn.
     done: Option<Compaction>,
     cut: Option<(TurnId, ItemId)>,
     looked: usize,
 }
 
 impl Reading {
-    /// Takes the next older Turn; returns whether one before it may be wanted.
+    /// Takes the next older Turn; returns whether an older one may be needed.
     fn take(&mut self, turn: Arc<PastTurn>) -> bool {
         if self.from.is_some_and(|from| turn.id < from.0) {
             return false;
@@ -247,7 +247,8 @@ impl Reading {
         self.cut.is_none() || self.from.is_none()
     }
 
-    /// Counts what is given of a Turn, and notes where that begins if it is not all of it. Returns whether it is anything.
+    /// Counts the part of a Turn that the model gets, and notes where a partial one begins. Returns whether there is
+    /// any.
     fn weigh(&mut self, turn: &PastTurn) -> bool {
         let newer = self.newest_first.last().map(|newer| (newer.id, ItemId(0)));
         let mut begins = None;
@@ -255,7 +256,7 @@ impl Reading {
         let is_given = |placed: &&Placed| from.is_none_or(|from| placed.at >= from);
         for placed in turn.steps.iter().filter(is_given).rev() {
             self.bytes += placed.message.bytes();
-            // The newest Turn's newest group is there whatever its size.
+            // The newest group of the newest Turn is included whatever its size.
             if self.bytes > self.room && (begins.is_some() || newer.is_some()) {
                 self.cut = begins.or(newer);
                 return begins.is_some();

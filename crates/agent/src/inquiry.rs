@@ -1,6 +1,6 @@
-//! Questions of a model to a person: who may be asked, and what the model is told.
+//! Questions of a model to a user: who may be asked, and which result the model gets.
 //!
-//! A call that asks has no effect, so that no start of it is recorded: a run that takes its Turn up again asks anew.
+//! A call that asks has no effect, so its start is not recorded: a run that resumes its Turn asks anew.
 
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::tool::ToolOutput;
@@ -10,9 +10,9 @@ use super::call::not_run;
 use super::turn::TurnRun;
 
 impl TurnRun {
-    /// Asks people something for a call and returns its result.
+    /// Asks users a question for a call and returns the call's result.
     pub(super) async fn inquire(&self, call_id: &str, inquiry: Inquiry) -> Result<ToolOutput, TurnGone> {
-        // Somebody was there when it was asked first, and may come back.
+        // A client was connected at the first attempt, and may come back.
         let again = self.turn.begun().pending_calls().any(|(id, _)| id == call_id);
         if !again && !self.turn.can_inquire() {
             return Ok(not_run(

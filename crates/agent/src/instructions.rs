@@ -1,7 +1,7 @@
-//! What a model is told before the conversation: the one place where that text is made.
+//! The instructions of a model: the only place where that text is made.
 //!
-//! What stays for the life of a Thread comes first and what changes comes last, so that a provider that keeps the
-//! beginning of a request has it for the next one too. Pure; the files are read by `guides`.
+//! Parts that never change in a Thread come first and changing parts last, so that a provider can cache the beginning
+//! of a request. Pure; `guides` reads the files.
 
 use bobbin_agent_api::model::Instructions;
 use bobbin_model::{Mode, UnixMillis};
@@ -29,33 +29,33 @@ const AGENT_MODE: &str = "Mode: agent.";
 const PLAN_MODE: &str = "Mode: plan. You can look but not change anything. Answer with a plan.";
 /// Most bytes of a Thread's own instructions.
 const MAX_THREAD_BYTES: usize = 32 << 10;
-/// Most skills that are told of.
+/// Most skills that are listed.
 const MAX_SKILLS: usize = 50;
-/// Most bytes that are told of one of them.
+/// Most bytes of one listed skill.
 const MAX_SKILL_BYTES: usize = 300;
 
-/// What the text is made of.
+/// The parts of the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sources<'a> {
     /// The project's files, the outermost first.
     pub(super) guides: &'a [Guide],
-    /// What the model can look at when it is of use.
+    /// The skills that the model can read when useful.
     pub(super) skills: &'a [Skill],
-    /// What the Thread's configuration adds.
+    /// The instructions of the Thread's configuration.
     pub(super) thread: Option<&'a str>,
-    /// The folder, as people read it.
+    /// The folder, in the form that users read.
     pub(super) workspace: &'a str,
-    /// System and processor.
+    /// Operating system and processor.
     pub(super) platform: &'a str,
-    /// What holds commands, as a sentence.
+    /// How commands are sandboxed, as a sentence.
     pub(super) commands: &'a str,
-    /// What the agent may do at all.
+    /// The mode of the agent.
     pub(super) mode: Mode,
-    /// When the Turn began.
+    /// When the Turn started.
     pub(super) began: UnixMillis,
 }
 
-/// Makes the text.
+/// Returns the text.
 pub(super) fn assemble(sources: Sources<'_>) -> Instructions {
     let mut standing = AGENT.to_owned();
     if !sources.guides.is_empty() {
@@ -95,7 +95,7 @@ pub(super) fn assemble(sources: Sources<'_>) -> Instructions {
 /// Returns a line for each skill, and says how many are left out.
 fn listed(skills: &[Skill]) -> String {
     let line = |skill: &Skill| {
-        // What it is for stays on its line, whatever it says.
+        // A skill's description stays on one line, whatever it contains.
         let words: Vec<&str> = skill.description.split_whitespace().collect();
         let words = words.join(" ");
         let about = &words[..words.floor_char_boundary(MAX_SKILL_BYTES)];
@@ -108,7 +108,7 @@ fn listed(skills: &[Skill]) -> String {
     lines.join("\n")
 }
 
-/// Returns a file in a frame that its text cannot leave.
+/// Returns a file in a frame that the file's text cannot close.
 fn framed(guide: &Guide) -> String {
     let text = guide.text.trim().replace("</instructions", "< /instructions");
     let cut = if guide.cut { "\n[the rest is left out]" } else { "" };
@@ -123,9 +123,9 @@ fn day(at: UnixMillis) -> Option<jiff::civil::Date> {
     Some(at.to_zoned(jiff::tz::TimeZone::UTC).date())
 }
 
-/// Says what holds commands.
+/// Returns a sentence on how commands are sandboxed.
 pub(super) fn held(sandbox: &Sandbox) -> &'static str {
-    // Whether bubblewrap works is not known yet: it takes a process to find out.
+    // Whether bubblewrap works is unknown yet: only a process can find out.
     let missing = sandbox.support.missing(sandbox.profile).is_some() && !sandbox.bubblewrap.may_work();
     match (sandbox.profile.files, sandbox.profile.network) {
         (Files::Full, Network::On) => "not held by a sandbox.",

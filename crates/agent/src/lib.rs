@@ -1,12 +1,11 @@
-//! Runs one Turn: asks the model, puts what it says into Items, runs the calls it makes, and asks again until it makes
-//! none.
+//! Runs one Turn: asks the model, records its reply as Items, runs its calls, and repeats until a reply has no call.
 //!
-//! [`AgentEngine`] is the [`Engine`](bobbin_core::engine::Engine) of every model. What it does follows from what is recorded of
-//! the Turn, so that a Turn that was open at a crash continues (`restart`). One `TurnRun` owns one run of one
-//! Turn and the conversation, bounded by `MAX_HISTORY_BYTES` and by [`TurnLimits`]. [`Helpers`] asks a model for
-//! small things outside of any Turn.
+//! [`AgentEngine`] is the [`Engine`](bobbin_core::engine::Engine) of every model. Each step follows from the Turn's
+//! record, so a Turn that was open at a crash continues (`restart`). One `TurnRun` owns one run of one Turn and the
+//! conversation, bounded by `MAX_HISTORY_BYTES` and by [`TurnLimits`]. [`Helpers`] asks a model for suggestions outside
+//! of any Turn.
 //!
-//! Nothing here knows a model's wire, a client or SQL; no state outlives a run.
+//! This crate knows no model provider's format, no client and no SQL; no state outlives a run.
 
 mod below;
 mod call;

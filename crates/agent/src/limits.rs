@@ -1,8 +1,9 @@
 //! How much one Turn may use: rounds, tokens, time and money.
 //!
-//! Rounds, tokens and money are held between two requests to the model, so that every call made has its result; a
-//! request that is under way may pass them; what subagents use meanwhile is held at any moment. Time is held at any moment: what runs is ended as by an interrupt. Time that
-//! people take to answer does not count, and after a restart it begins anew; the rest is kept with the Turn.
+//! Rounds, tokens and money are checked between two requests to the model, so that every call has its result; a request
+//! under way may exceed them. The use of subagents is checked at any moment. So is time: at its limit, running calls
+//! end as by an interrupt. Time in which users decide does not count, and a restart sets the time to zero; the other
+//! figures are stored with the Turn.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,18 +14,18 @@ use bobbin_model::TokenUsage;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Most replies with calls in one Turn when nobody says. Work of an hour with single calls has more than 50; what ends a
-/// model that goes in circles at a price are tokens, money and time.
+/// Most replies with calls in one Turn by default. An hour of work with single calls has more than 50; limits of
+/// tokens, money and time end a model that costs money and goes in circles.
 const ROUNDS: usize = 200;
 
-/// Bounds of one Turn; `None` is none.
+/// Limits of one Turn; `None` is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
     /// Most replies with calls.
     pub rounds: Option<usize>,
-    /// Most tokens, read and written, of all its requests to models.
+    /// Most tokens of all requests to models, input and output.
     pub tokens: Option<u64>,
-    /// Longest time at work.
+    /// Longest time, waiting for users excluded.
     pub time: Option<Duration>,
     /// Most money, in millionths of the currency of the prices.
     pub cost_micros: Option<u64>,
@@ -49,7 +50,7 @@ pub(super) struct Spent {
     pub(super) cost_micros: u64,
 }
 
-/// What a Turn has used by itself, for its run and for what watches over it.
+/// The use of one Turn, shared by its run and the watch over its subagents.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ledger(Arc<Mutex<Spent>>);
 
@@ -58,17 +59,17 @@ impl Ledger {
         Self(Arc::new(Mutex::new(spent)))
     }
 
-    /// Returns how it stands.
+    /// Returns the current figures.
     pub(super) fn now(&self) -> Spent {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes something into it.
+    /// Changes the figures.
     pub(super) fn change(&self, change: impl FnOnce(&mut Spent)) {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Returns it with what the subagents of the Turn have used.
+    /// Returns the figures plus those of the Turn's subagents.
     pub(super) fn with(&self, (usage, cost_micros): (TokenUsage, u64)) -> Spent {
         let mut spent = self.now();
         spent.usage.add(usage);
@@ -78,10 +79,10 @@ impl Ledger {
 }
 
 impl TurnLimits {
-    /// Whether the model may be asked once more.
+    /// Checks whether the model may be asked once more.
     ///
     /// # Errors
-    /// [`EngineFailure::Stopped`] with the bound that was reached.
+    /// [`EngineFailure::Stopped`] with the limit that was reached.
     pub(super) fn check(self, spent: Spent) -> Result<(), EngineFailure> {
         if let Some(most) = self.rounds.filter(|most| spent.rounds >= *most) {
             return Err(stopped(
@@ -112,7 +113,7 @@ impl TurnLimits {
         Ok(())
     }
 
-    /// Whether subagents may go on using.
+    /// Checks whether subagents may continue.
     ///
     /// # Errors
     /// As [`TurnLimits::check`]; rounds are the Turn's own.
@@ -121,7 +122,7 @@ impl TurnLimits {
         Self { rounds, ..self }.check(spent)
     }
 
-    /// Returns what a Turn ends with when its time is over.
+    /// Returns the failure of a Turn whose time is over.
     pub(super) fn over_time(self) -> EngineFailure {
         let seconds = self.time.unwrap_or_default().as_secs();
         stopped(
@@ -141,7 +142,7 @@ fn stopped(code: &'static str, what: &str, name: &str) -> EngineFailure {
     }
 }
 
-/// An amount in millionths, with as many digits as it takes.
+/// An amount in millionths, printed with as many digits as necessary.
 struct Money(u64);
 
 impl fmt::Display for Money {
@@ -167,17 +168,17 @@ pub(super) struct Stopwatch {
 struct Running {
     /// Time at work before `since`.
     before: Duration,
-    /// `None` while it is held.
+    /// `None` while the stopwatch is paused.
     since: Option<Instant>,
-    /// How often it is held: while a person is asked, and while subagents wait for one.
+    /// Number of pauses: one per pending question, and one while subagents wait for a user.
     held: usize,
 }
 
-/// Holds a watch still while it lives.
+/// Pauses a stopwatch while it lives.
 pub(super) struct Pause(Stopwatch);
 
 impl Stopwatch {
-    /// Starts a watch.
+    /// Starts a stopwatch.
     pub(super) fn start(limit: Option<Duration>) -> Self {
         Self {
             limit,
@@ -190,7 +191,7 @@ impl Stopwatch {
         }
     }
 
-    /// Holds it still.
+    /// Pauses the stopwatch.
     pub(super) fn pause(&self) -> Pause {
         self.with(|running| {
             running.held += 1;
@@ -205,7 +206,7 @@ impl Stopwatch {
     /// Returns once the time is over; never without a limit.
     ///
     /// # Cancel safety
-    /// Holds nothing.
+    /// Cancel safe: the future owns nothing.
     pub(super) async fn over(&self) {
         let Some(limit) = self.limit else {
             return std::future::pending().await;

@@ -1,12 +1,11 @@
-//! Puts a model's reply into Items while it streams in.
+//! Records a model's reply as Items while it streams in.
 //!
-//! Order (AppServer protocol 03 §7): at most one message or reasoning is open; a call is opened without
-//! arguments and completed with all of them.
+//! Order (AppServer protocol 03 §7): at most one message or reasoning is open; a call is opened without arguments and
+//! completed with all of them.
 //!
-//! Invariant: **a completed message at the end of a Turn's record means that the reply was over, and whole.** A call is
-//! opened before the message in front of it is completed; reasoning is opened in the commit that completes the
-//! message in front of it; and of a reply that was cut nothing is completed here: what is open then is completed by the
-//! Turn's end.
+//! Invariant: **a completed message at the end of a Turn's record means that the reply is complete.** A call is opened
+//! before the message in front of it is completed. Reasoning is opened in the commit that completes the message in
+//! front of it. Of a reply that was cut, this module completes nothing: the Turn's end completes the open Items.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,21 +20,21 @@ use super::one_item::{OpenCall, begun, call_key};
 use bobbin_agent_api::model::{Call, ModelError, ModelEvent, ModelSink};
 use bobbin_tools::ToolSet;
 
-/// Most bytes of one reply, arguments included (guess: a hundred times what models write).
+/// Most bytes of one reply, arguments included (guess: a hundred times a usual reply).
 const MAX_REPLY_BYTES: usize = 16 << 20;
 /// Most calls in one reply.
 const MAX_CALLS: usize = 128;
 
-/// Takes one reply.
+/// Records one reply.
 pub(super) struct Listener<'a> {
     turn: &'a TurnContext,
-    /// Call ids of this Turn that are taken.
+    /// Call ids that this Turn has used.
     ids: &'a mut HashSet<String>,
     tools: &'a ToolSet,
     prose: Option<(Prose, OpenItem)>,
     text: String,
     calls: Vec<Made>,
-    /// What the provider wants back, until a call has it.
+    /// State that the provider needs back, until a call takes it.
     kept: Option<Json>,
     bytes: usize,
 }
@@ -53,23 +52,23 @@ struct Made {
     /// Tool name and the call's id in this Turn.
     named: Arc<(String, String)>,
     text: String,
-    /// `None` once it is complete, and for a call that is one Item.
+    /// `None` once it is complete, and for a single-Item call.
     item: Option<OpenItem>,
     arguments: Option<Json>,
-    /// What the provider wants back with it.
+    /// State that the provider needs back with this call.
     kept: Option<Json>,
-    /// A call that is one Item, until that is open.
+    /// The Item of a single-Item call, until it is opened.
     one_item: Option<DynamicToolCall>,
     open: Option<OpenCall>,
 }
 
-/// What a reply was, as it is recorded.
+/// A reply, as it is recorded.
 pub(super) struct Heard {
-    /// What was said.
+    /// The text.
     pub(super) text: String,
     /// The calls, in order.
     pub(super) calls: Vec<Call>,
-    /// Those of them that are one Item each, by their ids.
+    /// The single-Item calls among them, by their ids.
     pub(super) open: Vec<(String, OpenCall)>,
 }
 
@@ -87,14 +86,14 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Whether nothing of the reply has come.
+    /// Returns whether the reply is empty so far.
     pub(super) fn heard_nothing(&self) -> bool {
         self.bytes == 0 && self.calls.is_empty()
     }
 
-    /// Completes what is still open and returns what was heard.
+    /// Completes the open Items and returns the reply.
     pub(super) async fn finish(mut self) -> Result<Heard, TurnGone> {
-        // As with other calls, the message in front of them is completed behind their beginning.
+        // As with other calls, the message in front of them is completed after they are opened.
         for call in self.calls.iter_mut().filter(|call| call.one_item.is_some()) {
             call.complete(self.turn, &mut self.kept).await?;
         }
@@ -127,7 +126,7 @@ impl<'a> Listener<'a> {
             ModelEvent::CallStarted { id, tool } => self.begin(id, tool).await,
             ModelEvent::CallArguments { id, text } => self.arguments(&id, text).await,
             ModelEvent::Note { code, text } => {
-                // No part of the reply: a refusal behind it is still one of the whole request.
+                // The note is no part of the reply: a refusal after it still concerns the whole request.
                 let note = ItemBody::Error {
                     message: text,
                     code: code.to_owned(),
@@ -157,7 +156,7 @@ impl<'a> Listener<'a> {
         }
         self.grow(text.len())?;
         if self.prose.as_ref().is_none_or(|(open, _)| *open != kind) {
-            // What is open is completed with this, in one commit.
+            // The open Item is completed and the next opened in one commit.
             let body = match kind {
                 Prose::Message => ItemBody::AgentMessage { text: String::new() },
                 Prose::Reasoning => ItemBody::Reasoning { text: String::new() },
@@ -226,7 +225,7 @@ impl<'a> Listener<'a> {
         Ok(())
     }
 
-    /// Returns the model's id of a call, or one made from it when the Turn has that already.
+    /// Returns the model's id of a call, or a new id made from it if the Turn has used that id.
     fn fresh_id(&mut self, key: &str) -> String {
         let base = if key.is_empty() { "call" } else { key };
         let mut id = base.to_owned();
@@ -242,7 +241,7 @@ impl<'a> Listener<'a> {
         self.grow(text.len())?;
         let Some(call) = self.call(key) else { return Ok(()) };
         if call.one_item.is_some() {
-            // Shown when they are complete (03 §5.8).
+            // Arguments are shown when they are complete (03 §5.8).
             call.text.push_str(&text);
         } else if let Some(item) = &call.item {
             call.text.push_str(&text);
@@ -273,7 +272,7 @@ impl ModelSink for Listener<'_> {
 }
 
 impl Made {
-    /// Completes it, the first one with what is `kept`.
+    /// Completes the call; the first one takes `kept`.
     async fn complete(&mut self, turn: &TurnContext, kept: &mut Option<Json>) -> Result<(), TurnGone> {
         if let Some(mut call) = self.one_item.take() {
             self.arguments = object(&self.text);
@@ -298,7 +297,7 @@ impl Made {
     }
 }
 
-/// Returns argument text as an object; no text is an empty one, as models write it for tools without arguments.
+/// Returns argument text as an object. Models write no text for tools without arguments: that is an empty object.
 fn object(text: &str) -> Option<Json> {
     let text = match text.trim() {
         "" => "{}",

@@ -1,7 +1,7 @@
-//! Calls that are one Item each: those of tools that a client runs (AppServer protocol 03 §5.9, 04 §7).
+//! Single-Item calls: those of tools that a client runs (AppServer protocol 03 §5.9, 04 §7).
 //!
-//! Such an Item is opened once the arguments are complete and completed with the result; it takes the place of the
-//! call's, the result's and the lifecycle's.
+//! Such an Item is opened once the arguments are complete, and completed with the result. It replaces the Items of the
+//! call, the result and the lifecycle.
 
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::tool::{Tool, ToolOutput};
@@ -9,7 +9,7 @@ use bobbin_core::engine::{OpenItem, TurnContext};
 use bobbin_model::dynamic_tool::CALL_ID;
 use bobbin_model::{DynamicToolCall, DynamicToolError, ItemBody, Json, ToolAnswer};
 
-/// Longest part of a model's own id in a call's id: some wires take 40 characters altogether.
+/// Longest part of a model's own id in a call's id: some providers accept 40 characters in total.
 const MAX_KEY: usize = 32;
 
 /// A call whose Item is open.
@@ -18,13 +18,13 @@ pub(super) struct OpenCall {
     call: DynamicToolCall,
 }
 
-/// Returns what the id of a call of a client's tool is made from.
+/// Returns the first part of the id of a call of a client's tool.
 pub(super) fn call_key(key: &str) -> String {
     let from = key.len().saturating_sub(MAX_KEY);
     format!("{CALL_ID}{}", &key[key.ceil_char_boundary(from)..])
 }
 
-/// Returns how a call of this tool is recorded, if it is one Item.
+/// Returns how a call of this tool is recorded, if it is a single-Item call.
 pub(super) fn begun(tool: &dyn Tool, call_id: &str) -> Option<DynamicToolCall> {
     let declared = tool.declared()?;
     Some(DynamicToolCall {
@@ -52,7 +52,7 @@ impl OpenCall {
         Ok(Self { item, call })
     }
 
-    /// Takes up the Item of a call that was open when the server stopped.
+    /// Resumes the Item of a call that was open when the server stopped.
     pub(super) fn resume(turn: &TurnContext, item: &bobbin_model::Item) -> Option<Self> {
         match &item.body {
             ItemBody::DynamicToolCall(call) => Some(Self {
@@ -73,8 +73,8 @@ impl OpenCall {
         &self.call.offered_as
     }
 
-    /// Completes the Item with what the call gave, or why it was not sent; returns the text for the model.
-    /// `known` says whether the tool is still one of the Thread's.
+    /// Completes the Item with the call's output, or with the reason why the call was not sent. Returns the text for
+    /// the model. `known` says whether the Thread still has the tool.
     pub(super) async fn complete(mut self, output: ToolOutput, known: bool) -> Result<String, TurnGone> {
         let ToolOutput {
             text,

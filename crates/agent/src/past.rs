@@ -1,9 +1,10 @@
-//! Finished Turns as a model is told of them, kept from one Turn of a Thread to the next.
+//! A cache of finished Turns, in the form that a model gets, from one Turn of a Thread to the next.
 //!
-//! The record stays what counts: a run reads the newest Turns from it and goes on with what is kept where the two meet at the
-//! same Turn. Turns are taken out from the newest on and numbers are not given again, so before a Turn that stands all stands. Kept
-//! is what a run went back to, bounded in bytes, of a Thread ([`MAX_THREAD_BYTES`]: its oldest Turns are not kept) and of all
-//! ([`MAX_BYTES`]: the Thread that was longest not asked for goes). Knows nothing of windows and summaries.
+//! The record is authoritative: a run reads the newest Turns from it, and uses the cache from the Turn at which both
+//! agree. That is sound: rollbacks remove the newest Turns and numbers are not reused, so all Turns before a present
+//! Turn are present. A run caches the Turns that it read. Each Thread is bounded by [`MAX_THREAD_BYTES`] (its oldest
+//! Turns are not cached) and all Threads by [`MAX_BYTES`] (the least recently used Thread goes). Knows nothing of
+//! windows and summaries.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,18 +18,18 @@ use parking_lot::Mutex;
 use super::conversation::{Placed, newest_compaction, steps, whole};
 use super::history::tells_left_out;
 
-/// Most bytes kept of one Thread: what the largest window is given, twice, fits.
+/// Most cached bytes of one Thread: twice the largest window.
 const MAX_THREAD_BYTES: usize = 8 << 20;
-/// Most bytes kept of all Threads.
+/// Most cached bytes of all Threads.
 const MAX_BYTES: usize = 32 << 20;
-/// What a Turn and a message weigh beside their text (guess).
+/// Estimated bytes of a Turn and of a message beside their text (guess).
 const OVERHEAD: usize = 200;
 /// Turns read at once.
 const PAGE: u32 = 16;
-/// Turns read where more are kept: the one that ended last, and the one before it, which is known.
+/// Turns read when more are cached: the newest, and the one before, which should be cached.
 const OVERLAP: u32 = 2;
 
-/// A finished Turn as a model is told of it.
+/// A finished Turn in the form that a model gets.
 #[derive(Debug)]
 pub(super) struct PastTurn {
     pub(super) id: TurnId,
@@ -37,9 +38,9 @@ pub(super) struct PastTurn {
     pub(super) steps: Vec<Placed>,
     /// The last compaction in it.
     pub(super) done: Option<Compaction>,
-    /// People were told in it that the model is not given all.
+    /// The Turn notified users that the model does not get everything.
     pub(super) tells_left_out: bool,
-    /// About how many bytes it takes.
+    /// Its approximate size in bytes.
     weight: usize,
 }
 
@@ -66,7 +67,7 @@ impl PastTurn {
     }
 }
 
-/// What is kept of all Threads.
+/// The cached Turns of all Threads.
 #[derive(Debug)]
 pub(super) struct PastTurns(Mutex<Kept>);
 
@@ -86,7 +87,8 @@ impl Default for PastTurns {
 }
 
 impl PastTurns {
-    /// Begins to go back from a Turn. What was kept of the Thread goes along, and is kept again by [`Self::keep`].
+    /// Starts to read backwards from a Turn. The Thread's cache entry moves into the result; [`Self::keep`] puts it
+    /// back.
     pub(super) fn before(&self, thread: &ThreadId, turn: TurnId) -> Backwards {
         let known = self.0.lock().take(thread);
         Backwards {
@@ -99,7 +101,7 @@ impl PastTurns {
         }
     }
 
-    /// Keeps the Turns that were gone back to.
+    /// Caches the Turns that were read.
     pub(super) fn keep(&self, thread: &ThreadId, backwards: Backwards) {
         let Backwards { gone, bytes, .. } = backwards;
         if gone.is_empty() {
@@ -116,7 +118,7 @@ impl PastTurns {
             kept.bytes -= bytes;
             pushed_out.push(turns);
         }
-        // They are let go of when nobody waits for it.
+        // The evicted Turns are dropped outside of the lock.
         drop(kept);
     }
 }
@@ -129,24 +131,24 @@ impl Kept {
     }
 }
 
-/// Goes from a Turn back to the ones before it.
+/// Reads the Turns before a Turn, backwards.
 #[derive(Debug)]
 pub(super) struct Backwards {
-    /// What was kept, newest first, until it is known whether it still holds.
+    /// Cached Turns, newest first, until the record confirms them.
     known: Vec<Arc<PastTurn>>,
-    /// The oldest Turn that was read.
+    /// The oldest Turn read so far.
     before: TurnId,
-    /// What was read and not yet gone to, newest first.
+    /// Turns that were read and not yet returned, newest first.
     page: VecDeque<Arc<PastTurn>>,
-    /// What was gone to, newest first, as far as it is kept, and what that weighs.
+    /// Turns to cache, newest first, and their size.
     gone: Vec<Arc<PastTurn>>,
     bytes: usize,
-    /// What is gone to is not kept any more.
+    /// No further Turn will be cached.
     is_full: bool,
 }
 
 impl Backwards {
-    /// Returns the Turn before, if there is one.
+    /// Returns the preceding Turn, if any.
     ///
     /// # Errors
     /// The store could not read.
@@ -203,7 +205,7 @@ mod tests {
         })
     }
 
-    /// Goes back to all of these.
+    /// Returns a reader that has returned all of these Turns.
     fn gone(turns: impl IntoIterator<Item = Arc<PastTurn>>) -> Backwards {
         let mut backwards = PastTurns::default().before(&ThreadId::new("x"), TurnId(99));
         backwards.page = turns.into_iter().collect();

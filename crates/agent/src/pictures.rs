@@ -1,10 +1,10 @@
-//! Pictures that a conversation names, for models that see them.
+//! Reads the pictures that a conversation names, for models that accept pictures.
 //!
-//! A part of a message names a file or an address of the web; it is read when a model is first to be shown it, once a run, and never stored: what
-//! the file is like then is what the model sees. A file is read only where a tool might read it without asking anybody; what
-//! it is, is told by its first bytes and not by its name. Anything else stays a name, as for models that see nothing.
+//! A part of a message names a file or a web address. Each run reads it when a model first needs it, and never stores
+//! it: the model sees the file's present content. A file is read only if a tool could read it without approval; its
+//! first bytes, not its name, decide its type. Anything else stays a name, as for models without vision.
 //!
-//! A picture of the web is fetched as [`fetch_picture`] has it, unless a rule forbids the place; at most [`AT_ONCE`] at once.
+//! [`fetch_picture`] fetches pictures of the web, unless a rule forbids the place; at most [`AT_ONCE`] at once.
 //!
 //! Bounded by [`MAX_PICTURES`] and [`MAX_BYTES`] in a request, the newest first.
 
@@ -24,20 +24,20 @@ use bobbin_files::open_file;
 use bobbin_tools::{Access, locate, reach_for_a_person};
 use bobbin_web::{fetch_picture, parse};
 
-/// Most bytes of one file: what providers take once it is written in base64.
+/// Most bytes of one file: the limit of providers before base64.
 const MAX_FILE_BYTES: usize = 3_750_000;
 /// Most pictures in a conversation.
 const MAX_PICTURES: usize = 20;
-/// Most bytes of their files together (guess: half of what the strictest provider takes in a request).
+/// Most bytes of their files together (guess: half of the strictest provider's limit for a request).
 const MAX_BYTES: usize = 12 << 20;
 
 /// Pictures fetched from the web at once.
 const AT_ONCE: usize = 4;
 
-/// Why one is not shown behind the others.
+/// Why the remaining pictures are not shown.
 const TOO_MANY: &str = "there are too many of them";
 
-/// Whether the user is told of a picture that the model is not shown.
+/// Whether the user is notified of a picture that the model does not get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tell {
     Yes,
@@ -45,7 +45,7 @@ pub(super) enum Tell {
 }
 
 impl TurnRun {
-    /// Reads the pictures that the conversation names and that were not looked for yet, if the model sees any.
+    /// Reads the pictures that the conversation names and this run has not tried yet, if the model accepts any.
     pub(super) async fn read_pictures(&mut self, tell: Tell) -> Result<(), TurnGone> {
         let turn = self.turn.clone();
         if !self
@@ -100,7 +100,7 @@ impl TurnRun {
     }
 }
 
-/// Returns where the pictures in messages come from, the newest first, each once.
+/// Returns the sources of the pictures in messages, the newest first, without duplicates.
 fn sources(messages: &[Message]) -> Vec<PictureSource> {
     let parts = messages.iter().rev().flat_map(|message| match message {
         Message::User { parts } => parts.as_slice(),
@@ -115,10 +115,10 @@ fn sources(messages: &[Message]) -> Vec<PictureSource> {
     sources
 }
 
-/// A picture to be read, with its bytes where it was fetched.
+/// A picture to be read, with its bytes if it was fetched.
 type Wanted = (PictureSource, Option<Result<Vec<u8>, String>>);
 
-/// Fetches those of the web, in their order, as many as there can be pictures.
+/// Fetches the pictures of the web in order, at most `count`.
 async fn fetch_all(policy: &dyn Policy, wanted: Vec<PictureSource>, count: usize) -> Vec<Wanted> {
     let fetched = wanted.into_iter().enumerate().map(|(place, source)| async move {
         let bytes = match &source {
@@ -162,7 +162,7 @@ fn read_all(environment: &ToolEnvironment, wanted: Vec<Wanted>, room: (usize, us
     wanted.into_iter().map(one).collect()
 }
 
-/// Reads one file, or says why not as half a sentence.
+/// Reads one file, or returns the reason why not as half a sentence.
 fn read(environment: &ToolEnvironment, path: &str, most: usize) -> Result<Picture, String> {
     let (target, permission) = locate(environment, path, Access::Read).map_err(|refusal| refusal.0)?;
     if permission != Permission::Free {
@@ -177,7 +177,7 @@ fn read(environment: &ToolEnvironment, path: &str, most: usize) -> Result<Pictur
     picture(bytes, most)
 }
 
-/// Takes bytes as a picture, or says why not as half a sentence.
+/// Returns bytes as a picture, or the reason why not as half a sentence.
 fn picture(bytes: Vec<u8>, most: usize) -> Result<Picture, String> {
     if bytes.len() > most {
         return Err(format!("it has more than {most} bytes"));
@@ -189,7 +189,7 @@ fn picture(bytes: Vec<u8>, most: usize) -> Result<Picture, String> {
     })
 }
 
-/// Tells what a file is from its first bytes; the four that every provider takes.
+/// Returns the media type that a file's first bytes say: the four that every provider accepts.
 fn media_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
@@ -310,7 +310,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let environment = environment(&place.path().canonicalize().unwrap());
         let web = |url: &str| PictureSource::Web(url.to_owned());
-        // Nobody listens there, and nobody is asked: it is this machine.
+        // The address is this machine's, with no listener and no approval.
         let wanted = vec![
             web("http://127.0.0.1:9/pot.png"),
             web("data:image/png;base64,AA"),

@@ -1,5 +1,5 @@
-//! Recording what calls change in files, so that the Turn can be undone. What cannot be recorded runs all the same, and the
-//! user is told once a run of a Turn.
+//! Records the changes of calls in files, so that the Turn can be undone. A call that cannot be recorded runs all the
+//! same; each run of a Turn notifies the user once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use bobbin_core::engine::TurnContext;
 pub(super) struct Recording {
     undo: Option<Arc<dyn Undo>>,
     turn: RecordedTurn,
-    /// The user was told that something cannot be undone.
+    /// The user was notified that some changes cannot be undone.
     said: AtomicBool,
 }
 
@@ -20,12 +20,12 @@ pub(super) struct Recording {
 #[derive(Default)]
 pub(super) struct RecordedCall {
     open: Option<Box<dyn OpenCall>>,
-    /// What the user is told: that it cannot be undone.
+    /// A message to the user: this call cannot be undone.
     pub(super) notice: Option<String>,
 }
 
 impl Recording {
-    /// Starts the first snapshot of the workspace: it goes on beside the model's first answer.
+    /// Starts the first snapshot of the workspace, concurrently with the model's first answer.
     pub(super) fn start(undo: Option<Arc<dyn Undo>>, turn: &TurnContext) -> Self {
         let turn = RecordedTurn {
             thread: turn.thread().clone(),
@@ -42,7 +42,7 @@ impl Recording {
         }
     }
 
-    /// Returns what the calls have changed that a crash interrupted.
+    /// Returns the changes of calls that a crash interrupted.
     pub(super) async fn resume(&self) -> FileChanges {
         match &self.undo {
             Some(undo) => undo.resume(self.turn.clone()).await,
@@ -50,7 +50,7 @@ impl Recording {
         }
     }
 
-    /// Records what a call may change, before it runs.
+    /// Records the files that a call may change, before it runs.
     pub(super) async fn begin(&self, call: &str, touches: Touches) -> RecordedCall {
         let Some(undo) = self.undo.as_ref().filter(|_| touches != Touches::Nothing) else {
             return RecordedCall::default();

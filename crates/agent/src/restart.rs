@@ -1,8 +1,7 @@
-//! What a run does first when the server stopped in the middle of its Turn.
+//! The first steps of a run whose Turn was open when the server stopped.
 //!
-//! Open Items are completed. A call whose effect may have begun is never run again: its result says so, and
-//! the model decides. A call that was complete but had not begun is run now; the question it may have asked,
-//! or the answer it got, is found by the core.
+//! Open Items are completed. A call whose effect may have started is never run again: its result says so, and the model
+//! decides. A call that was complete but had not started is run now; `core` finds its approval request or the answer.
 
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::tool::ToolOutput;
@@ -20,16 +19,16 @@ use bobbin_agent_api::model::Call;
 /// Result of a call that may have had its effect.
 const INTERRUPTED: &str = "interrupted_by_restart: the server stopped while this call ran; it may have had some \
                            or all of its effect, and it was not run again";
-/// Result of a call that the model had not finished writing.
+/// Result of a call whose arguments are incomplete.
 const UNFINISHED: &str =
     "interrupted_by_restart: the server stopped before this call was complete; it was not run";
 
 impl TurnRun {
-    /// Brings the record in order; does nothing for a Turn that has just begun.
+    /// Completes what a stop of the server left open; does nothing for a new Turn.
     pub(super) async fn settle_after_restart(&mut self) -> Result<(), TurnGone> {
         let turn = self.turn.clone();
         let begun = turn.begun();
-        // A command's view was opened after its lifecycle Item and closes before it.
+        // A command's view was opened after its lifecycle Item, and closes before it.
         if begun.compacting {
             let message = "The server restarted while the conversation was summed up; it is as it was.";
             let context = turn.context();
@@ -43,7 +42,7 @@ impl TurnRun {
         }
         let open: Vec<&Item> = begun.open_items().collect();
         if open.iter().any(|item| item.body.is_prose()) {
-            // Half an answer must not look like a whole one, should the server stop again before the next.
+            // Without this note a partial answer would look complete if the server stopped again now.
             let note = ItemBody::Error {
                 message: "The server restarted in the middle of an answer; it is given again.".to_owned(),
                 code: "interrupted_by_restart".to_owned(),
@@ -52,7 +51,7 @@ impl TurnRun {
             turn.add(note).await?;
         }
         for item in open.into_iter().rev() {
-            // A call that is one Item is settled with the others below.
+            // Single-Item calls are settled with the others afterwards.
             if let Some(call) = OpenCall::resume(&turn, item) {
                 self.open_calls.insert(call.id().to_owned(), call);
                 continue;
@@ -64,7 +63,7 @@ impl TurnRun {
                 ItemBody::ToolCall {
                     tool_name, arguments, ..
                 } => (tool_name, arguments, item.status == ItemStatus::Completed),
-                // Its Item is opened when its arguments are complete.
+                // A single-Item call is opened when its arguments are complete.
                 ItemBody::DynamicToolCall(call) => (&call.offered_as, &call.arguments, true),
                 _ => continue,
             };
@@ -90,7 +89,7 @@ impl TurnRun {
 }
 
 impl TurnRun {
-    /// Returns the result of a call that may have had its effect, with what its tool knows of that.
+    /// Returns the result of a call that may have had its effect, with what its tool knows of the effect.
     async fn found_interrupted(&self, call: &str, tool: &str, arguments: Option<&Json>) -> ToolOutput {
         let known = self.tools.get(tool).zip(arguments);
         match known
@@ -114,7 +113,7 @@ fn interrupted() -> ToolOutput {
     }
 }
 
-/// Returns what an open Item says when it is closed; `None` leaves it as it stands.
+/// Returns the final body of an open Item; `None` leaves the body unchanged.
 fn closing_body(item: &Item) -> Option<ItemBody> {
     match item.body.clone() {
         ItemBody::CommandExecution(mut run) => {

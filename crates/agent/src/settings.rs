@@ -1,4 +1,4 @@
-//! What an agent is told once, at the start, besides its model and its tools.
+//! What an agent gets at the start, besides its model and its tools.
 
 use bobbin_tools::Sandbox;
 
@@ -7,11 +7,11 @@ use super::{TurnLimits, instructions};
 /// Settings of an [`AgentEngine`](super::AgentEngine).
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
-    /// What holds commands, as a sentence for the model.
+    /// How commands are sandboxed, as a sentence for the model.
     pub commands: &'static str,
-    /// What bounds a Turn.
+    /// The limits of a Turn.
     pub limits: TurnLimits,
-    /// Whether conversations that are getting too long are summed up.
+    /// Whether conversations that are getting too long are compacted.
     pub compaction: bool,
 }
 
@@ -26,7 +26,7 @@ impl Default for AgentSettings {
 }
 
 impl AgentSettings {
-    /// Says how commands are held.
+    /// Sets the sentence on how commands are sandboxed.
     #[must_use]
     pub fn with_sandbox(mut self, sandbox: &Sandbox) -> Self {
         self.commands = instructions::held(sandbox);

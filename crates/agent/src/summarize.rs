@@ -1,9 +1,8 @@
-//! Asking a model for the summary of a conversation.
+//! Asks a model for the summary of a conversation.
 //!
-//! Nothing of it is shown, and no tool is offered. A summary that was cut, at the model's limit of tokens or at
-//! [`MAX_SUMMARY_BYTES`], lacks what comes last in it, the open steps: the model is asked once more for a shorter one, and
-//! what is cut even then says so. Which part of a conversation is summed up, and what becomes of the summary, is not
-//! known here.
+//! The summary is not shown, and the model gets no tools. A summary can be cut at the model's limit of tokens or at
+//! [`MAX_SUMMARY_BYTES`]. It then lacks its last part, the open steps, so the model is asked once more for a shorter
+//! one; a second cut is marked in the text. The caller chooses what is summarized and uses the summary.
 
 use bobbin_agent_api::TurnGone;
 use bobbin_core::engine::Billed;
@@ -30,10 +29,10 @@ const ASK: &str = "Sum up the record above.";
 
 const SHORTER: &str = "Sum up the record above in at most 500 words, under all of the headings: a longer summary of it was \
                        cut before its end.";
-/// What stands at the end of a summary that is not whole.
+/// The end of a summary that is incomplete.
 const CUT: &str = "[This summary was cut before its end: ask, or look, what the open steps are.]";
 
-/// What a model has written.
+/// The text of a model's reply.
 struct Written {
     text: String,
     is_whole: bool,
@@ -107,7 +106,7 @@ impl TurnRun {
     }
 }
 
-/// Returns the figures of two requests.
+/// Returns the sum of the figures of two requests.
 fn together(first: Option<Billed>, second: Option<Billed>) -> Option<Billed> {
     let (Some(first), Some(mut both)) = (first, second) else {
         return first.or(second);
@@ -117,11 +116,11 @@ fn together(first: Option<Billed>, second: Option<Billed>) -> Option<Billed> {
     Some(both)
 }
 
-/// Takes the text of a reply and nothing else.
+/// Collects the text of a reply and ignores everything else.
 #[derive(Default)]
 struct Collector {
     text: String,
-    /// There was more than is taken.
+    /// Text beyond the limit was dropped.
     is_full: bool,
 }
 

@@ -1,9 +1,9 @@
-//! The calls of one reply: in the order in which they were made, those that only look at the same time.
+//! Runs the calls of one reply in order; adjacent calls that only read run concurrently.
 //!
-//! Calls run together when they stand side by side, their tools say that they only read, and nobody has to be asked.
-//! Each one's intent is on disk before its effect, as for any other; results are recorded in the order of the calls. At
-//! most [`MAX_TOGETHER`] run at a time. What changes something runs alone. Those that a stopped Turn lets go of do not run
-//! with those that it waits for.
+//! Calls run together if they are adjacent, their tools only read, and none needs an approval. As for any other call,
+//! each one's intent is on disk before its effect; results are recorded in the order of the calls. At most
+//! [`MAX_TOGETHER`] run at a time. A call that changes something runs alone. Calls that a stopped Turn abandons do not
+//! run together with calls that it waits for.
 
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput};
@@ -83,7 +83,7 @@ impl TurnRun {
             stopped_for(&stop, GRACE).await;
         };
         tokio::pin!(let_go);
-        // Those that are done and wait for one before them.
+        // Results that wait for the result of an earlier call.
         let mut done: Vec<Option<ToolOutput>> = calls.iter().map(|_| None).collect();
         let mut recorded = 0;
         loop {
@@ -100,7 +100,7 @@ impl TurnRun {
                 recorded += 1;
             }
         }
-        // What is done is on record, whatever before it was let go of.
+        // Finished calls are recorded, even if an earlier call was abandoned.
         for (call, output) in calls.iter().zip(done) {
             if let Some(output) = output {
                 self.add_reading(call, output).await?;

@@ -1,7 +1,7 @@
-//! How many tokens a text will be, without the provider's own count. Pure.
+//! Estimates the number of tokens of a text, without the provider's own count. Pure.
 //!
-//! A guess that errs on the side of many: four bytes of ordinary text are a token, two of anything else (other scripts,
-//! and runs without a space, which tokenizers cut into small pieces).
+//! The estimate is rather too high: four bytes of ordinary text are a token, two of anything else (other scripts, and
+//! runs without a space, which tokenizers cut into small pieces).
 
 use bobbin_agent_api::tool::ToolSpec;
 use bobbin_model::InputPart;
@@ -15,12 +15,12 @@ const BYTES: usize = 4;
 const DENSE_BYTES: usize = 2;
 /// Longest run without a space that counts as ordinary.
 const WORD: usize = 64;
-/// What a picture costs at most, as providers scale it.
+/// Highest cost of a picture, as providers scale it.
 const PICTURE: u64 = 1600;
-/// What a message costs beside its text.
+/// Cost of a message beside its text.
 const MESSAGE: u64 = 4;
 
-/// Returns about how many tokens a text is.
+/// Returns the approximate number of tokens of a text.
 pub(super) fn of_text(text: &str) -> u64 {
     let mut dense = 0;
     for word in text.split_ascii_whitespace() {
@@ -34,12 +34,12 @@ pub(super) fn of_text(text: &str) -> u64 {
     (plain.div_ceil(BYTES) + dense.div_ceil(DENSE_BYTES)) as u64
 }
 
-/// Returns about how many tokens messages are.
+/// Returns the approximate number of tokens of messages.
 pub(super) fn of_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
     messages.into_iter().map(of_message).sum()
 }
 
-/// Returns about how many tokens one message is.
+/// Returns the approximate number of tokens of one message.
 pub(super) fn of_message(message: &Message) -> u64 {
     let text = match message {
         Message::User { parts } => parts.iter().map(of_part).sum(),
@@ -63,7 +63,7 @@ fn of_part(part: &InputPart) -> u64 {
     picture + of_text(&told(part))
 }
 
-/// Returns about how many tokens the descriptions of tools are.
+/// Returns the approximate number of tokens of tool descriptions.
 pub(super) fn of_tools(tools: &[ToolSpec]) -> u64 {
     let one = |tool: &ToolSpec| {
         MESSAGE + of_text(&tool.name) + of_text(&tool.description) + of_text(tool.input_schema.get())

@@ -33,11 +33,11 @@ use bobbin_tools::ToolSet;
 use bobbin_tools::{ASK_USER, ViewSkill, agent_tools, client_tools};
 use bobbin_undo::Changes;
 
-/// How long what runs may take to end when the time of a Turn is over.
+/// How long running calls may take to end when the time of a Turn is over.
 const GRACE: Duration = Duration::from_secs(2);
 /// Code of the note that a last reply was empty.
 const EMPTY_REPLY: &str = "empty_reply";
-/// What the user is told of a reply that was cut.
+/// The message to the user about a reply that was cut.
 const CUT: &str = "The model's reply was cut at its limit of tokens. What it had said is kept: send a message to have it go \
                    on, or move the limit with MaxOutputTokens of its provider.";
 /// Shortest time between two shown diffs while calls of one reply run (03 §9).
@@ -48,34 +48,34 @@ pub(super) struct TurnRun {
     pub(super) model: Arc<dyn Model>,
     /// The tools of the agent, sources included.
     all_tools: ToolSet,
-    /// Those there were when the model was last asked: its calls are made with them in mind.
+    /// The tools at the last request to the model: its calls refer to them.
     pub(super) tools: ToolSet,
-    /// Calls of theirs that are one Item each, by their ids, until they end.
+    /// Single-Item calls of that reply, by their ids, until they end.
     pub(super) open_calls: HashMap<String, OpenCall>,
     pub(super) turn: TurnContext,
     pub(super) settings: Arc<AgentSettings>,
     /// How full the model's window is.
     pub(super) full: Fullness,
-    /// Ends what this run waits for; cancelled with the Turn.
+    /// Stops everything that this run waits for; cancelled with the Turn.
     pub(super) stop: CancellationToken,
-    /// What the model is told before the conversation; read once a run.
+    /// The model's instructions; read once a run.
     pub(super) instructions: Instructions,
-    /// The skills that it is told of.
+    /// The skills that the model is offered.
     prompts: Option<Arc<Prompts>>,
-    /// What is kept of Threads' finished Turns.
+    /// The cache of finished Turns.
     pub(super) past: Arc<PastTurns>,
-    /// The conversation, this Turn's part at the end.
+    /// The conversation; this Turn's part is at the end.
     pub(super) messages: Vec<Message>,
     call_ids: HashSet<String>,
     /// Pictures that the conversation names.
     pub(super) pictures: Pictures,
-    /// What the Turn has used.
+    /// The use of the Turn.
     pub(super) ledger: Ledger,
     /// Counts the time it is at work.
     pub(super) watch: Stopwatch,
-    /// The model was asked in this run.
+    /// Whether this run has asked the model.
     asked: bool,
-    /// It was said that no price is known.
+    /// Whether the user was notified that no price is known.
     priceless: bool,
     changes: Changes,
     /// Records what calls change in files.
@@ -136,12 +136,12 @@ impl TurnRun {
         }
     }
 
-    /// Gives it the skills that the model is told of.
+    /// Adds the skills that the model is offered.
     pub(super) fn with_prompts(self, prompts: Option<Arc<Prompts>>) -> Self {
         Self { prompts, ..self }
     }
 
-    /// Gives it what is kept of the Turns before.
+    /// Adds the cache of finished Turns.
     pub(super) fn with_past(self, past: Arc<PastTurns>) -> Self {
         Self { past, ..self }
     }
@@ -161,14 +161,14 @@ impl TurnRun {
             match over {
                 Ok(result) => result,
                 Err(over) => {
-                    // What runs ends as by an interrupt, with its results on record.
+                    // Running calls end as by an interrupt, with their results on record.
                     stop.cancel();
                     drop(tokio::time::timeout(GRACE, rounds).await);
                     Err(over)
                 }
             }
         };
-        // However it ended, what the files are like now is the last thing said of them.
+        // However the run ended, the last diff shows the files as they are now.
         self.show_changes().await?;
         result
     }
@@ -180,7 +180,7 @@ impl TurnRun {
         let reading = self.begin_instructions();
         self.read_conversation().await?;
         self.instruct(reading).await;
-        // Of a Turn that is taken up again it was told.
+        // A resumed Turn has notified the user before.
         let is_new = self.turn.begun().turn.items.len() == 1;
         self.read_pictures(if is_new { Tell::Yes } else { Tell::No })
             .await?;
@@ -213,21 +213,21 @@ impl TurnRun {
         }
     }
 
-    /// Tells the model what people have said meanwhile.
+    /// Gives the model the inputs that users sent as guidance.
     async fn take_guidance(&mut self) -> Result<(), TurnGone> {
         let said = self.turn.guidance().await?;
         self.messages.extend(messages(&said));
         self.read_pictures(Tell::Yes).await
     }
 
-    /// Begins to read what the project says.
+    /// Starts to read the project's instructions and skills.
     fn begin_instructions(&self) -> JoinHandle<(Vec<Guide>, Vec<Skill>)> {
         let turn = self.turn.clone();
         let (workspace, root) = (turn.workspace().to_owned(), turn.environment().root.clone());
         let policy = turn.environment().policy.clone();
         let prompts = self.prompts.clone();
         tokio::task::spawn_blocking(move || {
-            // What a folder says that nobody trusts is no instruction.
+            // Instructions of an untrusted folder do not count.
             let guides = if prompts
                 .as_ref()
                 .is_none_or(|prompts| prompts.folder_counts(&root))
@@ -241,7 +241,7 @@ impl TurnRun {
         })
     }
 
-    /// Puts together what the model is told before the conversation; a run keeps what it began with.
+    /// Assembles the model's instructions; a run uses the same ones to its end.
     async fn instruct(&mut self, reading: JoinHandle<(Vec<Guide>, Vec<Skill>)>) {
         let (guides, mut skills) = reading.await.unwrap_or_else(|error| {
             tracing::error!(%error, "cannot read the instructions of a project");
@@ -270,14 +270,14 @@ impl TurnRun {
         });
     }
 
-    /// Asks the model, with room made in its window where that is needed; returns the calls it made.
+    /// Asks the model, after making room in its window if necessary. Returns its calls.
     async fn ask_model(&mut self) -> Result<Vec<Call>, EngineFailure> {
         self.make_room().await?;
         let too_long = match self.ask_once().await {
             Err(Refused::TooLong(why)) => why,
             answered => return answered.map_err(Refused::into_failure),
         };
-        // A history that the client keeps is the client's to shorten.
+        // A client that has the history shortens it by itself.
         let kept_here = self.turn.begun().history.is_none();
         if !self.settings.compaction || !kept_here || std::mem::replace(&mut self.full.reacted, true) {
             return Err(EngineFailure::Failed(too_long));
@@ -311,7 +311,7 @@ impl TurnRun {
         };
         let reply = match reply {
             Ok(reply) => reply,
-            // What was shown is not said twice.
+            // Text that was shown is not repeated.
             Err(ModelError::ContextExceeded(why)) if listener.heard_nothing() => {
                 return Err(Refused::TooLong(why));
             }
@@ -319,7 +319,8 @@ impl TurnRun {
         };
         let heard = match reply.stop {
             Stop::Done => Some(listener.finish().await?),
-            // What came of it stays open until the Turn ends, which keeps it: half a reply must not look like a whole one.
+            // The open Item stays open until the end of the Turn, which completes it: a partial reply must not look
+            // complete.
             Stop::Length => None,
         };
         let usage = reply.usage.filter(|usage| usage.tokens != TokenUsage::default());
@@ -348,8 +349,8 @@ impl TurnRun {
         Ok(calls)
     }
 
-    /// A reply said nothing and made no call. Behind results of calls that is how some models say that they are done;
-    /// as a first answer it is none.
+    /// Ends a reply without text and calls. After results of calls, some models end this way; as a first answer it is
+    /// an error.
     async fn end_with_nothing(&mut self) -> Result<Vec<Call>, Refused> {
         if self.ledger.now().rounds == 0 {
             return Err(EngineFailure::Failed("The model gave an empty reply.".to_owned()).into());
@@ -363,7 +364,7 @@ impl TurnRun {
         Ok(Vec::new())
     }
 
-    /// Returns a reply's figures for the record.
+    /// Returns the figures of a reply for the record.
     pub(super) fn billed(&self, usage: ModelUsage) -> Billed {
         Billed {
             usage: usage.tokens,
@@ -373,7 +374,7 @@ impl TurnRun {
         }
     }
 
-    /// Counts them against what the Turn may use.
+    /// Adds figures to the use of the Turn.
     pub(super) fn spend(&self, billed: Billed) {
         self.ledger.change(|spent| {
             spent.usage.add(billed.usage);
@@ -381,7 +382,7 @@ impl TurnRun {
         });
     }
 
-    /// Says once that a limit of money cannot be held.
+    /// Notifies the user once that a limit of money cannot be checked.
     async fn note_missing_price(&mut self, usage: ModelUsage) -> Result<(), TurnGone> {
         let held = self.settings.limits.cost_micros.is_none() || usage.cost_micros.is_some();
         if held || std::mem::replace(&mut self.priceless, true) {
@@ -406,7 +407,7 @@ impl TurnRun {
         specs
     }
 
-    /// Follows files that a call has changed, and shows the diff unless one was shown a moment ago.
+    /// Notes files that a call has changed, and shows the diff unless a diff was shown a moment ago.
     pub(super) async fn note_changes(&mut self, found: FileChanges) -> Result<(), TurnGone> {
         let FileChanges { changed, unshown } = found;
         if changed.is_empty() && unshown.is_empty() {
@@ -420,7 +421,7 @@ impl TurnRun {
         });
         match noted.await {
             Ok(changes) => self.changes = changes,
-            // The call itself stands; only its diff is missing.
+            // The call remains valid; only its diff is missing.
             Err(error) => tracing::error!(%error, "cannot follow a changed file"),
         }
         self.unshown = true;
@@ -430,7 +431,7 @@ impl TurnRun {
         Ok(())
     }
 
-    /// Shows the diff if it is not what was shown last.
+    /// Shows the diff if it differs from the last shown one.
     pub(super) async fn show_changes(&mut self) -> Result<(), TurnGone> {
         if !std::mem::take(&mut self.unshown) {
             return Ok(());
@@ -440,16 +441,16 @@ impl TurnRun {
     }
 }
 
-/// Returns the tools that the mode and the Thread's own lists leave.
+/// Returns the tools that the mode and the Thread's own lists allow.
 fn offered(tools: &ToolSet, environment: &ToolEnvironment) -> Vec<ToolSpec> {
     let mut specs = tools.specs(environment.mode);
     specs.retain(|spec| environment.config.offers(&spec.name));
     specs
 }
 
-/// Why a model was asked in vain.
+/// Why a request to the model failed.
 enum Refused {
-    /// The conversation does not fit; the words are for the user.
+    /// The conversation does not fit; the text is for the user.
     TooLong(String),
     Failure(EngineFailure),
 }
@@ -484,8 +485,8 @@ fn call_id(item: &Item) -> Option<&str> {
     }
 }
 
-/// Whether a record ends with a whole reply that made no call (see the invariant of `listener`): the server stopped
-/// before it could record the Turn's end.
+/// Returns whether a record ends with a complete reply without calls (see the invariant of `listener`): the server
+/// stopped before it could record the Turn's end.
 fn is_over(items: &[Item]) -> bool {
     items.last().is_some_and(|last| match &last.body {
         ItemBody::AgentMessage { .. } => last.status == ItemStatus::Completed,

@@ -12,7 +12,7 @@ use bobbin_agent_api::model::{
     Instructions, Message, Model, ModelError, ModelEvent, ModelRequest, ModelSink, Pictures, Stop,
 };
 
-/// What the model is told first.
+/// The instructions of the model.
 const TOLD: &str = "You help a person in an editor with one small text. There are no tools. Answer with what is asked for and \
                     nothing else.";
 /// Longest wait for an answer.
@@ -20,10 +20,10 @@ pub(super) const LONGEST: Duration = Duration::from_mins(1);
 /// Longest answer.
 const MAX_ANSWER_BYTES: usize = 16 << 10;
 
-/// Asks a model and returns what it says.
+/// Asks a model and returns its answer.
 ///
 /// # Errors
-/// [`SuggestError::Unusable`]: it did not answer, or not usably.
+/// [`SuggestError::Unusable`]: the model did not answer, or its answer is unusable.
 pub(super) async fn ask(
     model: &dyn Model,
     name: Option<&str>,
@@ -38,7 +38,7 @@ pub(super) async fn ask(
     };
     let request = ModelRequest {
         begins: true,
-        // No Turn has it.
+        // The request belongs to no Turn.
         turn: TurnId(0),
         model: name,
         instructions: &instructions,
@@ -62,7 +62,7 @@ pub(super) async fn ask(
     }
 }
 
-/// Hears what is said and nothing else.
+/// Collects the text of an answer and ignores everything else.
 struct Ears(String);
 
 impl ModelSink for Ears {
@@ -75,7 +75,7 @@ impl ModelSink for Ears {
                 self.0.push_str(&text);
                 Ok(())
             }
-            // The next in line may be the offline one, which has no such words.
+            // A model chain can fall back to the offline model, which cannot write such texts.
             ModelEvent::Note {
                 code: "model_fallback",
                 ..

@@ -10,13 +10,13 @@ use bobbin_agent_api::cut::head;
 use bobbin_agent_api::model::Model;
 use bobbin_tools::resolve;
 
-/// Most files in one wish.
+/// Most files in one request.
 const MAX_PATHS: usize = 500;
-/// Most characters of changes, whatever is asked for.
+/// Most characters of changes, whatever the client requests.
 const MAX_DIFF_CHARS: usize = 400_000;
 /// Longest message.
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
-/// Files that the offline model names one by one.
+/// Most files that the offline model names.
 const NAMED: usize = 3;
 
 /// Suggests a message.
@@ -73,7 +73,7 @@ fn question(changes: &[Change], diff: &str) -> String {
     )
 }
 
-/// Returns a message without what models put around it.
+/// Returns a message without the fence and the quotes that models put around it.
 fn clean(answer: &str) -> String {
     let mut text = answer.trim();
     if let Some(fenced) = text.strip_prefix("```") {
@@ -90,7 +90,7 @@ fn clean(answer: &str) -> String {
         .to_owned()
 }
 
-/// Says what can be said without a model: which files, and what became of them.
+/// Writes a message without a model: the files, and whether each was added, changed or removed.
 fn in_plain_words(changes: &[Change]) -> String {
     let first = changes.first().map_or(Fate::Changed, |change| change.fate);
     let verb = if changes.iter().all(|change| change.fate == first) {
@@ -110,7 +110,7 @@ fn in_plain_words(changes: &[Change]) -> String {
     }
 }
 
-/// Returns the directory that all files are in, if it is not the workspace itself.
+/// Returns the directory that contains all files, unless it is the workspace itself.
 fn common<'a>(names: &[&'a str]) -> Option<&'a str> {
     let mut directory = Path::new(*names.first()?).parent()?;
     while !names.iter().all(|name| Path::new(name).starts_with(directory)) {

@@ -15,7 +15,7 @@ use bobbin_offline::Offline;
 use bobbin_testkit::Folder;
 use bobbin_tools::Sandbox;
 
-/// Says one thing, and remembers what it was asked.
+/// Always gives the same answer, and remembers its requests.
 struct Parrot {
     says: &'static str,
     asked: Mutex<String>,
@@ -169,7 +169,7 @@ async fn what_cannot_be_suggested_for_is_said() {
         let refused = helpers.commit_message(wish(&workspace, paths)).await;
         assert!(matches!(refused, Err(SuggestError::Invalid(_))), "{refused:?}");
     }
-    // Before the first commit, what is staged is what there is.
+    // Before the first commit, only staged files count.
     git(&workspace, &["init", "-q"]).await;
     workspace.write("a", "x\n");
     let unchanged = helpers.commit_message(wish(&workspace, &["b"])).await;

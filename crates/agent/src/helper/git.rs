@@ -1,7 +1,8 @@
-//! What git says of some files: which have changed, and how.
+//! Asks git which of some files have changed, and how.
 //!
-//! A repository's configuration can name programs that git runs, and commands of agents can write it. So git is told to
-//! use none of them where that can be told, and is held by a sandbox in which nothing is written and nothing reached.
+//! A repository's configuration can name programs that git runs, and agents' commands can write that configuration. So
+//! options disable these programs where git has such options, and git runs in a sandbox without write access and
+//! network.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use bobbin_tools::Sandbox;
 
 /// Time for one run of git.
 const TIME: Duration = Duration::from_secs(20);
-/// Output kept of one run.
+/// Most output of one run.
 const MAX_OUTPUT_BYTES: usize = 1 << 20;
 /// Untracked files whose content is shown.
 const MAX_NEW_FILES: usize = 10;
@@ -42,7 +43,7 @@ pub(super) struct Git {
     sandbox: Sandbox,
 }
 
-/// What has become of a file.
+/// How a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Added,
@@ -100,7 +101,7 @@ impl Git {
         Ok(changes(&said))
     }
 
-    /// Returns how files have changed, at most `max_chars` characters.
+    /// Returns the changes of files, at most `max_chars` characters.
     ///
     /// # Errors
     /// [`SuggestError::Unusable`].
@@ -119,7 +120,7 @@ impl Git {
         if !tracked.is_empty() {
             let since = |base: &'static str| [&["diff"], DIFF, &[base]].concat();
             let (code, said) = self.run(root, &since("HEAD"), &tracked).await?;
-            // A repository without a commit has only what is staged.
+            // A repository without a commit has only staged files.
             all = if code == 0 {
                 said
             } else {
@@ -153,7 +154,7 @@ impl Git {
         options: &[&str],
         paths: &[String],
     ) -> Result<(i32, String), SuggestError> {
-        // By a shell, which finds it; everything it is told is an argument and never read as a command line.
+        // The shell finds git; all words are arguments, so the shell never parses them.
         let spec = ProcessSpec::shell(&Shell::Posix, "exec git \"$@\"", root, self.environment.clone())
             .arg("git")
             .args(ALWAYS)

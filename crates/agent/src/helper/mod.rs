@@ -1,8 +1,8 @@
-//! Small helps outside of any Turn: a commit message, ideas for a first input (AppServer protocol 03 §14).
+//! Suggestions outside of any Turn: a commit message, ideas for a first input (AppServer protocol 03 §14).
 //!
-//! Each asks the model once, without tools, and waits [`ask::LONGEST`] at most; the offline model has words of its own,
-//! made from what is there. What is read is read by `git` in a sandbox that can write nothing. Nothing is recorded; the
-//! last ideas are kept for those who ask again before anything has changed ([`welcome::KEPT`]).
+//! Each asks the model once, without tools, and waits [`ask::LONGEST`] at most; the offline model has texts of its own.
+//! `git` reads files in a sandbox without write access. Nothing is recorded; the last ideas are cached until something
+//! changes ([`welcome::KEPT`]).
 
 mod ask;
 mod commit;
@@ -29,7 +29,8 @@ pub struct Helpers {
 }
 
 impl Helpers {
-    /// Returns helps by `model`; `git` is run with the variables of `environment`, held no less than `sandbox` says.
+    /// Returns suggestions by `model`; `git` runs with the variables of `environment`, confined at least as `sandbox`
+    /// says.
     pub fn new(
         model: Arc<dyn Model>,
         children: Children,

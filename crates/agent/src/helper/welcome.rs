@@ -1,4 +1,4 @@
-//! Ideas for a first input, from the conversations there were.
+//! Ideas for a first input, from earlier conversations.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -11,16 +11,16 @@ use super::ask::ask;
 use bobbin_agent_api::cut::head;
 use bobbin_agent_api::model::Model;
 
-/// Conversations without which there is nothing to go by.
+/// Fewest conversations from which ideas are made.
 const ENOUGH: usize = 2;
-/// Sets of ideas that are kept for those who ask again; the oldest go first.
+/// Most cached sets of ideas; the oldest go first.
 pub(super) const KEPT: usize = 16;
 /// Longest title, input and reason, bytes.
 const MAX_TITLE: usize = 120;
 const MAX_PROMPT: usize = 2 << 10;
 const MAX_REASON: usize = 400;
 
-/// Ideas that were made, by their fingerprints.
+/// Cached ideas, by their fingerprints.
 #[derive(Debug, Default)]
 pub(super) struct Kept(Mutex<VecDeque<Welcome>>);
 
@@ -73,12 +73,12 @@ fn fingerprint(wish: &WelcomeWish) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Says what can be said without a model: what was asked before can be asked again.
+/// Makes ideas without a model: earlier inputs, to be asked again.
 fn again(wish: &WelcomeWish) -> Vec<Suggestion> {
     let mut seen = HashSet::new();
     let whole = |conversation: &&Conversation| {
         let title = conversation.title.trim();
-        // A title that was cut is no input.
+        // A cut title makes no usable input.
         !title.is_empty()
             && !title.ends_with("...")
             && title.len() <= MAX_TITLE
@@ -122,7 +122,7 @@ fn question(wish: &WelcomeWish) -> String {
     )
 }
 
-/// Reads a model's answer; what is not as it should be is left out.
+/// Reads a model's answer and leaves out malformed ideas.
 fn read(answer: &str, max_items: usize) -> Vec<Suggestion> {
     #[derive(Deserialize)]
     struct Idea {
