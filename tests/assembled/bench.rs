@@ -81,7 +81,7 @@ impl Bench {
         let rules = |settings: &mut Settings| settings.policy = Arc::new(RulesPolicy::default());
         let hub = workspace.open_with(Arc::new(engine), rules).await;
         let (tx, rx) = oneshot::channel();
-        let wish = NewThread {
+        let request = NewThread {
             id: hub.fresh_thread_id(),
             identity: Identity {
                 channel_name: "test".into(),
@@ -91,7 +91,7 @@ impl Bench {
             history_mode: HistoryMode::Server,
             display_name: Some("test".into()),
         };
-        hub.start_thread(wish, Box::new(move |result| drop(tx.send(result))));
+        hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
         let started: Snapshot = rx.await.unwrap().unwrap();
         let thread = hub.thread(&started.state.header.id).await.unwrap();
         Self {
@@ -104,7 +104,7 @@ impl Bench {
 
     /// Starts a Turn whose client answers questions and sees everything.
     pub(crate) async fn start(&self, text: &str) {
-        let wish = StartTurn {
+        let request = StartTurn {
             input: vec![InputPart::Text { text: text.into() }],
             sender: None,
             channel: None,
@@ -114,7 +114,7 @@ impl Bench {
                 tool_execution: true,
             },
         };
-        let started: StartedTurn = answer(&self.thread, |reply| Command::StartTurn { wish, reply }).await;
+        let started: StartedTurn = answer(&self.thread, |reply| Command::StartTurn { request, reply }).await;
         drop(started);
     }
 

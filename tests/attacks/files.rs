@@ -222,8 +222,8 @@ async fn a_turn_whose_command_makes_files_large_or_unreadable_is_undone() {
     let thread = client.start_thread().await;
     let prompt = "run `truncate -s 20M grown; chmod 000 locked; echo after > other`";
     let turn = accepted_turn(&mut client, &thread, prompt).await;
-    let wish = json!({ "threadId": thread, "turnId": turn, "force": true });
-    client.call("turn/revert", wish).await;
+    let request = json!({ "threadId": thread, "turnId": turn, "force": true });
+    client.call("turn/revert", request).await;
     for name in ["grown", "locked", "other"] {
         let path = lab.work().join(name);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "before", "{name}");

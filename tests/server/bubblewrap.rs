@@ -466,7 +466,7 @@ async fn without_landlock_bubblewrap_holds_files_by_itself() {
         reason.ends_with("It is held by bubblewrap and seccomp."),
         "{reason}"
     );
-    assert_eq!(line.held_by, ["bubblewrap", "seccomp"]);
+    assert_eq!(line.sandboxed_by, ["bubblewrap", "seccomp"]);
     let output = place
         .run(
             &sandbox,

@@ -54,7 +54,7 @@ async fn where_it_cannot_be_had_that_is_told_and_nothing_is_promised_of_it() {
                 .unwrap();
             let (reason, line) = told(&*prepared);
             assert!(line.sandboxed && !reason.contains("bubblewrap"), "{reason}");
-            assert!(!line.held_by.contains(&"bubblewrap".to_owned()));
+            assert!(!line.sandboxed_by.contains(&"bubblewrap".to_owned()));
             let output = place.run(&auto, "echo x > ../out/new; echo ran").await;
             assert!(output.text.ends_with("ran\n"), "{}", output.text);
             assert!(!place.file.with_file_name("new").exists());
@@ -101,7 +101,7 @@ async fn a_command_that_was_promised_it_does_not_run_without_it() {
     let prepared = place.prepared(&sandbox, "echo x > ran").await.unwrap();
     let (reason, line) = told(&*prepared);
     assert!(
-        reason.contains("It is held by bubblewrap") && line.held_by[0] == "bubblewrap",
+        reason.contains("It is held by bubblewrap") && line.sandboxed_by[0] == "bubblewrap",
         "{reason}"
     );
     std::fs::write(&broken, "").unwrap();

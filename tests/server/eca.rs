@@ -250,9 +250,9 @@ async fn a_file_is_shown_as_it_would_become_before_it_is_written() {
     std::fs::write(workspace.path().join("pot"), "cold\n").unwrap();
     let (_child, mut client) = start(&workspace, &["eca"]);
     client.call("initialize", hello(&workspace)).await;
-    let wish = "replace `cold` with `hot` in pot";
+    let request = "replace `cold` with `hot` in pot";
     client
-        .call("chat/prompt", json!({ "chatId": "c", "message": wish }))
+        .call("chat/prompt", json!({ "chatId": "c", "message": request }))
         .await;
     for kind in ["toolCallRun", "toolCallRunning", "toolCalled"] {
         let shown = client.find(kind, |message| content(message, kind)).await;

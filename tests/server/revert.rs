@@ -45,14 +45,14 @@ async fn a_turn_is_undone_over_the_wire_and_everybody_is_told() {
     );
 
     // The earlier one alone would lose what the later one did.
-    let wish = |turn: &str| json!({ "threadId": thread, "turnId": turn, "clientRequestId": turn });
-    let error = client.error("turn/revert", wish(&written)).await;
+    let request = |turn: &str| json!({ "threadId": thread, "turnId": turn, "clientRequestId": turn });
+    let error = client.error("turn/revert", request(&written)).await;
     assert_eq!(error["code"], -32603);
     assert_eq!(error["data"]["reason"], "filesChanged");
     assert_eq!(error["data"]["files"], json!(["notes.txt"]));
 
     // What a command did needs no force either.
-    let result = client.call("turn/revert", wish(&ran)).await;
+    let result = client.call("turn/revert", request(&ran)).await;
     let files = json!([
         { "path": "notes.txt", "action": "restored" },
         { "path": "out/made", "action": "removed" },
@@ -70,8 +70,8 @@ async fn a_turn_is_undone_over_the_wire_and_everybody_is_told() {
     server.kill().await;
     let server = workspace.web_socket();
     let mut client = connect(&server, "three").await;
-    assert_eq!(client.call("turn/revert", wish(&ran)).await["files"], files);
-    let result = client.call("turn/revert", wish(&written)).await;
+    assert_eq!(client.call("turn/revert", request(&ran)).await["files"], files);
+    let result = client.call("turn/revert", request(&written)).await;
     assert_eq!(
         result["files"],
         json!([{ "path": "notes.txt", "action": "restored" }])

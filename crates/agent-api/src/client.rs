@@ -225,7 +225,7 @@ fn is_same(one: &Arc<dyn ThreadClient>, other: &Arc<dyn ThreadClient>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }
 
-/// The clients of one Thread, whoever they are at the moment. Cheap to clone; the default has none.
+/// The clients that serve one Thread now. Cheap to clone; the default has none.
 #[derive(Debug, Clone, Default)]
 pub struct ThreadClients {
     place: Option<(Arc<Clients>, ThreadId)>,
@@ -237,7 +237,7 @@ impl ThreadClients {
         self.place.as_ref().map(|(_, thread)| thread)
     }
 
-    /// Returns who does something for the Thread, if somebody connected does.
+    /// Returns the connected client that serves the Thread, if there is one.
     pub fn who(&self, service: Service) -> Option<Arc<dyn ThreadClient>> {
         let (clients, thread) = self.place.as_ref()?;
         let bound = clients.bound.lock().get(&(thread.clone(), service)).cloned();
@@ -245,7 +245,7 @@ impl ThreadClients {
     }
 
     /// Runs work with a client that may outlive the call it belongs to; the work bounds its time. Returns whether it
-    /// was begun: it is not when too much of it runs.
+    /// was started: it is not when too much of it runs.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> bool {
         self.place
             .as_ref()

@@ -1,5 +1,5 @@
 //! The rules for tools that clients bring along (AppServer protocol 02 §5.1.1): which declarations are sound, under
-//! which names models are told of them, and which arguments fit.
+//! which names models get them, and which arguments fit.
 //!
 //! Pure. Schemas come from clients: they are compiled without ever fetching anything, and with patterns that take
 //! linear time. Bounded by the constants below.
@@ -24,7 +24,7 @@ pub const MAX_SCHEMA: usize = 64 << 10;
 pub const MAX_BYTES: usize = 512 << 10;
 /// What may be done to a file, as Approvals say it (04 §1).
 const FILE_OPERATIONS: [&str; 4] = ["read", "write", "edit", "list"];
-/// Most complaints about arguments that a model is told of.
+/// Most complaints about arguments that a model gets.
 const MAX_COMPLAINTS: usize = 5;
 /// Longest complaint, bytes.
 const MAX_COMPLAINT: usize = 300;
@@ -35,7 +35,7 @@ const MAX_COMPLAINT: usize = 300;
 pub struct UnsoundTool {
     /// Which one, counted from 0.
     pub index: usize,
-    /// What is wrong with it, a sentence for whoever wrote the client.
+    /// What is wrong with it, a sentence for the author of the client.
     pub why: String,
 }
 
@@ -146,7 +146,7 @@ fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME && name.bytes().next().is_some_and(first) && name.bytes().all(later)
 }
 
-/// Returns the names under which models are told of tools, in their order: the bare name where it is free, else with
+/// Returns the names under which models get tools, in their order: the bare name where it is free, else with
 /// the namespace in front, else one that is nobody's. `is_taken` knows the names of the tools that are always there;
 /// those of MCP servers are never given.
 pub fn offered_names(tools: &[DynamicTool], is_taken: impl Fn(&str) -> bool) -> Vec<String> {

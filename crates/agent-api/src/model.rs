@@ -72,7 +72,7 @@ pub struct ModelRequest<'a> {
     pub begins: bool,
     /// The Thread's choice among several models; none means the usual one.
     pub model: Option<&'a str>,
-    /// What it is told before the conversation.
+    /// The text before the conversation.
     pub instructions: &'a Instructions,
     /// The conversation, oldest first; it ends with a user's message or with results of calls.
     pub messages: &'a [Message],
@@ -163,7 +163,7 @@ pub enum ModelError {
     Gone(#[from] TurnGone),
 }
 
-/// What a model is told first.
+/// The text that a model gets before the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Instructions {
     /// What stays the same for a Thread as long as its project does.

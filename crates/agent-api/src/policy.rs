@@ -1,6 +1,6 @@
-//! Who says what may be done: the seam between those that act and the rules of people.
+//! What may be done: the contract between tools and the rules of users.
 //!
-//! The core has no rules of its own; it hands the [`Policy`] it was given to whoever prepares a call. A
+//! The core has no rules of its own; it hands its [`Policy`] to the tools that prepare calls. A
 //! ruling comes before every Approval: what is allowed is not asked about, and what is refused is not either.
 
 use std::ffi::OsString;
@@ -51,7 +51,7 @@ pub struct CommandRuling {
     pub commands: Vec<(String, Ruling)>,
     /// What keeps the line as a whole from being allowed; half sentences.
     pub concerns: Vec<String>,
-    /// Why it must not run where nobody is asked, as half a sentence: there are rules that refuse, and a part of the
+    /// Why it must not run where no user is asked, as half a sentence: there are rules that refuse, and a part of the
     /// line could not be held against them.
     pub unseen: Option<String>,
     /// Whether a rule asks about a part of it, or may be about one: then no earlier answer counts.
@@ -97,8 +97,8 @@ impl CommandRuling {
         proved(&self.ruling) && self.commands.iter().all(|(_, ruling)| proved(ruling))
     }
 
-    /// Returns why the line must not run, whatever a person might say, as half a sentence: a rule refuses it, or nobody
-    /// is asked and a part of it could not be held against the rules that refuse. Whoever runs a line asks here first.
+    /// Returns why the line must not run, whatever a user might answer, as half a sentence: a rule refuses it, or nobody
+    /// is asked and a part of it could not be held against the rules that refuse. To be asked before a line is run.
     pub fn refusal(&self, approvals: ApprovalPolicy) -> Option<&str> {
         if self.ruling.judgement == Judgement::Deny {
             return Some(&self.ruling.reason);

@@ -32,15 +32,15 @@ pub struct Spawn {
 pub enum Standing {
     /// It is at work.
     Running,
-    /// It waits for a person's word.
+    /// It waits for a user's answer.
     Asking,
     /// It has done what it was given; this is the last that it said, cut at `MAX_ANSWER`.
     Finished(String),
     /// It could not; why.
     Failed(String),
-    /// Somebody stopped it.
+    /// It was stopped.
     Cancelled,
-    /// It has done nothing yet, or nobody knows.
+    /// It has done nothing yet, or its status is not known.
     Idle,
     /// It is gone.
     Gone,
@@ -102,7 +102,7 @@ pub trait SubAgents: Send + Sync {
     fn all_wait_for_users(&self) -> bool;
 
     /// Starts one; it is at work when this returns.
-    fn spawn(&self, wish: Spawn) -> Answer<'_, Report>;
+    fn spawn(&self, request: Spawn) -> Answer<'_, Report>;
 
     /// Waits until all of these have nothing to do, at most so long, or until `cancel`. Without names: those that were
     /// at work in this Turn.

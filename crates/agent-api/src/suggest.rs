@@ -1,4 +1,4 @@
-//! Small helps outside of any Turn (AppServer protocol 03 §14): the seam between the dialects and whoever asks a model
+//! Small helps outside of any Turn (AppServer protocol 03 §14): the contract between the dialects and what asks a model
 //! for them. Nothing of them is recorded.
 
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ pub enum SuggestError {
     Unusable(String),
 }
 
-/// A wish for a commit message.
+/// A request for a commit message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommitWish {
+pub struct CommitRequest {
     /// Where the files are, absolute and free of symbolic links.
     pub root: PathBuf,
     /// The model to ask; none means the usual one.
@@ -39,9 +39,9 @@ pub struct Conversation {
     pub last_active_at: UnixMillis,
 }
 
-/// A wish for ideas for a first input.
+/// A request for ideas for a first input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WelcomeWish {
+pub struct WelcomeRequest {
     /// The newest conversations, the newest first.
     pub conversations: Vec<Conversation>,
     /// Most ideas.
@@ -68,11 +68,11 @@ pub struct Welcome {
     pub fingerprint: String,
 }
 
-/// Whoever makes suggestions. Dropping a future ends what it had begun.
+/// Makes suggestions. Dropping a future ends what it had started.
 pub trait Suggestions: Send + Sync + 'static {
     /// Suggests a commit message.
-    fn commit_message(&self, wish: CommitWish) -> BoxFuture<'static, Result<String, SuggestError>>;
+    fn commit_message(&self, request: CommitRequest) -> BoxFuture<'static, Result<String, SuggestError>>;
 
     /// Suggests first inputs.
-    fn welcome(&self, wish: WelcomeWish) -> BoxFuture<'static, Result<Welcome, SuggestError>>;
+    fn welcome(&self, request: WelcomeRequest) -> BoxFuture<'static, Result<Welcome, SuggestError>>;
 }

@@ -1,4 +1,4 @@
-//! Background terminals as clients see them: the seam between the dialects and whoever runs them.
+//! Background terminals as clients see them: the contract between the dialects and what runs them.
 //!
 //! What a terminal is at a moment is a [`Terminal`]; every change is broadcast as [`TerminalNews`], after the answer to
 //! the request that caused it.
@@ -45,7 +45,7 @@ pub enum Wait {
 /// Takes the answer to a change. Must not wait.
 pub type TerminalReply<T> = Box<dyn FnOnce(T) + Send>;
 
-/// Whoever runs the workspace's background terminals.
+/// Runs the workspace's background terminals.
 pub trait Terminals: Send + Sync + 'static {
     /// Returns those of a Thread, or all, oldest first, each with a little of its output.
     fn list(&self, thread: Option<&ThreadId>) -> BoxFuture<'static, Vec<Terminal>>;
@@ -70,10 +70,10 @@ pub trait Terminals: Send + Sync + 'static {
         once: Option<Once>,
     ) -> BoxFuture<'static, Result<Terminal, TerminalError>>;
 
-    /// Ends one, with everything that it started. `reply` is called once it is gone, before anybody is told.
+    /// Ends one, with everything that it started. `reply` is called once it is gone, before clients are notified.
     fn stop(&self, id: &str, reply: TerminalReply<Result<Terminal, TerminalError>>);
 
-    /// Removes those of a Thread that have ended, with their output. `reply` is called with them, before anybody
-    /// is told.
+    /// Removes those of a Thread that have ended, with their output. `reply` is called with them, before clients
+    /// are notified.
     fn clean(&self, thread: &ThreadId, reply: TerminalReply<Vec<Terminal>>) -> BoxFuture<'static, ()>;
 }

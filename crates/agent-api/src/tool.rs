@@ -20,7 +20,7 @@ use crate::client::ThreadClients;
 use crate::policy::Policy;
 use crate::sub_agent::{NoSubAgents, SubAgents};
 
-/// A tool, as a model is told of it.
+/// A tool, as a model gets it.
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
     /// Function name, `[A-Za-z_][A-Za-z0-9_-]*`, at most 64 characters.
@@ -55,7 +55,7 @@ pub struct ToolEnvironment {
     pub config: Arc<ThreadConfig>,
     /// What the rules say.
     pub policy: Arc<dyn Policy>,
-    /// What happens to questions: whether anybody is asked.
+    /// What happens to questions: whether a user is asked.
     pub approvals: ApprovalPolicy,
     /// The clients that do things for the Thread.
     pub clients: ThreadClients,
@@ -64,7 +64,7 @@ pub struct ToolEnvironment {
 /// What happens to a path outside the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutsideWorkspace {
-    /// A person is asked.
+    /// A user is asked.
     Ask,
     /// It is refused without asking.
     Refuse,
@@ -95,11 +95,11 @@ impl ToolRefusal {
 pub enum Permission {
     /// Nothing.
     Free,
-    /// A person's word, or a standing one.
+    /// A user's answer, or a standing one.
     Ask {
         /// What would be done.
         scope: Scope,
-        /// Sentence for the person.
+        /// Sentence for the user.
         reason: String,
     },
 }
@@ -111,10 +111,10 @@ pub struct CommandLine {
     pub command: String,
     /// Where it runs.
     pub working_directory: PathBuf,
-    /// Whether the kernel holds what it may do.
+    /// Whether the kernel confines it.
     pub sandboxed: bool,
-    /// What holds it, by name, from the outside.
-    pub held_by: Vec<String>,
+    /// What confines it, by name, the outermost first.
+    pub sandboxed_by: Vec<String>,
 }
 
 /// How a command ended.
@@ -124,7 +124,7 @@ pub struct CommandEnd {
     pub exit_code: Option<i32>,
     /// How it ended.
     pub status: bobbin_model::CommandStatus,
-    /// What is kept of its output.
+    /// The beginning and end of its output.
     pub output: String,
     /// Characters it wrote.
     pub output_chars: u64,
@@ -138,14 +138,14 @@ pub struct CommandEnd {
     pub background: Option<(String, bobbin_model::BackgroundReason)>,
 }
 
-/// Which files a call may change: what is kept before it runs, so that it can be undone.
+/// Which files a call may change: what is recorded before it runs, so that it can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touches {
     /// None.
     Nothing,
     /// These and no others, absolute.
     Files(Vec<PathBuf>),
-    /// Nobody knows.
+    /// Not known.
     Anything,
 }
 
@@ -156,7 +156,7 @@ pub struct ToolOutput {
     pub text: String,
     /// Whether it went well.
     pub success: bool,
-    /// Whether it did not run because a person or a rule said no; what `text` says of that is for the model only.
+    /// Whether it did not run because a user or a rule refused it; what `text` says of that is for the model only.
     pub refused: bool,
     /// What becomes of the Thread's plan.
     pub plan: Option<PlanChange>,
@@ -243,10 +243,10 @@ pub trait OutputSink: Send + Sync {
 
 /// Something an engine may call.
 pub trait Tool: Send + Sync + 'static {
-    /// Returns how the model is told of it.
+    /// Returns its name, description and schema for the model.
     fn spec(&self) -> &ToolSpec;
 
-    /// Whether the model is told of it at all just now. One that is not can be called all the same, and says why it
+    /// Whether the model gets it just now. One that is not can be called all the same, and says why it
     /// cannot run.
     fn is_there(&self) -> bool {
         true
@@ -317,7 +317,7 @@ pub trait PreparedCall: Send {
         None
     }
 
-    /// Returns what it would do to a file, as things are now; for people, before they are asked. Touches nothing.
+    /// Returns what it would do to a file, as things are now; for users, before they are asked. Touches nothing.
     fn preview(&self) -> BoxFuture<'_, Option<CallPreview>> {
         ready(None).boxed()
     }
@@ -327,7 +327,7 @@ pub trait PreparedCall: Send {
         Touches::Anything
     }
 
-    /// Returns what a person is asked instead of a run: the answer is the call's result. Such a call has no effect.
+    /// Returns what a user is asked instead of a run: the answer is the call's result. Such a call has no effect.
     fn inquiry(&self) -> Option<Inquiry> {
         None
     }

@@ -1,6 +1,6 @@
-//! Tool servers as clients manage them: the seam between the dialects and whoever runs such servers.
+//! Tool servers as clients manage them: the contract between the dialects and the host of such servers.
 //!
-//! What a server is at a moment, for people to see, is a [`ToolServer`]; every change of it is told to everyone
+//! What a server is at a moment, for users to see, is a [`ToolServer`]; every change of it is sent to all clients
 //! through `Hub::announce`. What it takes to start one is a [`ToolServerConfig`]; it holds
 //! secrets, which [`Secrets`] keeps out of logs.
 
@@ -144,7 +144,7 @@ pub type ServerReply<T> = Box<dyn FnOnce(Result<T, ToolServerError>) + Send>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolServerNews(pub Arc<ToolServer>);
 
-/// Whoever runs the workspace's tool servers.
+/// Runs the workspace's tool servers.
 pub trait ToolServers: Send + Sync + 'static {
     /// Returns how they are, by name.
     fn servers(&self) -> Vec<Arc<ToolServer>>;
@@ -152,7 +152,7 @@ pub trait ToolServers: Send + Sync + 'static {
     /// Returns their configurations, by name.
     fn configured(&self) -> Vec<ConfiguredServer>;
 
-    /// Starts one that does not run, because a person asked for it.
+    /// Starts one that does not run, because a user asked for it.
     ///
     /// # Errors
     /// [`ToolServerError::NotFound`], [`ToolServerError::Invalid`].
@@ -164,12 +164,12 @@ pub trait ToolServers: Send + Sync + 'static {
     /// [`ToolServerError::NotFound`].
     fn stop(&self, name: &str) -> Result<(), ToolServerError>;
 
-    /// Adds a server to the workspace's configuration, or replaces it there, because a person asked for it. It
-    /// is started in the background. `reply` is called before anybody is told of it.
+    /// Adds a server to the workspace's configuration, or replaces it there, because a user asked for it. It
+    /// is started in the background. `reply` is called before clients are notified.
     fn upsert(&self, config: ToolServerConfig, reply: ServerReply<ConfiguredServer>) -> BoxFuture<'_, ()>;
 
-    /// Removes a server from the workspace's configuration and ends it. `reply` is called before anybody is told
-    /// of it.
+    /// Removes a server from the workspace's configuration and ends it. `reply` is called before clients are
+    /// notified.
     fn remove(&self, name: String, reply: ServerReply<()>) -> BoxFuture<'_, ()>;
 
     /// Starts a server, counts its tools and ends it again. The outer error says that it was not even tried;

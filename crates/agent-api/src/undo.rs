@@ -15,7 +15,7 @@ use crate::tool::{ChangedFile, Touches};
 
 /// A Turn whose file changes are to be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RevertWish {
+pub struct RevertRequest {
     /// Its Thread.
     pub thread: ThreadId,
     /// The Turn. It has ended.
@@ -74,7 +74,7 @@ pub enum ChangedSince {
 pub struct Undone {
     /// The files that are as they were before the Turn; those that were so anyway are left out.
     pub files: Vec<RevertedFile>,
-    /// Changes that were not kept and are still there, as sentences.
+    /// Changes that could not be undone, as sentences.
     pub notes: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ pub enum UndoError {
     /// It cannot be done; a sentence for the user says why and what was done.
     #[error("{0}")]
     NotDone(String),
-    /// It was told to stop before the first file was touched.
+    /// The server stopped before the first file was touched.
     #[error("the server is stopping")]
     Stopped,
 }
@@ -113,5 +113,9 @@ pub trait Undo: fmt::Debug + Send + Sync + 'static {
     /// Undoes the file changes of a Turn: all of them, or none. Doing it again changes nothing. Until the first file is
     /// touched it is bounded in time and ends when `stop` says so; from there on it goes to its end, so that what was
     /// done is known.
-    fn revert(&self, wish: RevertWish, stop: CancellationToken) -> BoxFuture<'_, Result<Undone, UndoError>>;
+    fn revert(
+        &self,
+        request: RevertRequest,
+        stop: CancellationToken,
+    ) -> BoxFuture<'_, Result<Undone, UndoError>>;
 }

@@ -1,7 +1,7 @@
 //! Work with clients that outlives the call it came from: what an editor opens for a Turn that is over is closed again.
 //!
 //! Owned by the hub's [`Clients`](crate::client::Clients): a server that stops gives it [`LAST`] and ends it then. At
-//! most [`MAX`] pieces at a time; with no room nothing is begun that would need one.
+//! most [`MAX`] pieces at a time; without room no work is started.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Pieces of work at a time (a guess: each is a command that a person sees in a terminal).
+/// Pieces of work at a time (a guess: each is a command that a user sees in a terminal).
 const MAX: usize = 256;
 /// What a server that stops gives them.
 const LAST: Duration = Duration::from_secs(1);

@@ -91,7 +91,7 @@ impl TurnRun {
     pub(super) async fn make_room(&mut self) -> Result<(), EngineFailure> {
         let cut_off = std::mem::take(&mut self.full.cut_off);
         let is_cut_off = cut_off != CutOff::Nothing;
-        let may = self.settings.compaction && !self.full.stuck && self.turn.begun().history.is_none();
+        let may = self.settings.compaction && !self.full.stuck && self.turn.at_start().history.is_none();
         let mut done = Compacted::Not;
         if let Some(window) = self.full.window.filter(|_| may)
             && (is_cut_off || self.occupancy() >= window.compact_at)

@@ -43,7 +43,7 @@ impl<'a> Execution<'a> {
         command: Option<CommandLine>,
         stop: &CancellationToken,
     ) -> Result<Self, TurnGone> {
-        let features = turn.begun().features;
+        let features = turn.at_start().features;
         let lifecycle = if features.tool_execution {
             Some(
                 turn.open(lifecycle(call, ExecutionStatus::InProgress, None))
@@ -189,7 +189,7 @@ fn running(line: &CommandLine, call_id: &str) -> CommandExecution {
         original_output_chars: None,
         truncated: false,
         sandboxed: line.sandboxed,
-        held_by: line.held_by.clone(),
+        held_by: line.sandboxed_by.clone(),
         session_id: None,
         output_path: None,
         background_reason: None,

@@ -106,7 +106,7 @@ impl TurnRun {
     /// Reads the conversation from the record.
     pub(super) async fn read_conversation(&mut self) -> Result<(), EngineFailure> {
         let turn = self.turn.clone();
-        let begun = turn.begun();
+        let begun = turn.at_start();
         let own = messages(&begun.turn.items);
         let is_round =
             |message: &&Message| matches!(message, Message::Agent { calls, .. } if !calls.is_empty());
@@ -138,7 +138,7 @@ impl TurnRun {
 
     /// Reads the earlier Turns of which the model still gets a part.
     pub(super) async fn earlier(&self, reach: Reach) -> Result<Earlier, EngineFailure> {
-        let own = self.turn.begun();
+        let own = self.turn.at_start();
         let times = match reach {
             Reach::Conversation => 1,
             Reach::Summary => 2,

@@ -13,7 +13,7 @@ impl TurnRun {
     /// Asks users a question for a call and returns the call's result.
     pub(super) async fn inquire(&self, call_id: &str, inquiry: Inquiry) -> Result<ToolOutput, TurnGone> {
         // A client was connected at the first attempt, and may come back.
-        let again = self.turn.begun().pending_calls().any(|(id, _)| id == call_id);
+        let again = self.turn.at_start().pending_calls().any(|(id, _)| id == call_id);
         if !again && !self.turn.can_inquire() {
             return Ok(not_run(
                 "nobody is there who could be asked; decide for yourself, and say so",

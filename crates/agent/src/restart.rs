@@ -27,7 +27,7 @@ impl TurnRun {
     /// Completes what a stop of the server left open; does nothing for a new Turn.
     pub(super) async fn settle_after_restart(&mut self) -> Result<(), TurnGone> {
         let turn = self.turn.clone();
-        let begun = turn.begun();
+        let begun = turn.at_start();
         // A command's view was opened after its lifecycle Item, and closes before it.
         if begun.compacting {
             let message = "The server restarted while the conversation was summed up; it is as it was.";

@@ -93,7 +93,7 @@ impl TurnRun {
         undo: Option<Arc<dyn Undo>>,
         turn: TurnContext,
     ) -> Self {
-        let begun = turn.begun();
+        let begun = turn.at_start();
         let environment = turn.environment();
         let present = tools.now_of(turn.thread());
         let own = client_tools(turn.declared_tools(), &environment.clients, turn.turn(), &present);
@@ -174,14 +174,14 @@ impl TurnRun {
     }
 
     async fn rounds(&mut self) -> Result<(), EngineFailure> {
-        if is_over(&self.turn.begun().turn.items) {
+        if is_over(&self.turn.at_start().turn.items) {
             return Ok(());
         }
         let reading = self.begin_instructions();
         self.read_conversation().await?;
         self.instruct(reading).await;
         // A resumed Turn has notified the user before.
-        let is_new = self.turn.begun().turn.items.len() == 1;
+        let is_new = self.turn.at_start().turn.items.len() == 1;
         self.read_pictures(if is_new { Tell::Yes } else { Tell::No })
             .await?;
         tokio::select! {
@@ -190,7 +190,7 @@ impl TurnRun {
             () = self.all_tools.settled() => {}
         }
         self.tools = self.all_tools.now_of(self.turn.thread());
-        if !self.turn.begun().started_calls.is_empty() {
+        if !self.turn.at_start().started_calls.is_empty() {
             let changes = self.recording.resume().await;
             self.note_changes(changes).await?;
         }
@@ -266,7 +266,7 @@ impl TurnRun {
             platform: &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             commands: self.settings.commands,
             mode: environment.mode,
-            began: turn.begun().turn.started_at,
+            began: turn.at_start().turn.started_at,
         });
     }
 
@@ -278,7 +278,7 @@ impl TurnRun {
             answered => return answered.map_err(Refused::into_failure),
         };
         // A client that has the history shortens it by itself.
-        let kept_here = self.turn.begun().history.is_none();
+        let kept_here = self.turn.at_start().history.is_none();
         if !self.settings.compaction || !kept_here || std::mem::replace(&mut self.full.reacted, true) {
             return Err(EngineFailure::Failed(too_long));
         }

@@ -15,7 +15,7 @@ pub struct Snapshot {
     pub state: Arc<ThreadState>,
 }
 
-/// A subagent whose edge to the Thread above is as it says here.
+/// A subagent, and its edge to the parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edged {
     /// Where it hangs.
@@ -24,7 +24,7 @@ pub struct Edged {
     pub edge: Edge,
 }
 
-/// A Turn that has just begun.
+/// A Turn that has just started.
 #[derive(Debug, Clone)]
 pub struct StartedTurn {
     /// The Turn, with what the user said.

@@ -1,5 +1,5 @@
-//! How many Approvals are open in the live subagents of a workspace: whoever comes to a Thread looks for them, and there
-//! are hardly ever any.
+//! How many Approvals are open in the live subagents of a workspace: each new subscription asks for them, and there are
+//! hardly ever any.
 //!
 //! Each owner counts its own, in what its handle shows and, for a subagent, in the sum. It takes out what it put in when
 //! it ends, whatever ended it.
@@ -14,29 +14,25 @@ use crate::handle::Shared;
 pub(crate) struct Asking {
     shared: Arc<Shared>,
     /// The sum over all subagents, for one of them.
-    below: Option<Arc<AtomicUsize>>,
+    all: Option<Arc<AtomicUsize>>,
     open: usize,
 }
 
 impl Asking {
-    pub(crate) fn new(shared: Arc<Shared>, below: Option<Arc<AtomicUsize>>) -> Self {
-        Self {
-            shared,
-            below,
-            open: 0,
-        }
+    pub(crate) fn new(shared: Arc<Shared>, all: Option<Arc<AtomicUsize>>) -> Self {
+        Self { shared, all, open: 0 }
     }
 
-    /// Says how many are open. Called before the frame that tells of it is appended: who finds none here is told of the
+    /// Says how many are open. Called before the frame that tells of it is appended: a reader that finds none here gets the
     /// next by the log.
     pub(crate) fn set(&mut self, open: usize) {
         if open == self.open {
             return;
         }
         self.shared.set_open(open);
-        if let Some(below) = &self.below {
-            below.fetch_add(open, Ordering::AcqRel);
-            below.fetch_sub(self.open, Ordering::AcqRel);
+        if let Some(all) = &self.all {
+            all.fetch_add(open, Ordering::AcqRel);
+            all.fetch_sub(self.open, Ordering::AcqRel);
         }
         self.open = open;
     }

@@ -1,4 +1,4 @@
-//! Wishes concerning one Thread, on their way to its owner.
+//! Requests concerning one Thread, on their way to its owner.
 //!
 //! An answer is a closure the owner calls, in its own task and without waiting, *before* readers can see
 //! what the command caused. That is how a response precedes the notifications it causes.
@@ -22,7 +22,7 @@ use bobbin_agent_api::undo::ChangedSince;
 /// Takes a command's answer. Must not wait.
 pub type Reply<T> = Box<dyn FnOnce(Result<T, CoreError>) + Send>;
 
-/// A wish concerning one Thread.
+/// A request concerning one Thread.
 pub enum Command {
     /// Give it another title.
     Rename {
@@ -73,7 +73,7 @@ pub enum Command {
     /// Begin a Turn.
     StartTurn {
         /// The Turn to be.
-        wish: StartTurn,
+        request: StartTurn,
         /// Takes the answer.
         reply: Reply<StartedTurn>,
     },
@@ -82,21 +82,21 @@ pub enum Command {
         /// The conversation before it.
         messages: Arc<[GivenMessage]>,
         /// The Turn to be.
-        wish: StartTurn,
+        request: StartTurn,
         /// Takes the answer.
         reply: Reply<StartedTurn>,
     },
     /// Put an input into the queue; begins a Turn when none runs.
     Enqueue {
         /// What the Turn will be.
-        wish: StartTurn,
+        request: StartTurn,
         /// Takes the answer.
         reply: Reply<Enqueued>,
     },
     /// The same, for an input that is not to wait for a word when the Turn before it fails or is stopped.
     EnqueueNext {
         /// What the Turn is to be.
-        wish: StartTurn,
+        request: StartTurn,
         /// Takes the answer.
         reply: Reply<Enqueued>,
     },
@@ -128,7 +128,7 @@ pub enum Command {
     /// Say something to the Turn that runs and to no other.
     Guide {
         /// What is said, and by whom.
-        wish: StartTurn,
+        request: StartTurn,
         /// That Turn.
         turn: TurnId,
         /// An earlier word that this one goes behind, if it still waits.
@@ -149,7 +149,7 @@ pub enum Command {
     Revert {
         /// The Turn.
         turn: String,
-        /// What happens to files that somebody has changed since.
+        /// What happens to files that have changed since.
         changed_since: ChangedSince,
         /// Takes the answer.
         reply: Reply<Reverted>,
@@ -168,9 +168,9 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<()>,
     },
-    /// Open or close the edge to the Thread above, of a subagent. Closing stops what runs.
+    /// Open or close the edge between a subagent and its parent. Closing stops what runs.
     Edge {
-        /// The Thread that must be above.
+        /// The Thread that must be the parent.
         parent: ThreadId,
         /// Which.
         status: EdgeStatus,
@@ -182,13 +182,13 @@ pub enum Command {
         /// Takes the answer.
         reply: Reply<()>,
     },
-    /// Let go of a subagent whose Turn above is over: what that began in it is stopped, what it left for later is taken
-    /// out of the queue, and what a person does there goes on.
-    LetGo {
+    /// Stop what the parent's Turn started in a subagent, since that Turn is over, and drop the inputs it left in the queue. A
+    /// Turn of a user goes on.
+    ParentEnded {
         /// Takes the answer.
         reply: Reply<()>,
     },
-    /// Do to a subagent what is done to the Thread above: archive, unarchive or delete it.
+    /// Do to a subagent what is done to its parent: archive, unarchive or delete it.
     WithParent(Box<Command>),
     /// Say how things stand.
     Read {
@@ -225,7 +225,7 @@ impl Command {
             | Self::Interrupt { reply, .. }
             | Self::Answer { reply, .. }
             | Self::Stop { reply }
-            | Self::LetGo { reply }
+            | Self::ParentEnded { reply }
             | Self::Delete { reply } => reply(Err(error)),
             Self::Edge { reply, .. } => reply(Err(error)),
             Self::Resume { reply, .. } => reply(Err(error)),

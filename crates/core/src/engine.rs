@@ -3,10 +3,10 @@
 //! An engine never touches state. It says what it wants to happen through its [`TurnContext`]; the owner
 //! numbers, records and shows it. Every method of the context returns [`TurnGone`] once the Turn takes
 //! nothing more, which an engine answers by returning. A Turn that the server finds open when it starts is
-//! run again with what was recorded in [`TurnContext::begun`]; an engine decides from that alone where to
+//! run again with what was recorded in [`TurnContext::at_start`]; an engine decides from that alone where to
 //! go on, so being resumed is no special case.
 
-mod wish;
+mod request;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::sub_agent::SubAgents;
 use bobbin_agent_api::tool::{CallContext, CallOrigin, OutputSink, PlanNow, ToolEnvironment};
 
-pub use wish::{Ask, Billed, WindowNote};
-pub(crate) use wish::{Asker, EngineWish};
+pub use request::{Ask, Billed, WindowNote};
+pub(crate) use request::{Asker, TurnRequest};
 
 /// Runs Turns.
 pub trait Engine: Send + Sync + 'static {
@@ -68,14 +68,14 @@ pub enum EngineFailure {
 pub struct TurnContext {
     pub(crate) hub: Arc<Hub>,
     pub(crate) header: Arc<ThreadHeader>,
-    pub(crate) begun: Arc<LiveTurn>,
+    pub(crate) at_start: Arc<LiveTurn>,
     pub(crate) context: ContextUsage,
     pub(crate) environment: Arc<ToolEnvironment>,
     pub(crate) declared: Arc<[DynamicTool]>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) cancel: CancellationToken,
     pub(crate) sub_agents: Arc<dyn SubAgents>,
-    pub(crate) wishes: mpsc::Sender<(TurnId, EngineWish)>,
+    pub(crate) requests: mpsc::Sender<(TurnId, TurnRequest)>,
 }
 
 impl TurnContext {
@@ -96,13 +96,13 @@ impl TurnContext {
 
     /// Returns the Turn.
     pub fn turn(&self) -> TurnId {
-        self.begun.turn.id
+        self.at_start.turn.id
     }
 
     /// Returns the Turn as it was when this run began: the user's message alone, or, after a crash,
     /// everything that was recorded of it.
-    pub fn begun(&self) -> &LiveTurn {
-        &self.begun
+    pub fn at_start(&self) -> &LiveTurn {
+        &self.at_start
     }
 
     /// Returns the occupancy of the model's window when this run began.
@@ -177,7 +177,7 @@ impl TurnContext {
     /// [`TurnGone`].
     pub async fn open(&self, body: ItemBody) -> Result<OpenItem, TurnGone> {
         let (reply, id) = oneshot::channel();
-        self.wish(EngineWish::Open { body, reply }).await?;
+        self.request(TurnRequest::Open { body, reply }).await?;
         Ok(OpenItem {
             id: id.await.map_err(|_| TurnGone)?,
             turn: self.clone(),
@@ -189,7 +189,7 @@ impl TurnContext {
     /// # Errors
     /// [`TurnGone`].
     pub async fn add(&self, body: ItemBody) -> Result<(), TurnGone> {
-        self.wish(EngineWish::Add { body, plan: None }).await
+        self.request(TurnRequest::Add { body, plan: None }).await
     }
 
     /// Adds an Item that is final at once, and with it changes the Thread's plan. A change that does not fit the
@@ -199,7 +199,7 @@ impl TurnContext {
     /// [`TurnGone`].
     pub async fn add_with_plan(&self, body: ItemBody, plan: PlanChange) -> Result<(), TurnGone> {
         let plan = Some(plan);
-        self.wish(EngineWish::Add { body, plan }).await
+        self.request(TurnRequest::Add { body, plan }).await
     }
 
     /// Shows what a call would do to a file.
@@ -208,7 +208,8 @@ impl TurnContext {
     /// [`TurnGone`].
     pub async fn preview(&self, call_id: &str, preview: CallPreview) -> Result<(), TurnGone> {
         let call_id = call_id.to_owned();
-        self.wish(EngineWish::CallPreviewed { call_id, preview }).await
+        self.request(TurnRequest::CallPreviewed { call_id, preview })
+            .await
     }
 
     /// Records that a call's effect is about to begin, and returns once that is on disk. After a crash a
@@ -218,7 +219,7 @@ impl TurnContext {
     /// [`TurnGone`].
     pub async fn start_call(&self, call_id: &str) -> Result<(), TurnGone> {
         let (reply, done) = oneshot::channel();
-        self.wish(EngineWish::CallStarted {
+        self.request(TurnRequest::CallStarted {
             call_id: call_id.to_owned(),
             reply,
         })
@@ -226,46 +227,46 @@ impl TurnContext {
         done.await.map_err(|_| TurnGone)
     }
 
-    /// Returns once everything wished for before is on disk.
+    /// Returns once everything requested before is on disk.
     ///
     /// # Errors
     /// [`TurnGone`].
     pub async fn commit(&self) -> Result<(), TurnGone> {
         let (reply, done) = oneshot::channel();
-        self.wish(EngineWish::Commit { reply }).await?;
+        self.request(TurnRequest::Commit { reply }).await?;
         done.await.map_err(|_| TurnGone)
     }
 
-    /// Takes the inputs that people gave to this Turn while it ran, as Items that are on disk. To be asked for
+    /// Takes the inputs that users gave to this Turn while it ran, as Items that are on disk. To be asked for
     /// between a finished round of calls and the next model call.
     ///
     /// # Errors
     /// [`TurnGone`].
     pub async fn guidance(&self) -> Result<Vec<Item>, TurnGone> {
         let (reply, items) = oneshot::channel();
-        self.wish(EngineWish::Guidance { reply }).await?;
+        self.request(TurnRequest::Guidance { reply }).await?;
         items.await.map_err(|_| TurnGone)
     }
 
-    /// Asks a person, or finds the standing answer: the policy, an earlier answer for the session or for
-    /// ever, an answer this very call got before a crash. Waits as long as people take. The answer is on
+    /// Asks a user, or finds the standing answer: the policy, an earlier answer for the session or for
+    /// ever, an answer this very call got before a crash. Waits as long as users take. The answer is on
     /// disk when this returns.
     ///
     /// # Errors
     /// [`TurnGone`], also when the answer ends the Turn.
     pub async fn ask(&self, ask: Ask) -> Result<Decision, TurnGone> {
         let (reply, answer) = oneshot::channel();
-        self.wish(EngineWish::Ask { ask, asker: reply }).await?;
+        self.request(TurnRequest::Ask { ask, asker: reply }).await?;
         answer.await.map_err(|_| TurnGone)
     }
 
-    /// Whether somebody is there who could be asked what a model wants to know: a client that takes such questions and
-    /// follows the Thread, which may ask people at all.
+    /// Whether a model's question can be asked: a client that takes such questions follows the Thread, and its policy asks
+    /// users at all.
     pub fn can_inquire(&self) -> bool {
         self.environment.approvals != ApprovalPolicy::Interrupt && self.shared.asked() > 0
     }
 
-    /// Asks people something for a call, those that come meanwhile too, once the call is on disk. Returns the first
+    /// Asks users a model's question, once its call is on disk; clients that subscribe meanwhile are asked too. Returns the first
     /// answer, `None` when there is none in time. Nothing of it is recorded here: the result of the call is, after.
     ///
     /// # Errors
@@ -287,7 +288,7 @@ impl TurnContext {
     /// # Errors
     /// [`TurnGone`].
     pub async fn plan(&self, plan: Plan) -> Result<(), TurnGone> {
-        self.wish(EngineWish::Plan { plan }).await
+        self.request(TurnRequest::Plan { plan }).await
     }
 
     /// Returns the Thread's plan as it is.
@@ -296,7 +297,7 @@ impl TurnContext {
     /// [`TurnGone`].
     pub async fn plan_now(&self) -> Result<Option<Plan>, TurnGone> {
         let (reply, plan) = oneshot::channel();
-        self.wish(EngineWish::ReadPlan { reply }).await?;
+        self.request(TurnRequest::ReadPlan { reply }).await?;
         plan.await.map_err(|_| TurnGone)
     }
 
@@ -305,7 +306,7 @@ impl TurnContext {
     /// # Errors
     /// [`TurnGone`].
     pub async fn diff(&self, diff: TurnDiff) -> Result<(), TurnGone> {
-        self.wish(EngineWish::Diff { diff }).await
+        self.request(TurnRequest::Diff { diff }).await
     }
 
     /// Adds one model call's figures.
@@ -313,7 +314,7 @@ impl TurnContext {
     /// # Errors
     /// [`TurnGone`].
     pub async fn usage(&self, billed: Billed) -> Result<(), TurnGone> {
-        self.wish(EngineWish::Usage(billed)).await
+        self.request(TurnRequest::Usage(billed)).await
     }
 
     /// Shows clients how far the subagents of this Turn are.
@@ -321,7 +322,7 @@ impl TurnContext {
     /// # Errors
     /// [`TurnGone`].
     pub async fn show_sub_agents(&self, entries: Arc<[SubAgentProgress]>) -> Result<(), TurnGone> {
-        self.wish(EngineWish::Below { entries }).await
+        self.request(TurnRequest::Below { entries }).await
     }
 
     /// Adds what a Turn of a subagent has used, once that Turn has ended.
@@ -334,7 +335,7 @@ impl TurnContext {
         usage: TokenUsage,
         cost_micros: u64,
     ) -> Result<(), TurnGone> {
-        self.wish(EngineWish::BelowUsed {
+        self.request(TurnRequest::BelowUsed {
             child,
             usage,
             cost_micros,
@@ -347,7 +348,7 @@ impl TurnContext {
     /// # Errors
     /// [`TurnGone`].
     pub async fn note_window(&self, note: WindowNote) -> Result<(), TurnGone> {
-        self.wish(EngineWish::Note(note)).await
+        self.request(TurnRequest::Note(note)).await
     }
 
     /// Records that the conversation was summed up, in one commit with the model call that it took. What the
@@ -361,21 +362,25 @@ impl TurnContext {
         billed: Option<Billed>,
         window: ContextWindow,
     ) -> Result<(), TurnGone> {
-        self.wish(EngineWish::Compacted { body, billed, window }).await
+        self.request(TurnRequest::Compacted { body, billed, window })
+            .await
     }
 
-    /// Returns the Turn's Items as they are recorded, everything wished for before among them.
+    /// Returns the Turn's Items as they are recorded, everything requested before among them.
     ///
     /// # Errors
     /// [`TurnGone`].
     pub async fn items(&self) -> Result<Vec<Item>, TurnGone> {
         let (reply, items) = oneshot::channel();
-        self.wish(EngineWish::Items { reply }).await?;
+        self.request(TurnRequest::Items { reply }).await?;
         items.await.map_err(|_| TurnGone)
     }
 
-    async fn wish(&self, wish: EngineWish) -> Result<(), TurnGone> {
-        self.wishes.send((self.turn(), wish)).await.map_err(|_| TurnGone)
+    async fn request(&self, request: TurnRequest) -> Result<(), TurnGone> {
+        self.requests
+            .send((self.turn(), request))
+            .await
+            .map_err(|_| TurnGone)
     }
 }
 
@@ -410,7 +415,7 @@ impl OpenItem {
         if text.is_empty() {
             return Ok(());
         }
-        self.turn.wish(EngineWish::Text { item: self.id, text }).await
+        self.turn.request(TurnRequest::Text { item: self.id, text }).await
     }
 
     /// Streams a piece of a call's raw arguments. `call` is (tool name, call id).
@@ -427,7 +432,7 @@ impl OpenItem {
             return Ok(());
         }
         self.turn
-            .wish(EngineWish::Arguments {
+            .request(TurnRequest::Arguments {
                 item: self.id,
                 call: call.clone(),
                 text,
@@ -440,7 +445,9 @@ impl OpenItem {
     /// # Errors
     /// [`TurnGone`].
     pub async fn complete(self, body: Option<ItemBody>) -> Result<(), TurnGone> {
-        self.turn.wish(EngineWish::Complete { item: self.id, body }).await
+        self.turn
+            .request(TurnRequest::Complete { item: self.id, body })
+            .await
     }
 }
 

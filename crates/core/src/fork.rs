@@ -29,7 +29,7 @@ impl Hub {
         self: &Arc<Self>,
         from: &ThreadHandle,
         last: TurnId,
-        wish: NewThread,
+        request: NewThread,
     ) -> Result<Snapshot, CoreError> {
         let state = self.snapshot(from).await?.state;
         if state.live_turn() == Some(last) {
@@ -47,7 +47,7 @@ impl Hub {
         let copy = turns
             .into_iter()
             .flat_map(|turn| events(turn, last, context, now));
-        self.start_with(wish, copy.collect()).await
+        self.start_with(request, copy.collect()).await
     }
 
     async fn turns_up_to(&self, from: &ThreadHandle, last: TurnId) -> Result<Vec<Turn>, CoreError> {

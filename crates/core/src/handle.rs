@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{Command, CoreError, Frame, Log, Reply};
 
-/// Why a Thread is live no more although somebody still holds it.
+/// Why a Thread is live no more although a handle of it is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// It was deleted.
@@ -28,8 +28,8 @@ const COMMAND_QUEUE: usize = 64;
 pub struct ThreadHandle {
     id: ThreadId,
     /// The Thread at the top of the tree, of a subagent.
-    above: Option<ThreadId>,
-    /// The Thread right above, of a subagent.
+    root: Option<ThreadId>,
+    /// The parent Thread, of a subagent.
     parent: Option<ThreadId>,
     log: Arc<Log<Arc<Frame>>>,
     shared: Arc<Shared>,
@@ -101,7 +101,7 @@ impl ThreadHandle {
         (
             Self {
                 id: header.id.clone(),
-                above: header.source.sub_agent().map(|source| source.root.clone()),
+                root: header.source.sub_agent().map(|source| source.root.clone()),
                 parent: header.source.sub_agent().map(|source| source.parent.clone()),
                 log,
                 shared,
@@ -121,11 +121,11 @@ impl ThreadHandle {
     }
 
     /// Returns the Thread at the top of the tree, of a subagent.
-    pub fn above(&self) -> Option<&ThreadId> {
-        self.above.as_ref()
+    pub fn root(&self) -> Option<&ThreadId> {
+        self.root.as_ref()
     }
 
-    /// Returns the Thread right above, of a subagent.
+    /// Returns the parent Thread, of a subagent.
     pub(crate) fn parent(&self) -> Option<&ThreadId> {
         self.parent.as_ref()
     }

@@ -49,7 +49,7 @@ pub struct Hub {
     pub(crate) stopping: CancellationToken,
     ended: CancellationToken,
     live: Mutex<HashMap<ThreadId, Cell>>,
-    everyone: Arc<Log<Arc<Frame>>>,
+    broadcasts: Arc<Log<Arc<Frame>>>,
     owners: TaskTracker,
     /// Number of the newest owner of any Thread.
     last_owner: AtomicU64,
@@ -59,7 +59,7 @@ pub struct Hub {
     clients: Arc<Clients>,
     pub(crate) questions: Questions,
     /// Approvals that are open in live subagents.
-    pub(crate) asked_below: Arc<AtomicUsize>,
+    pub(crate) open_in_subagents: Arc<AtomicUsize>,
 }
 
 /// Figures of the core, for `server/stats`.
@@ -86,7 +86,7 @@ impl Hub {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Arc<Self> {
-        let everyone = Arc::new(Log::new(Seq(1), settings.log));
+        let broadcasts = Arc::new(Log::new(Seq(1), settings.log));
         Arc::new(Self {
             settings,
             store,
@@ -96,13 +96,13 @@ impl Hub {
             stopping: CancellationToken::new(),
             ended: CancellationToken::new(),
             live: Mutex::default(),
-            everyone,
+            broadcasts,
             owners: TaskTracker::new(),
             last_owner: AtomicU64::new(0),
             starting: Mutex::default(),
             clients: Arc::default(),
             questions: Questions::default(),
-            asked_below: Arc::default(),
+            open_in_subagents: Arc::default(),
         })
     }
 
@@ -141,8 +141,8 @@ impl Hub {
     }
 
     /// Returns the log of what concerns every client; its numbers live as long as the process.
-    pub fn everyone(&self) -> &Arc<Log<Arc<Frame>>> {
-        &self.everyone
+    pub fn broadcasts(&self) -> &Arc<Log<Arc<Frame>>> {
+        &self.broadcasts
     }
 
     /// Sends a feature's news to every client whose dialect knows its type. `weight` is the size of its text in bytes.
@@ -162,8 +162,8 @@ impl Hub {
             View::None,
             weight,
         ));
-        self.everyone.append(|_| frame);
-        self.everyone.show(self.everyone.appended());
+        self.broadcasts.append(|_| frame);
+        self.broadcasts.show(self.broadcasts.appended());
     }
 
     /// Takes up every Turn that was open when the last process ended. Returns how many.
@@ -233,7 +233,7 @@ impl Hub {
         self.owners.close();
         self.owners.wait().await;
         self.clients.stop().await;
-        self.everyone.close();
+        self.broadcasts.close();
         self.ended.cancel();
         reached(Step::BeforeClose);
         self.store.close().await;

@@ -1,4 +1,4 @@
-//! Open questions of models to people: who is asked is told through the workspace's log, the first answer counts.
+//! Open questions of models to users: they are sent through the log of the workspace, and the first answer counts.
 //!
 //! Held in memory, one a waiting call; the call is recorded and asks anew after a restart. Bounded by the calls that run.
 
@@ -39,14 +39,14 @@ impl Drop for Asking<'_> {
             .open
             .lock()
             .retain(|open| open.question.id != *id);
-        // Whoever was asked hears that it is over, after it cannot be found any more.
+        // Clients that were asked are notified that it is over, after it cannot be found any more.
         self.hub
             .announce(Ephemeral::QuestionClosed(self.question.clone()));
     }
 }
 
 impl Hub {
-    /// Asks the people who follow a Thread, those that come meanwhile too; `None` when nobody has answered in time.
+    /// Asks the clients that follow a Thread, also those that subscribe meanwhile; `None` without an answer in time.
     ///
     /// # Cancel safety
     /// The question is taken back.

@@ -1,4 +1,4 @@
-//! What the core is told once, at the start.
+//! The settings of the core, given once at the start.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ pub struct Settings {
     pub policy: Arc<dyn Policy>,
     /// How many subagents there may be.
     pub sub_agents: SubAgentLimits,
-    /// Who can undo what Turns did to files, where somebody can.
+    /// Undoes what Turns did to files, where the server can do that.
     pub undo: Option<Arc<dyn Undo>>,
 }
 

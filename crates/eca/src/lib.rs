@@ -2,7 +2,7 @@
 //!
 //! [`serve`] runs one connection from its handshake to its end. A chat is a Thread, a prompt is a Turn,
 //! contents are what its Items become, a tool call that waits is an Approval, a behaviour is a mode. Nothing
-//! here decides what may happen: wishes go to the core, contents are made of its events. What a connection
+//! here decides what may happen: requests go to the core, contents are made of its events. What a connection
 //! remembers is said in `chats` and `view`.
 //!
 //! Wire rules: the ECA page of the specification; section numbers in this crate are its.

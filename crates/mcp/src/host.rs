@@ -79,7 +79,7 @@ impl Host {
             return Err(Full);
         }
         let before = servers.by_name.remove(&key).map(|old| {
-            old.server.wish_gone();
+            old.server.gone_request();
             old.task
         });
         let server = Arc::new(Server::new(spec, self.announce.clone()));
@@ -95,7 +95,7 @@ impl Host {
         let Some(Entry { server, .. }) = removed else {
             return false;
         };
-        server.wish_gone();
+        server.gone_request();
         let last = ToolServer {
             enabled: false,
             state: ServerState::Disabled,
@@ -109,12 +109,12 @@ impl Host {
 
     /// Starts a server that does not run. Returns whether there is one of this name.
     pub fn start(&self, name: &str) -> bool {
-        self.find(name).map(|server| server.wish_run()).is_some()
+        self.find(name).map(|server| server.run_request()).is_some()
     }
 
     /// Stops a server, with everything that it started. Returns whether there is one of this name.
     pub fn stop(&self, name: &str) -> bool {
-        self.find(name).map(|server| server.wish_stop()).is_some()
+        self.find(name).map(|server| server.stop_request()).is_some()
     }
 
     /// Returns how the servers are, by name.
@@ -191,7 +191,7 @@ impl Host {
             std::mem::take(&mut servers.by_name)
         };
         for entry in servers.values() {
-            entry.server.wish_gone();
+            entry.server.gone_request();
         }
         self.tasks.close();
         self.tasks.wait().await;

@@ -1,6 +1,6 @@
 //! One server as everybody but its own task sees it: how it is, what it offers, how to call it.
 //!
-//! Its task writes, others read; the host writes what is wished for. One short mutex, held while a change is
+//! Its task writes, others read; the host writes what is requested. One short mutex, held while a change is
 //! announced so that changes are told in order.
 
 use std::collections::HashMap;
@@ -27,9 +27,9 @@ const SETTLE: Duration = Duration::from_secs(5);
 /// Longest sentence about what of a server's list is left out.
 const MAX_LEFT_OUT: usize = 500;
 
-/// What is wished of a server.
+/// What is requested of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum Request {
     /// That it runs; another number asks for a fresh start.
     Run(u64),
     /// That it does not.
@@ -57,7 +57,7 @@ pub(crate) struct Server {
     announce: Announce,
     seen: Mutex<Seen>,
     link: watch::Sender<Link>,
-    wish: watch::Sender<Wish>,
+    request: watch::Sender<Request>,
 }
 
 struct Seen {
@@ -67,20 +67,20 @@ struct Seen {
     /// What was believed of each tool of the first list, which is at most what one list may have.
     first: Option<HashMap<String, Traits>>,
     extras: Extras,
-    wished_at: Instant,
+    requested_at: Instant,
     gone: bool,
 }
 
 impl Server {
     /// Returns a server that its task has yet to take up.
     pub(crate) fn new(spec: ServerSpec, announce: Announce) -> Self {
-        let wish = match spec.launch {
-            Launch::Child(_) | Launch::Http(_) => Wish::Run(0),
-            Launch::Disabled | Launch::Withheld(_) => Wish::Stop,
+        let request = match spec.launch {
+            Launch::Child(_) | Launch::Http(_) => Request::Run(0),
+            Launch::Disabled | Launch::Withheld(_) => Request::Stop,
         };
-        let link = match wish {
-            Wish::Run(_) => Link::Coming,
-            Wish::Stop | Wish::Gone => Link::Off,
+        let link = match request {
+            Request::Run(_) => Link::Coming,
+            Request::Stop | Request::Gone => Link::Off,
         };
         let (state, problem) = match &spec.launch {
             Launch::Child(_) | Launch::Http(_) => (ServerState::Starting, None),
@@ -106,11 +106,11 @@ impl Server {
                 tools: Arc::default(),
                 first: None,
                 extras: Extras::default(),
-                wished_at: Instant::now(),
+                requested_at: Instant::now(),
                 gone: false,
             }),
             link: watch::Sender::new(link),
-            wish: watch::Sender::new(wish),
+            request: watch::Sender::new(request),
         }
     }
 
@@ -138,46 +138,46 @@ impl Server {
         self.seen.lock().extras = extras;
     }
 
-    /// Follows what is wished of it.
-    pub(crate) fn wishes(&self) -> watch::Receiver<Wish> {
-        self.wish.subscribe()
+    /// Follows what is requested of it.
+    pub(crate) fn requests(&self) -> watch::Receiver<Request> {
+        self.request.subscribe()
     }
 
-    /// Wishes that it runs. Nothing happens where it runs or is being started.
-    pub(crate) fn wish_run(&self) {
+    /// Requests that it runs. Nothing happens where it runs or is being started.
+    pub(crate) fn run_request(&self) {
         let mut seen = self.seen.lock();
-        self.wish.send_if_modified(|wish| {
-            let next = match *wish {
-                Wish::Run(_) if !matches!(*self.link.borrow(), Link::Off) => return false,
-                Wish::Gone => return false,
-                Wish::Run(number) => number + 1,
-                Wish::Stop => 0,
+        self.request.send_if_modified(|request| {
+            let next = match *request {
+                Request::Run(_) if !matches!(*self.link.borrow(), Link::Off) => return false,
+                Request::Gone => return false,
+                Request::Run(number) => number + 1,
+                Request::Stop => 0,
             };
-            *wish = Wish::Run(next);
+            *request = Request::Run(next);
             true
         });
-        seen.wished_at = Instant::now();
+        seen.requested_at = Instant::now();
         drop(seen);
     }
 
-    /// Wishes that it does not run.
-    pub(crate) fn wish_stop(&self) {
-        self.wish.send_if_modified(|wish| {
-            let change = matches!(wish, Wish::Run(_));
+    /// Requests that it does not run.
+    pub(crate) fn stop_request(&self) {
+        self.request.send_if_modified(|request| {
+            let change = matches!(request, Request::Run(_));
             if change {
-                *wish = Wish::Stop;
+                *request = Request::Stop;
             }
             change
         });
     }
 
-    /// Wishes that it is forgotten: nothing more is told of it.
-    pub(crate) fn wish_gone(&self) {
+    /// Requests that it is forgotten: nothing more is told of it.
+    pub(crate) fn gone_request(&self) {
         let mut seen = self.seen.lock();
         seen.gone = true;
         seen.tools = Arc::default();
         self.link.send_replace(Link::Off);
-        self.wish.send_replace(Wish::Gone);
+        self.request.send_replace(Request::Gone);
         drop(seen);
     }
 
@@ -274,7 +274,7 @@ impl Server {
 
     /// Returns once it is not just starting any more, or has had its time.
     pub(crate) async fn settled(&self) {
-        let deadline = self.seen.lock().wished_at + SETTLE;
+        let deadline = self.seen.lock().requested_at + SETTLE;
         let mut link = self.link.subscribe();
         let outcome = link.wait_for(|link| !matches!(link, Link::Coming));
         // Either way the wait is over.

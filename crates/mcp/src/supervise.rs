@@ -1,4 +1,4 @@
-//! The task of one server: runs it while that is wished, and starts it again when it fails.
+//! The task of one server: runs it while that is requested, and starts it again when it fails.
 //!
 //! Pauses double from [`FIRST_PAUSE`]; after [`MAX_FAILURES`] in a row it is given up until somebody asks again. A run
 //! of [`STABLE`] makes up for the failures before it.
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use crate::connect::{CLOSE, Child, Connection, Failure, connect};
 use crate::extras::{self, Extras};
 use crate::listing::{self, Listing};
-use crate::server::{Server, Wish};
+use crate::server::{Request, Server};
 use crate::text::told;
 
 /// Pause after the first failure.
@@ -40,42 +40,42 @@ pub(crate) async fn supervise(server: Arc<Server>, children: Children, before: O
     {
         tracing::error!(%error, "the task of an MCP server ended badly");
     }
-    let mut wishes = server.wishes();
+    let mut requests = server.requests();
     // The sender lives in `server`.
-    let mut now = *wishes.borrow_and_update();
+    let mut now = *requests.borrow_and_update();
     loop {
         match now {
-            Wish::Gone => return,
-            Wish::Stop => {}
-            Wish::Run(_) => {
-                keep_running(&server, &children, &mut wishes).await;
-                if *wishes.borrow() == Wish::Stop {
+            Request::Gone => return,
+            Request::Stop => {}
+            Request::Run(_) => {
+                keep_running(&server, &children, &mut requests).await;
+                if *requests.borrow() == Request::Stop {
                     server.stopped();
                 }
             }
         }
-        // What was wished for is done, or is to be done anew.
-        if *wishes.borrow() == now && wishes.changed().await.is_err() {
+        // What was requested is done, or is to be done anew.
+        if *requests.borrow() == now && requests.changed().await.is_err() {
             return;
         }
-        now = *wishes.borrow_and_update();
+        now = *requests.borrow_and_update();
     }
 }
 
-/// Runs a server until something else is wished or it is given up.
-async fn keep_running(server: &Server, children: &Children, wishes: &mut watch::Receiver<Wish>) {
+/// Runs a server until something else is requested or it is given up.
+async fn keep_running(server: &Server, children: &Children, requests: &mut watch::Receiver<Request>) {
     let mut failures = 0;
     loop {
         server.starting(failures);
         let connected = tokio::select! {
             biased;
-            _ = wishes.changed() => return,
+            _ = requests.changed() => return,
             connected = connect(&server.spec, children) => connected,
         };
         let failure = match connected {
             Ok(connection) => {
                 let begun = Instant::now();
-                let Some(failure) = serve(server, connection, wishes).await else {
+                let Some(failure) = serve(server, connection, requests).await else {
                     return;
                 };
                 if begun.elapsed() >= STABLE {
@@ -97,7 +97,7 @@ async fn keep_running(server: &Server, children: &Children, wishes: &mut watch::
         server.down(format!("{problem}; it is started again in {} s", pause.as_secs()));
         tokio::select! {
             biased;
-            _ = wishes.changed() => return,
+            _ = requests.changed() => return,
             () = sleep(pause) => {}
         }
     }
@@ -109,11 +109,11 @@ enum Heard {
     Tools(Result<Result<Listing, ServiceError>, Elapsed>),
 }
 
-/// Lets a server be called until its connection is lost (why) or something else is wished (`None`).
+/// Lets a server be called until its connection is lost (why) or something else is requested (`None`).
 async fn serve(
     server: &Server,
     connection: Connection,
-    wishes: &mut watch::Receiver<Wish>,
+    requests: &mut watch::Receiver<Request>,
 ) -> Option<Failure> {
     let Connection {
         service,
@@ -142,7 +142,7 @@ async fn serve(
         };
         let listed = tokio::select! {
             biased;
-            _ = wishes.changed() => break false,
+            _ = requests.changed() => break false,
             () = exited(child.as_mut()) => break true,
             _ = &mut closed => break true,
             listed = listed => listed,

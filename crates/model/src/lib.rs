@@ -1,10 +1,10 @@
 //! What Threads, Turns, Items and Approvals are, and which changes to them are legal.
 //!
 //! Values only: nothing here does IO, reads a clock, draws a random number or is `async`. Times and
-//! fresh ids come in as arguments, so every rule is a function from (state, wish) to events or a
+//! fresh ids come in as arguments, so every rule is a function from (state, request) to events or a
 //! refusal and is tested as a table.
 //!
-//! Start with [`state::ThreadState`]: `decide_*` methods turn wishes into [`event::Event`]s, `apply`
+//! Start with [`state::ThreadState`]: `decide_*` methods turn requests into [`event::Event`]s, `apply`
 //! turns events into state. [`event::Event`] is also what is stored, see [`event::PAYLOAD_VERSION`].
 
 pub mod approval;

@@ -1,4 +1,4 @@
-//! Why a wish was not granted. A refusal is a value, not a failure: nothing has changed.
+//! Why a request was not granted. A refusal is a value, not a failure: nothing has changed.
 
 use crate::{ApprovalId, QueuedInputId, ThreadId, ThreadStatus, TurnId};
 
@@ -50,10 +50,10 @@ pub enum Refusal {
         /// The files, as they are shown.
         files: Vec<String>,
     },
-    /// The wish is sound and cannot be granted as things stand; the text tells the user what to do first.
+    /// The request is sound and cannot be granted as things stand; the text tells the user what to do first.
     #[error("{0}")]
     NotNow(String),
-    /// The wish itself breaks a rule; the text says which and is fit for the user.
+    /// The request itself breaks a rule; the text says which and is fit for the user.
     #[error("{0}")]
     Invalid(String),
 }

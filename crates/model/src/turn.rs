@@ -17,7 +17,7 @@ pub enum TurnStatus {
     Completed,
     /// Ended by an error.
     Failed,
-    /// Ended by somebody's wish.
+    /// Ended by somebody's request.
     Cancelled,
 }
 

@@ -1,4 +1,4 @@
-//! What a prompt may ask for, and the tool call that each wish becomes.
+//! What a prompt may ask for, and the tool call that each request becomes.
 
 use std::borrow::Cow;
 

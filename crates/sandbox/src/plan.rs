@@ -111,7 +111,7 @@ impl Plan {
     }
 
     /// Returns what holds the command, by name, from the outside.
-    pub fn held_by(&self) -> Vec<String> {
+    pub fn sandboxed_by(&self) -> Vec<String> {
         if !self.profile.holds_something() {
             return Vec::new();
         }
@@ -123,7 +123,7 @@ impl Plan {
 
     /// Returns the same as a part of a sentence.
     pub fn holders(&self) -> String {
-        let names = self.held_by();
+        let names = self.sandboxed_by();
         match names.as_slice() {
             [] => "nothing".to_owned(),
             [one] => one.clone(),

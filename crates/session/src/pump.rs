@@ -65,7 +65,7 @@ pub(crate) async fn run(session: Arc<Session>) {
         () = &mut closed => {}
         () = &mut served => closed.await,
     }
-    session.subscriptions.lock().close(session.hub.everyone());
+    session.subscriptions.lock().close(session.hub.broadcasts());
     session.pending.close().await;
 }
 
@@ -103,7 +103,7 @@ impl Session {
             self.flushes.notify();
         }
         if idle {
-            if self.hub.everyone().is_closed() && !self.dialect.outlives_core() {
+            if self.hub.broadcasts().is_closed() && !self.dialect.outlives_core() {
                 // The core has ended and everything it showed is written.
                 self.peer.close_with(NORMAL, "Server shutting down");
                 return false;
@@ -224,7 +224,7 @@ impl Session {
             Err(error) => tracing::debug!(thread = %handle.id(), %error, "open approvals are not known"),
         }
         let mut shown = Vec::new();
-        for (child, approval) in self.hub.questions_below(handle.id()).await {
+        for (child, approval) in self.hub.questions_of_descendants(handle.id()).await {
             // Whether it is open is seen by the task that tells that it is settled: it is not shown behind that.
             let reminder = self.dialect.remind(handle.id(), &approval);
             shown.extend(reminder.iter().map(|message| message.json.clone()));
@@ -322,7 +322,7 @@ impl Session {
                 // A client that has been sent nothing yet has missed nothing either.
                 let live = self.hub.snapshot(&handle).await.ok();
                 let live = live.and_then(|snapshot| snapshot.state.live_turn());
-                let everyone = self.hub.everyone();
+                let everyone = self.hub.broadcasts();
                 if self.subscriptions.lock().begin_later(thread, live, everyone) {
                     return true;
                 }
@@ -331,7 +331,7 @@ impl Session {
             }
             // It has ended meanwhile, which is broadcast; a server that stops closes by itself.
             Err(CoreError::Refused(_) | CoreError::Stopping) => {
-                self.subscriptions.lock().remove(thread, self.hub.everyone());
+                self.subscriptions.lock().remove(thread, self.hub.broadcasts());
                 self.pending.over(thread);
                 true
             }

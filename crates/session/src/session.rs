@@ -39,7 +39,7 @@ impl Session {
             pending: PendingRequests::default(),
             flushes: Flushes::default(),
         });
-        session.subscriptions.lock().open(session.hub.everyone());
+        session.subscriptions.lock().open(session.hub.broadcasts());
         let pump = tokio::spawn(pump::run(session.clone()));
         (session, pump)
     }
@@ -64,7 +64,11 @@ impl Session {
 
     /// Ends a Subscription. Nothing happens where there is none.
     pub fn unsubscribe(&self, thread: &ThreadId) {
-        if self.subscriptions.lock().unsubscribe(thread, self.hub.everyone()) {
+        if self
+            .subscriptions
+            .lock()
+            .unsubscribe(thread, self.hub.broadcasts())
+        {
             self.pending.leave(thread);
         }
     }

@@ -268,9 +268,9 @@ impl Subscriptions {
             }) {
                 batch.settled.push(id.clone());
             }
-            self.remove(id, hub.everyone());
+            self.remove(id, hub.broadcasts());
         }
-        match hub.everyone().read(everyone, max_bytes) {
+        match hub.broadcasts().read(everyone, max_bytes) {
             Read::Gone { .. } => batch.broken = Some(Broken::TooFarBehind),
             Read::Entries { entries, next } => {
                 batch.moved |= !entries.is_empty();

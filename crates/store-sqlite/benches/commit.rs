@@ -36,7 +36,7 @@ struct Owner {
 
 impl Owner {
     fn new(number: usize) -> (Self, Write) {
-        let wish = NewThread {
+        let request = NewThread {
             id: ThreadId::new(format!("thread_{number}")),
             identity: Identity {
                 channel_name: "bench".into(),
@@ -46,7 +46,7 @@ impl Owner {
             history_mode: HistoryMode::Server,
             display_name: None,
         };
-        let event = wish.decide("/srv/tea", UnixMillis(1)).unwrap();
+        let event = request.decide("/srv/tea", UnixMillis(1)).unwrap();
         let Event::ThreadStarted { thread } = &event else {
             unreachable!()
         };
@@ -87,7 +87,7 @@ impl Owner {
 
     /// The beginning of the next one.
     fn turn(&mut self) -> Write {
-        let wish = StartTurn {
+        let request = StartTurn {
             input: vec![InputPart::Text {
                 text: "Say something about the weather of tomorrow.".into(),
             }],
@@ -95,7 +95,7 @@ impl Owner {
             channel: Some("bench".into()),
             features: TurnFeatures::default(),
         };
-        let begun = self.state.decide_start_turn(wish, UnixMillis(2)).unwrap();
+        let begun = self.state.decide_start_turn(request, UnixMillis(2)).unwrap();
         self.write(begun)
     }
 }

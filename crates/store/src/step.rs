@@ -33,7 +33,7 @@ pub enum Step {
     /// What they cause has begun: an engine runs, a call may have its effect, a decision is known.
     AfterEffect,
     /// An engine wants something recorded: a call may have had its effect, and nothing says how it ended.
-    WishTaken,
+    RequestTaken,
     /// An engine has ended; its Turn has not.
     EngineEnded,
     /// Some of what is new is in the index, in a transaction of its own that is not committed.
@@ -60,7 +60,7 @@ impl Step {
         Self::BeforeShow,
         Self::BeforeEffect,
         Self::AfterEffect,
-        Self::WishTaken,
+        Self::RequestTaken,
         Self::EngineEnded,
         Self::BeforeIndexCommit,
         Self::BeforePurgeCommit,

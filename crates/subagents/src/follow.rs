@@ -156,7 +156,7 @@ impl Follower {
                 _ = changes.changed(), if held => {}
                 () = self.shared.over.cancelled(), if !self.stopped => {
                     // Its log shows when it has stopped. A command that was not recorded is sent again.
-                    self.stopped = handle.ask(|reply| Command::LetGo { reply }).await.is_ok();
+                    self.stopped = handle.ask(|reply| Command::ParentEnded { reply }).await.is_ok();
                     if !self.stopped && handle.ended().is_none() {
                         return Then::Again;
                     }

@@ -91,7 +91,7 @@ impl SubAgentScope {
         let handle = hub.thread(&child.header.id).await.map_err(failed)?;
         let parent = self.parent().id.clone();
         if status == EdgeStatus::Open {
-            let room = hub.check_room_below(&parent, &child.header.id);
+            let room = hub.check_room_for_child(&parent, &child.header.id);
             room.await.map_err(failed)?;
         }
         let edged = handle.ask(|reply| Command::Edge {
@@ -115,15 +115,15 @@ async fn deliver(
     turn: StartTurn,
     refused: impl Fn(CoreError) -> SubAgentError,
 ) -> Done<Seq> {
-    let wish = turn.clone();
-    match handle.ask(|reply| Command::StartTurn { wish, reply }).await {
+    let request = turn.clone();
+    match handle.ask(|reply| Command::StartTurn { request, reply }).await {
         Ok(started) => return Ok(started.seq),
         Err(CoreError::Refused(Refusal::TurnInProgress { .. })) => {}
         Err(error) => return Err(refused(error)),
     }
     let state = hub.snapshot(handle).await.map_err(failed)?.state;
     check_not_a_users(&state)?;
-    let queued = handle.ask(|reply| Command::Enqueue { wish: turn, reply });
+    let queued = handle.ask(|reply| Command::Enqueue { request: turn, reply });
     let queued = queued.await.map_err(refused)?;
     // A user may have started a Turn since: then the input waits for its end.
     let running = queued

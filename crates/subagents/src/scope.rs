@@ -74,7 +74,7 @@ impl SubAgentScope {
         engine: impl Future<Output = Result<(), EngineFailure>>,
     ) -> Result<(), EngineFailure> {
         // The Turn was open before this run of it.
-        if self.turn.begun().turn.items.len() > 1 {
+        if self.turn.at_start().turn.items.len() > 1 {
             self.resume_running().await;
         }
         let result = {

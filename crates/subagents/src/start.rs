@@ -72,7 +72,10 @@ impl SubAgentScope {
     pub(crate) async fn configuration(&self, role: Option<&str>) -> ThreadConfig {
         let mut config = configuration(&self.config, role);
         let own = self.hub().settings().approval_policy_of(Some(&config));
-        let now = self.hub().policy_below(own, Some(self.parent().id.clone())).await;
+        let now = self
+            .hub()
+            .strictest_policy(own, Some(self.parent().id.clone()))
+            .await;
         if now != own {
             config.approval_policy = Some(now);
         }
@@ -113,7 +116,7 @@ impl SubAgentScope {
 
     /// Returns a Turn of a subagent with an input of this agent.
     pub(crate) fn turn_with(&self, text: String) -> StartTurn {
-        let live = self.turn.begun();
+        let live = self.turn.at_start();
         StartTurn {
             input: vec![InputPart::Text { text }],
             sender: Some(parent_agent(self.turn.thread())),

@@ -13,7 +13,7 @@ const BATCH_BYTES: usize = 64 << 10;
 
 /// Follows what concerns everyone until the terminals end or the core is gone.
 pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
-    let Some(log) = hub.upgrade().map(|hub| hub.everyone().clone()) else {
+    let Some(log) = hub.upgrade().map(|hub| hub.broadcasts().clone()) else {
         return;
     };
     let waker = Waker::default();

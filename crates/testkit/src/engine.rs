@@ -105,11 +105,11 @@ impl Engine for ScriptEngine {
     fn run(&self, turn: TurnContext) -> BoxFuture<'static, Result<(), EngineFailure>> {
         let engine = self.clone();
         async move {
-            let prompt = match turn.begun().turn.items.first().map(|item| &item.body) {
+            let prompt = match turn.at_start().turn.items.first().map(|item| &item.body) {
                 Some(ItemBody::UserMessage(message)) => message.text.clone(),
                 _ => String::new(),
             };
-            for item in turn.begun().open_items() {
+            for item in turn.at_start().open_items() {
                 bobbin_core::engine::OpenItem::resume(&turn, item)
                     .complete(None)
                     .await?;
@@ -125,14 +125,14 @@ impl Engine for ScriptEngine {
 
 async fn spawn(turn: &TurnContext, n: usize, line: &str) -> Result<(), EngineFailure> {
     let (name, task) = line.split_once(' ').unwrap_or((line, "say nothing"));
-    let wish = Spawn {
+    let request = Spawn {
         prompt: task.replace("; ", "\n"),
         nickname: Some(name.to_owned()),
         role: None,
         call: format!("call_{n}"),
     };
     let agents = turn.sub_agents();
-    let started = agents.spawn(wish).await;
+    let started = agents.spawn(request).await;
     started
         .map(drop)
         .map_err(|error| EngineFailure::Failed(error.to_string()))
@@ -298,7 +298,7 @@ impl ScriptEngine {
         preview: Option<CallPreview>,
     ) -> Result<(), EngineFailure> {
         let call_id = format!("call_{n}");
-        let begun = turn.begun();
+        let begun = turn.at_start();
         if begun.result_of(&call_id).is_some() {
             return Ok(());
         }

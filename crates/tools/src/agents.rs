@@ -186,7 +186,7 @@ struct AgentArguments {
 
 /// A call whose arguments are usable.
 #[derive(Debug)]
-enum Wish {
+enum AgentRequest {
     Spawn(SpawnArguments),
     Wait(WaitArguments),
     Send(SendArguments),
@@ -230,24 +230,24 @@ impl Tool for AgentTool {
         arguments: &Json,
         _environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
-        let wish = match self.kind {
-            Kind::Spawn => Wish::Spawn(spawn(decode(arguments)?)?),
+        let request = match self.kind {
+            Kind::Spawn => AgentRequest::Spawn(spawn(decode(arguments)?)?),
             Kind::Wait => {
                 let wait: WaitArguments = decode(arguments)?;
                 if wait.agents.len() > MAX_NAMES {
                     return Err(ToolRefusal(format!("at most {MAX_NAMES} subagents can be named")));
                 }
-                Wish::Wait(wait)
+                AgentRequest::Wait(wait)
             }
             Kind::Send => {
                 let send: SendArguments = decode(arguments)?;
                 text("input", &send.input)?;
-                Wish::Send(send)
+                AgentRequest::Send(send)
             }
-            Kind::Close => Wish::Close(decode::<AgentArguments>(arguments)?.agent),
-            Kind::Resume => Wish::Resume(decode::<AgentArguments>(arguments)?.agent),
+            Kind::Close => AgentRequest::Close(decode::<AgentArguments>(arguments)?.agent),
+            Kind::Resume => AgentRequest::Resume(decode::<AgentArguments>(arguments)?.agent),
         };
-        Ok(Box::new(Prepared(wish)))
+        Ok(Box::new(Prepared(request)))
     }
 }
 
@@ -287,7 +287,7 @@ fn text(name: &str, text: &str) -> Result<(), ToolRefusal> {
     Ok(())
 }
 
-struct Prepared(Wish);
+struct Prepared(AgentRequest);
 
 impl PreparedCall for Prepared {
     fn permission(&self) -> Permission {
@@ -304,22 +304,22 @@ impl PreparedCall for Prepared {
     }
 }
 
-async fn run(wish: Wish, context: &CallContext) -> Result<String, SubAgentError> {
+async fn run(request: AgentRequest, context: &CallContext) -> Result<String, SubAgentError> {
     let agents = &context.agents;
-    match wish {
-        Wish::Spawn(wanted) => {
-            let wish = Spawn {
+    match request {
+        AgentRequest::Spawn(wanted) => {
+            let request = Spawn {
                 prompt: wanted.agent_prompt,
                 nickname: wanted.agent_nickname,
                 role: wanted.agent_role,
                 call: context.origin.call.clone(),
             };
-            let started = agents.spawn(wish).await?;
+            let started = agents.spawn(request).await?;
             Ok(format!(
                 "started {started}; it is at work, and WaitAgent gives its answer"
             ))
         }
-        Wish::Wait(WaitArguments {
+        AgentRequest::Wait(WaitArguments {
             agents: names,
             timeout_seconds,
         }) => {
@@ -330,17 +330,17 @@ async fn run(wish: Wish, context: &CallContext) -> Result<String, SubAgentError>
             }
             Ok(told(&reports))
         }
-        Wish::Send(SendArguments { agent, input }) => {
+        AgentRequest::Send(SendArguments { agent, input }) => {
             let given = agents.send(&agent, input).await?;
             Ok(format!(
                 "given to {given}; it is at work, and WaitAgent gives its answer"
             ))
         }
-        Wish::Close(agent) => {
+        AgentRequest::Close(agent) => {
             let closed = agents.close(&agent).await?;
             Ok(format!("{closed} is closed"))
         }
-        Wish::Resume(agent) => {
+        AgentRequest::Resume(agent) => {
             let open = agents.resume(&agent).await?;
             Ok(format!("{open} is open; SendInput gives it more to do"))
         }

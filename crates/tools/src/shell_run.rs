@@ -96,7 +96,7 @@ impl PreparedCall for Prepared {
             command: self.command.clone(),
             working_directory: self.root.clone(),
             sandboxed: held.is_some(),
-            held_by: held.map(|(plan, _)| plan.held_by()).unwrap_or_default(),
+            sandboxed_by: held.map(|(plan, _)| plan.sandboxed_by()).unwrap_or_default(),
         })
     }
 

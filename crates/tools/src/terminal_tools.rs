@@ -33,12 +33,12 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
     let chars = json!({ "type": "integer", "minimum": 1, "description": "10,000 when left out." });
     let millis =
         |text: &str| json!({ "type": "integer", "minimum": 0, "maximum": 30_000, "description": text });
-    let tool = |name, effect, description: &str, required: &[&str], properties: &Value, wish| {
+    let tool = |name, effect, description: &str, required: &[&str], properties: &Value, action| {
         Arc::new(TerminalTool {
             spec: spec(name, effect, description, required, properties),
             terminals: terminals.clone(),
             profile,
-            wish,
+            action,
         }) as Arc<dyn Tool>
     };
     [
@@ -48,7 +48,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
             "Lists the commands of this conversation that run, or ran, in the background.",
             &[],
             &json!({}),
-            Wish::List,
+            Action::List,
         ),
         tool(
             "ReadTerminal",
@@ -60,7 +60,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
                 "waitMs": millis("Wait so long for its end."),
                 "maxOutputChars": chars.clone(),
             }),
-            Wish::Read,
+            Action::Read,
         ),
         tool(
             "WriteTerminal",
@@ -74,7 +74,7 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
                 "yieldTimeMs": millis("Time for it to answer; 1,000 when left out."),
                 "maxOutputChars": chars,
             }),
-            Wish::Write,
+            Action::Write,
         ),
         tool(
             "StopTerminal",
@@ -82,13 +82,13 @@ pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4]
             "Ends a command in the background with everything that it started.",
             &["sessionId"],
             &json!({ "sessionId": id }),
-            Wish::Stop,
+            Action::Stop,
         ),
     ]
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum Action {
     List,
     Read,
     Write,
@@ -99,7 +99,7 @@ struct TerminalTool {
     spec: ToolSpec,
     terminals: Terminals,
     profile: Profile,
-    wish: Wish,
+    action: Action,
 }
 
 #[derive(Debug, Deserialize)]
@@ -128,17 +128,17 @@ impl Tool for TerminalTool {
         environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
-        if self.wish != Wish::List && arguments.session_id.is_empty() {
+        if self.action != Action::List && arguments.session_id.is_empty() {
             return Err(ToolRefusal("sessionId is missing".to_owned()));
         }
-        let permission = match (self.wish, &arguments.input) {
-            (Wish::Write, Some(input)) => self.may_type(&arguments.session_id, input, environment)?,
-            (Wish::Write, None) => return Err(ToolRefusal("input is missing".to_owned())),
-            (Wish::List | Wish::Read | Wish::Stop, _) => Permission::Free,
+        let permission = match (self.action, &arguments.input) {
+            (Action::Write, Some(input)) => self.may_type(&arguments.session_id, input, environment)?,
+            (Action::Write, None) => return Err(ToolRefusal("input is missing".to_owned())),
+            (Action::List | Action::Read | Action::Stop, _) => Permission::Free,
         };
         Ok(Box::new(Prepared {
             terminals: self.terminals.clone(),
-            wish: self.wish,
+            action: self.action,
             arguments,
             permission,
         }))
@@ -203,7 +203,7 @@ impl TerminalTool {
 
 struct Prepared {
     terminals: Terminals,
-    wish: Wish,
+    action: Action,
     arguments: Arguments,
     permission: Permission,
 }
@@ -234,7 +234,7 @@ impl Prepared {
             yield_time_ms,
             max_output_chars,
         } = &self.arguments;
-        if self.wish == Wish::List {
+        if self.action == Action::List {
             return listed(&self.terminals.list(Some(&origin.thread)).await);
         }
         let own = self
@@ -244,19 +244,19 @@ impl Prepared {
         if !own {
             return failed(TerminalError::NotFound(session_id.clone()).to_string());
         }
-        let shown = match self.wish {
-            Wish::List | Wish::Read => {
+        let shown = match self.action {
+            Action::List | Action::Read => {
                 let wait = Wait::End(Duration::from_millis(wait_ms.unwrap_or(0)));
                 self.terminals.read(session_id, wait, *max_output_chars).await
             }
-            Wish::Write => {
+            Action::Write => {
                 let wait = yield_time_ms.map_or(USUAL_YIELD, Duration::from_millis);
                 let input = input.clone().unwrap_or_default();
                 self.terminals
                     .write(session_id, input, wait, *max_output_chars, None)
                     .await
             }
-            Wish::Stop => {
+            Action::Stop => {
                 let (reply, stopped) = oneshot::channel();
                 self.terminals
                     .stop(session_id, Box::new(|terminal| drop(reply.send(terminal))));

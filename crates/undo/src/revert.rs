@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bobbin_agent_api::tool::Touches;
 use bobbin_agent_api::undo::{
-    ChangedSince, FileChanges, NotRecorded, OpenCall, RecordedTurn, RevertWish, Undo, UndoError, Undone,
+    ChangedSince, FileChanges, NotRecorded, OpenCall, RecordedTurn, RevertRequest, Undo, UndoError, Undone,
 };
 use bobbin_files::{Batch, Found, Kind, MAX_FILE_BYTES, Want, find, remove_directory, shown};
 use bobbin_model::{RevertAction, RevertedFile};
@@ -65,7 +65,11 @@ impl Undo for FileUndo {
         self.resume_turn(turn).boxed()
     }
 
-    fn revert(&self, wish: RevertWish, stop: CancellationToken) -> BoxFuture<'_, Result<Undone, UndoError>> {
+    fn revert(
+        &self,
+        request: RevertRequest,
+        stop: CancellationToken,
+    ) -> BoxFuture<'_, Result<Undone, UndoError>> {
         async move {
             let until = Instant::now() + MAX_TIME;
             let planning = async {
@@ -73,7 +77,7 @@ impl Undo for FileUndo {
                 self.0.closing.wait().await;
                 // Never closed.
                 let one = self.0.undoing.acquire().await.ok();
-                let plan = self.plan(&wish, until).await?;
+                let plan = self.plan(&request, until).await?;
                 let recorded = self.0.begin_undo(plan.paths.clone()).await.map_err(not_done)?;
                 Ok((one, recorded, plan))
             };
@@ -127,8 +131,8 @@ fn broken(error: &dyn std::error::Error) -> UndoError {
 
 impl FileUndo {
     /// Finds out what is to be done, without doing it.
-    async fn plan(&self, wish: &RevertWish, until: Instant) -> Result<Plan, UndoError> {
-        let (steps, others) = self.steps_of(wish).await?;
+    async fn plan(&self, request: &RevertRequest, until: Instant) -> Result<Plan, UndoError> {
+        let (steps, others) = self.steps_of(request).await?;
         let mut notes: Vec<String> = steps
             .iter()
             .filter_map(|step| step.skipped.as_ref())
@@ -151,8 +155,8 @@ impl FileUndo {
                 Verdict::Right => {}
                 _ if is_older => older.push(path),
                 Verdict::InTheWay => in_the_way.push(path),
-                Verdict::Changed if wish.changed_since == ChangedSince::Refuse => {
-                    changed.push(shown(&wish.root, &path));
+                Verdict::Changed if request.changed_since == ChangedSince::Refuse => {
+                    changed.push(shown(&request.root, &path));
                 }
                 Verdict::PutBack | Verdict::Changed => back.push((path, fate, now)),
             }
@@ -160,7 +164,7 @@ impl FileUndo {
         if !in_the_way.is_empty() {
             return Err(not_done(format!(
                 "Something that is no ordinary file lies in the way, or a link leads elsewhere: {}. Nothing was undone.",
-                named(&in_the_way, &wish.root)
+                named(&in_the_way, &request.root)
             )));
         }
         if !changed.is_empty() {
@@ -169,17 +173,17 @@ impl FileUndo {
         if !older.is_empty() {
             notes.push(format!(
                 "Files that are older than the command that seems to have made them stay: {}.",
-                named(&older, &wish.root)
+                named(&older, &request.root)
             ));
         }
         if !theirs.is_empty() {
             notes.push(format!(
                 "Files that another turn wrote while a command ran stay as they are: {}.",
-                named(&theirs, &wish.root)
+                named(&theirs, &request.root)
             ));
         }
         let files = back.iter().map(|(path, fate, _)| RevertedFile {
-            path: shown(&wish.root, path),
+            path: shown(&request.root, path),
             action: if fate.before.is_some() {
                 RevertAction::Restored
             } else {
@@ -197,14 +201,14 @@ impl FileUndo {
                 .collect(),
             paths: back.iter().map(|(path, ..)| path.clone()).collect(),
             batch: self.batch(back).await?,
-            root: wish.root.clone(),
+            root: request.root.clone(),
             undone,
         })
     }
 
     /// Reads all steps of a Turn, and those of others that may have gone on at the same time.
-    async fn steps_of(&self, wish: &RevertWish) -> Result<(Vec<Step>, Vec<Step>), UndoError> {
-        let refs = turn_refs(&wish.thread, wish.turn);
+    async fn steps_of(&self, request: &RevertRequest) -> Result<(Vec<Step>, Vec<Step>), UndoError> {
+        let refs = turn_refs(&request.thread, request.turn);
         let all = self.0.steps().await.map_err(|error| broken(&error))?;
         let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|step| step.turn == refs);
         let beside = others

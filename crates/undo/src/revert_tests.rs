@@ -87,8 +87,8 @@ impl Bench {
         begun.await.unwrap()
     }
 
-    fn wish(&self, turn: u32, changed_since: ChangedSince) -> RevertWish {
-        RevertWish {
+    fn request(&self, turn: u32, changed_since: ChangedSince) -> RevertRequest {
+        RevertRequest {
             thread: ThreadId::new("thread_1"),
             turn: TurnId(turn),
             root: self.root.clone(),
@@ -97,8 +97,8 @@ impl Bench {
     }
 
     async fn revert(&self, turn: u32, changed_since: ChangedSince) -> Result<Undone, UndoError> {
-        let wish = self.wish(turn, changed_since);
-        self.undo.revert(wish, CancellationToken::new()).await
+        let request = self.request(turn, changed_since);
+        self.undo.revert(request, CancellationToken::new()).await
     }
 
     /// Returns the files for which an undo needs force.
@@ -112,7 +112,7 @@ impl Bench {
     /// Plans an undo, and lets something happen before it is done.
     async fn undo_after(&self, turn: u32, happens: impl FnOnce()) -> Result<(), String> {
         let until = Instant::now() + MAX_TIME;
-        let plan = self.undo.plan(&self.wish(turn, Refuse), until).await.unwrap();
+        let plan = self.undo.plan(&self.request(turn, Refuse), until).await.unwrap();
         happens();
         plan.batch.apply(&self.undo.0.leftovers)
     }
@@ -480,13 +480,13 @@ async fn an_undo_stops_before_the_first_file_is_touched_and_not_after_it() {
     begun.end().await;
     let stop = CancellationToken::new();
     stop.cancel();
-    let stopped = bench.undo.revert(bench.wish(1, Refuse), stop).await;
+    let stopped = bench.undo.revert(bench.request(1, Refuse), stop).await;
     assert_eq!(stopped, Err(UndoError::Stopped));
     assert!(paths.iter().all(|path| bench.path(path).exists()));
 
     let stop = CancellationToken::new();
-    let (undo, wish, token) = (bench.undo.clone(), bench.wish(1, Refuse), stop.clone());
-    let undoing = tokio::spawn(async move { undo.revert(wish, token).await });
+    let (undo, request, token) = (bench.undo.clone(), bench.request(1, Refuse), stop.clone());
+    let undoing = tokio::spawn(async move { undo.revert(request, token).await });
     while paths.iter().all(|path| bench.path(path).exists()) {
         tokio::task::yield_now().await;
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bobbin_agent_api::suggest::{CommitWish, SuggestError};
+use bobbin_agent_api::suggest::{CommitRequest, SuggestError};
 
 use super::ask::ask;
 use super::git::{Change, Fate, Git};
@@ -23,19 +23,27 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// [`SuggestError`].
-pub(super) async fn suggest(model: &dyn Model, git: &Git, wish: &CommitWish) -> Result<String, SuggestError> {
-    let paths = inside(&wish.root, &wish.paths)?;
-    let changes = git.changes(&wish.root, &paths).await?;
+pub(super) async fn suggest(
+    model: &dyn Model,
+    git: &Git,
+    request: &CommitRequest,
+) -> Result<String, SuggestError> {
+    let paths = inside(&request.root, &request.paths)?;
+    let changes = git.changes(&request.root, &paths).await?;
     if changes.is_empty() {
         let text = "Nothing has changed in these files since the last commit.";
         return Err(SuggestError::Invalid(text.to_owned()));
     }
-    let name = wish.model.as_deref();
+    let name = request.model.as_deref();
     if model.is_offline(name) {
         return Ok(in_plain_words(&changes));
     }
     let diff = git
-        .diff(&wish.root, &changes, wish.max_diff_chars.min(MAX_DIFF_CHARS))
+        .diff(
+            &request.root,
+            &changes,
+            request.max_diff_chars.min(MAX_DIFF_CHARS),
+        )
         .await?;
     let message = clean(&ask(model, name, question(&changes, &diff)).await?);
     if message.is_empty() {

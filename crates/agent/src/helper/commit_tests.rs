@@ -83,8 +83,8 @@ fn helpers(workspace: &Folder, model: Arc<dyn Model>) -> Helpers {
     )
 }
 
-fn wish(workspace: &Folder, paths: &[&str]) -> CommitWish {
-    CommitWish {
+fn request(workspace: &Folder, paths: &[&str]) -> CommitRequest {
+    CommitRequest {
         root: workspace.root().to_owned(),
         model: None,
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
@@ -115,7 +115,7 @@ async fn a_model_is_shown_the_changes_and_its_message_is_cleaned() {
     });
     let helpers = helpers(&workspace, parrot.clone());
     let message = helpers
-        .commit_message(wish(&workspace, &["boil.txt", "src"]))
+        .commit_message(request(&workspace, &["boil.txt", "src"]))
         .await;
     assert_eq!(message.as_deref(), Ok("Raise boiling point to 100"));
     let asked = parrot.asked.lock().unwrap().clone();
@@ -128,9 +128,9 @@ async fn a_model_is_shown_the_changes_and_its_message_is_cleaned() {
         assert!(asked.contains(part), "{part}: {asked}");
     }
     assert!(!asked.contains("old.txt"), "it was not named: {asked}");
-    let short = CommitWish {
+    let short = CommitRequest {
         max_diff_chars: 20,
-        ..wish(&workspace, &["."])
+        ..request(&workspace, &["."])
     };
     helpers.commit_message(short).await.unwrap();
     assert!(parrot.asked.lock().unwrap().contains("[the rest is left out]"));
@@ -146,13 +146,13 @@ async fn the_offline_model_says_which_files_and_no_more() {
         (vec!["src"], "Add src/new file.rs"),
         (vec!["."], "Update boil.txt, old.txt and src/new file.rs"),
     ] {
-        let said = helpers.commit_message(wish(&workspace, &paths)).await;
+        let said = helpers.commit_message(request(&workspace, &paths)).await;
         assert_eq!(said.as_deref(), Ok(message));
     }
     for name in ["a", "b", "c", "d"] {
         workspace.write(&format!("docs/{name}.md"), "x");
     }
-    let said = helpers.commit_message(wish(&workspace, &["docs"])).await;
+    let said = helpers.commit_message(request(&workspace, &["docs"])).await;
     assert_eq!(said.as_deref(), Ok("Add 4 files in docs"));
 }
 
@@ -160,22 +160,22 @@ async fn the_offline_model_says_which_files_and_no_more() {
 async fn what_cannot_be_suggested_for_is_said() {
     let workspace = Folder::new();
     let helpers = helpers(&workspace, Arc::new(Offline));
-    let nowhere = helpers.commit_message(wish(&workspace, &["a"])).await;
+    let nowhere = helpers.commit_message(request(&workspace, &["a"])).await;
     assert!(
         matches!(&nowhere, Err(SuggestError::Unusable(text)) if text.contains("not a git repository")),
         "{nowhere:?}"
     );
     for paths in [&[][..], &["../out"], &["/etc/passwd"]] {
-        let refused = helpers.commit_message(wish(&workspace, paths)).await;
+        let refused = helpers.commit_message(request(&workspace, paths)).await;
         assert!(matches!(refused, Err(SuggestError::Invalid(_))), "{refused:?}");
     }
     // Before the first commit, only staged files count.
     git(&workspace, &["init", "-q"]).await;
     workspace.write("a", "x\n");
-    let unchanged = helpers.commit_message(wish(&workspace, &["b"])).await;
+    let unchanged = helpers.commit_message(request(&workspace, &["b"])).await;
     assert!(matches!(&unchanged, Err(SuggestError::Invalid(text)) if text.contains("Nothing has changed")));
     git(&workspace, &["add", "a"]).await;
-    let first = helpers.commit_message(wish(&workspace, &["a"])).await;
+    let first = helpers.commit_message(request(&workspace, &["a"])).await;
     assert_eq!(first.as_deref(), Ok("Add a"));
 }
 
@@ -193,7 +193,10 @@ async fn programs_that_a_repository_names_are_not_run() {
     });
     let helpers = helpers(&workspace, parrot);
     assert_eq!(
-        helpers.commit_message(wish(&workspace, &["."])).await.as_deref(),
+        helpers
+            .commit_message(request(&workspace, &["."]))
+            .await
+            .as_deref(),
         Ok("m")
     );
     assert!(!workspace.outside().join("ran").exists());

@@ -12,7 +12,7 @@ mod welcome;
 use std::fmt;
 use std::sync::Arc;
 
-use bobbin_agent_api::suggest::{CommitWish, SuggestError, Suggestions, Welcome, WelcomeWish};
+use bobbin_agent_api::suggest::{CommitRequest, SuggestError, Suggestions, Welcome, WelcomeRequest};
 use bobbin_children::{Children, Environment};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -46,14 +46,14 @@ impl Helpers {
 }
 
 impl Suggestions for Helpers {
-    fn commit_message(&self, wish: CommitWish) -> BoxFuture<'static, Result<String, SuggestError>> {
+    fn commit_message(&self, request: CommitRequest) -> BoxFuture<'static, Result<String, SuggestError>> {
         let own = self.clone();
-        async move { commit::suggest(&*own.model, &own.git, &wish).await }.boxed()
+        async move { commit::suggest(&*own.model, &own.git, &request).await }.boxed()
     }
 
-    fn welcome(&self, wish: WelcomeWish) -> BoxFuture<'static, Result<Welcome, SuggestError>> {
+    fn welcome(&self, request: WelcomeRequest) -> BoxFuture<'static, Result<Welcome, SuggestError>> {
         let own = self.clone();
-        async move { welcome::suggest(&*own.model, &own.welcomes, &wish).await }.boxed()
+        async move { welcome::suggest(&*own.model, &own.welcomes, &request).await }.boxed()
     }
 }
 

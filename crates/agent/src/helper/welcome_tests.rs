@@ -10,12 +10,12 @@ use super::*;
 use bobbin_agent_api::model::{ModelError, ModelEvent, ModelReply, ModelRequest, ModelSink, Stop};
 use bobbin_offline::Offline;
 
-fn wish(titles: &[&str]) -> WelcomeWish {
+fn request(titles: &[&str]) -> WelcomeRequest {
     let conversation = |title: &&str| Conversation {
         title: (*title).to_owned(),
         last_active_at: UnixMillis(7),
     };
-    WelcomeWish {
+    WelcomeRequest {
         conversations: titles.iter().map(conversation).collect(),
         max_items: 2,
     }
@@ -51,19 +51,19 @@ async fn a_model_is_asked_once_for_the_same_conversations() {
         {"title":"B","prompt":"b","reason":"r"},{"title":"C","prompt":"c"}] Enjoy!"#;
     let muse = Muse(answer, AtomicUsize::new(0));
     let kept = Kept::default();
-    let first = suggest(&muse, &kept, &wish(&["a", "b"])).await.unwrap();
+    let first = suggest(&muse, &kept, &request(&["a", "b"])).await.unwrap();
     let titles: Vec<_> = first.items.iter().map(|item| item.title.as_str()).collect();
     assert_eq!(titles, ["Check the valve", "B"]);
     assert_eq!(
-        suggest(&muse, &kept, &wish(&["a", "b"])).await.as_ref(),
+        suggest(&muse, &kept, &request(&["a", "b"])).await.as_ref(),
         Ok(&first)
     );
     assert_eq!(muse.1.load(Ordering::Relaxed), 1);
-    let other = suggest(&muse, &kept, &wish(&["c", "a", "b"])).await.unwrap();
+    let other = suggest(&muse, &kept, &request(&["c", "a", "b"])).await.unwrap();
     assert_ne!(other.fingerprint, first.fingerprint);
     for _ in 0..KEPT {
         let number = muse.1.load(Ordering::Relaxed).to_string();
-        suggest(&muse, &kept, &wish(&[&number, "a"])).await.unwrap();
+        suggest(&muse, &kept, &request(&[&number, "a"])).await.unwrap();
     }
     assert_eq!(kept.0.lock().len(), KEPT);
 }
@@ -71,10 +71,10 @@ async fn a_model_is_asked_once_for_the_same_conversations() {
 #[tokio::test]
 async fn without_history_there_are_no_ideas_and_nobody_is_asked() {
     let muse = Muse("[]", AtomicUsize::new(0));
-    let none = suggest(&muse, &Kept::default(), &wish(&["a"])).await.unwrap();
+    let none = suggest(&muse, &Kept::default(), &request(&["a"])).await.unwrap();
     assert_eq!((none.items.len(), muse.1.load(Ordering::Relaxed)), (0, 0));
     let muse = Muse("I have no idea.", AtomicUsize::new(0));
-    let none = suggest(&muse, &Kept::default(), &wish(&["a", "b"]))
+    let none = suggest(&muse, &Kept::default(), &request(&["a", "b"]))
         .await
         .unwrap();
     assert_eq!(none.items, []);
@@ -89,7 +89,9 @@ async fn the_offline_model_offers_what_was_asked_before() {
         "list files",
         "search x",
     ];
-    let made = suggest(&Offline, &Kept::default(), &wish(&titles)).await.unwrap();
+    let made = suggest(&Offline, &Kept::default(), &request(&titles))
+        .await
+        .unwrap();
     let made: Vec<_> = made
         .items
         .iter()

@@ -460,7 +460,7 @@ async fn what_a_subagent_asks_is_told_at_the_root_and_answered_in_its_own_thread
         children.len() == 1 && children[0].runtime.waiting_on_approval
     })
     .await;
-    let open = bench.hub.questions_below(bench.thread.id()).await;
+    let open = bench.hub.questions_of_descendants(bench.thread.id()).await;
     assert_eq!(open.len(), 1);
     let (below, approval) = &open[0];
     assert!(approval.scope.operation.contains("touch asked"));
@@ -493,7 +493,7 @@ async fn subagents_are_put_away_and_deleted_with_the_thread_above_and_not_alone(
     let delete = |reply| Command::Delete { reply };
     bench
         .hub
-        .below(bench.thread.id(), Beforehand::Stop, delete)
+        .for_descendants(bench.thread.id(), Beforehand::Stop, delete)
         .await
         .unwrap();
     assert!(children(&bench).await.is_empty());

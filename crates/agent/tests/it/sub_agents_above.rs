@@ -54,7 +54,7 @@ async fn what_is_taken_back_above_is_taken_back_below_in_the_same_turn() {
     answer(&bench.thread, |reply| Command::Configure { config, reply }).await;
     std::fs::write(workspace.path().join("go"), "").unwrap();
     until(&bench, |children| children[0].runtime.waiting_on_approval).await;
-    let open = bench.hub.questions_below(bench.thread.id()).await;
+    let open = bench.hub.questions_of_descendants(bench.thread.id()).await;
     let given = Answer {
         approval: open[0].1.id.clone(),
         decision: Decision::Decline,
@@ -108,7 +108,7 @@ async fn a_subagent_goes_with_a_deleted_thread_and_by_itself_where_that_is_gone(
     let hub = workspace.open_with(Arc::new(engine), with_rules).await;
     let orphan = hub.thread(&id).await.unwrap();
     let delete = |reply| Command::Delete { reply };
-    hub.below(&id, Beforehand::Stop, delete).await.unwrap();
+    hub.for_descendants(&id, Beforehand::Stop, delete).await.unwrap();
     answer(&orphan, delete).await;
     assert!(hub.stored(&id).await.unwrap().is_none());
     hub.stop().await;
@@ -124,7 +124,11 @@ async fn what_is_done_below_begins_when_the_turn_above_is_over() {
     bench.start("stuck {}").await;
     let delete = |reply| Command::Delete { reply };
     let id = bench.thread.id().clone();
-    bench.hub.below(&id, Beforehand::Stop, delete).await.unwrap();
+    bench
+        .hub
+        .for_descendants(&id, Beforehand::Stop, delete)
+        .await
+        .unwrap();
     assert!(bench.snapshot().await.state.live.is_none());
     bench.hub.stop().await;
 }

@@ -100,16 +100,16 @@ async fn what_was_given_to_a_subagent_goes_when_it_is_closed() {
         sender_role: Some("agent".to_owned()),
         group_id: None,
     };
-    let wish = input("late", Some(agent.clone()));
-    let late = asked(&below.thread, |reply| Command::Enqueue { wish, reply }).await;
+    let request = input("late", Some(agent.clone()));
+    let late = asked(&below.thread, |reply| Command::Enqueue { request, reply }).await;
     assert!(
         matches!(&late, Err(CoreError::Refused(Refusal::NotNow(_)))),
         "{late:?}"
     );
     let (tx, rx) = tokio::sync::oneshot::channel();
-    let wish = input("late", Some(agent));
+    let request = input("late", Some(agent));
     let reply = Box::new(move |done| drop(tx.send(done)));
-    below.thread.send(Command::StartTurn { wish, reply }).await;
+    below.thread.send(Command::StartTurn { request, reply }).await;
     assert!(matches!(
         rx.await.unwrap(),
         Err(CoreError::Refused(Refusal::NotNow(_)))
@@ -148,8 +148,8 @@ async fn what_a_person_has_begun_behind_the_agents_work_outlives_the_turn_above(
         .await;
     until(&bench, |children| children.len() == 1).await;
     let below = below(&bench).await;
-    let wish = input(&lines(&[&until_there("third"), "a person's"]), None);
-    asked(&below.thread, |reply| Command::Enqueue { wish, reply })
+    let request = input(&lines(&[&until_there("third"), "a person's"]), None);
+    asked(&below.thread, |reply| Command::Enqueue { request, reply })
         .await
         .unwrap();
     there("first");

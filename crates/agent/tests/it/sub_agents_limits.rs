@@ -87,7 +87,7 @@ async fn time_in_which_all_subagents_wait_for_people_does_not_count_above() {
         assert!(children(&bench).await[0].runtime.running);
     }
     let below = child(&bench).await;
-    let open = bench.hub.questions_below(bench.thread.id()).await;
+    let open = bench.hub.questions_of_descendants(bench.thread.id()).await;
     let given = Answer {
         approval: open[0].1.id.clone(),
         decision: Decision::Decline,

@@ -96,7 +96,7 @@ impl Bench {
     /// Opens a Thread of a core whose Turns' clients answer questions.
     pub(crate) async fn on(hub: Arc<Hub>, config: ThreadConfig) -> Self {
         let (tx, rx) = oneshot::channel();
-        let wish = NewThread {
+        let request = NewThread {
             id: hub.fresh_thread_id(),
             identity: Identity {
                 channel_name: "test".into(),
@@ -106,7 +106,7 @@ impl Bench {
             history_mode: HistoryMode::Server,
             display_name: Some("test".into()),
         };
-        hub.start_thread(wish, Box::new(move |result| drop(tx.send(result))));
+        hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
         let started: Snapshot = rx.await.unwrap().unwrap();
         let thread = hub.thread(&started.state.header.id).await.unwrap();
         Self {
@@ -143,7 +143,7 @@ impl Bench {
 
     async fn over(hub: Arc<Hub>) -> Self {
         let (tx, rx) = oneshot::channel();
-        let wish = NewThread {
+        let request = NewThread {
             id: hub.fresh_thread_id(),
             identity: Identity {
                 channel_name: "test".into(),
@@ -153,7 +153,7 @@ impl Bench {
             history_mode: HistoryMode::Server,
             display_name: Some("test".into()),
         };
-        hub.start_thread(wish, Box::new(move |result| drop(tx.send(result))));
+        hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
         let started: Snapshot = rx.await.unwrap().unwrap();
         let thread = hub.thread(&started.state.header.id).await.unwrap();
         Self {
@@ -240,13 +240,13 @@ impl Bench {
     }
 
     pub(crate) async fn start(&self, text: &str) -> Log {
-        let wish = StartTurn {
+        let request = StartTurn {
             input: vec![InputPart::Text { text: text.into() }],
             sender: None,
             channel: None,
             features: self.features,
         };
-        let begun: StartedTurn = answer(&self.thread, |reply| Command::StartTurn { wish, reply }).await;
+        let begun: StartedTurn = answer(&self.thread, |reply| Command::StartTurn { request, reply }).await;
         Log {
             thread: self.thread.clone(),
             next: begun.seq,
@@ -277,13 +277,13 @@ impl Bench {
 
     /// Queues an input and makes it guidance for the Turn that runs.
     pub(crate) async fn guide(&self, text: &str) {
-        let wish = StartTurn {
+        let request = StartTurn {
             input: vec![InputPart::Text { text: text.into() }],
             sender: None,
             channel: None,
             features: self.features,
         };
-        let queued: Enqueued = answer(&self.thread, |reply| Command::Enqueue { wish, reply }).await;
+        let queued: Enqueued = answer(&self.thread, |reply| Command::Enqueue { request, reply }).await;
         let expected = self.snapshot().await.state.live_turn().unwrap().to_string();
         let steered: Steered = answer(&self.thread, |reply| Command::Steer {
             id: queued.entry.id,

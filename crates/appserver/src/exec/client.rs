@@ -164,11 +164,11 @@ async fn start(peer: &PeerHandle, prompt: &Prompt) -> anyhow::Result<(String, St
         thread.clone()
     } else {
         let identity = json!({ "channelName": "exec", "workspacePath": prompt.workspace });
-        let mut wish = json!({ "identity": identity });
+        let mut request = json!({ "identity": identity });
         if let Some(model) = &prompt.model {
-            wish["config"] = json!({ "model": model });
+            request["config"] = json!({ "model": model });
         }
-        let started = call(peer, "thread/start", &wish).await?;
+        let started = call(peer, "thread/start", &request).await?;
         text(&started, "/thread/id")?
     };
     let input = json!([{ "type": "text", "text": prompt.text }]);

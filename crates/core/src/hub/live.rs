@@ -66,7 +66,7 @@ impl Hub {
         Ok(handle)
     }
 
-    /// Takes a Thread out of the map unless somebody holds it or `idle` says no. Returns whether it is
+    /// Takes a Thread out of the map unless a handle of it is held or `idle` says no. Returns whether it is
     /// out. New holders come through the map, so with its lock held "nobody" stays true.
     pub(crate) fn unload(&self, id: &ThreadId, shared: &Arc<Shared>, idle: impl FnOnce() -> bool) -> bool {
         let mut live = self.live.lock();
@@ -94,16 +94,16 @@ impl Hub {
         }
     }
 
-    /// Returns the live subagents below a Thread that ask something now.
-    pub(crate) fn asking_below(&self, top: &ThreadId) -> Vec<Arc<ThreadHandle>> {
-        if self.asked_below.load(Ordering::Acquire) == 0 {
+    /// Returns the live subagents of a tree that wait for an answer now.
+    pub(crate) fn descendants_that_ask(&self, top: &ThreadId) -> Vec<Arc<ThreadHandle>> {
+        if self.open_in_subagents.load(Ordering::Acquire) == 0 {
             // Everybody who comes to any Thread asks.
             return Vec::new();
         }
         let live = self.live.lock();
         let handles = live.values().filter_map(|cell| cell.get());
         handles
-            .filter(|handle| handle.above() == Some(top) && handle.open() > 0)
+            .filter(|handle| handle.root() == Some(top) && handle.open() > 0)
             .cloned()
             .collect()
     }
@@ -129,7 +129,7 @@ impl Hub {
         }
     }
 
-    /// Takes a place where nothing could be loaded out of the map. Whoever else waits at it tries by itself,
+    /// Takes a place where nothing could be loaded out of the map. Others that wait at it try by themselves,
     /// and must do so at the one place that the map knows: two owners of one Thread would be one too many.
     fn forget_unloaded(&self, id: &ThreadId, cell: &Cell) {
         let mut live = self.live.lock();
@@ -142,7 +142,7 @@ impl Hub {
         }
     }
 
-    /// Returns a live Thread's approval policy as it is now, and the Thread above it.
+    /// Returns a live Thread's approval policy as it is now, and its parent.
     pub(crate) fn live_policy(&self, id: &ThreadId) -> Option<(ApprovalPolicy, Option<ThreadId>)> {
         let live = self.live.lock();
         let handle = live.get(id)?.get()?;

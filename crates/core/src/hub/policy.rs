@@ -1,28 +1,28 @@
-//! How the Approvals of a subagent are decided: never more freely than those of any Thread above, as these stand now.
+//! How the Approvals of a subagent are decided: never more freely than those of its parents, as their policies are now.
 //!
-//! What a person takes back from a Thread is taken back from its subagents at once. Threads above that are live are asked
-//! through what their owners publish, others are read from the store; no owner waits for another.
+//! What a user takes back from a Thread is taken back from its subagents at once. The policy of a live parent is read from
+//! its handle, that of any other from the store; no owner waits for another.
 
 use bobbin_model::{ApprovalPolicy, ThreadId, ThreadState};
 
 use super::Hub;
 
 impl Hub {
-    /// Returns how the Approvals of a Thread are decided, those above it taken into account.
+    /// Returns the approval policy of a Thread, no freer than those of its parents.
     pub(crate) async fn policy_in_tree(&self, state: &ThreadState) -> ApprovalPolicy {
         let source = state.header.source.sub_agent();
-        self.policy_below(self.policy_of(state), source.map(|source| source.parent.clone()))
+        self.strictest_policy(self.policy_of(state), source.map(|source| source.parent.clone()))
             .await
     }
 
-    /// Returns the strictest of a policy and those of a Thread and all above it.
-    pub async fn policy_below(&self, own: ApprovalPolicy, above: Option<ThreadId>) -> ApprovalPolicy {
-        let (mut policy, mut next) = (own, above);
+    /// Returns the strictest of a policy, that of a Thread, and those of its parents.
+    pub async fn strictest_policy(&self, own: ApprovalPolicy, parent: Option<ThreadId>) -> ApprovalPolicy {
+        let (mut policy, mut next) = (own, parent);
         // A tree is no deeper than the depth that is allowed, and nothing is stricter than this.
         while let Some(id) = next.take()
             && policy != ApprovalPolicy::Interrupt
         {
-            let (above, parent) = match self.live_policy(&id) {
+            let (theirs, parent) = match self.live_policy(&id) {
                 Some(found) => found,
                 None => match self.stored(&id).await {
                     Ok(Some(state)) => {
@@ -33,12 +33,12 @@ impl Hub {
                     Ok(None) => (ApprovalPolicy::Default, None),
                     Err(error) => {
                         // What is not known is asked.
-                        tracing::warn!(thread = %id, %error, "the approval policy above a subagent cannot be read");
+                        tracing::warn!(thread = %id, %error, "the approval policy of a subagent's parent cannot be read");
                         (ApprovalPolicy::Default, None)
                     }
                 },
             };
-            policy = policy.stricter(above);
+            policy = policy.stricter(theirs);
             next = parent;
         }
         policy

@@ -1,4 +1,4 @@
-//! New Threads: of people, of agents, with a past, and each once for a request with a name.
+//! New Threads: of users, of agents, with a past, and each once for a request with a name.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ struct Origin {
 }
 
 impl Origin {
-    fn person(past: Past, reply: Reply<Snapshot>) -> Self {
+    fn user(past: Past, reply: Reply<Snapshot>) -> Self {
         Self {
             source: ThreadSource::User,
             beginning: Beginning {
@@ -58,22 +58,22 @@ impl Hub {
     }
 
     /// Starts a Thread unless that was done under this name before; then answers with that Thread.
-    pub async fn start_thread_once(self: &Arc<Self>, wish: NewThread, once: Once, reply: Reply<Snapshot>) {
-        self.start_thread_with(wish, Arc::default(), Some(once), reply)
+    pub async fn start_thread_once(self: &Arc<Self>, request: NewThread, once: Once, reply: Reply<Snapshot>) {
+        self.start_thread_with(request, Arc::default(), Some(once), reply)
             .await;
     }
 
     /// Starts a Thread with tools that its client brings along. With a name as [`Hub::start_thread_once`].
     pub async fn start_thread_with(
         self: &Arc<Self>,
-        wish: NewThread,
+        request: NewThread,
         tools: Arc<[DynamicTool]>,
         once: Option<Once>,
         reply: Reply<Snapshot>,
     ) {
         let Some(once) = once else {
             let past = declared(tools, self.clock.now());
-            return self.start(wish, None, Origin::person(past, reply));
+            return self.start(request, None, Origin::user(past, reply));
         };
         if !self.starting.lock().insert(once.id.clone()) {
             return reply(Err(CoreError::Busy));
@@ -93,7 +93,7 @@ impl Hub {
         match known.await {
             Ok(None) => {
                 let past = declared(tools, self.clock.now());
-                self.start(wish, Some(once), Origin::person(past, reply));
+                self.start(request, Some(once), Origin::user(past, reply));
             }
             Ok(Some(snapshot)) => reply(Ok(snapshot)),
             Err(error) => reply(Err(error)),
@@ -101,8 +101,8 @@ impl Hub {
     }
 
     /// Starts a Thread. The reply is called before anybody can see `thread/started`.
-    pub fn start_thread(self: &Arc<Self>, wish: NewThread, reply: Reply<Snapshot>) {
-        self.start(wish, None, Origin::person(Vec::new(), reply));
+    pub fn start_thread(self: &Arc<Self>, request: NewThread, reply: Reply<Snapshot>) {
+        self.start(request, None, Origin::user(Vec::new(), reply));
     }
 
     /// Starts a subagent's Thread, its first Turn with it.
@@ -111,7 +111,7 @@ impl Hub {
     /// As [`Hub::start_thread`].
     pub async fn start_child(
         self: &Arc<Self>,
-        wish: NewThread,
+        request: NewThread,
         source: SubAgentSource,
         turn: StartTurn,
     ) -> Result<Snapshot, CoreError> {
@@ -125,24 +125,24 @@ impl Hub {
         let source = ThreadSource::SubAgent {
             sub_agent: Box::new(source),
         };
-        self.start(wish, None, Origin { source, beginning });
+        self.start(request, None, Origin { source, beginning });
         started.await.unwrap_or(Err(CoreError::Stopping))
     }
 
     /// Starts a Thread that has a past.
     pub(crate) async fn start_with(
         self: &Arc<Self>,
-        wish: NewThread,
+        request: NewThread,
         past: Vec<(Event, UnixMillis)>,
     ) -> Result<Snapshot, CoreError> {
         let (done, started) = tokio::sync::oneshot::channel();
         // Nobody waits any more: the Thread is there all the same.
         let reply = Box::new(move |result| drop(done.send(result)));
-        self.start(wish, None, Origin::person(past, reply));
+        self.start(request, None, Origin::user(past, reply));
         started.await.unwrap_or(Err(CoreError::Stopping))
     }
 
-    fn start(self: &Arc<Self>, mut wish: NewThread, once: Option<Once>, from: Origin) {
+    fn start(self: &Arc<Self>, mut request: NewThread, once: Option<Once>, from: Origin) {
         let Origin {
             source,
             mut beginning,
@@ -152,14 +152,14 @@ impl Hub {
             return reply(Err(CoreError::Stopping));
         }
         let workspace = self.settings.workspace.to_string_lossy();
-        let given = wish
+        let given = request
             .identity
             .workspace_path
             .take()
             .filter(|path| !path.trim().is_empty());
-        wish.identity.workspace_path = given.map(|path| self.normal_path(&path));
+        request.identity.workspace_path = given.map(|path| self.normal_path(&path));
         let now = self.clock.now();
-        let started = match wish.decide_from(source, &workspace, now) {
+        let started = match request.decide_from(source, &workspace, now) {
             Ok(started) => started,
             Err(refusal) => return reply(Err(refusal.into())),
         };

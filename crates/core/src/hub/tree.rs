@@ -29,7 +29,7 @@ impl Hub {
     ///
     /// # Errors
     /// [`Refusal::NotNow`], [`CoreError::Store`].
-    pub async fn check_room_below(&self, parent: &ThreadId, child: &ThreadId) -> Result<(), CoreError> {
+    pub async fn check_room_for_child(&self, parent: &ThreadId, child: &ThreadId) -> Result<(), CoreError> {
         let most = self.settings.sub_agents.open;
         let open = self.store.children(parent, Closed::LeftOut, MAX_CHILDREN).await?;
         if open.len() < most || open.iter().any(|other| other.header.id == *child) {
@@ -49,20 +49,20 @@ impl Hub {
         Ok(self.store.load(id).await?.map(|loaded| loaded.state))
     }
 
-    /// Does to every subagent below a Thread what is about to be done to that Thread, the lowest first. With
+    /// Does to every subagent of a tree what is about to be done to its root, children before parents. With
     /// [`Beforehand::Stop`] a Turn that runs at the top is stopped before, and is over, so that it starts no more of them.
     ///
     /// # Errors
     /// [`Refusal::ThreadNotFound`]; [`Refusal::Invalid`] when that Thread is a subagent itself and its root is there; what one of them
     /// answered: those before it are done, and doing it again does the rest.
-    pub async fn below(
+    pub async fn for_descendants(
         self: &Arc<Self>,
         top: &ThreadId,
         beforehand: Beforehand,
         command: impl Fn(Reply<()>) -> Command + Send + Sync,
     ) -> Result<(), CoreError> {
         let handle = self.thread(top).await?;
-        if let Some(root) = handle.above()
+        if let Some(root) = handle.root()
             && self.store.load(root).await?.is_some()
         {
             return Err(Refusal::Invalid(format!(
@@ -79,9 +79,9 @@ impl Hub {
         Ok(())
     }
 
-    /// Whether there are subagents below a Thread, for which [`Hub::below`] takes its time. One that begins while the
+    /// Whether a Thread has subagents, for which [`Hub::for_descendants`] takes its time. One that begins while the
     /// Thread is put away goes the same way. What cannot be known is said by what is done next.
-    pub async fn has_below(&self, top: &ThreadId) -> bool {
+    pub async fn has_descendants(&self, top: &ThreadId) -> bool {
         let found = self.store.descendants(top).await;
         found.is_ok_and(|found| !found.is_empty())
     }
@@ -100,13 +100,13 @@ impl Hub {
             }
             Ok(())
         };
-        // It is ended by force before. Whatever still begins is found by those who look afterwards.
+        // The owner ends it by force before. A subagent that still starts is found by the next pass.
         let over = tokio::time::timeout(self.settings.cancel_grace * 4, over).await;
         handle.log().unwatch(&waker);
         over.unwrap_or(Ok(()))
     }
 
-    /// Does to a subagent what is done to the Thread above.
+    /// Does to a subagent what is done to its parent.
     async fn with_parent(
         self: &Arc<Self>,
         id: &ThreadId,
@@ -119,13 +119,13 @@ impl Hub {
                 .await
         };
         match done.await {
-            // Somebody else did it.
+            // Another request did it.
             Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Deletes what has come below a Thread while that was being deleted: nobody could do it later.
+    /// Deletes subagents that started while their parent was being deleted: no client could do it later.
     pub(crate) fn delete_orphans(self: Arc<Self>, of: ThreadId) -> BoxFuture<'static, ()> {
         async move {
             let deleted = async {
@@ -144,12 +144,12 @@ impl Hub {
         .boxed()
     }
 
-    /// Does to a subagent whose Turn above is over what was done to the Thread above while it began.
+    /// Does to a subagent what was done to its parent while the subagent started.
     pub async fn follow_parent(self: &Arc<Self>, parent: &ThreadId, id: &ThreadId) {
         let done = async {
             match self.stored(parent).await? {
                 None => self.with_parent(id, |reply| Command::Delete { reply }).await,
-                Some(above) if above.header.status == ThreadStatus::Archived => {
+                Some(parent) if parent.header.status == ThreadStatus::Archived => {
                     let change = StatusChange::Archive;
                     self.with_parent(id, |reply| Command::Status { change, reply })
                         .await
@@ -165,10 +165,13 @@ impl Hub {
         }
     }
 
-    /// Returns what the live subagents below a Thread ask people now.
-    pub async fn questions_below(self: &Arc<Self>, top: &ThreadId) -> Vec<(Arc<ThreadHandle>, Approval)> {
+    /// Returns the questions that the live subagents of a tree ask users now.
+    pub async fn questions_of_descendants(
+        self: &Arc<Self>,
+        top: &ThreadId,
+    ) -> Vec<(Arc<ThreadHandle>, Approval)> {
         let mut open = Vec::new();
-        for handle in self.asking_below(top) {
+        for handle in self.descendants_that_ask(top) {
             match self.snapshot(&handle).await {
                 Ok(snapshot) => {
                     let approvals = snapshot.state.approvals().iter();

@@ -16,7 +16,7 @@ use super::record::{After, Effect, Unstored};
 use super::{Owner, run};
 use crate::CoreError;
 
-/// Pause before the store is tried again, the first time and at most: somebody who has made room wants to see it used.
+/// Pause before the store is tried again, the first time and at most: a user who has made room wants to see it used.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(8);
 
@@ -43,13 +43,13 @@ pub(super) struct Stalled {
     pause: Duration,
 }
 
-/// Who has an open Turn done.
-enum Above {
-    /// No agent: people.
-    Nobody,
-    /// A Turn of this Thread.
-    Wants(Box<ThreadState>),
-    /// A Turn that is over.
+/// The parent's Turn that started an open Turn of a subagent.
+enum ParentTurn {
+    /// There is none: a user started the Turn.
+    None,
+    /// It runs; the state of the parent.
+    Runs(Box<ThreadState>),
+    /// It is over.
     Over,
 }
 
@@ -60,7 +60,7 @@ impl Owner {
             return Ok(());
         }
         reached(Step::TakingUp);
-        let above = self.above().await?;
+        let parent = self.parent_turn().await?;
         let Some(live) = &self.state.live else {
             return Ok(());
         };
@@ -70,9 +70,9 @@ impl Owner {
             .cancelling
             .clone()
             .or_else(|| (self.interrupted == Some(turn)).then(|| run::BY_REQUEST.to_owned()))
-            .or_else(|| (archived || matches!(above, Above::Over)).then(|| run::BY_CALLER.to_owned()));
+            .or_else(|| (archived || matches!(parent, ParentTurn::Over)).then(|| run::BY_CALLER.to_owned()));
         if let Some(reason) = stopped {
-            // Somebody was told that it ends: it does not go on.
+            // A client was answered that it ends: it does not go on.
             return self.end_turn(Outcome::Cancelled { reason }).await;
         }
         // Nothing of it runs while it waits for an answer.
@@ -103,30 +103,30 @@ impl Owner {
             reason: format!("{happened}{then}"),
             crashed,
         };
-        // The one above goes on with what may have been changed there meanwhile.
-        let config = match above {
-            Above::Wants(above) => resumed_configuration(&self.state, &above),
-            Above::Nobody | Above::Over => None,
+        // The parent's configuration may have changed meanwhile.
+        let config = match parent {
+            ParentTurn::Runs(parent) => resumed_configuration(&self.state, &parent),
+            ParentTurn::None | ParentTurn::Over => None,
         };
         let configured = config.map(|config| Event::ThreadConfigured { config });
         let staged = self.stage(configured.into_iter().chain([recovered]).collect());
         self.commit(staged, Effect::after(After::Run(turn))).await
     }
 
-    /// Returns who has the open Turn done: a subagent does not work on for nobody. What a person began in it goes on by
-    /// itself.
-    async fn above(&mut self) -> Result<Above, CoreError> {
+    /// Returns the parent's Turn that started the open one. A subagent's Turn ends with it; a Turn that a user started
+    /// goes on.
+    async fn parent_turn(&mut self) -> Result<ParentTurn, CoreError> {
         let Some(parent) = started_by_parent(&self.state) else {
-            return Ok(Above::Nobody);
+            return Ok(ParentTurn::None);
         };
-        let above = self.hub.store.load(&parent).await?.map(|loaded| loaded.state);
-        let wants = |above: &ThreadState| {
-            above.header.status != ThreadStatus::Archived
-                && above.live.as_ref().is_some_and(|live| live.cancelling.is_none())
+        let state = self.hub.store.load(&parent).await?.map(|loaded| loaded.state);
+        let runs = |state: &ThreadState| {
+            state.header.status != ThreadStatus::Archived
+                && state.live.as_ref().is_some_and(|live| live.cancelling.is_none())
         };
-        Ok(match above.filter(wants) {
-            Some(above) => Above::Wants(Box::new(above)),
-            None => Above::Over,
+        Ok(match state.filter(runs) {
+            Some(state) => ParentTurn::Runs(Box::new(state)),
+            None => ParentTurn::Over,
         })
     }
 
@@ -136,7 +136,7 @@ impl Owner {
             return false;
         }
         let id = self.state.header.id.clone();
-        // Who only reads is told how things stand, and not that they cannot change.
+        // Callers that only read get the state, not the error.
         let readers: Vec<_> = self
             .commits
             .iter_mut()
@@ -163,9 +163,9 @@ impl Owner {
         };
         tracing::warn!(thread = %id, %error, source = ?std::error::Error::source(error).map(ToString::to_string),
             "a change could not be stored; the thread goes back to what is");
-        while self.wishes.try_recv().is_ok() {}
+        while self.requests.try_recv().is_ok() {}
         self.todo.clear();
-        self.for_everyone.clear();
+        self.broadcasts.clear();
         self.unstored = Unstored::default();
         self.once = None;
         self.state = loaded.state;

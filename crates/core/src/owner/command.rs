@@ -32,7 +32,7 @@ impl Owner {
                 status,
                 reply,
             } => self.change_edge(&parent, status, reply).await,
-            Command::LetGo { reply } => self.let_go(reply).await,
+            Command::ParentEnded { reply } => self.parent_ended(reply).await,
             Command::Stop { reply } => self.cancel_turn(BY_CALLER, Effect::answer(Box::new(reply))).await,
             Command::Configure { config, reply } => {
                 self.change(Ok(self.state.decide_configure(config)), reply).await
@@ -47,19 +47,19 @@ impl Owner {
                 self.resume(decided, reply).await
             }
             Command::Read { reply } => self.read(reply).await,
-            Command::StartTurn { wish, reply } => self.start_turn(self.decide_start(wish), reply).await,
+            Command::StartTurn { request, reply } => self.start_turn(self.decide_start(request), reply).await,
             Command::StartTurnAfter {
                 messages,
-                wish,
+                request,
                 reply,
             } => {
-                let decided = self.state.decide_start_turn_after(messages, wish, now);
+                let decided = self.state.decide_start_turn_after(messages, request, now);
                 self.start_turn(decided, reply).await
             }
-            Command::Enqueue { wish, reply } => self.enqueue(self.decide_enqueue(wish), reply).await,
-            Command::EnqueueNext { wish, reply } => {
+            Command::Enqueue { request, reply } => self.enqueue(self.decide_enqueue(request), reply).await,
+            Command::EnqueueNext { request, reply } => {
                 let id = self.hub.ids.queued_input(now);
-                self.enqueue(self.state.decide_enqueue_next(id, wish, now), reply)
+                self.enqueue(self.state.decide_enqueue_next(id, request, now), reply)
                     .await
             }
             Command::Unqueue { id, reply } => match self.state.decide_unqueue(&id) {
@@ -76,11 +76,11 @@ impl Owner {
                 self.steer(decided, reply).await
             }
             Command::Guide {
-                wish,
+                request,
                 turn,
                 replaces,
                 reply,
-            } => self.guide(wish, turn, replaces.as_ref(), reply).await,
+            } => self.guide(request, turn, replaces.as_ref(), reply).await,
             Command::RollBack {
                 which,
                 max_bytes,
@@ -282,14 +282,17 @@ impl Owner {
 
     async fn guide(
         &mut self,
-        wish: StartTurn,
+        request: StartTurn,
         turn: TurnId,
         replaces: Option<&QueuedInputId>,
         reply: Reply<QueuedInputId>,
     ) -> Result<(), CoreError> {
         let now = self.now();
         let id = self.hub.ids.queued_input(now);
-        match self.state.decide_guidance(id.clone(), wish, turn, replaces, now) {
+        match self
+            .state
+            .decide_guidance(id.clone(), request, turn, replaces, now)
+        {
             Ok(events) => {
                 let staged = self.stage(events);
                 let answer = Effect::answer(Box::new(move |done| reply(done.map(|()| id))));

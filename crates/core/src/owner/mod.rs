@@ -1,23 +1,23 @@
 //! The owner of one live Thread: the only task that holds its state.
 //!
-//! Commands, engine wishes, commits and deadlines reach it through one loop, served in that order of
-//! urgency: commits first (they free room), then people, then the engine. It waits for nobody but the
+//! Commands, engine requests, commits and deadlines reach it through one loop, served in that order of
+//! urgency: commits first (they free room), then clients, then the engine. It waits for nobody but the
 //! store's writer, and for the files while what a Turn did to them is undone (bounded in time; no Turn may start then). At most [`MAX_COMMITS`] commits are in flight; at that bound it takes no commands and no
-//! wishes until one is done, which holds back engines and clients of this Thread and nobody else.
+//! requests until one is done, which holds back engines and clients of this Thread and nobody else.
 //!
 //! After a commit that failed, what the owner holds is ahead of the disk. Everything unanswered is answered with
 //! the error, and the owner goes back to what is stored ([`again`]); where that cannot be read it ends.
 
 mod again;
 mod approval;
-mod below;
 mod command;
 mod once;
+mod parent;
 mod record;
+mod request;
 mod revert;
 mod run;
 mod weight;
-mod wish;
 
 pub(crate) use weight::{weight_of, weight_of_turn};
 
@@ -35,7 +35,7 @@ use tokio::time::Instant;
 use crate::answer::Snapshot;
 use crate::asking::Asking;
 use crate::command::Reply;
-use crate::engine::{Asker, EngineWish};
+use crate::engine::{Asker, TurnRequest};
 use crate::handle::Shared;
 use crate::hub::Hub;
 use crate::{Command, CoreError, Ended, Frame, Log, ThreadHandle};
@@ -46,10 +46,10 @@ use run::{Ran, Run};
 
 /// Commits of one Thread that may be in flight.
 const MAX_COMMITS: usize = 64;
-/// Engine wishes that may wait; at the bound the engine waits.
-const WISH_QUEUE: usize = 256;
-/// Wishes taken before readers are shown what they did.
-const WISH_BATCH: usize = 64;
+/// Engine requests that may wait; at the bound the engine waits.
+const REQUEST_QUEUE: usize = 256;
+/// Requests taken before readers are shown what they did.
+const REQUEST_BATCH: usize = 64;
 /// Where a loop with nothing to wait for sleeps to.
 const FAR: Duration = Duration::from_hours(1);
 
@@ -73,16 +73,16 @@ pub(crate) struct Owner {
     shared: Arc<Shared>,
     asking: Asking,
     inbox: mpsc::Receiver<Command>,
-    wishes: mpsc::Receiver<(TurnId, EngineWish)>,
-    wish_sender: mpsc::Sender<(TurnId, EngineWish)>,
+    requests: mpsc::Receiver<(TurnId, TurnRequest)>,
+    request_sender: mpsc::Sender<(TurnId, TurnRequest)>,
     /// Commits in flight and answers that wait for them, oldest first.
     commits: VecDeque<Commit>,
     /// What committed events cause, to be done next.
     todo: VecDeque<After>,
     /// Highest Seq that may be shown: one above it could be given out again after a crash.
     ceiling: Seq,
-    /// Frames for everyone that are not shown yet.
-    for_everyone: VecDeque<Arc<Frame>>,
+    /// Frames for the log of the workspace that are not shown yet.
+    broadcasts: VecDeque<Arc<Frame>>,
     /// Streamed text that is in memory only.
     unstored: Unstored,
     /// The engine at work.
@@ -109,7 +109,7 @@ pub(crate) struct Owner {
 enum Next {
     Committed(Result<(), CoreError>),
     Command(Command),
-    Wishes,
+    Requests,
     Ran(Ran),
     Deadline,
     Stop,
@@ -120,11 +120,15 @@ impl Owner {
         let log = Arc::new(Log::new(head.next(), hub.settings.log));
         let shared = Arc::new(Shared::default());
         shared.set_policy(hub.policy_of(&state));
-        let below = state.header.source.sub_agent().map(|_| hub.asked_below.clone());
+        let below = state
+            .header
+            .source
+            .sub_agent()
+            .map(|_| hub.open_in_subagents.clone());
         let mut asking = Asking::new(shared.clone(), below);
         asking.set(state.approvals().len());
         let (handle, inbox) = ThreadHandle::new(&state.header, log.clone(), shared.clone());
-        let (wish_sender, wishes) = mpsc::channel(WISH_QUEUE);
+        let (request_sender, requests) = mpsc::channel(REQUEST_QUEUE);
         let number = hub.next_owner();
         let owner = Self {
             hub,
@@ -133,12 +137,12 @@ impl Owner {
             shared,
             asking,
             inbox,
-            wishes,
-            wish_sender,
+            requests,
+            request_sender,
             commits: VecDeque::new(),
             todo: VecDeque::new(),
             ceiling: head,
-            for_everyone: VecDeque::new(),
+            broadcasts: VecDeque::new(),
             unstored: Unstored::default(),
             run: None,
             stalled: None,
@@ -156,11 +160,11 @@ impl Owner {
     /// Runs until the Thread is unloaded, deleted, failed or stopped. `started` has the first events of a
     /// new Thread, with their times; without it the Thread was loaded, and an open Turn is taken up.
     pub(crate) async fn run(mut self, started: Option<Beginning>) {
-        let begun = match started {
+        let first = match started {
             Some(beginning) => self.begin(beginning).await,
             None => self.take_up(Why::Restarted).await,
         };
-        let mut ended = match begun {
+        let mut ended = match first {
             Ok(()) => self.serve().await,
             Err(error) => Err(error),
         };
@@ -191,7 +195,7 @@ impl Owner {
 
     /// Returns why the Thread ended, or `None` when it was unloaded.
     async fn serve(&mut self) -> Result<Option<Ended>, CoreError> {
-        let mut batch = Vec::with_capacity(WISH_BATCH);
+        let mut batch = Vec::with_capacity(REQUEST_BATCH);
         let stopping = self.hub.stopping.clone();
         let mut stop_seen = false;
         loop {
@@ -215,7 +219,7 @@ impl Owner {
                 biased;
                 done = record::front(&mut self.commits) => Next::Committed(done),
                 Some(command) = self.inbox.recv(), if room && self.delete.is_none() => Next::Command(command),
-                _ = self.wishes.recv_many(&mut batch, WISH_BATCH), if room => Next::Wishes,
+                _ = self.requests.recv_many(&mut batch, REQUEST_BATCH), if room => Next::Requests,
                 ran = run::ended(&mut self.run), if room => Next::Ran(ran),
                 () = stopping.cancelled(), if !stop_seen => Next::Stop,
                 () = tokio::time::sleep_until(deadline) => Next::Deadline,
@@ -227,10 +231,10 @@ impl Owner {
                 Next::Committed(done) => self.committed(done)?,
                 Next::Command(Command::Once { once, command }) => self.once(once, *command).await?,
                 Next::Command(command) => self.command(command).await?,
-                Next::Wishes => {
-                    for (turn, wish) in batch.drain(..) {
-                        reached(Step::WishTaken);
-                        self.wish(turn, wish).await?;
+                Next::Requests => {
+                    for (turn, request) in batch.drain(..) {
+                        reached(Step::RequestTaken);
+                        self.request(turn, request).await?;
                     }
                     self.checkpoint_if_large().await?;
                     self.reveal();
@@ -260,8 +264,8 @@ impl Owner {
         let Beginning { past, turn, reply } = beginning;
         let mut staged = self.stage_past(past);
         let mut after = None;
-        if let Some(wish) = turn {
-            match self.state.decide_start_turn(wish, self.now()) {
+        if let Some(request) = turn {
+            match self.state.decide_start_turn(request, self.now()) {
                 Ok(events) => {
                     staged.append(self.stage(events));
                     after = self.state.live_turn().map(After::Run);
@@ -365,7 +369,7 @@ impl Owner {
             };
             command.refuse(match why {
                 Ended::Deleted => bobbin_model::Refusal::ThreadNotFound(id).into(),
-                // Whoever comes again finds another owner, or hears why there is none.
+                // A client that repeats the command finds another owner, or reads why there is none.
                 Ended::Failed => CoreError::Busy,
                 Ended::Stopped => CoreError::Stopping,
             });

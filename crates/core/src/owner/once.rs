@@ -181,7 +181,7 @@ impl Owner {
                 | Command::Interrupt { reply, .. }
                 | Command::Answer { reply, .. }
                 | Command::Stop { reply }
-                | Command::LetGo { reply }
+                | Command::ParentEnded { reply }
                 | Command::Delete { reply },
                 _,
             ) => Box::new(reply),

@@ -49,11 +49,11 @@ pub(super) struct Effect {
     pub(super) after: Vec<After>,
     /// An `acceptAlways` to store in the same transaction.
     pub(super) remember: Option<Scope>,
-    /// Somebody who wants to know how the Thread stood, which holds once the commits before are done.
+    /// A caller that asked for the state of the Thread, which holds once the commits before are done.
     pub(super) read: Option<Reading>,
 }
 
-/// A Thread as it stood when somebody asked, and who did.
+/// The state of a Thread when a caller asked, and where the answer goes.
 pub(super) type Reading = (Snapshot, Reply<Snapshot>);
 
 impl Effect {
@@ -120,7 +120,7 @@ pub(super) struct Commit {
 }
 
 impl Commit {
-    /// A commit that nobody is shown or told of.
+    /// A commit that causes no frame and no answer.
     pub(super) fn unseen(receipt: Receipt, ceiling: Seq, request: Option<String>) -> Self {
         Self {
             first: None,
@@ -210,7 +210,7 @@ impl Owner {
         staged
     }
 
-    /// As [`Owner::stage`], of what happened earlier, which nobody need be told of as it happened.
+    /// As [`Owner::stage`], of what happened earlier and needs no live frames.
     pub(super) fn stage_past(&mut self, events: Vec<(Event, UnixMillis)>) -> Staged {
         let staged = events.into_iter().map(|(event, at)| self.stage_one(event, at));
         Staged {
@@ -235,7 +235,7 @@ impl Owner {
         let event = Arc::new(event);
         let weight = weight_of(&event, &view);
         let seq = self.append(at, FrameBody::Recorded(event.clone()), view, weight);
-        self.tell_above(seq, at, &event);
+        self.broadcast_question(seq, at, &event);
         StoredEvent { seq, at, event }
     }
 
@@ -251,8 +251,8 @@ impl Owner {
         }
     }
 
-    /// Has those at the top of the tree told what a subagent asks.
-    fn tell_above(&mut self, seq: Seq, at: UnixMillis, event: &Event) {
+    /// Sends a subagent's question to the clients that follow the root of its tree.
+    fn broadcast_question(&mut self, seq: Seq, at: UnixMillis, event: &Event) {
         let header = &self.state.header;
         let Some(source) = header.source.sub_agent() else {
             return;
@@ -274,7 +274,7 @@ impl Owner {
         };
         let (thread, weight) = (header.id.clone(), notice.weight());
         let frame = Frame::new(thread, seq, at, FrameBody::Ephemeral(notice), View::None, weight);
-        self.for_everyone.push_back(Arc::new(frame));
+        self.broadcasts.push_back(Arc::new(frame));
     }
 
     /// Sends staged events to the store. Without events, the effect waits for the commits before it.
@@ -347,11 +347,11 @@ impl Owner {
             self.unstored.due = Some(Instant::now());
         }
         let target = target.min(self.ceiling);
-        // Everyone first: a reader that has seen a frame here can rely on its twin being there already.
-        while let Some(frame) = self.for_everyone.pop_front_if(|frame| frame.seq <= target) {
-            let everyone = self.hub.everyone();
-            everyone.append(|_| frame);
-            everyone.show(everyone.appended());
+        // The log of the workspace first: a reader that has seen a frame here can rely on its twin being there already.
+        while let Some(frame) = self.broadcasts.pop_front_if(|frame| frame.seq <= target) {
+            let broadcasts = self.hub.broadcasts();
+            broadcasts.append(|_| frame);
+            broadcasts.show(broadcasts.appended());
         }
         self.log.show(target);
     }
@@ -467,7 +467,7 @@ impl Owner {
             .log
             .append(|seq| Arc::new(Frame::new(thread, seq, at, body, view, weight)));
         if frame.concerns_everyone() {
-            self.for_everyone.push_back(frame.clone());
+            self.broadcasts.push_back(frame.clone());
         }
         frame.seq
     }

@@ -1,7 +1,7 @@
 //! Undoing what a Turn did to files.
 //!
 //! Done in the owner's own task, so that no Turn of this Thread starts meanwhile. A crash between the files and the
-//! record loses nothing: whoever was not answered asks again, and what is done already is not done twice.
+//! record loses nothing: a client without an answer asks again, and what is done already is not done twice.
 
 use bobbin_model::{Event, Refusal};
 
@@ -10,7 +10,7 @@ use super::record::Effect;
 use crate::CoreError;
 use crate::answer::Reverted;
 use crate::command::Reply;
-use bobbin_agent_api::undo::{ChangedSince, RevertWish, UndoError, Undone};
+use bobbin_agent_api::undo::{ChangedSince, RevertRequest, UndoError, Undone};
 
 impl Owner {
     pub(super) async fn revert(
@@ -34,14 +34,14 @@ impl Owner {
                 "This server takes no snapshots of files: it did not find the program git when it started.";
             return self.refuse(Refusal::NotNow(detail.to_owned()), reply).await;
         };
-        let wish = RevertWish {
+        let request = RevertRequest {
             thread: self.state.header.id.clone(),
             turn,
             root: settings.environment_of(self.state.header.config.as_ref()).root,
             changed_since,
         };
         // Not given up from here: once a file was touched, what was done goes on record.
-        let undone = undo.revert(wish, self.hub.stopping.clone()).await;
+        let undone = undo.revert(request, self.hub.stopping.clone()).await;
         let Undone { files, notes } = match undone {
             Ok(undone) => undone,
             Err(UndoError::Changed(files)) => {

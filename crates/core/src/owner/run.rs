@@ -15,7 +15,7 @@ use crate::engine::{EngineFailure, TurnContext};
 use bobbin_agent_api::sub_agent::NoSubAgents;
 use bobbin_agent_api::tool::ToolEnvironment;
 
-/// Reason of a Turn that somebody stopped (03 §7).
+/// Reason of a Turn that a client stopped (03 §7).
 pub(super) const BY_REQUEST: &str = "Cancelled by request";
 /// Reason of a Turn that ends with what it belongs to: its Thread, its server, its policy.
 pub(super) const BY_CALLER: &str = "Caller cancelled";
@@ -25,7 +25,7 @@ pub(super) struct Run {
     pub(super) turn: TurnId,
     task: JoinHandle<Result<(), EngineFailure>>,
     cancel: CancellationToken,
-    /// When a run that was told to stop is stopped by force.
+    /// When a cancelled run is stopped by force.
     pub(super) abort_at: Option<Instant>,
 }
 
@@ -69,7 +69,7 @@ impl Owner {
         let context = TurnContext {
             hub: self.hub.clone(),
             header: Arc::new(self.state.header.clone()),
-            begun: Arc::new(live.clone()),
+            at_start: Arc::new(live.clone()),
             context: self.state.context,
             environment: Arc::new(ToolEnvironment {
                 // An editor knows the Thread at the top.
@@ -83,7 +83,7 @@ impl Owner {
             declared: self.state.tools.clone(),
             shared: self.shared.clone(),
             cancel: cancel.clone(),
-            wishes: self.wish_sender.clone(),
+            requests: self.request_sender.clone(),
         };
         let engine = self.hub.engine.clone();
         // Called in the task, where a panic is the Turn's failure.
@@ -138,9 +138,9 @@ impl Owner {
 
     /// Ends the Turn as its engine ended.
     pub(super) async fn ran(&mut self, ran: Ran) -> Result<(), CoreError> {
-        // What it wished for before it ended comes first.
-        while let Ok((turn, wish)) = self.wishes.try_recv() {
-            self.wish(turn, wish).await?;
+        // What it requested before it ended comes first.
+        while let Ok((turn, request)) = self.requests.try_recv() {
+            self.request(turn, request).await?;
         }
         let Some(run) = self.run.take() else { return Ok(()) };
         self.askers.clear();
@@ -209,7 +209,7 @@ impl Owner {
                 effect.after.push(After::Run(turn));
             }
             // A server that stops goes on when it starts again.
-            None if go_on => staged.append(self.stage_people_only()),
+            None if go_on => staged.append(self.stage_users_queue()),
             None => {}
         }
         self.commit(staged, effect).await

@@ -44,13 +44,13 @@ async fn an_answer_comes_before_its_events_and_events_after_their_commit() {
     for round in 0..50 {
         let (tx, rx) = oneshot::channel();
         let log = thread.log().clone();
-        let wish = crate::support::prompt("say hi");
+        let request = crate::support::prompt("say hi");
         let reply = Box::new(move |started: Result<bobbin_core::StartedTurn, _>| {
             let seq = started.expect("it starts").seq;
             tx.send((seq, log.visible(), log.appended()))
                 .expect("the test waits");
         });
-        thread.send(Command::StartTurn { wish, reply }).await;
+        thread.send(Command::StartTurn { request, reply }).await;
         let (seq, visible, appended) = rx.await.unwrap();
         assert!(
             visible < seq && seq <= appended,
@@ -241,8 +241,8 @@ async fn queued_inputs_follow_a_good_turn_and_wait_after_a_bad_one() {
     let thread = new_thread(&hub).await;
     let begun = start(&thread, "wait").await;
     for text in ["fail badly", "say later"] {
-        let wish = crate::support::prompt(text);
-        let queued = answer(&thread, |reply| Command::Enqueue { wish, reply });
+        let request = crate::support::prompt(text);
+        let queued = answer(&thread, |reply| Command::Enqueue { request, reply });
         assert_eq!(queued.await.unwrap().started, None);
     }
     engine.release();

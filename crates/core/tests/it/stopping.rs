@@ -31,7 +31,7 @@ async fn leave_behind(
         ThreadId::new("thread_20270104_abcdef"),
         UnixMillis(1_800_000_000_000),
     );
-    let wish = NewThread {
+    let request = NewThread {
         id: id.clone(),
         identity: Identity {
             channel_name: "test".into(),
@@ -41,7 +41,7 @@ async fn leave_behind(
         history_mode: HistoryMode::Server,
         display_name: None,
     };
-    let started = wish.decide("/srv", now).unwrap();
+    let started = request.decide("/srv", now).unwrap();
     let Event::ThreadStarted { thread } = &started else {
         panic!("it starts a thread");
     };

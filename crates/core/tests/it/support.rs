@@ -25,7 +25,7 @@ pub(crate) async fn answer<T: Send + 'static>(
 
 pub(crate) async fn new_thread(hub: &Arc<Hub>) -> Arc<ThreadHandle> {
     let (tx, rx) = oneshot::channel();
-    let wish = NewThread {
+    let request = NewThread {
         id: hub.fresh_thread_id(),
         identity: Identity {
             channel_name: "test".into(),
@@ -35,7 +35,7 @@ pub(crate) async fn new_thread(hub: &Arc<Hub>) -> Arc<ThreadHandle> {
         history_mode: HistoryMode::Server,
         display_name: Some("test".into()),
     };
-    hub.start_thread(wish, Box::new(move |result| drop(tx.send(result))));
+    hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
     let snapshot: Snapshot = rx.await.expect("answered").expect("started");
     hub.thread(&snapshot.state.header.id).await.expect("live")
 }
@@ -53,8 +53,8 @@ pub(crate) fn prompt(text: &str) -> StartTurn {
 }
 
 pub(crate) async fn start(handle: &ThreadHandle, text: &str) -> StartedTurn {
-    let wish = prompt(text);
-    answer(handle, |reply| Command::StartTurn { wish, reply })
+    let request = prompt(text);
+    answer(handle, |reply| Command::StartTurn { request, reply })
         .await
         .expect("the turn starts")
 }

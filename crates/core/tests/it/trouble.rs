@@ -164,8 +164,8 @@ async fn a_change_that_is_not_stored_is_refused_and_the_same_owner_goes_on() {
         let shown = read(&thread).await;
         assert_eq!(shown.state.header.display_name.as_deref(), Some("test"));
     }
-    let wish = prompt("call boil");
-    let refused = answer(&thread, |reply| Command::StartTurn { wish, reply })
+    let request = prompt("call boil");
+    let refused = answer(&thread, |reply| Command::StartTurn { request, reply })
         .await
         .unwrap_err();
     assert!(is_full(&refused), "{refused}");
@@ -195,7 +195,7 @@ async fn a_thread_that_could_not_be_stored_was_not_started() {
     let place = Place::open().await;
     place.fill();
     let (tell, told) = oneshot::channel();
-    let wish = bobbin_model::state::NewThread {
+    let request = bobbin_model::state::NewThread {
         id: place.hub.fresh_thread_id(),
         identity: bobbin_model::Identity {
             channel_name: "test".into(),
@@ -205,10 +205,10 @@ async fn a_thread_that_could_not_be_stored_was_not_started() {
         history_mode: bobbin_model::HistoryMode::Server,
         display_name: None,
     };
-    let id = wish.id.clone();
+    let id = request.id.clone();
     place
         .hub
-        .start_thread(wish, Box::new(move |done| drop(tell.send(done))));
+        .start_thread(request, Box::new(move |done| drop(tell.send(done))));
     assert!(is_full(&told.await.unwrap().unwrap_err()));
     place.make_room();
     // Its owner is answered for before it is gone.

@@ -123,19 +123,19 @@ impl Prompt {
         let input: Vec<InputPart> = std::iter::once(InputPart::Text { text })
             .chain(contexts)
             .collect();
-        let wish = turn_of(input.clone());
+        let request = turn_of(input.clone());
         let handle = self.handle.clone();
-        let (tell, wished) = oneshot::channel();
+        let (tell, requested) = oneshot::channel();
         let reply: Reply<StartedTurn> = Box::new(move |started| {
-            let wished = match started {
+            let requested = match started {
                 Ok(started) => Ok(self.began(&started, ordinal, responder)),
                 Err(error) => Err(Unable::new(self, responder, error)),
             };
             // Somebody waits until the Turn has begun or has not.
-            drop(tell.send(wished));
+            drop(tell.send(requested));
         });
-        handle.send(Command::StartTurn { wish, reply }).await;
-        match wished.await {
+        handle.send(Command::StartTurn { request, reply }).await;
+        match requested.await {
             Ok(Ok(Began { turn, stopped: true })) => interrupt(&handle, turn).await,
             Ok(Err(unable)) => match unable.error {
                 CoreError::Refused(Refusal::TurnInProgress { .. }) => {
@@ -192,7 +192,7 @@ impl Prompt {
         });
         // Its client sees no queue: it has to run whatever becomes of the Turn before it.
         let command = Command::EnqueueNext {
-            wish: turn_of(input),
+            request: turn_of(input),
             reply,
         };
         handle.send(command).await;

@@ -38,13 +38,17 @@ pub(super) async fn delete(client: &Client, request: &CallContext, responder: Re
                 Err(error) => fail(responder, &error),
             });
             let delete = |reply| Command::Delete { reply };
-            if !client.hub().has_below(handle.id()).await {
+            if !client.hub().has_descendants(handle.id()).await {
                 return handle.send(delete(reply)).await;
             }
             // Its subagents go first, and what comes behind does not wait for that.
             let of = client.clone();
             client.tasks.spawn(async move {
-                match of.hub().below(handle.id(), Beforehand::Stop, delete).await {
+                match of
+                    .hub()
+                    .for_descendants(handle.id(), Beforehand::Stop, delete)
+                    .await
+                {
                     Ok(()) => handle.send(delete(reply)).await,
                     Err(error) => reply(Err(error)),
                 }
@@ -77,7 +81,9 @@ pub(super) async fn clear(client: &Client, request: &CallContext, responder: Res
     client.tasks.spawn(async move {
         let delete = |reply| Command::Delete { reply };
         let gone = async {
-            of.hub().below(handle.id(), Beforehand::Stop, delete).await?;
+            of.hub()
+                .for_descendants(handle.id(), Beforehand::Stop, delete)
+                .await?;
             done(&handle, delete).await
         };
         match gone.await {

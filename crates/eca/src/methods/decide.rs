@@ -61,7 +61,7 @@ async fn asked_below(
     handle: &ThreadHandle,
     call: &str,
 ) -> Option<(Arc<ThreadHandle>, ApprovalId)> {
-    let open = client.hub().questions_below(handle.id()).await;
+    let open = client.hub().questions_of_descendants(handle.id()).await;
     let mut asked = open.into_iter();
     asked
         .find(|(_, open)| question_id(open.turn, &open.id) == call)

@@ -49,7 +49,7 @@ async fn copy(
 ) -> Result<(String, Option<String>), bobbin_core::CoreError> {
     let header = client.hub().snapshot(from).await?.state.header.clone();
     let thread = client.hub().fresh_thread_id();
-    let wish = NewThread {
+    let request = NewThread {
         id: thread.clone(),
         identity: Identity {
             channel_name: CHANNEL.to_owned(),
@@ -59,7 +59,7 @@ async fn copy(
         history_mode: HistoryMode::Server,
         display_name: header.display_name.map(|title| fork_title(&title)),
     };
-    client.hub().fork_thread(from, last, wish).await?;
+    client.hub().fork_thread(from, last, request).await?;
     client.know(&thread, ChatId::Text(thread.to_string()));
     let handle = client.hub().thread(&thread).await?;
     let shown = replay::show(client, &handle, None).await;

@@ -287,7 +287,7 @@ impl Client {
             Some(ChatId::Number(_)) | None => None,
         };
         let thread = self.hub().fresh_thread_id();
-        let wish = NewThread {
+        let request = NewThread {
             id: thread.clone(),
             identity: Identity {
                 channel_name: CHANNEL.to_owned(),
@@ -301,7 +301,7 @@ impl Client {
         let (done, started) = oneshot::channel();
         // Nobody waits any more when the connection is gone.
         let reply = Box::new(move |result| drop(done.send(result)));
-        self.hub().start_thread(wish, reply);
+        self.hub().start_thread(request, reply);
         started.await.unwrap_or(Err(CoreError::Stopping))?;
         self.hub().thread(&thread).await
     }

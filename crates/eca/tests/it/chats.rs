@@ -250,13 +250,13 @@ impl Engine for Deaf {
         let released = self.0.clone();
         async move {
             if turn.sub_agents().may_spawn() {
-                let wish = Spawn {
+                let request = Spawn {
                     prompt: "look".to_owned(),
                     nickname: None,
                     role: None,
                     call: "call_1".to_owned(),
                 };
-                assert!(turn.sub_agents().spawn(wish).await.is_ok());
+                assert!(turn.sub_agents().spawn(request).await.is_ok());
                 drop(released.acquire().await);
             }
             Ok(())

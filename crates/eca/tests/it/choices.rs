@@ -1,4 +1,4 @@
-//! What is chosen for a chat, by whom and for how long (sections 4.6, 6, 14, 20.4), and what of a handshake's wishes is
+//! What is chosen for a chat, by whom and for how long (sections 4.6, 6, 14, 20.4), and what of a handshake's requests is
 //! not met.
 
 use bobbin_core::Command;

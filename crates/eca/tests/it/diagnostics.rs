@@ -59,18 +59,18 @@ async fn an_editor_that_can_is_asked_and_its_answer_reaches_the_agent() {
 async fn only_an_editor_that_said_so_is_asked_and_only_while_it_is_there() {
     let server = Server::start().await;
     let mut plain = server.editor().await;
-    let wish = json!({ "chatId": "c", "message": "use editor_diagnostics" });
-    let seen = prompt(&mut plain, wish.clone()).await;
+    let request = json!({ "chatId": "c", "message": "use editor_diagnostics" });
+    let seen = prompt(&mut plain, request.clone()).await;
     assert!(!kinds(&seen).contains(&"toolCallRun"), "{seen:?}");
 
     let mut able = server.editor_with_diagnostics().await;
     // Another chat's editor is not this one's.
     prompt(&mut able, json!({ "chatId": "d", "message": "hi" })).await;
-    let seen = prompt(&mut plain, wish.clone()).await;
+    let seen = prompt(&mut plain, request.clone()).await;
     assert!(!kinds(&seen).contains(&"toolCallRun"), "{seen:?}");
     // It opens the chat, and is asked for the other's prompt.
     able.call("chat/open", json!({ "chatId": "c" })).await;
-    plain.request("chat/prompt", wish.clone()).await;
+    plain.request("chat/prompt", request.clone()).await;
     let asked = until_asked(&mut able).await;
     assert_eq!(asked.last().unwrap()["params"], json!({}));
     able.reply(asked.last().unwrap(), json!({ "diagnostics": null }))
@@ -78,7 +78,7 @@ async fn only_an_editor_that_said_so_is_asked_and_only_while_it_is_there() {
     let seen = until(&mut plain, is_finished).await;
     assert_eq!(output(&seen), "The editor shows no errors or warnings.");
     able.finish().await;
-    let seen = prompt(&mut plain, wish).await;
+    let seen = prompt(&mut plain, request).await;
     assert!(!kinds(&seen).contains(&"toolCallRun"), "{seen:?}");
 }
 
@@ -87,8 +87,8 @@ async fn an_error_and_an_editor_that_leaves_are_results_of_the_call() {
     let server = Server::start().await;
     let mut watching = server.editor().await;
     let mut able = server.editor_with_diagnostics().await;
-    let wish = json!({ "chatId": "c", "message": "use editor_diagnostics\nsay on" });
-    able.request("chat/prompt", wish.clone()).await;
+    let request = json!({ "chatId": "c", "message": "use editor_diagnostics\nsay on" });
+    able.request("chat/prompt", request.clone()).await;
     let asked = until_asked(&mut able).await;
     let error = json!({ "code": -32603, "message": "no server runs" });
     let refusal = json!({ "jsonrpc": "2.0", "id": asked.last().unwrap()["id"], "error": error });
@@ -97,7 +97,7 @@ async fn an_error_and_an_editor_that_leaves_are_results_of_the_call() {
     assert!(output(&seen).contains("no server runs"), "{}", output(&seen));
 
     watching.call("chat/open", json!({ "chatId": "c" })).await;
-    able.request("chat/prompt", wish).await;
+    able.request("chat/prompt", request).await;
     until_asked(&mut able).await;
     able.finish().await;
     let seen = until(&mut watching, is_finished).await;

@@ -82,9 +82,9 @@ async fn a_rollback_takes_a_message_and_all_after_it_out_and_shows_the_rest() {
             .unwrap();
         ids.push(echo["params"]["content"]["contentId"].clone());
     }
-    let wish = json!({ "chatId": "c", "contentId": ids[1], "include": ["messages", "tools"] });
+    let request = json!({ "chatId": "c", "contentId": ids[1], "include": ["messages", "tools"] });
     // The core of this test cannot undo anything.
-    let id = client.request("chat/rollback", wish).await;
+    let id = client.request("chat/rollback", request).await;
     let mut seen = Vec::new();
     while !seen.last().is_some_and(|message: &Value| message["id"] == id) {
         seen.push(client.next().await.unwrap());
@@ -115,8 +115,8 @@ async fn a_rollback_takes_a_message_and_all_after_it_out_and_shows_the_rest() {
             "must have",
         ),
     ];
-    for (wish, told) in table {
-        let error = client.error("chat/rollback", wish).await.to_string();
+    for (request, told) in table {
+        let error = client.error("chat/rollback", request).await.to_string();
         assert!(error.contains(told), "{error}");
     }
     let unknown = json!({ "chatId": "other", "contentId": "turn_001.item_001" });
@@ -130,8 +130,8 @@ async fn a_fork_begins_as_the_chat_did_and_goes_its_own_way() {
     for message in ["think hm\nsay one\nusage 3 4", "call touch tea", "say three"] {
         prompt(&mut client, json!({ "chatId": "c", "message": message })).await;
     }
-    let wish = json!({ "chatId": "c", "contentId": "turn_002.item_001" });
-    let id = client.request("chat/fork", wish).await;
+    let request = json!({ "chatId": "c", "contentId": "turn_002.item_001" });
+    let id = client.request("chat/fork", request).await;
     let mut seen = until(&mut client, |message| message["id"] == id).await;
     let opened = seen.iter().find(|message| message["method"] == "chat/opened");
     let fork = opened.unwrap()["params"]["chatId"].clone();
@@ -191,8 +191,8 @@ async fn what_cannot_be_forked_is_refused_with_a_reason() {
         ("turn_002.item_001", "still in progress"),
         ("turn_009.item_001", "does not exist"),
     ] {
-        let wish = json!({ "chatId": "c", "contentId": content });
-        let error = client.error("chat/fork", wish).await.to_string();
+        let request = json!({ "chatId": "c", "contentId": content });
+        let error = client.error("chat/fork", request).await.to_string();
         assert!(error.contains(told), "{error}");
     }
     let unknown = json!({ "chatId": "other", "contentId": "turn_001.item_001" });
@@ -210,8 +210,8 @@ async fn a_flag_stands_behind_its_message_until_it_is_taken_away() {
         prompt(&mut client, json!({ "chatId": "c", "message": message })).await;
     }
     for (content, text) in [("turn_001.item_001", "begun"), ("turn_002.call_0", "poured")] {
-        let wish = json!({ "chatId": "c", "contentId": content, "text": text });
-        let id = client.request("chat/addFlag", wish).await;
+        let request = json!({ "chatId": "c", "contentId": content, "text": text });
+        let id = client.request("chat/addFlag", request).await;
         until(&mut client, |message| message["id"] == id).await;
     }
     // A flag can be forked from and taken away by its own id.
@@ -233,11 +233,11 @@ async fn a_flag_stands_behind_its_message_until_it_is_taken_away() {
         .collect();
     assert_eq!(flags.len(), 1);
     assert_eq!(flags[0]["params"]["content"]["text"], "poured");
-    for wish in [
+    for request in [
         json!({ "chatId": "c", "contentId": "turn_001.item_001", "text": " " }),
         json!({ "chatId": "c", "contentId": "nonsense", "text": "x" }),
         json!({ "chatId": "c", "contentId": "turn_001.item_001", "text": "x".repeat(5000) }),
     ] {
-        client.error("chat/addFlag", wish).await;
+        client.error("chat/addFlag", request).await;
     }
 }

@@ -180,8 +180,8 @@ async fn a_call_that_waits_survives_a_restart() {
 async fn a_change_of_a_file_is_shown_before_it_is_made() {
     let server = Server::start().await;
     let mut client = server.editor().await;
-    let wish = json!({ "chatId": "c", "message": "preview fill the pot" });
-    let mut seen = prompt_until_asked(&mut client, wish).await;
+    let request = json!({ "chatId": "c", "message": "preview fill the pot" });
+    let mut seen = prompt_until_asked(&mut client, request).await;
     assert_eq!(server.engine.effects(), Vec::<String>::new());
     // Another editor that comes now sees it too.
     let mut other = server.editor().await;

@@ -1,4 +1,4 @@
-//! Wishes about the Thread as a whole: start, rename, status, configuration, a new Turn.
+//! Requests about the Thread as a whole: start, rename, status, configuration, a new Turn.
 
 use std::sync::Arc;
 
@@ -260,9 +260,9 @@ impl ThreadState {
     /// # Errors
     /// [`Refusal::ThreadNotActive`], [`Refusal::TurnInProgress`], [`Refusal::Invalid`] for an empty input and where
     /// the client keeps the history.
-    pub fn decide_start_turn(&self, wish: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
+    pub fn decide_start_turn(&self, request: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
         self.check_keeps_history()?;
-        self.decide_turn(wish, now)
+        self.decide_turn(request, now)
     }
 
     /// Decides on a new Turn after a conversation that its client hands in.
@@ -273,7 +273,7 @@ impl ThreadState {
     pub fn decide_start_turn_after(
         &self,
         messages: Arc<[GivenMessage]>,
-        wish: StartTurn,
+        request: StartTurn,
         now: UnixMillis,
     ) -> Result<Vec<Event>, Refusal> {
         if self.header.history_mode == HistoryMode::Server {
@@ -282,7 +282,7 @@ impl ThreadState {
             ));
         }
         given::check(&messages).map_err(Refusal::Invalid)?;
-        let mut events = self.decide_turn(wish, now)?;
+        let mut events = self.decide_turn(request, now)?;
         let given = Event::HistoryGiven {
             turn: TurnId(self.last_turn.0 + 1),
             count: u32::try_from(messages.len()).unwrap_or(u32::MAX),
@@ -292,24 +292,24 @@ impl ThreadState {
         Ok(events)
     }
 
-    fn decide_turn(&self, wish: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
+    fn decide_turn(&self, request: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
         self.check_active()?;
         self.check_idle()?;
-        if wish.input.is_empty() {
+        if request.input.is_empty() {
             return Err(Refusal::Invalid("'input' has no usable part.".into()));
         }
-        Ok(self.turn_events(wish, None, now))
+        Ok(self.turn_events(request, None, now))
     }
 
     pub(super) fn turn_events(
         &self,
-        wish: StartTurn,
+        request: StartTurn,
         from_queue: Option<QueuedInputId>,
         now: UnixMillis,
     ) -> Vec<Event> {
-        let text = display_text(&wish.input);
+        let text = display_text(&request.input);
         let title = if self.header.display_name.is_none() {
-            title_of(&typed_text(&wish.input)).or_else(|| title_of(&text))
+            title_of(&typed_text(&request.input)).or_else(|| title_of(&text))
         } else {
             None
         };
@@ -320,10 +320,10 @@ impl ThreadState {
         };
         let body = ItemBody::UserMessage(item::UserMessage {
             text,
-            native: wish.input,
+            native: request.input,
             delivery,
-            sender: wish.sender,
-            channel_name: wish.channel.clone(),
+            sender: request.sender,
+            channel_name: request.channel.clone(),
             channel_context: self.header.channel_context.clone(),
         });
         let turn = TurnId(self.last_turn.0 + 1);
@@ -332,8 +332,8 @@ impl ThreadState {
             Event::TurnStarted {
                 turn,
                 user_item: user_item.clone(),
-                origin_channel: wish.channel,
-                features: wish.features,
+                origin_channel: request.channel,
+                features: request.features,
                 from_queue,
             },
             Event::ItemAdded {

@@ -1,4 +1,4 @@
-//! Wishes about the inputs that wait: queued, taken out, given to the Turn that runs, and begun.
+//! Requests about the inputs that wait: queued, taken out, given to the Turn that runs, and begun.
 
 use super::decide::StartTurn;
 use super::{LiveTurn, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState};
@@ -27,13 +27,13 @@ impl ThreadState {
         let mut queue = self.queue.clone();
         let head = (at < queue.len()).then(|| queue.remove(at))?;
         let origin = || self.header.origin_channel.clone();
-        let wish = StartTurn {
+        let request = StartTurn {
             input: head.native,
             sender: head.sender,
             channel: Some(head.channel.unwrap_or_else(origin)),
             features: head.features,
         };
-        let mut events = self.turn_events(wish, Some(head.id), now);
+        let mut events = self.turn_events(request, Some(head.id), now);
         events.push(Event::QueueChanged { queue });
         Some(events)
     }
@@ -46,11 +46,11 @@ impl ThreadState {
     pub fn decide_enqueue(
         &self,
         id: QueuedInputId,
-        wish: StartTurn,
+        request: StartTurn,
         now: UnixMillis,
     ) -> Result<Vec<Event>, Refusal> {
         self.check_keeps_history()?;
-        self.enqueued(id, wish, now)
+        self.enqueued(id, request, now)
     }
 
     /// The same, for an entry whose Turn follows however the one before it ends.
@@ -60,10 +60,10 @@ impl ThreadState {
     pub fn decide_enqueue_next(
         &self,
         id: QueuedInputId,
-        wish: StartTurn,
+        request: StartTurn,
         now: UnixMillis,
     ) -> Result<Vec<Event>, Refusal> {
-        let mut events = self.decide_enqueue(id, wish, now)?;
+        let mut events = self.decide_enqueue(id, request, now)?;
         for event in &mut events {
             if let Event::QueueChanged { queue } = event
                 && let Some(entry) = queue.last_mut()
@@ -74,16 +74,21 @@ impl ThreadState {
         Ok(events)
     }
 
-    fn enqueued(&self, id: QueuedInputId, wish: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
+    fn enqueued(
+        &self,
+        id: QueuedInputId,
+        request: StartTurn,
+        now: UnixMillis,
+    ) -> Result<Vec<Event>, Refusal> {
         self.check_active()?;
-        if wish.input.is_empty() {
+        if request.input.is_empty() {
             return Err(Refusal::Invalid("'input' has no usable part.".into()));
         }
         let parts = self
             .queue
             .iter()
             .flat_map(|entry| &entry.native)
-            .chain(&wish.input);
+            .chain(&request.input);
         let bytes: usize = parts.map(InputPart::bytes).sum();
         if self.queue.len() >= MAX_QUEUED_INPUTS || bytes > MAX_QUEUED_BYTES {
             return Err(Refusal::QueueFull(self.id().clone()));
@@ -91,10 +96,10 @@ impl ThreadState {
         let mut queue = self.queue.clone();
         queue.push(QueuedInput {
             id,
-            native: wish.input,
-            sender: wish.sender,
-            channel: wish.channel,
-            features: wish.features,
+            native: request.input,
+            sender: request.sender,
+            channel: request.channel,
+            features: request.features,
             status: QueueStatus::Queued,
             lapses: false,
             follows_any_end: false,
@@ -112,7 +117,7 @@ impl ThreadState {
     pub fn decide_guidance(
         &self,
         id: QueuedInputId,
-        mut wish: StartTurn,
+        mut request: StartTurn,
         turn: TurnId,
         replaces: Option<&QueuedInputId>,
         now: UnixMillis,
@@ -127,10 +132,10 @@ impl ThreadState {
             .extract_if(.., |entry| Some(&entry.id) == replaces)
             .next();
         if let Some(earlier) = earlier {
-            let parts = std::mem::take(&mut wish.input);
-            wish.input = joined(earlier.native, parts);
+            let parts = std::mem::take(&mut request.input);
+            request.input = joined(earlier.native, parts);
         }
-        let mut events = without.enqueued(id, wish, now)?;
+        let mut events = without.enqueued(id, request, now)?;
         for event in &mut events {
             if let Event::QueueChanged { queue } = event
                 && let Some(entry) = queue.last_mut()

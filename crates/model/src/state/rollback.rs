@@ -1,4 +1,4 @@
-//! Which Turn a wish means that stops one, undoes one or takes some out of the conversation, and whether it may.
+//! Which Turn a request means that stops one, undoes one or takes some out of the conversation, and whether it may.
 
 use super::ThreadState;
 use crate::{Refusal, ThreadStatus, TurnId};
@@ -48,7 +48,7 @@ impl ThreadState {
         }
     }
 
-    /// Finds the Turn whose file changes a wish wants undone.
+    /// Finds the Turn whose file changes a request wants undone.
     ///
     /// # Errors
     /// [`Refusal::TurnInProgress`], [`Refusal::TurnNotFound`].

@@ -1,4 +1,4 @@
-//! The rules as tables, and as a property: no sequence of wishes leaves a Turn with an open Item.
+//! The rules as tables, and as a property: no sequence of requests leaves a Turn with an open Item.
 
 mod apply_table;
 mod lines;
@@ -18,7 +18,7 @@ const NOW: UnixMillis = UnixMillis(1_000);
 const LATER: UnixMillis = UnixMillis(2_000);
 
 fn thread() -> ThreadState {
-    let wish = NewThread {
+    let request = NewThread {
         id: ThreadId::new("thread_20270104_q9w3k1"),
         identity: Identity {
             channel_name: "cli".into(),
@@ -28,7 +28,7 @@ fn thread() -> ThreadState {
         history_mode: HistoryMode::Server,
         display_name: None,
     };
-    let Ok(Event::ThreadStarted { thread }) = wish.decide("/srv/tea", NOW) else {
+    let Ok(Event::ThreadStarted { thread }) = request.decide("/srv/tea", NOW) else {
         panic!("refused")
     };
     ThreadState::new(*thread)
@@ -40,7 +40,7 @@ fn play(state: &mut ThreadState, events: &[Event]) -> Option<Turn> {
         .fold(None, |ended, event| state.apply(event, NOW).or(ended))
 }
 
-fn wish(text: &str) -> StartTurn {
+fn request(text: &str) -> StartTurn {
     StartTurn {
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,
@@ -54,7 +54,7 @@ fn wish(text: &str) -> StartTurn {
 
 fn running(text: &str) -> ThreadState {
     let mut state = thread();
-    let events = state.decide_start_turn(wish(text), NOW).unwrap();
+    let events = state.decide_start_turn(request(text), NOW).unwrap();
     play(&mut state, &events);
     state
 }
@@ -79,7 +79,7 @@ fn question(id: &str, operation: &str) -> Approval {
 
 #[test]
 fn a_blank_channel_name_is_refused() {
-    let wish = NewThread {
+    let request = NewThread {
         id: ThreadId::new("t"),
         identity: Identity {
             channel_name: " ".into(),
@@ -89,7 +89,7 @@ fn a_blank_channel_name_is_refused() {
         history_mode: HistoryMode::Server,
         display_name: None,
     };
-    assert!(matches!(wish.decide("/", NOW), Err(Refusal::Invalid(_))));
+    assert!(matches!(request.decide("/", NOW), Err(Refusal::Invalid(_))));
 }
 
 #[test]
@@ -124,14 +124,16 @@ fn only_an_active_idle_thread_takes_a_turn() {
     for status in [ThreadStatus::Paused, ThreadStatus::Archived] {
         let mut state = thread();
         state.header.status = status;
-        let refusal = state.decide_start_turn(wish("hi"), NOW).unwrap_err();
+        let refusal = state.decide_start_turn(request("hi"), NOW).unwrap_err();
         assert!(matches!(refusal, Refusal::ThreadNotActive { .. }));
         let refusal = state
-            .decide_enqueue(QueuedInputId::new("q"), wish("hi"), NOW)
+            .decide_enqueue(QueuedInputId::new("q"), request("hi"), NOW)
             .unwrap_err();
         assert!(matches!(refusal, Refusal::ThreadNotActive { .. }));
     }
-    let refusal = running("hi").decide_start_turn(wish("again"), NOW).unwrap_err();
+    let refusal = running("hi")
+        .decide_start_turn(request("again"), NOW)
+        .unwrap_err();
     assert!(matches!(refusal, Refusal::TurnInProgress { turn: TurnId(1), .. }));
 }
 
@@ -154,7 +156,7 @@ fn first_message_names_the_thread_and_later_ones_do_not() {
     let mut state = running("Boil water");
     assert_eq!(state.header.display_name.as_deref(), Some("Boil water"));
     end(&mut state);
-    let events = state.decide_start_turn(wish("Cool it"), NOW).unwrap();
+    let events = state.decide_start_turn(request("Cool it"), NOW).unwrap();
     assert_eq!(
         events.iter().map(Event::kind).collect::<Vec<_>>(),
         ["turnStarted", "itemAdded"]
@@ -351,7 +353,7 @@ fn queue_is_first_in_first_out_and_starts_only_when_idle() {
     let mut state = running("one");
     for id in ["a", "b"] {
         let events = state
-            .decide_enqueue(QueuedInputId::new(id), wish(id), NOW)
+            .decide_enqueue(QueuedInputId::new(id), request(id), NOW)
             .unwrap();
         play(&mut state, &events);
     }
@@ -370,11 +372,11 @@ fn queue_is_first_in_first_out_and_starts_only_when_idle() {
 fn an_input_that_follows_any_end_goes_before_those_that_wait_for_a_good_one() {
     let mut state = running("one");
     let id = QueuedInputId::new;
-    let events = state.decide_enqueue(id("a"), wish("a"), NOW).unwrap();
+    let events = state.decide_enqueue(id("a"), request("a"), NOW).unwrap();
     play(&mut state, &events);
     assert_eq!(state.decide_start_following(NOW), None);
     for name in ["b", "c"] {
-        let events = state.decide_enqueue_next(id(name), wish(name), NOW).unwrap();
+        let events = state.decide_enqueue_next(id(name), request(name), NOW).unwrap();
         play(&mut state, &events);
     }
     assert_eq!(state.decide_start_following(NOW), None, "a Turn runs");
@@ -389,10 +391,12 @@ fn an_input_that_follows_any_end_goes_before_those_that_wait_for_a_good_one() {
 fn a_queued_turn_has_the_channel_and_the_abilities_of_who_queued_it() {
     let mut state = running("one");
     for (id, approvals) in [("a", true), ("b", false)] {
-        let mut wish = wish(id);
-        wish.channel = Some(format!("channel of {id}"));
-        wish.features.approvals = approvals;
-        let events = state.decide_enqueue(QueuedInputId::new(id), wish, NOW).unwrap();
+        let mut request = request(id);
+        request.channel = Some(format!("channel of {id}"));
+        request.features.approvals = approvals;
+        let events = state
+            .decide_enqueue(QueuedInputId::new(id), request, NOW)
+            .unwrap();
         play(&mut state, &events);
     }
     for (id, approvals) in [("a", true), ("b", false)] {
@@ -409,7 +413,7 @@ fn a_queued_turn_has_the_channel_and_the_abilities_of_who_queued_it() {
 fn guidance_becomes_an_item_of_the_running_turn() {
     let mut state = running("one");
     for id in ["a", "b", "c"] {
-        let events = state.decide_enqueue(QueuedInputId::new(id), wish(id), NOW);
+        let events = state.decide_enqueue(QueuedInputId::new(id), request(id), NOW);
         play(&mut state, &events.unwrap());
     }
     let id = QueuedInputId::new;
@@ -452,7 +456,7 @@ fn guidance_becomes_an_item_of_the_running_turn() {
 fn guidance_that_comes_too_late_waits_like_the_rest_of_the_queue() {
     let mut state = running("one");
     let id = QueuedInputId::new("a");
-    let events = state.decide_enqueue(id.clone(), wish("a"), NOW).unwrap();
+    let events = state.decide_enqueue(id.clone(), request("a"), NOW).unwrap();
     play(&mut state, &events);
     let events = state.decide_steer(&id, "turn_001", None).unwrap();
     play(&mut state, &events);
@@ -502,9 +506,9 @@ fn a_queue_and_a_title_have_their_limits_in_bytes() {
     let mut state = running("one");
     let long = "x".repeat(super::MAX_QUEUED_BYTES);
     let id = QueuedInputId::new("a");
-    let events = state.decide_enqueue(id.clone(), wish(&long), NOW).unwrap();
+    let events = state.decide_enqueue(id.clone(), request(&long), NOW).unwrap();
     play(&mut state, &events);
-    let full = state.decide_enqueue(id, wish("x"), NOW).unwrap_err();
+    let full = state.decide_enqueue(id, request("x"), NOW).unwrap_err();
     assert!(matches!(full, Refusal::QueueFull(_)));
     let title = "x".repeat(super::MAX_DISPLAY_NAME);
     assert!(state.decide_rename(&title).is_ok());

@@ -1,4 +1,4 @@
-//! Wishes about the open Turn: its Items, its Approvals, its end.
+//! Requests about the open Turn: its Items, its Approvals, its end.
 
 use super::{LiveTurn, ThreadState};
 use crate::item::{CommandStatus, ExecutionStatus};

@@ -167,7 +167,7 @@ fn blocks<'a>(
     }
 }
 
-/// Takes the wish for thoughts back where a round of calls goes on whose thoughts are not remembered: it would be
+/// Takes the request for thoughts back where a round of calls goes on whose thoughts are not remembered: it would be
 /// refused.
 pub(super) fn think_only_where_possible(body: &mut Map<String, Value>) {
     let messages = body.get("messages").and_then(Value::as_array);

@@ -108,7 +108,7 @@ impl Bench {
         let engine = engine(models, source);
         let hub = workspace.open(Arc::new(engine)).await;
         let (tx, rx) = oneshot::channel();
-        let wish = NewThread {
+        let request = NewThread {
             id: hub.fresh_thread_id(),
             identity: Identity {
                 channel_name: "test".into(),
@@ -121,7 +121,7 @@ impl Bench {
             history_mode: HistoryMode::Server,
             display_name: Some("test".into()),
         };
-        hub.start_thread(wish, Box::new(move |result| drop(tx.send(result))));
+        hub.start_thread(request, Box::new(move |result| drop(tx.send(result))));
         let started: Snapshot = rx.await.unwrap().unwrap();
         let thread = hub.thread(&started.state.header.id).await.unwrap();
         Self { hub, thread }
@@ -139,7 +139,7 @@ impl Bench {
     }
 
     async fn start_parts(&self, input: Vec<InputPart>) {
-        let wish = StartTurn {
+        let request = StartTurn {
             input,
             sender: None,
             channel: None,
@@ -148,7 +148,7 @@ impl Bench {
                 ..TurnFeatures::default()
             },
         };
-        answer::<StartedTurn>(&self.thread, |reply| Command::StartTurn { wish, reply }).await;
+        answer::<StartedTurn>(&self.thread, |reply| Command::StartTurn { request, reply }).await;
     }
 
     /// Runs a Turn to its end, saying yes to everything.

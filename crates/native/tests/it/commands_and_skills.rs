@@ -169,8 +169,8 @@ async fn an_input_keeps_what_its_commands_and_skills_said() {
         { "type": "skillRef", "name": "$descale" },
         { "type": "commandRef", "name": "/audit", "argsText": "milk", "rawText": "/audit milk" },
     ]);
-    let wish = json!({ "threadId": thread, "input": input });
-    client.call("turn/start", wish.clone()).await;
+    let request = json!({ "threadId": thread, "input": input });
+    client.call("turn/start", request.clone()).await;
     client.wait_for("turn/completed").await;
     // What a file says later is no part of what was said.
     write(&server, &[(AUDIT.0, "Audit nothing."), (DESCALE.0, "Use acid.")]);

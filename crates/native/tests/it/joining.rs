@@ -309,8 +309,8 @@ async fn what_was_asked_before_unsubscribing_can_be_answered_after_other_request
     watcher.call("thread/resume", target).await;
     watcher.wait_for("thread/resumed").await;
     let input = json!([{ "type": "text", "text": "say later" }]);
-    let wish = json!({ "threadId": id, "input": input });
-    watcher.call("turn/enqueue", wish).await;
+    let request = json!({ "threadId": id, "input": input });
+    watcher.call("turn/enqueue", request).await;
     watcher.wait_for("thread/queue/updated").await;
     // The cursors that brought those two have ended by the time something else is answered.
     watcher.call("server/stats", json!({})).await;

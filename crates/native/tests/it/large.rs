@@ -51,8 +51,8 @@ async fn a_rollback_says_where_to_go_on_when_not_all_that_is_left_fits() {
         client.start_turn(&id, text).await;
         client.wait_for("turn/completed").await;
     }
-    let wish = json!({ "threadId": id, "numTurns": 1, "clientRequestId": "b" });
-    let left = client.call("thread/rollback", wish.clone()).await;
+    let request = json!({ "threadId": id, "numTurns": 1, "clientRequestId": "b" });
+    let left = client.call("thread/rollback", request.clone()).await;
     let turns = left["thread"]["turns"].as_array().unwrap();
     assert_eq!((turns.len(), &turns[0]["id"]), (1, &json!("turn_003")));
     let cursor = &left["turnPage"]["nextCursor"];
@@ -60,11 +60,11 @@ async fn a_rollback_says_where_to_go_on_when_not_all_that_is_left_fits() {
     let read = client.call("thread/read", more).await;
     let turns = read["thread"]["turns"].as_array().unwrap();
     assert_eq!((turns.len(), &turns[1]["id"]), (2, &json!("turn_002")));
-    let again = client.call("thread/rollback", wish).await;
+    let again = client.call("thread/rollback", request).await;
     assert_eq!(again["turnPage"], left["turnPage"]);
     // What fits is all there is.
-    let wish = json!({ "threadId": id, "numTurns": 2 });
-    let left = client.call("thread/rollback", wish).await;
+    let request = json!({ "threadId": id, "numTurns": 2 });
+    let left = client.call("thread/rollback", request).await;
     assert_eq!(left.get("turnPage"), None);
 }
 

@@ -16,8 +16,9 @@ async fn a_list_in_pages_is_the_list() {
     let server = Server::start().await;
     let mut client = server.client().await;
     for number in 0..7 {
-        let wish = json!({ "identity": { "channelName": "test" }, "displayName": format!("Tea {number}%") });
-        client.call("thread/start", wish).await;
+        let request =
+            json!({ "identity": { "channelName": "test" }, "displayName": format!("Tea {number}%") });
+        client.call("thread/start", request).await;
     }
     let ask = |more: Value| {
         let mut params = json!({ "identity": { "channelName": "test" } });

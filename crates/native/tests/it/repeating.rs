@@ -13,10 +13,10 @@ fn input(text: &str) -> Value {
 async fn a_thread_is_started_once() {
     let server = Server::start().await;
     let mut client = server.client().await;
-    let wish = json!({ "identity": { "channelName": "test" }, "clientRequestId": "one" });
-    let first = client.call("thread/start", wish.clone()).await;
+    let request = json!({ "identity": { "channelName": "test" }, "clientRequestId": "one" });
+    let first = client.call("thread/start", request.clone()).await;
     let mut other = server.client().await;
-    assert_eq!(other.call("thread/start", wish).await, first);
+    assert_eq!(other.call("thread/start", request).await, first);
     let list = client
         .call("thread/list", json!({ "identity": { "channelName": "test" } }))
         .await;
@@ -28,20 +28,20 @@ async fn a_turn_is_started_once_even_across_a_restart() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let thread = client.start_thread().await;
-    let wish = json!({ "threadId": thread, "input": input("call brew"), "clientRequestId": "brew" });
-    let first = client.call("turn/start", wish.clone()).await;
+    let request = json!({ "threadId": thread, "input": input("call brew"), "clientRequestId": "brew" });
+    let first = client.call("turn/start", request.clone()).await;
     client.wait_for("turn/completed").await;
-    let again = client.call("turn/start", wish.clone()).await;
+    let again = client.call("turn/start", request.clone()).await;
     assert_eq!(again, first);
     // A connection that does not follow the Thread is shown the Turn it asks about.
     let mut other = server.client().await;
-    assert_eq!(other.call("turn/start", wish.clone()).await, first);
+    assert_eq!(other.call("turn/start", request.clone()).await, first);
     let shown = other.until("turn/completed").await;
     assert!(shown.iter().any(|message| message["method"] == "turn/started"));
     server.hub.stop().await;
     let hub = server.reopen().await;
     let mut late = Client::ready(Server::link_to(hub.clone()), "late", json!({})).await;
-    assert_eq!(late.call("turn/start", wish).await, first);
+    assert_eq!(late.call("turn/start", request).await, first);
     let read = late
         .call("thread/read", json!({ "threadId": thread, "includeTurns": true }))
         .await;
@@ -58,10 +58,10 @@ async fn asking_again_for_a_turn_that_ended_does_not_follow_later_ones() {
     client
         .call("thread/subscribe", json!({ "threadId": thread }))
         .await;
-    let wish = json!({ "threadId": thread, "input": input("say one"), "clientRequestId": "one" });
-    let first = client.call("turn/start", wish.clone()).await;
+    let request = json!({ "threadId": thread, "input": input("say one"), "clientRequestId": "one" });
+    let first = client.call("turn/start", request.clone()).await;
     client.wait_for("turn/completed").await;
-    assert_eq!(client.call("turn/start", wish).await, first);
+    assert_eq!(client.call("turn/start", request).await, first);
     client
         .call("thread/unsubscribe", json!({ "threadId": thread }))
         .await;
@@ -84,14 +84,14 @@ async fn an_input_is_queued_and_taken_back_once() {
     let mut client = server.client().await;
     let thread = client.start_thread().await;
     client.start_turn(&thread, "hang").await;
-    let wish = json!({ "threadId": thread, "input": input("later"), "clientRequestId": "q" });
-    let first = client.call("turn/enqueue", wish.clone()).await;
-    assert_eq!(client.call("turn/enqueue", wish).await, first);
+    let request = json!({ "threadId": thread, "input": input("later"), "clientRequestId": "q" });
+    let first = client.call("turn/enqueue", request.clone()).await;
+    assert_eq!(client.call("turn/enqueue", request).await, first);
     assert_eq!(first["queuedInputs"].as_array().unwrap().len(), 1);
     let id = &first["queuedInput"]["id"];
-    let wish = json!({ "threadId": thread, "queuedInputId": id, "clientRequestId": "r" });
-    let first = client.call("turn/queue/remove", wish.clone()).await;
-    assert_eq!(client.call("turn/queue/remove", wish).await, first);
+    let request = json!({ "threadId": thread, "queuedInputId": id, "clientRequestId": "r" });
+    let first = client.call("turn/queue/remove", request.clone()).await;
+    assert_eq!(client.call("turn/queue/remove", request).await, first);
 }
 
 #[tokio::test]
@@ -103,20 +103,20 @@ async fn turns_are_rolled_back_once_and_an_input_steers_once() {
         client.start_turn(&thread, text).await;
         client.wait_for("turn/completed").await;
     }
-    let wish = json!({ "threadId": thread, "numTurns": 1, "clientRequestId": "b" });
-    let first = client.call("thread/rollback", wish.clone()).await;
+    let request = json!({ "threadId": thread, "numTurns": 1, "clientRequestId": "b" });
+    let first = client.call("thread/rollback", request.clone()).await;
     assert_eq!(first["thread"]["turns"].as_array().unwrap().len(), 2);
-    assert_eq!(client.call("thread/rollback", wish).await, first);
+    assert_eq!(client.call("thread/rollback", request).await, first);
 
     let turn = client.start_turn(&thread, "hang").await;
-    let wish = json!({ "threadId": thread, "input": input("later") });
-    let entry = client.call("turn/enqueue", wish).await["queuedInput"]["id"].clone();
-    let wish = json!({
+    let request = json!({ "threadId": thread, "input": input("later") });
+    let entry = client.call("turn/enqueue", request).await["queuedInput"]["id"].clone();
+    let request = json!({
         "threadId": thread, "expectedTurnId": turn, "queuedInputId": entry, "clientRequestId": "s",
     });
-    let first = client.call("turn/steer", wish.clone()).await;
+    let first = client.call("turn/steer", request.clone()).await;
     assert_eq!(first["queuedInputs"][0]["status"], "guidancePending");
-    assert_eq!(client.call("turn/steer", wish).await, first);
+    assert_eq!(client.call("turn/steer", request).await, first);
 }
 
 #[tokio::test]
@@ -144,9 +144,9 @@ async fn changes_of_a_thread_are_made_once_and_not_again_after_others() {
         "thread/resume",
         "thread/delete",
     ] {
-        let wish = json!({ "threadId": thread, "clientRequestId": method });
-        let first = client.call(method, wish.clone()).await;
-        let again = client.call(method, wish).await;
+        let request = json!({ "threadId": thread, "clientRequestId": method });
+        let first = client.call(method, request.clone()).await;
+        let again = client.call(method, request).await;
         if method != "thread/resume" {
             assert_eq!(again, first, "{method}");
         }
@@ -159,11 +159,11 @@ async fn a_stop_is_asked_for_once() {
     let mut client = server.client().await;
     let thread = client.start_thread().await;
     let turn = client.start_turn(&thread, "hang").await;
-    let wish = json!({ "threadId": thread, "turnId": turn, "clientRequestId": "stop" });
-    client.call("turn/interrupt", wish.clone()).await;
+    let request = json!({ "threadId": thread, "turnId": turn, "clientRequestId": "stop" });
+    client.call("turn/interrupt", request.clone()).await;
     client.wait_for("turn/cancelled").await;
     // Without the name it would be told that nothing runs.
-    client.call("turn/interrupt", wish).await;
+    client.call("turn/interrupt", request).await;
 }
 
 #[tokio::test]
@@ -190,13 +190,13 @@ async fn what_was_refused_is_decided_anew() {
     let mut client = server.client().await;
     let thread = client.start_thread().await;
     client.start_turn(&thread, "hang").await;
-    let wish = json!({ "threadId": thread, "input": input("say hi"), "clientRequestId": "hi" });
-    let error = client.error("turn/start", wish.clone()).await;
+    let request = json!({ "threadId": thread, "input": input("say hi"), "clientRequestId": "hi" });
+    let error = client.error("turn/start", request.clone()).await;
     assert_eq!(error["code"], -32012);
     let stop = json!({ "threadId": thread, "turnId": "" });
     client.call("turn/interrupt", stop).await;
     client.wait_for("turn/cancelled").await;
-    let started = client.call("turn/start", wish).await;
+    let started = client.call("turn/start", request).await;
     assert_eq!(started["turn"]["id"], "turn_002");
 }
 
@@ -211,13 +211,13 @@ async fn repeating_the_start_of_a_long_turn_goes_on_with_what_comes() {
     let mut client = server.client().await;
     let thread = client.start_thread().await;
     let text = format!("{}say filled\nwait\nsay done", much());
-    let wish = json!({ "threadId": thread, "input": input(&text), "clientRequestId": "long" });
-    let first = client.call("turn/start", wish.clone()).await;
+    let request = json!({ "threadId": thread, "input": input(&text), "clientRequestId": "long" });
+    let first = client.call("turn/start", request.clone()).await;
     client
         .find("the text", |m| m["params"]["item"]["payload"]["text"] == "filled")
         .await;
     let mut again = server.client().await;
-    assert_eq!(again.call("turn/start", wish.clone()).await, first);
+    assert_eq!(again.call("turn/start", request.clone()).await, first);
     // A connection that was closed would not answer this.
     again.call("server/stats", json!({})).await;
     server.engine.release();
@@ -226,7 +226,7 @@ async fn repeating_the_start_of_a_long_turn_goes_on_with_what_comes() {
     client.wait_for("turn/completed").await;
     // When it is over there is nothing to go on with.
     let mut late = server.client().await;
-    assert_eq!(late.call("turn/start", wish).await, first);
+    assert_eq!(late.call("turn/start", request).await, first);
     late.call("server/stats", json!({})).await;
     client.start_turn(&thread, "say another").await;
     client.wait_for("turn/completed").await;
@@ -260,13 +260,13 @@ async fn repeating_a_resume_tells_of_it_once_and_of_nothing_since() {
     let server = Server::start().await;
     let mut client = server.client().await;
     let thread = client.start_thread().await;
-    let wish = json!({ "threadId": thread, "clientRequestId": "r" });
-    client.call("thread/resume", wish.clone()).await;
+    let request = json!({ "threadId": thread, "clientRequestId": "r" });
+    client.call("thread/resume", request.clone()).await;
     client.wait_for("thread/resumed").await;
     client.start_turn(&thread, "say one").await;
     client.wait_for("turn/completed").await;
     let mut other = server.client().await;
-    other.call("thread/resume", wish).await;
+    other.call("thread/resume", request).await;
     other.wait_for("thread/resumed").await;
     other.call("server/stats", json!({})).await;
     while other.unread() > 0 {
@@ -311,7 +311,10 @@ async fn repeating_what_changed_a_queue_does_not_tell_the_old_queue_as_news() {
 async fn a_name_counts_however_its_member_is_written() {
     let server = Server::start().await;
     let mut client = server.client().await;
-    let wish = |member: &str| json!({ "identity": { "channelName": "test" }, member: "one" });
-    let first = client.call("thread/start", wish("ClientRequestId")).await;
-    assert_eq!(client.call("thread/start", wish("ClientRequestId")).await, first);
+    let request = |member: &str| json!({ "identity": { "channelName": "test" }, member: "one" });
+    let first = client.call("thread/start", request("ClientRequestId")).await;
+    assert_eq!(
+        client.call("thread/start", request("ClientRequestId")).await,
+        first
+    );
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::Server;
 
-fn wish(more: &Value) -> Value {
+fn request(more: &Value) -> Value {
     let mut params = json!({ "identity": { "channelName": "test" }, "query": "kettle" });
     let members = params.as_object_mut().unwrap();
     members.extend(more.as_object().unwrap().clone());
@@ -18,7 +18,7 @@ fn wish(more: &Value) -> Value {
 async fn search(client: &mut Client, more: &Value) -> Value {
     let search = async {
         loop {
-            let found = client.call("thread/search", wish(more)).await;
+            let found = client.call("thread/search", request(more)).await;
             if found["complete"] == true {
                 return found;
             }
@@ -109,7 +109,7 @@ async fn what_cannot_be_searched_for_is_refused_with_a_reason() {
         (json!({ "identity": { "channelName": " " } }), "must not be blank"),
     ];
     for (more, told) in table {
-        let error = client.error("thread/search", wish(&more)).await;
+        let error = client.error("thread/search", request(&more)).await;
         assert_eq!(error["code"], -32602);
         let detail = error["data"]["detail"].as_str().unwrap();
         assert!(detail.contains(told), "{detail}");

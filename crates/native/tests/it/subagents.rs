@@ -248,8 +248,8 @@ async fn a_refused_deletion_stops_and_deletes_nothing() {
     let turn = client.start_turn(&parent, "hang").await;
     for method in ["thread/delete", "thread/archive"] {
         // The name stands for something else.
-        let wish = json!({ "threadId": parent, "clientRequestId": "name" });
-        client.error(method, wish).await;
+        let request = json!({ "threadId": parent, "clientRequestId": "name" });
+        client.error(method, request).await;
     }
     let of = json!({ "parentThreadId": parent });
     let listed = client.call("subagent/children/list", of).await;

@@ -48,18 +48,18 @@ async fn a_commit_message_is_made_of_what_has_changed() {
     let mut client = Client::ready(link(&server), "test", json!({})).await;
     let thread = client.start_thread().await;
     let method = "workspace/commitMessage/suggest";
-    let wish = |paths: Value| json!({ "threadId": thread, "paths": paths });
-    let mut seen = vec![ask(&mut client, method, wish(json!(["boil.txt"]))).await];
+    let request = |paths: Value| json!({ "threadId": thread, "paths": paths });
+    let mut seen = vec![ask(&mut client, method, request(json!(["boil.txt"]))).await];
     // Git's own words follow its version.
     let why = seen[0]["error"]["data"]["detail"].take();
     assert!(why.as_str().unwrap().contains("not a git repository"), "{why}");
     git(&root, &["init", "-q"]).await;
     std::fs::write(root.join("boil.txt"), "100\n").unwrap();
     for params in [
-        wish(json!(["boil.txt"])),
-        wish(json!(["cold.txt"])),
-        wish(json!(["../boil.txt"])),
-        wish(json!([])),
+        request(json!(["boil.txt"])),
+        request(json!(["cold.txt"])),
+        request(json!(["../boil.txt"])),
+        request(json!([])),
         json!({ "threadId": "thread_20270104_none00", "paths": ["boil.txt"] }),
     ] {
         seen.push(ask(&mut client, method, params).await);

@@ -93,7 +93,7 @@ impl Server {
 }
 
 pub(crate) async fn start(thread: &ThreadHandle, text: &str) -> StartedTurn {
-    let wish = StartTurn {
+    let request = StartTurn {
         input: vec![InputPart::Text { text: text.into() }],
         sender: None,
         channel: None,
@@ -102,7 +102,7 @@ pub(crate) async fn start(thread: &ThreadHandle, text: &str) -> StartedTurn {
             ..TurnFeatures::default()
         },
     };
-    answer(thread, |reply| Command::StartTurn { wish, reply })
+    answer(thread, |reply| Command::StartTurn { request, reply })
         .await
         .expect("the turn starts")
 }

@@ -312,7 +312,7 @@ proptest! {
                 let last = state.live.as_ref().map_or(ItemId(0), |live| ItemId(live.next_item().0 - 1));
                 let events = match step {
                     0 => state.decide_start_turn(prompt("go"), now).unwrap_or_default(),
-                    1 => state.decide_open_item(text(), now).map(|wish| wish.1).unwrap_or_default(),
+                    1 => state.decide_open_item(text(), now).map(|request| request.1).unwrap_or_default(),
                     2 => state.decide_complete_item(last, None, now),
                     3 => state.decide_ask(question(&n.to_string())).unwrap_or_default(),
                     4 => state.approvals().first().map_or_else(Vec::new, |open| {

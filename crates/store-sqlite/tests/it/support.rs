@@ -27,14 +27,14 @@ pub(crate) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub(crate) async fn start(store: &'a SqliteStore, id: &str, identity: Identity) -> Writer<'a> {
-        let wish = NewThread {
+        let request = NewThread {
             id: ThreadId::new(id),
             identity,
             config: None,
             history_mode: HistoryMode::Server,
             display_name: None,
         };
-        let event = wish.decide("/srv/tea", UnixMillis(1)).unwrap();
+        let event = request.decide("/srv/tea", UnixMillis(1)).unwrap();
         let Event::ThreadStarted { thread } = &event else {
             panic!()
         };

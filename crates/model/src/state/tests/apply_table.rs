@@ -273,7 +273,7 @@ fn a_turn_starts_clean_and_takes_its_entry_from_the_queue() {
             .collect::<Vec<_>>(),
         ["b"]
     );
-    let clean = LiveTurn::new(TurnId(1), LATER, Some("cli".into()), wish("").features);
+    let clean = LiveTurn::new(TurnId(1), LATER, Some("cli".into()), request("").features);
     assert_eq!(state.live, Some(clean));
     assert_eq!(
         (state.turn_count, state.last_turn, state.plan_pending),

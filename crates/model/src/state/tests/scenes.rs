@@ -22,7 +22,7 @@ pub(super) fn queued() -> ThreadState {
     state.header.display_name = Some("Tea".into());
     for (id, next) in [("a", false), ("b", true)] {
         let id = QueuedInputId::new(id);
-        let text = wish(id.as_str());
+        let text = request(id.as_str());
         let events = if next {
             state.decide_enqueue_next(id, text, NOW)
         } else {
@@ -43,14 +43,14 @@ pub(super) fn full() -> ThreadState {
 pub(super) fn guided() -> ThreadState {
     let mut state = running("one");
     for name in ["q", "g"] {
-        let events = state.decide_enqueue(QueuedInputId::new(name), wish(name), NOW);
+        let events = state.decide_enqueue(QueuedInputId::new(name), request(name), NOW);
         play(&mut state, &events.unwrap());
     }
     let events = state
         .decide_steer(&QueuedInputId::new("g"), "turn_001", None)
         .unwrap();
     play(&mut state, &events);
-    let events = state.decide_guidance(QueuedInputId::new("l"), wish("l"), TurnId(1), None, NOW);
+    let events = state.decide_guidance(QueuedInputId::new("l"), request("l"), TurnId(1), None, NOW);
     play(&mut state, &events.unwrap());
     state
 }

@@ -15,12 +15,12 @@ fn q(id: &str) -> QueuedInputId {
 fn nothing() -> StartTurn {
     StartTurn {
         input: Vec::new(),
-        ..wish("")
+        ..request("")
     }
 }
 
 fn guide(state: &ThreadState, id: &str, turn: u32, replaces: Option<&str>) -> Result<Vec<Event>, Refusal> {
-    state.decide_guidance(q(id), wish(id), TurnId(turn), replaces.map(q).as_ref(), LATER)
+    state.decide_guidance(q(id), request(id), TurnId(turn), replaces.map(q).as_ref(), LATER)
 }
 
 fn after(state: &ThreadState, input: StartTurn) -> Result<Vec<Event>, Refusal> {
@@ -31,21 +31,21 @@ fn after(state: &ThreadState, input: StartTurn) -> Result<Vec<Event>, Refusal> {
 #[test]
 fn turns_start_as_the_table_says() {
     table! {
-        thread(), |s| s.decide_start_turn(wish("Boil\n water"), LATER) => [
+        thread(), |s| s.decide_start_turn(request("Boil\n water"), LATER) => [
             "turnStarted turn_001 item_001[@2000] Normal Boil\n water channel=cli approvals=true from=-",
             "itemAdded item_001[@2000] Normal Boil\n water",
             "threadRenamed Boil water",
         ];
         thread(), |s| s.decide_start_turn(nothing(), LATER) => ["no: Invalid"];
-        thread(), |s| after(s, wish("go")) => ["no: Invalid"];
-        with(thread(), ThreadStatus::Paused), |s| s.decide_start_turn(wish("go"), LATER) => [
+        thread(), |s| after(s, request("go")) => ["no: Invalid"];
+        with(thread(), ThreadStatus::Paused), |s| s.decide_start_turn(request("go"), LATER) => [
             "no: ThreadNotActive",
         ];
-        running("one"), |s| s.decide_start_turn(wish("go"), LATER) => ["no: TurnInProgress"];
-        client_keeps_history(), |s| s.decide_start_turn(wish("go"), LATER) => ["no: Invalid"];
-        client_keeps_history(), |s| s.decide_enqueue(q("x"), wish("go"), LATER) => ["no: Invalid"];
+        running("one"), |s| s.decide_start_turn(request("go"), LATER) => ["no: TurnInProgress"];
+        client_keeps_history(), |s| s.decide_start_turn(request("go"), LATER) => ["no: Invalid"];
+        client_keeps_history(), |s| s.decide_enqueue(q("x"), request("go"), LATER) => ["no: Invalid"];
         client_keeps_history(), |s| after(s, nothing()) => ["no: Invalid"];
-        client_keeps_history(), |s| after(s, wish("go")) => [
+        client_keeps_history(), |s| after(s, request("go")) => [
             "turnStarted turn_001 item_001[@2000] Normal go channel=cli approvals=true from=-",
             "historyGiven turn_001 1 1",
             "itemAdded item_001[@2000] Normal go",
@@ -57,10 +57,10 @@ fn turns_start_as_the_table_says() {
 #[test]
 fn the_queue_changes_as_the_table_says() {
     table! {
-        thread(), |s| s.decide_enqueue(q("x"), wish("go"), LATER) => [r#"queueChanged x="go""#];
+        thread(), |s| s.decide_enqueue(q("x"), request("go"), LATER) => [r#"queueChanged x="go""#];
         thread(), |s| s.decide_enqueue(q("x"), nothing(), LATER) => ["no: Invalid"];
-        full(), |s| s.decide_enqueue(q("x"), wish("go"), LATER) => ["no: QueueFull"];
-        running("one"), |s| s.decide_enqueue_next(q("x"), wish("go"), LATER) => [
+        full(), |s| s.decide_enqueue(q("x"), request("go"), LATER) => ["no: QueueFull"];
+        running("one"), |s| s.decide_enqueue_next(q("x"), request("go"), LATER) => [
             r#"queueChanged x>@turn_001="go""#,
         ];
         queued(), |s| s.decide_unqueue(&q("a")) => [r#"queueChanged b>="b""#];

@@ -224,7 +224,7 @@ async fn stop(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExe
 /// Starts a Thread of the same owner in the same place, and archives this one.
 async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::CommandExecuteResult, Refusal> {
     let header = client.hub().snapshot(thread).await?.state.header.clone();
-    let wish = NewThread {
+    let request = NewThread {
         id: client.hub().fresh_thread_id(),
         identity: Identity {
             channel_name: header.origin_channel,
@@ -237,9 +237,12 @@ async fn begin_anew(client: &Client, thread: &ThreadHandle) -> Result<wire::Comm
         display_name: None,
     };
     let once = client.once.clone();
-    let started =
-        answer(|reply: Reply<Snapshot>| client.hub().start_thread_with(wish, Arc::default(), once, reply))
-            .await?;
+    let started = answer(|reply: Reply<Snapshot>| {
+        client
+            .hub()
+            .start_thread_with(request, Arc::default(), once, reply)
+    })
+    .await?;
     let archived = answer(|reply| {
         let command = Command::Status {
             change: StatusChange::Archive,

@@ -95,5 +95,5 @@ async fn has_room(client: &Client, parent: &ThreadId, child: &ThreadId) -> Resul
     {
         return Ok(());
     }
-    client.hub().check_room_below(parent, child).await
+    client.hub().check_room_for_child(parent, child).await
 }

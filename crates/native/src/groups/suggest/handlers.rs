@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bobbin_agent_api::suggest::{CommitWish, Conversation, Suggestions, WelcomeWish};
+use bobbin_agent_api::suggest::{CommitRequest, Conversation, Suggestions, WelcomeRequest};
 use bobbin_core::{CoreError, ListFilter};
 use bobbin_peer::Responder;
 
@@ -41,13 +41,13 @@ pub(super) async fn commit_message(
                 .settings()
                 .environment_of(snapshot.state.header.config.as_ref());
             let max = asked.max_diff_chars.unwrap_or(USUAL_DIFF_CHARS);
-            let wish = CommitWish {
+            let request = CommitRequest {
                 root: environment.root.clone(),
                 model: environment.config.model.clone(),
                 paths: asked.paths,
                 max_diff_chars: usize::try_from(max).unwrap_or(usize::MAX),
             };
-            Ok::<_, CoreError>(suggestions.commit_message(wish).await)
+            Ok::<_, CoreError>(suggestions.commit_message(request).await)
         };
         let made = tokio::select! {
             biased;
@@ -93,11 +93,11 @@ pub(super) fn welcome(
                     last_active_at: thread.header.last_active_at,
                 })
             });
-            let wish = WelcomeWish {
+            let request = WelcomeRequest {
                 conversations: conversations.collect(),
                 max_items: max_items as usize,
             };
-            Ok::<_, CoreError>(suggestions.welcome(wish).await)
+            Ok::<_, CoreError>(suggestions.welcome(request).await)
         };
         let made = tokio::select! {
             biased;

@@ -26,7 +26,7 @@ pub(super) async fn start(client: &Client, params: wire::ThreadStartParams, resp
     if let Some(path) = identity.workspace_path.take() {
         identity.workspace_path = Some(client.hub().normal_path_in_time(path).await);
     }
-    let wish = NewThread {
+    let request = NewThread {
         id: client.hub().fresh_thread_id(),
         identity,
         config,
@@ -51,7 +51,7 @@ pub(super) async fn start(client: &Client, params: wire::ThreadStartParams, resp
         Err(error) => fail(responder, &error),
     });
     let once = client.once.clone();
-    client.hub().start_thread_with(wish, tools, once, reply).await;
+    client.hub().start_thread_with(request, tools, once, reply).await;
 }
 
 pub(super) async fn resume(client: &Client, params: wire::ThreadResumeParams, responder: Responder) {
@@ -141,7 +141,11 @@ async fn with_below(
     beforehand: Beforehand,
     command: impl Fn(Reply<()>) -> Command + Copy + Send + Sync + 'static,
 ) {
-    if !client.hub().has_below(&ThreadId::new(thread.as_str())).await {
+    if !client
+        .hub()
+        .has_descendants(&ThreadId::new(thread.as_str()))
+        .await
+    {
         return change(client, &thread, responder, command).await;
     }
     let of = client.clone();
@@ -173,7 +177,7 @@ async fn below(
             }
         }
     }
-    match client.hub().below(&id, beforehand, command).await {
+    match client.hub().for_descendants(&id, beforehand, command).await {
         // What is wrong with the Thread itself is told where it is looked up.
         Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Some(responder),
         Err(error) => {

@@ -42,13 +42,13 @@ pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, re
         }
         Err(error) => fail(responder, &error),
     });
-    let wish = StartTurn {
+    let request = StartTurn {
         input,
         sender: params.sender.map(input::sender),
         channel: Some(client.native.channels().of(thread.id())),
         features: client.native.features(),
     };
-    client.command(&thread, Command::Enqueue { wish, reply }).await;
+    client.command(&thread, Command::Enqueue { request, reply }).await;
 }
 
 pub(super) async fn remove(client: &Client, params: wire::TurnQueueRemoveParams, responder: Responder) {

@@ -24,7 +24,7 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
     let Some((thread, responder)) = handle(client, &params.thread_id, responder).await else {
         return;
     };
-    let wish = StartTurn {
+    let request = StartTurn {
         input,
         sender: params.sender.map(input::sender),
         channel: Some(client.native.channels().of(thread.id())),
@@ -52,10 +52,10 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
     let command = match messages {
         Some(messages) => Command::StartTurnAfter {
             messages,
-            wish,
+            request,
             reply,
         },
-        None => Command::StartTurn { wish, reply },
+        None => Command::StartTurn { request, reply },
     };
     client.command(&thread, command).await;
 }

@@ -9,7 +9,7 @@ use bobbin_model::{
 use tokio::sync::oneshot;
 
 /// Something an engine wants to happen, on its way to the owner.
-pub(crate) enum EngineWish {
+pub(crate) enum TurnRequest {
     Open {
         body: ItemBody,
         reply: oneshot::Sender<ItemId>,
@@ -74,7 +74,7 @@ pub(crate) enum EngineWish {
         usage: TokenUsage,
         cost_micros: u64,
     },
-    /// Answered with the Turn's Items, once everything wished before is recorded.
+    /// Answered with the Turn's Items, once everything requested before is recorded.
     Items {
         reply: oneshot::Sender<Vec<Item>>,
     },
@@ -82,7 +82,7 @@ pub(crate) enum EngineWish {
     Guidance {
         reply: oneshot::Sender<Vec<Item>>,
     },
-    /// Answered when everything wished before is recorded.
+    /// Answered when everything requested before is recorded.
     Commit {
         reply: oneshot::Sender<()>,
     },
@@ -117,13 +117,13 @@ pub struct WindowNote {
 /// Where the answer to a question goes once it is on disk; dropped when there will be none.
 pub(crate) type Asker = oneshot::Sender<Decision>;
 
-/// A question to a person.
+/// A question to a user.
 #[derive(Debug, Clone)]
 pub struct Ask {
     /// The tool call that needs the answer.
     pub call_id: String,
     /// What is asked for.
     pub scope: Scope,
-    /// Sentence for the person.
+    /// Sentence for the user.
     pub reason: String,
 }

@@ -1,7 +1,7 @@
-//! A subagent and the Thread above: the edge between them, and what the agent above leaves behind.
+//! A subagent and its parent Thread: the edge between them, and the inputs that the parent leaves behind.
 //!
-//! What the agent above gave a subagent and no Turn has taken is for the Turn above only: it does not begin later, when
-//! nobody waits for it.
+//! An input of the parent's agent that no Turn has taken is dropped when the parent's Turn ends: no agent waits for it
+//! any more.
 
 use bobbin_model::state::StartTurn;
 use bobbin_model::sub_agent::{is_from_parent, queue_of_users, started_by_parent};
@@ -16,20 +16,20 @@ use crate::command::Reply;
 
 impl Owner {
     /// Decides on a new Turn.
-    pub(super) fn decide_start(&self, wish: StartTurn) -> Result<Vec<Event>, Refusal> {
-        self.check_takes_from(wish.sender.as_ref())?;
-        self.state.decide_start_turn(wish, self.now())
+    pub(super) fn decide_start(&self, request: StartTurn) -> Result<Vec<Event>, Refusal> {
+        self.check_takes_from(request.sender.as_ref())?;
+        self.state.decide_start_turn(request, self.now())
     }
 
     /// Decides on an input that waits for the Turn that runs.
-    pub(super) fn decide_enqueue(&self, wish: StartTurn) -> Result<Vec<Event>, Refusal> {
-        self.check_takes_from(wish.sender.as_ref())?;
+    pub(super) fn decide_enqueue(&self, request: StartTurn) -> Result<Vec<Event>, Refusal> {
+        self.check_takes_from(request.sender.as_ref())?;
         let now = self.now();
         self.state
-            .decide_enqueue(self.hub.ids.queued_input(now), wish, now)
+            .decide_enqueue(self.hub.ids.queued_input(now), request, now)
     }
 
-    /// Whether a subagent takes an input: a closed one takes none of the agent above.
+    /// Whether a subagent takes an input: a closed one takes none from its parent's agent.
     fn check_takes_from(&self, sender: Option<&Sender>) -> Result<(), Refusal> {
         let closed = self
             .state
@@ -44,8 +44,8 @@ impl Owner {
         Ok(())
     }
 
-    /// Stages that what the agent above gave, and no Turn has taken, is gone.
-    pub(super) fn stage_people_only(&mut self) -> Staged {
+    /// Stages the queue without the inputs of the parent's agent.
+    pub(super) fn stage_users_queue(&mut self) -> Staged {
         let queue = queue_of_users(&self.state);
         self.stage(
             queue
@@ -55,14 +55,14 @@ impl Owner {
         )
     }
 
-    /// Ends what is done for a Turn above that is over.
-    pub(super) async fn let_go(&mut self, reply: Reply<()>) -> Result<(), CoreError> {
+    /// Stops what the parent's Turn started, once that Turn is over.
+    pub(super) async fn parent_ended(&mut self, reply: Reply<()>) -> Result<(), CoreError> {
         let events = match started_by_parent(&self.state) {
             Some(_) => self.state.decide_cancel(BY_CALLER, self.now()),
             None => Vec::new(),
         };
         let mut staged = self.stage(events);
-        staged.append(self.stage_people_only());
+        staged.append(self.stage_users_queue());
         self.commit(staged, Effect::answer(Box::new(reply))).await?;
         self.stop_engine().await
     }
@@ -90,7 +90,7 @@ impl Owner {
         };
         let mut staged = self.stage(events);
         if status == EdgeStatus::Closed {
-            staged.append(self.stage_people_only());
+            staged.append(self.stage_users_queue());
         }
         let edge = self.state.edge;
         let answer = Effect::answer(Box::new(move |done: Result<(), CoreError>| {

@@ -7,32 +7,32 @@ use tokio::sync::oneshot;
 
 use super::Owner;
 use super::record::{After, Effect};
-use crate::engine::{Billed, EngineWish, WindowNote};
+use crate::engine::{Billed, TurnRequest, WindowNote};
 use crate::{CoreError, Ephemeral};
 
 impl Owner {
-    /// Grants one wish, or drops it when its Turn is over; a dropped reply tells the engine so.
-    pub(super) async fn wish(&mut self, turn: TurnId, wish: EngineWish) -> Result<(), CoreError> {
+    /// Grants one request, or drops it when its Turn is over; a dropped reply tells the engine so.
+    pub(super) async fn request(&mut self, turn: TurnId, request: TurnRequest) -> Result<(), CoreError> {
         let Some(run) = self.run.as_ref().filter(|run| run.turn == turn) else {
             return Ok(());
         };
         debug_assert_eq!(Some(run.turn), self.state.live_turn());
-        if self.cancelling().is_some() && begins_something(&wish) {
+        if self.cancelling().is_some() && begins_something(&request) {
             return Ok(());
         }
         let now = self.now();
-        match wish {
-            EngineWish::Text { item, text } => {
+        match request {
+            TurnRequest::Text { item, text } => {
                 if let Some(channel) = self.text_channel(item) {
                     self.stream(item, channel, &text, None);
                 }
                 Ok(())
             }
-            EngineWish::Arguments { item, call, text } => {
+            TurnRequest::Arguments { item, call, text } => {
                 self.stream(item, DeltaChannel::ToolArguments, &text, Some(call));
                 Ok(())
             }
-            EngineWish::Open { body, reply } => {
+            TurnRequest::Open { body, reply } => {
                 let Some((id, events)) = self.state.decide_open_item(body, now) else {
                     return Ok(());
                 };
@@ -41,11 +41,11 @@ impl Owner {
                 let _ = reply.send(id);
                 Ok(())
             }
-            EngineWish::Complete { item, body } => {
+            TurnRequest::Complete { item, body } => {
                 self.record(self.state.decide_complete_item(item, body, now))
                     .await
             }
-            EngineWish::Add { body, plan } => {
+            TurnRequest::Add { body, plan } => {
                 let Some((_, mut events)) = self.state.decide_add_item(body, now) else {
                     return Ok(());
                 };
@@ -54,7 +54,7 @@ impl Owner {
                 events.extend(plan.map(|plan| Event::PlanUpdated { plan }));
                 self.record(events).await
             }
-            EngineWish::CallPreviewed { call_id, preview } => {
+            TurnRequest::CallPreviewed { call_id, preview } => {
                 let event = Event::CallPreviewed {
                     turn,
                     call_id,
@@ -62,21 +62,21 @@ impl Owner {
                 };
                 self.record(vec![event]).await
             }
-            EngineWish::CallStarted { call_id, reply } => {
+            TurnRequest::CallStarted { call_id, reply } => {
                 let staged = self.stage(vec![Event::CallStarted { turn, call_id }]);
                 self.commit(staged, Effect::after(After::Done(reply))).await
             }
-            EngineWish::Plan { plan } => self.record(vec![Event::PlanUpdated { plan }]).await,
-            EngineWish::ReadPlan { reply } => {
+            TurnRequest::Plan { plan } => self.record(vec![Event::PlanUpdated { plan }]).await,
+            TurnRequest::ReadPlan { reply } => {
                 // An engine that no longer waits has ended.
                 drop(reply.send(self.state.plan.clone()));
                 Ok(())
             }
-            EngineWish::Below { entries } => {
+            TurnRequest::Below { entries } => {
                 self.note(Ephemeral::SubAgents { turn, entries });
                 Ok(())
             }
-            EngineWish::BelowUsed {
+            TurnRequest::BelowUsed {
                 child,
                 usage,
                 cost_micros,
@@ -89,16 +89,16 @@ impl Owner {
                 }])
                 .await
             }
-            EngineWish::Diff { diff } => self.record(vec![Event::DiffUpdated { turn, diff }]).await,
-            EngineWish::Usage(billed) => self.record(vec![self.usage(turn, billed)]).await,
-            EngineWish::Note(note) => self.record(vec![noted(turn, note)]).await,
-            EngineWish::Compacted { body, billed, window } => {
+            TurnRequest::Diff { diff } => self.record(vec![Event::DiffUpdated { turn, diff }]).await,
+            TurnRequest::Usage(billed) => self.record(vec![self.usage(turn, billed)]).await,
+            TurnRequest::Note(note) => self.record(vec![noted(turn, note)]).await,
+            TurnRequest::Compacted { body, billed, window } => {
                 self.compacted(turn, body, billed, window).await
             }
-            EngineWish::Items { reply } => self.items(reply).await,
-            EngineWish::Guidance { reply } => self.guidance(reply).await,
-            EngineWish::Ask { ask, asker } => self.ask(ask, asker).await,
-            EngineWish::Commit { reply } => {
+            TurnRequest::Items { reply } => self.items(reply).await,
+            TurnRequest::Guidance { reply } => self.guidance(reply).await,
+            TurnRequest::Ask { ask, asker } => self.ask(ask, asker).await,
+            TurnRequest::Commit { reply } => {
                 self.commit(
                     super::record::Staged::default(),
                     Effect::after(After::Done(reply)),
@@ -108,7 +108,7 @@ impl Owner {
         }
     }
 
-    /// Gives the engine what people have said, once that is on disk.
+    /// Gives the engine the inputs of users, once they are on disk.
     async fn guidance(&mut self, reply: oneshot::Sender<Vec<Item>>) -> Result<(), CoreError> {
         let staged = self.stage(self.state.decide_guide(self.now()));
         let items = staged.items();
@@ -224,27 +224,27 @@ fn noted(turn: TurnId, note: WindowNote) -> Event {
     }
 }
 
-/// Whether a wish starts something new, which an interrupted Turn does not take.
-fn begins_something(wish: &EngineWish) -> bool {
-    match wish {
-        EngineWish::Open { .. }
-        | EngineWish::CallStarted { .. }
-        | EngineWish::Compacted { .. }
-        | EngineWish::Items { .. }
-        | EngineWish::Guidance { .. }
-        | EngineWish::Ask { .. } => true,
-        EngineWish::Text { .. }
-        | EngineWish::Arguments { .. }
-        | EngineWish::Complete { .. }
-        | EngineWish::Add { .. }
-        | EngineWish::CallPreviewed { .. }
-        | EngineWish::Plan { .. }
-        | EngineWish::ReadPlan { .. }
-        | EngineWish::Diff { .. }
-        | EngineWish::Below { .. }
-        | EngineWish::BelowUsed { .. }
-        | EngineWish::Usage(_)
-        | EngineWish::Note(_)
-        | EngineWish::Commit { .. } => false,
+/// Whether a request starts something new, which an interrupted Turn does not take.
+fn begins_something(request: &TurnRequest) -> bool {
+    match request {
+        TurnRequest::Open { .. }
+        | TurnRequest::CallStarted { .. }
+        | TurnRequest::Compacted { .. }
+        | TurnRequest::Items { .. }
+        | TurnRequest::Guidance { .. }
+        | TurnRequest::Ask { .. } => true,
+        TurnRequest::Text { .. }
+        | TurnRequest::Arguments { .. }
+        | TurnRequest::Complete { .. }
+        | TurnRequest::Add { .. }
+        | TurnRequest::CallPreviewed { .. }
+        | TurnRequest::Plan { .. }
+        | TurnRequest::ReadPlan { .. }
+        | TurnRequest::Diff { .. }
+        | TurnRequest::Below { .. }
+        | TurnRequest::BelowUsed { .. }
+        | TurnRequest::Usage(_)
+        | TurnRequest::Note(_)
+        | TurnRequest::Commit { .. } => false,
     }
 }
