@@ -1,4 +1,4 @@
-//! Approvals: questions to people that are recorded, outlive everything, and are settled once.
+//! Approvals: requests for a user's permission. They are recorded, survive restarts, and are settled once.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ApprovalId, ItemId, TurnId, UnixMillis};
 
-/// Kind of operation that needs a person's word (AppServer protocol 04 §1).
+/// Kind of operation that needs a user's permission (AppServer protocol 04 §1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -24,7 +24,7 @@ pub enum ApprovalKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ApprovalPolicy {
-    /// Ask.
+    /// Ask the user.
     #[default]
     Default,
     /// Accept without asking.
@@ -36,7 +36,7 @@ pub enum ApprovalPolicy {
 }
 
 impl ApprovalPolicy {
-    /// Returns the one of two policies that lets less happen without a question.
+    /// Returns the stricter of two policies: the one that allows less without a question.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         use ApprovalPolicy::{AutoApprove, Default, Interrupt, Sandboxed};
@@ -58,15 +58,15 @@ impl ApprovalPolicy {
     schemars(rename = "PolicyJudgement")
 )]
 pub enum Judgement {
-    /// It may be done without a question.
+    /// The operation may run without a question.
     Allow,
     /// A user's answer is needed.
     Ask,
-    /// It is refused.
+    /// The operation is refused.
     Deny,
 }
 
-/// A person's answer.
+/// A user's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[cfg_attr(
     feature = "schema",
@@ -75,11 +75,11 @@ pub enum Judgement {
 )]
 #[serde(rename_all = "camelCase")]
 pub enum Decision {
-    /// This operation.
+    /// Allows this operation.
     Accept,
-    /// This and every later one of the same scope in this Thread.
+    /// Allows this operation and each later one of the same scope in this Thread.
     AcceptForSession,
-    /// This and every later equal one, in every Thread of the workspace.
+    /// Allows this operation and each later equal one, in every Thread of the workspace.
     AcceptAlways,
     /// Refused; the Turn goes on.
     Decline,
@@ -112,19 +112,19 @@ impl fmt::Display for Decision {
 pub enum DecidedBy {
     /// A client; its name.
     Client(String),
-    /// Another answer that covered this one too.
+    /// The answer to another Approval, which covered this one too.
     SameScope(ApprovalId),
     /// The Turn was interrupted.
     Interrupt,
-    /// Nobody answered in time.
+    /// The time limit: no client answered.
     Timeout,
-    /// Nobody could ever be asked.
+    /// The policy: no client could be asked.
     Policy,
 }
 
-/// What is asked for, and how far an answer to it reaches.
+/// An operation that is asked about, and which later operations its answer covers.
 ///
-/// `coverage` and `conditions` came later: an operation recorded without them is covered exactly as it stands.
+/// Older records have no `coverage` and no `conditions`; they decode to their defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Scope {
@@ -132,13 +132,13 @@ pub struct Scope {
     pub kind: ApprovalKind,
     /// Command line or file operation, as shown.
     pub operation: String,
-    /// Working directory or absolute path, as shown.
+    /// Working directory or absolute path, as shown to the user.
     pub target: String,
     /// Which later operations an answer for the session covers.
     #[serde(default, skip_serializing_if = "Coverage::is_exact")]
     pub coverage: Coverage,
-    /// What an answer depends on beside the operation, such as the content of a program; an answer covers only an operation
-    /// under the same conditions.
+    /// Facts besides the operation that an answer depends on, such as the content of a program. An answer covers
+    /// only operations under the same conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<String>,
     /// Whether the operation is confined to the sandbox.
@@ -150,12 +150,13 @@ pub struct Scope {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Coverage {
-    /// None: a user's rule asks about each, or it leaves the sandbox. No earlier answer counts for it either.
+    /// No other operation: a user's rule asks about each, or the operation leaves the sandbox. No earlier answer
+    /// covers it either.
     Once,
-    /// Those that are the same.
+    /// Equal operations.
     #[default]
     Exact,
-    /// For the session those that begin so, such as `git diff`; for ever those that are the same.
+    /// For the session, operations with the same beginning, such as `git diff`; for ever, equal ones.
     Head(String),
 }
 
@@ -166,7 +167,7 @@ impl Coverage {
 }
 
 impl Scope {
-    /// Returns the scope of an operation whose answers cover the same operation.
+    /// Returns the scope of an operation. An answer covers equal operations.
     pub fn new(kind: ApprovalKind, operation: impl Into<String>, target: impl Into<String>) -> Self {
         Self {
             kind,
@@ -178,7 +179,7 @@ impl Scope {
         }
     }
 
-    /// Returns the scope of an operation that each needs an answer of its own.
+    /// Returns the scope with [`Coverage::Once`]: each such operation needs its own answer.
     #[must_use]
     pub fn once(self) -> Self {
         Self {
@@ -187,7 +188,7 @@ impl Scope {
         }
     }
 
-    /// Returns what an answer for the session covers, as clients show it (AppServer protocol 04 §1, `scopeKey`).
+    /// Returns the key that clients show for an answer for the session (AppServer protocol 04 §1, `scopeKey`).
     pub fn session_key(&self) -> String {
         let Self {
             operation, target, ..
@@ -200,13 +201,13 @@ impl Scope {
         }
     }
 
-    /// Returns what an answer for the session records: the same text for every operation that it covers. `None` for an
-    /// operation that needs an answer of its own.
+    /// Returns the text that an answer for the session records: the same text for each operation that the answer
+    /// covers. `None` for an operation that always needs its own answer.
     pub fn grant(&self) -> Option<String> {
         if self.coverage == Coverage::Once {
             return None;
         }
-        // Neither paths nor command lines have a zero byte: no two of these are alike by chance.
+        // Paths and command lines contain no zero byte, so different scopes never give the same text.
         let mut grant = format!("{}\0{}", self.session_key(), self.target);
         for condition in &self.conditions {
             grant.push('\0');
@@ -215,8 +216,8 @@ impl Scope {
         Some(grant)
     }
 
-    /// Returns what an answer records for the session, if it does. One for ever covers exactly this and is recorded by itself,
-    /// except where that cannot be.
+    /// Returns the grant that an answer records for the session, if any. An answer for ever is recorded by itself,
+    /// except for operations that cannot be remembered.
     pub(crate) fn grant_of(&self, decision: Decision) -> Option<String> {
         let for_session = match decision {
             Decision::AcceptForSession => true,
@@ -226,7 +227,7 @@ impl Scope {
         self.grant().filter(|_| for_session)
     }
 
-    /// Whether an answer about this covers another operation too.
+    /// Whether an answer to this scope covers another operation too.
     pub(crate) fn settles(&self, decision: Decision, other: &Self) -> bool {
         match self.grant_of(decision) {
             Some(grant) => other.grant() == Some(grant),
@@ -252,27 +253,28 @@ impl Scope {
         self.coverage != Coverage::Once
     }
 
-    /// Whether `acceptAlways` may be offered: nothing is remembered about things beyond this machine.
+    /// Whether `acceptAlways` may be offered. Answers about resources beyond this machine are not remembered.
     pub fn may_be_remembered(&self) -> bool {
         self.may_be_granted() && self.kind != ApprovalKind::RemoteResource
     }
 }
 
-/// An answer for ever: exactly this operation is not asked about, in every Thread of the workspace.
+/// An answer for ever: equal operations run without a question, in every Thread of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingAnswer {
     /// Kind.
     pub kind: ApprovalKind,
-    /// Command line or file operation, as its question showed it.
+    /// Command line or file operation, as the Approval showed it.
     pub operation: String,
     /// Working directory or absolute path.
     pub target: String,
-    /// What it depends on beside the operation.
+    /// Facts besides the operation that the answer depends on.
     pub conditions: Vec<String>,
 }
 
 impl StandingAnswer {
-    /// Returns what a store records as the operation: its text and its conditions, divided by zero bytes.
+    /// Returns the text that a store records for the operation: the operation and its conditions, separated by zero
+    /// bytes.
     pub fn recorded_operation(&self) -> String {
         let mut operation = self.operation.clone();
         for condition in &self.conditions {
@@ -282,7 +284,7 @@ impl StandingAnswer {
         operation
     }
 
-    /// Returns the answer of which a store has this record.
+    /// Returns the answer from its stored record.
     pub fn from_record(kind: ApprovalKind, operation: &str, target: String) -> Self {
         let mut parts = operation.split('\0').map(str::to_owned);
         Self {
@@ -294,25 +296,25 @@ impl StandingAnswer {
     }
 }
 
-/// An open question.
+/// A request for a user's permission that is not settled yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
     /// Its id, the wire's `requestId`.
     pub id: ApprovalId,
-    /// The Turn that waits.
+    /// The Turn that waits for the answer.
     pub turn: TurnId,
     /// Its `approvalRequest` Item.
     pub item: ItemId,
-    /// The tool call that waits.
+    /// The tool call that waits for the answer.
     pub call_id: String,
-    /// What is asked for.
+    /// The operation that needs permission.
     pub scope: Scope,
-    /// Sentence for the person.
+    /// Sentence for the user.
     pub reason: String,
-    /// When it was asked.
+    /// When it was opened.
     pub opened_at: UnixMillis,
-    /// When it is declined by itself.
+    /// When the server declines it.
     pub expires_at: UnixMillis,
 }
 

@@ -1,10 +1,10 @@
-//! A Thread's configuration: the members the server acts on, typed, and every other member kept.
+//! A Thread's configuration: typed members that the server acts on; all other members unchanged.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ApprovalPolicy;
 
-/// What the agent may do at all.
+/// Which kind of work the agent may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Mode {
@@ -15,8 +15,8 @@ pub enum Mode {
     Plan,
 }
 
-/// Configuration of one Thread (AppServer protocol 02 §2.4). Stored whole: members that the server does
-/// not know are given back as they came.
+/// Configuration of one Thread (AppServer protocol 02 §2.4). Stored whole: the server returns members that it does
+/// not know unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadConfig {
@@ -35,13 +35,13 @@ pub struct ThreadConfig {
     /// Another root for the file tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_override: Option<String>,
-    /// Only these tools; an empty list is none.
+    /// The only tools allowed; an empty list allows none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_allow_list: Option<Vec<String>>,
-    /// Not these tools, whatever else says.
+    /// Tools that are never allowed, whatever the other settings say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_deny_list: Option<Vec<String>>,
-    /// Everything else, kept.
+    /// Members that the server does not know.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
@@ -52,7 +52,7 @@ impl ThreadConfig {
         self.mode.unwrap_or_default()
     }
 
-    /// Whether a tool is one of those that this Thread may have.
+    /// Whether this Thread may use a tool.
     pub fn offers(&self, tool: &str) -> bool {
         let listed = |list: &[String]| list.iter().any(|name| name.trim().eq_ignore_ascii_case(tool));
         let allowed = self.tool_allow_list.as_deref().unwrap_or_default();

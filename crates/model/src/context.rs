@@ -1,31 +1,31 @@
-//! How full a model's window is, and from where on something is done about it (AppServer protocol 02 §2.7).
+//! How full a model's window is, and the thresholds for warnings and compaction (AppServer protocol 02 §2.7).
 
 use serde::{Deserialize, Serialize};
 
-/// Tokens kept free for a summary, of a window that is large enough.
+/// Tokens reserved for a summary, if the window is large enough.
 const RESERVE: u64 = 20_000;
-/// Tokens between the point of compaction and the end of the window, likewise.
+/// Tokens between the point of compaction and the end of the window, if the window is large enough.
 const AUTO_BUFFER: u64 = 13_000;
 /// Tokens between the warning and the point of compaction.
 const WARNING_BUFFER: u64 = 20_000;
-/// Tokens between the louder warning and that point.
+/// Tokens between the second warning and the point of compaction.
 const ERROR_BUFFER: u64 = 10_000;
-/// The window of a model of which nothing is known.
+/// The assumed window of a model that the server knows nothing about.
 pub const USUAL_WINDOW: u64 = 200_000;
 
-/// A model's window as conversations are measured against it.
+/// A model's window, with the thresholds for a conversation in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextWindow {
-    /// What a conversation may fill: the window less the reserve for a summary.
+    /// Tokens that a conversation may fill: the window less the reserve for a summary.
     pub tokens: u64,
-    /// From where on it is compacted by itself.
+    /// Tokens from which the server compacts the conversation by itself.
     pub compact_at: u64,
 }
 
 impl ContextWindow {
-    /// Returns what follows from a model's window. `percent` moves the point of compaction to a share of what may
-    /// be filled. Small windows keep shares of the figures of the protocol.
+    /// Returns the thresholds for a model's window. `percent` moves the point of compaction to that share of the
+    /// usable tokens. Small windows use shares of the protocol's figures.
     pub fn of(model_window: u64, percent: Option<u64>) -> Self {
         let tokens = model_window - RESERVE.min(model_window / 10);
         let compact_at = match percent {
@@ -35,18 +35,18 @@ impl ContextWindow {
         Self { tokens, compact_at }
     }
 
-    /// Returns from where on a warning is shown.
+    /// Returns the tokens from which a warning is shown.
     pub fn warning(self) -> u64 {
         self.compact_at - WARNING_BUFFER.min(self.compact_at / 8)
     }
 
-    /// Returns from where on a louder warning is shown.
+    /// Returns the tokens from which a second warning is shown.
     pub fn error(self) -> u64 {
         self.warning()
             .max(self.compact_at - ERROR_BUFFER.min(self.compact_at / 16))
     }
 
-    /// Returns the free share of what may be filled, from 0 to 1.
+    /// Returns the free share of the usable tokens, from 0 to 1.
     #[expect(
         clippy::cast_precision_loss,
         reason = "a share of a window, shown with a few digits"
@@ -78,17 +78,17 @@ pub struct ContextUsage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ContextNote {
-    /// It is fuller than the first threshold.
+    /// The first threshold is passed.
     Warning,
-    /// It is fuller than the second.
+    /// The second threshold is passed.
     Error,
     /// The conversation is being compacted.
     Compacting,
-    /// It was.
+    /// The conversation was compacted.
     Compacted,
-    /// There was nothing that could be left out.
+    /// Nothing could be left out of the conversation.
     CompactSkipped,
-    /// It could not be.
+    /// Compaction failed.
     CompactFailed,
 }
 

@@ -1,6 +1,7 @@
-//! Tools that a client brings along with a Thread and runs itself (AppServer protocol 02 §5.1.1, 04 §7).
+//! Tools that a client declares with a Thread and runs itself (AppServer protocol 02 §5.1.1, 04 §7).
 //!
-//! What the client declared, and what a call of such a tool is on record: one Item that is call and result at once.
+//! Holds the client's declaration and the recorded call. A recorded call is one Item that is call and result at
+//! once.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +20,12 @@ pub struct DynamicTool {
     pub description: String,
     /// JSON Schema of its arguments, an object.
     pub input_schema: Json,
-    /// What a person is asked before it runs.
+    /// What the user is asked before it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<DynamicApproval>,
 }
 
-/// What a person is asked before a dynamic tool runs.
+/// What the user is asked before a dynamic tool runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicApproval {
@@ -32,21 +33,21 @@ pub struct DynamicApproval {
     pub kind: ApprovalKind,
     /// The argument that names it.
     pub target_argument: String,
-    /// What is done to it.
+    /// What it does to the target.
     pub operation: DynamicOperation,
 }
 
-/// Where it stands what a dynamic tool does.
+/// Where the text of a dynamic tool's operation comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DynamicOperation {
-    /// Always this.
+    /// Always this text.
     Fixed(String),
-    /// In this argument of the call.
+    /// This argument of the call.
     Argument(String),
 }
 
-/// A call of a dynamic tool, and what came of it.
+/// A call of a dynamic tool, with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolCall {
@@ -62,38 +63,39 @@ pub struct DynamicToolCall {
     /// The arguments; absent when the model wrote no JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Json>,
-    /// What came of it; absent while it runs.
+    /// The client's answer; absent while the tool runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<ToolAnswer>,
-    /// What the model's provider wants back with the reply, on the first of its calls: opaque, and for nobody else.
+    /// Opaque data for the model's provider, which wants it back with the reply. Stored with the first call of that
+    /// reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Json>,
 }
 
-/// What the id of every such call begins with.
+/// Prefix of the id of every such call.
 pub const CALL_ID: &str = "dyntool_";
 
-/// What a client says a call gave.
+/// The result of a call, as the client reports it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnswer {
-    /// Whether the tool did what it was asked.
+    /// Whether the tool succeeded.
     pub success: bool,
-    /// What it brought back, to show.
+    /// The result, to show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ToolContent>,
-    /// What it brought back, for programs.
+    /// The result, for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Json>,
-    /// A stable word for what went wrong.
+    /// Stable error code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// What went wrong, for people.
+    /// Error message for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
 }
 
-/// A piece of what a tool brought back.
+/// A piece of a tool's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ToolContent {
@@ -108,31 +110,31 @@ pub enum ToolContent {
     },
 }
 
-/// What went wrong with a call of a dynamic tool (AppServer protocol 04 §7).
+/// Why a call of a dynamic tool failed (AppServer protocol 04 §7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DynamicToolError {
-    /// Its client is not connected, or does not serve it any more.
+    /// Its client is not connected or no longer serves the tool.
     Unavailable,
     /// The client answered with an error.
     ClientError,
-    /// The answer has another shape than the protocol's, or is too large.
+    /// The answer does not have the protocol's shape, or is too large.
     InvalidResponse,
     /// No answer came in time.
     Timeout,
-    /// The tool failed without saying with what code.
+    /// The tool failed and gave no error code.
     Failed,
     /// The arguments do not fit the schema; the call was not sent.
     InvalidArguments,
-    /// A person or a rule said no; the call was not sent.
+    /// The user or a rule refused; the call was not sent.
     AccessDenied,
-    /// The Turn ended first. A code of our own.
+    /// The Turn ended first. Not a code of the protocol.
     Cancelled,
-    /// The server stopped while the call ran; it was not repeated. A code of our own.
+    /// The server stopped while the call ran; it was not repeated. Not a code of the protocol.
     Interrupted,
 }
 
 impl DynamicToolError {
-    /// Returns the protocol's word for it.
+    /// Returns the error's code on the wire.
     pub fn code(self) -> &'static str {
         match self {
             Self::Unavailable => "DynamicToolUnavailable",
@@ -149,7 +151,7 @@ impl DynamicToolError {
 }
 
 impl ToolAnswer {
-    /// Returns the answer of a call that failed on the way.
+    /// Returns the answer of a call that failed before its client answered.
     pub fn failed(error: DynamicToolError, message: impl Into<String>) -> Self {
         Self {
             error_code: Some(error.code().to_owned()),
@@ -158,7 +160,7 @@ impl ToolAnswer {
         }
     }
 
-    /// Whether the call was not sent because a person or a rule said no.
+    /// Whether the call was not sent because the user or a rule refused.
     pub fn is_refused(&self) -> bool {
         self.error_code.as_deref() == Some(DynamicToolError::AccessDenied.code())
     }
@@ -181,7 +183,7 @@ impl ToolAnswer {
                 data_base64.len() / 4 * 3
             ),
         }));
-        // Programs' results are often said in words too; where they are not, they are all there is.
+        // Programs often repeat their structured result as text. Where they do not, the structured result is used.
         if self.content.is_empty()
             && let Some(value) = &self.structured
         {

@@ -1,8 +1,7 @@
 //! Events: the facts that make up a Thread's history, as they are stored and shown.
 //!
-//! A stored payload is the JSON of one [`Event`] and carries [`PAYLOAD_VERSION`]; decoding older versions
-//! is the store's business. Streamed text is not an event but a [`Delta`]: numbered and shown like one,
-//! stored only as part of its Item.
+//! A stored payload is the JSON of one [`Event`] and carries [`PAYLOAD_VERSION`]; the store decodes older versions.
+//! Streamed text is not an event but a [`Delta`]: numbered and shown like one, stored only as part of its Item.
 
 use std::sync::Arc;
 
@@ -25,68 +24,68 @@ pub const PAYLOAD_VERSION: i64 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// The Thread exists from here on.
+    /// The Thread was created.
     ThreadStarted {
-        /// All that is known of it.
+        /// The Thread without its Turns.
         thread: Box<ThreadHeader>,
     },
-    /// Somebody picked it up again.
+    /// A client resumed the Thread.
     ThreadResumed {
         /// Name of the client.
         by: String,
     },
-    /// It has another title.
+    /// The Thread got another title.
     ThreadRenamed {
         /// The title.
         display_name: String,
     },
-    /// One of its labels was set or taken away.
+    /// A label of the Thread was set or removed.
     ThreadLabelled {
         /// The label.
         name: String,
-        /// What it says now; `None` when it is gone.
+        /// Its value; `None` when it was removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<String>,
     },
-    /// It was paused, archived or taken up again.
+    /// The Thread was paused, archived or resumed.
     ThreadStatusChanged {
         /// Before.
         previous: ThreadStatus,
         /// Now.
         new: ThreadStatus,
     },
-    /// Its configuration was replaced.
+    /// The Thread's configuration was replaced.
     ThreadConfigured {
         /// The configuration.
         config: ThreadConfig,
     },
-    /// The Thread above has no more to do with this subagent, or has again.
+    /// The parent Thread closed or reopened its edge to this subagent.
     EdgeChanged {
-        /// Which of both.
+        /// The edge's new status.
         status: EdgeStatus,
     },
-    /// It is gone, with everything in it.
+    /// The Thread was deleted with all its content.
     ThreadDeleted,
-    /// A client brought tools along that it runs itself; they take the place of those before.
+    /// A client declared tools that it runs itself. They replace those declared before.
     ToolsDeclared {
         /// All of them.
         tools: Arc<[DynamicTool]>,
     },
-    /// Its queue changed.
+    /// The Thread's queue changed.
     QueueChanged {
         /// The whole queue.
         queue: Vec<QueuedInput>,
     },
-    /// Its plan was replaced.
+    /// The Thread's plan was replaced.
     PlanUpdated {
         /// The plan.
         plan: Plan,
     },
-    /// A Turn began.
+    /// A Turn started.
     TurnStarted {
         /// Its number.
         turn: TurnId,
-        /// The first Item: what the user said.
+        /// The first Item: the user's message.
         user_item: Box<Item>,
         /// Channel that started it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,34 +96,34 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from_queue: Option<QueuedInputId>,
     },
-    /// The client that started a Turn handed in the conversation before it.
+    /// The client that started a Turn also sent the conversation before it.
     HistoryGiven {
         /// The Turn.
         turn: TurnId,
         /// How many messages.
         count: u32,
-        /// The messages: the client's to keep, and here only as long as the Turn is open.
+        /// The messages. The client stores them; the server has them only while the Turn is open.
         #[serde(skip)]
         messages: Arc<[GivenMessage]>,
     },
-    /// The server came back and the Turn goes on.
+    /// The server restarted and the Turn goes on.
     TurnRecovered {
         /// The Turn.
         turn: TurnId,
-        /// What was in flight, for the user.
+        /// What the restart interrupted, for the user.
         reason: String,
-        /// Whether the process ended while the Turn ran, and not while it waited for an answer.
+        /// Whether the process ended while the Turn ran, rather than while it waited for an answer.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         crashed: bool,
     },
-    /// Somebody stopped the Turn: it takes nothing new and ends as cancelled, whatever happens before that.
+    /// A client stopped the Turn: it accepts nothing new and ends as cancelled, whatever happens before that.
     TurnCancelling {
         /// The Turn.
         turn: TurnId,
         /// Why, for the user.
         reason: String,
     },
-    /// An Item was opened; text or a later completion follows.
+    /// An Item was opened. Deltas or its completion follow.
     ItemStarted {
         /// The Turn.
         turn: TurnId,
@@ -138,45 +137,45 @@ pub enum Event {
         /// The Item.
         item: Box<Item>,
     },
-    /// An Item that was final at once.
+    /// An Item was added that was final at once.
     ItemAdded {
         /// The Turn.
         turn: TurnId,
         /// The Item.
         item: Box<Item>,
     },
-    /// A call would change a file like this. Nothing of it has happened.
+    /// The change that a call would make to a file. The call has not run yet.
     CallPreviewed {
         /// The Turn.
         turn: TurnId,
         /// The call.
         call_id: String,
-        /// What it would do.
+        /// The change.
         preview: CallPreview,
     },
-    /// The effect of a tool call is about to begin: from here on it may have happened.
+    /// The effect of a tool call is about to start; after a crash, it may have happened.
     CallStarted {
         /// The Turn.
         turn: TurnId,
         /// The call.
         call_id: String,
     },
-    /// A person is asked.
+    /// An Approval was opened: the user is asked.
     ApprovalOpened {
         /// The `approvalRequest` Item.
         item: Box<Item>,
-        /// The question.
+        /// The Approval.
         approval: Box<Approval>,
     },
-    /// The question is settled.
+    /// An Approval was settled.
     ApprovalResolved {
         /// The Turn.
         turn: TurnId,
-        /// The question.
+        /// The Approval.
         approval: ApprovalId,
         /// The answer.
         decision: Decision,
-        /// Whose.
+        /// Who gave the answer.
         by: DecidedBy,
         /// The `approvalResponse` Item.
         item: Box<Item>,
@@ -192,14 +191,15 @@ pub enum Event {
         /// The window they are in; events of earlier versions have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context_window: Option<ContextWindow>,
-        /// What the call cost, in millionths of the currency of the prices; 0 where no price is known.
+        /// Cost of the call, in millionths of the currency of the prices; 0 where no price is known.
         #[serde(default, skip_serializing_if = "is_zero")]
         cost_micros: u64,
-        /// Tokens that the model has written in this Turn, these included; events of earlier versions have none.
+        /// Tokens that the model has written in this Turn, including this call; events of earlier versions have
+        /// none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn_output_tokens: Option<u64>,
     },
-    /// A Turn of a subagent that this Turn had started has ended: what it used counts here too.
+    /// A Turn of a subagent that this Turn started has ended. Its usage counts in this Turn too.
     SubAgentUsed {
         /// The Turn.
         turn: TurnId,
@@ -207,11 +207,11 @@ pub enum Event {
         child: ThreadId,
         /// Its tokens.
         usage: TokenUsage,
-        /// What its model calls cost, in millionths of the currency of the prices.
+        /// Cost of its model calls, in millionths of the currency of the prices.
         #[serde(default, skip_serializing_if = "is_zero")]
         cost_micros: u64,
     },
-    /// Something happened to the model's window.
+    /// The model's window reached a threshold, or was compacted.
     ContextNoted {
         /// The Turn.
         turn: TurnId,
@@ -231,19 +231,19 @@ pub enum Event {
         /// All of them.
         diff: TurnDiff,
     },
-    /// The file changes of a Turn that has ended were undone.
+    /// The file changes of an ended Turn were undone.
     TurnReverted {
         /// The Turn.
         turn: TurnId,
-        /// The files that are as they were before it.
+        /// The files that were restored to their state before the Turn.
         files: Vec<RevertedFile>,
-        /// Changes of that Turn that nobody kept and that are therefore still there, as sentences.
+        /// Changes of that Turn that were not recorded and therefore could not be undone, as sentences.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
-    /// The newest Turns were taken out of the conversation. Their events stay in the log.
+    /// The newest Turns were removed from the conversation. Their events stay in the log.
     TurnsRolledBack {
-        /// The oldest of them; every later one is out too.
+        /// The oldest removed Turn; every later Turn is removed too.
         first: TurnId,
         /// How many.
         count: u32,
@@ -258,14 +258,14 @@ pub enum Event {
         completed_at: UnixMillis,
         /// All its tokens.
         usage: TokenUsage,
-        /// Whether a finished plan now waits for a word.
+        /// Whether a finished plan now waits for the user's confirmation.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         plan_pending: bool,
     },
 }
 
 impl Event {
-    /// Returns the stored name of the kind, equal to the payload's only member.
+    /// Returns the stored name of the kind. The payload's only member has the same name.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ThreadStarted { .. } => "threadStarted",
@@ -335,7 +335,8 @@ impl Event {
         }
     }
 
-    /// Whether every client is told, subscribed or not (AppServer protocol 01 §8 rule 6). Files are everybody's.
+    /// Whether the event is broadcast to every client, subscribed or not (AppServer protocol 01 §8 rule 6). File
+    /// changes are, because all Threads share the files.
     pub fn concerns_everyone(&self) -> bool {
         matches!(
             self,
@@ -350,7 +351,10 @@ impl Event {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

@@ -1,5 +1,5 @@
-//! A conversation that a client hands in with a Turn, where it keeps the Thread's history itself
-//! (AppServer protocol 02 §5.1 `historyMode`, 03 §2.1 `messages`).
+//! A conversation that a client sends with a Turn when the client stores the Thread's history (AppServer protocol
+//! 02 §5.1 `historyMode`, 03 §2.1 `messages`).
 
 use std::collections::HashSet;
 
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::Json;
 
-/// Most messages that a Turn can be given (guess: ten times what fits the windows of today).
+/// Most messages that a Turn may be given (a guess: ten times what fits today's windows).
 pub const MAX_GIVEN_MESSAGES: usize = 4096;
-/// Most bytes of text in them.
+/// Most bytes of text in all messages together.
 pub const MAX_GIVEN_BYTES: usize = 4 << 20;
 
-/// One message of it.
+/// One message of a conversation that a client sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum GivenMessage {
-    /// What its client tells the model beside the conversation.
+    /// The client's instructions to the model, apart from the conversation.
     System {
         /// The text.
         text: String,
     },
-    /// What the user said.
+    /// The user's message.
     User {
         /// The text.
         text: String,
     },
-    /// What the agent said and the calls it made then.
+    /// The agent's reply with its calls.
     Agent {
-        /// The text; may be empty beside calls.
+        /// The text; may be empty when there are calls.
         text: String,
         /// The calls.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<GivenCall>,
     },
-    /// What a call gave.
+    /// The result of a call.
     Result {
         /// The call.
         call_id: String,
@@ -43,7 +43,7 @@ pub enum GivenMessage {
     },
 }
 
-/// A call in a conversation that was handed in.
+/// A call in a conversation that a client sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GivenCall {
@@ -57,7 +57,7 @@ pub struct GivenCall {
 }
 
 impl GivenMessage {
-    /// Returns the bytes of text in it.
+    /// Returns the bytes of text in the message.
     pub fn bytes(&self) -> usize {
         match self {
             Self::System { text } | Self::User { text } | Self::Result { text, .. } => text.len(),
@@ -76,8 +76,8 @@ impl GivenMessage {
 /// Checks a conversation as a whole.
 ///
 /// # Errors
-/// It is too large, a result belongs to no call before it, or a call's id is there twice; the text says where and is
-/// fit for the user.
+/// The conversation is too large, a result has no call before it, or two calls have the same id. The text names the
+/// message and is fit for the user.
 pub fn check(messages: &[GivenMessage]) -> Result<(), String> {
     if messages.len() > MAX_GIVEN_MESSAGES {
         return Err(format!("'messages' has more than {MAX_GIVEN_MESSAGES} entries."));

@@ -1,7 +1,7 @@
-//! Identifiers and numbers. Each is its own type, so that one cannot be passed for another.
+//! Identifiers and numbers. Each has its own type, so the compiler keeps them apart.
 //!
-//! Turn and Item ids are small numbers inside; their text forms (`turn_004`, `item_012`) are fixed by
-//! the AppServer protocol 02 §1 and made here only.
+//! Turn and Item ids are small numbers inside; their text forms (`turn_004`, `item_012`) are fixed by the AppServer
+//! protocol 02 §1 and made here only.
 
 use std::fmt;
 use std::str::FromStr;
@@ -47,7 +47,7 @@ macro_rules! text_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Wraps a text as it came; whether such a thing exists is for the store to say.
+            /// Wraps a text unchecked; the store decides whether such a thing exists.
             pub fn new(text: impl Into<Arc<str>>) -> Self {
                 Self(text.into())
             }

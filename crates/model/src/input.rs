@@ -1,4 +1,4 @@
-//! What a user hands in: input parts, who sent them, and the queue entry they become.
+//! A user's input: its parts, its sender, and the queue entry that it becomes.
 
 use std::borrow::Cow;
 
@@ -19,13 +19,13 @@ pub enum InputPart {
     CommandRef {
         /// Name without the slash.
         name: String,
-        /// What follows the name.
+        /// Text after the name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         args_text: Option<String>,
         /// The line as typed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw_text: Option<String>,
-        /// The command's text with the arguments in it, as it was when it was said.
+        /// The command's text with the arguments filled in, as of the moment of input.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expanded: Option<String>,
     },
@@ -33,7 +33,7 @@ pub enum InputPart {
     SkillRef {
         /// Name without the dollar sign.
         name: String,
-        /// The skill's text, as it was when it was said.
+        /// The skill's text, as of the moment of input.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<String>,
     },
@@ -61,7 +61,7 @@ pub enum InputPart {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_name: Option<String>,
     },
-    /// Something that was attached to the words and read when they were said.
+    /// Content that was attached to the input and read at that moment.
     Context {
         /// How a history shows it.
         label: String,
@@ -71,7 +71,7 @@ pub enum InputPart {
 }
 
 impl InputPart {
-    /// Returns about how many bytes of text it carries.
+    /// Returns the approximate bytes of text in the part.
     pub fn bytes(&self) -> usize {
         let optional = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         match self {
@@ -94,7 +94,7 @@ impl InputPart {
         }
     }
 
-    /// Returns what a history shows for this part.
+    /// Returns the text that a history shows for this part.
     pub fn display(&self) -> Cow<'_, str> {
         let shown = match self {
             Self::Text { text } => return Cow::Borrowed(text),
@@ -113,7 +113,7 @@ impl InputPart {
         Cow::Owned(shown)
     }
 
-    /// Returns the part as the model gets it. A [`InputPart::Context`] stays one: its text is no instruction
+    /// Returns the part as the model gets it. An [`InputPart::Context`] stays a context: its text is no instruction
     /// of the user, and a model must be able to tell.
     #[must_use]
     pub fn materialized(&self) -> Self {
@@ -130,7 +130,7 @@ impl InputPart {
             } => Self::Text {
                 text: format!("Follow the skill '{name}':\n\n{content}\n\n"),
             },
-            // A picture stays one: it is shown to models that see.
+            // A picture stays a picture, for models that read pictures.
             other => other.clone(),
         }
     }
@@ -141,7 +141,7 @@ pub fn display_text(parts: &[InputPart]) -> String {
     parts.iter().map(InputPart::display).collect()
 }
 
-/// Returns the display text of what was typed, without what was attached to it.
+/// Returns the display text of the typed parts, without attached content.
 pub fn typed_text(parts: &[InputPart]) -> String {
     let typed = parts
         .iter()
@@ -149,13 +149,13 @@ pub fn typed_text(parts: &[InputPart]) -> String {
     typed.map(InputPart::display).collect()
 }
 
-/// The person behind an input in a shared conversation.
+/// The user behind an input in a shared conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sender {
-    /// Who, for machines.
+    /// Identifier.
     pub sender_id: String,
-    /// Who, for people.
+    /// Name to show.
     pub sender_name: String,
     /// Role in the channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -194,20 +194,20 @@ pub struct QueuedInput {
     /// Channel they came through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// What the client that sent them can do.
+    /// What the sending client can do.
     #[serde(default)]
     pub features: TurnFeatures,
-    /// Where it stands.
+    /// Whether it waits for its own Turn or for the running one.
     pub status: QueueStatus,
-    /// Guidance that is dropped when its Turn ends first, as its client then sends it by itself.
+    /// Whether this guidance is dropped if its Turn ends first. Its client then sends it again by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lapses: bool,
-    /// Its Turn follows however the one before it ends. Others wait for a good end.
+    /// Whether its Turn starts however the Turn before it ends. Other entries wait for a good end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows_any_end: bool,
-    /// When it came.
+    /// When it was queued.
     pub created_at: UnixMillis,
-    /// The Turn that ran when it came.
+    /// The Turn that ran when it was queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after: Option<TurnId>,
 }

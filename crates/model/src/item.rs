@@ -14,7 +14,7 @@ use crate::{
 pub enum ItemStatus {
     /// Opened, nothing streamed yet.
     Started,
-    /// Text has arrived; seen only in reads of a running Turn.
+    /// Text has arrived. Only reads of a running Turn show this status.
     Streaming,
     /// Final.
     Completed,
@@ -33,12 +33,12 @@ pub struct Item {
     /// When it was completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<UnixMillis>,
-    /// What it is.
+    /// Its content.
     pub body: ItemBody,
 }
 
 impl Item {
-    /// Returns an Item that was opened and completed at the same moment.
+    /// Returns an Item that is opened and completed at the same moment.
     pub fn whole(id: ItemId, at: UnixMillis, body: ItemBody) -> Self {
         Self {
             id,
@@ -63,7 +63,7 @@ pub enum DeliveryMode {
     Guidance,
 }
 
-/// What a message from the user carries.
+/// A message from the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
@@ -71,7 +71,7 @@ pub struct UserMessage {
     pub text: String,
     /// The parts as sent.
     pub native: Vec<InputPart>,
-    /// How it came.
+    /// How it came into the Turn.
     pub delivery: DeliveryMode,
     /// Who sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +115,7 @@ pub struct CommandExecution {
     pub working_directory: String,
     /// State.
     pub status: CommandStatus,
-    /// All output so far, or what was kept of it.
+    /// All output so far, or the retained part.
     pub aggregated_output: String,
     /// Exit code, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,22 +125,22 @@ pub struct CommandExecution {
     pub duration_ms: Option<u64>,
     /// The tool call it belongs to.
     pub call_id: String,
-    /// Characters of output before the bound cut them.
+    /// Characters of output before it was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_output_chars: Option<u64>,
     /// Whether output was cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Whether the kernel held what it might do.
+    /// Whether the kernel confines the command.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandboxed: bool,
-    /// What held it, by name, from the outside.
+    /// Names of what confines it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_by: Vec<String>,
-    /// The background terminal it goes on in.
+    /// Id of the background terminal in which it goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// File with more of its output than is here.
+    /// File with more output than this Item has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_path: Option<String>,
     /// Why it went into the background.
@@ -167,50 +167,50 @@ pub enum ExecutionStatus {
     Cancelled,
 }
 
-/// What made the server compact a conversation.
+/// Why the server compacted a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CompactionTrigger {
-    /// A threshold.
+    /// The window passed a threshold.
     Auto,
-    /// A model refused a conversation as too long.
+    /// A model refused the conversation as too long.
     Reactive,
 }
 
-/// A conversation was summed up: from here on a model is given the summary in place of what it covers.
+/// A conversation was compacted: from now on the model is given the summary in place of the Items it covers.
 ///
-/// The Items it covers stay as they are. A Turn that is taken out of the conversation takes its summaries with it.
+/// These Items stay unchanged. A Turn that is rolled back takes its summaries with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
-    /// What made the server do it.
+    /// Why the server did it.
     pub trigger: CompactionTrigger,
-    /// Tokens in the window before; an estimate where no provider said.
+    /// Tokens in the window before; an estimate where the provider gave no figure.
     pub tokens_before: u64,
-    /// Tokens in it after, an estimate.
+    /// Tokens in the window after, an estimate.
     pub tokens_after: u64,
     /// Free share of the window after, from 0 to 1.
     pub left_after: f64,
-    /// Results of calls that the model is not given any more.
+    /// Call results that the model is no longer given.
     pub cleared_results: u64,
     /// The summary.
     pub summary: String,
-    /// The first Item that a model is still given as it is. Everything before it is in the summary.
+    /// The first Item that the model is still given unchanged. The summary covers everything before it.
     pub kept_from: (TurnId, ItemId),
 }
 
-/// What an Item is, with what belongs to it.
+/// The content of an Item, by kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ItemBody {
-    /// What the user said.
+    /// The user's message.
     UserMessage(UserMessage),
-    /// What the agent said.
+    /// The agent's message.
     AgentMessage {
         /// The text so far, or all of it.
         text: String,
     },
-    /// What the model thought aloud.
+    /// The model's reasoning.
     Reasoning {
         /// The text so far, or all of it.
         text: String,
@@ -224,23 +224,24 @@ pub enum ItemBody {
         /// Complete arguments; absent while they stream in.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Json>,
-        /// What there is of arguments that never became a JSON object: the call was cut off, or the model wrote
+        /// The raw text of arguments that never became a JSON object: the call was cut off, or the model wrote
         /// something else.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments_text: Option<String>,
-        /// What the model's provider wants back with the reply, on the first of its calls: opaque, and for nobody else.
+        /// Opaque data for the model's provider, which wants it back with the reply. Stored with the first call of
+        /// that reply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept: Option<Json>,
     },
-    /// What the model is told of a call.
+    /// The result of a call, as the model gets it.
     ToolResult {
         /// The call.
         call_id: String,
         /// Text for the model.
         result: String,
-        /// Whether it went well.
+        /// Whether the call succeeded.
         success: bool,
-        /// Whether it did not run because a person or a rule said no.
+        /// Whether the call did not run because the user or a rule refused.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         refused: bool,
     },
@@ -256,7 +257,7 @@ pub enum ItemBody {
         tool_name: String,
         /// State.
         status: ExecutionStatus,
-        /// Whether it went well, once known.
+        /// Whether it succeeded, once known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
         /// How long it took, milliseconds.
@@ -269,37 +270,37 @@ pub enum ItemBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_message: Option<String>,
     },
-    /// A question to a person.
+    /// A request for a user's permission.
     ApprovalRequest {
-        /// Kind of thing asked.
+        /// Kind of operation.
         approval_type: ApprovalKind,
-        /// What would be done.
+        /// The operation.
         operation: String,
-        /// To what, or where.
+        /// Its target or working directory.
         target: String,
         /// The Approval.
         request_id: ApprovalId,
         /// What an answer "for this session" covers.
         scope_key: String,
-        /// Sentence for the person.
+        /// Sentence for the user.
         reason: String,
     },
-    /// The answer to it.
+    /// The answer to an Approval.
     ApprovalResponse {
         /// The Approval.
         request_id: ApprovalId,
         /// Whether the operation may go on.
         approved: bool,
-        /// The answer itself.
+        /// The answer.
         decision: Decision,
     },
-    /// The conversation before was summed up.
+    /// The conversation before this Item was compacted.
     Compaction(Box<Compaction>),
     /// Something went wrong inside the Turn.
     Error {
         /// For the user.
         message: String,
-        /// For machines, see the protocol's list.
+        /// Error code, see the protocol's list.
         code: String,
         /// Whether it ended the Turn.
         fatal: bool,
@@ -307,7 +308,7 @@ pub enum ItemBody {
 }
 
 impl ItemBody {
-    /// Returns the streamed text of kinds that have one.
+    /// Returns the streamed text, for kinds that have one.
     pub fn text_mut(&mut self) -> Option<&mut String> {
         match self {
             Self::AgentMessage { text } | Self::Reasoning { text } => Some(text),
@@ -316,7 +317,7 @@ impl ItemBody {
         }
     }
 
-    /// Returns the streamed text of kinds that have one.
+    /// Returns the streamed text, for kinds that have one.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::AgentMessage { text } | Self::Reasoning { text } => Some(text),
@@ -325,7 +326,7 @@ impl ItemBody {
         }
     }
 
-    /// Whether this is one of the kinds of which at most one is open at a time (03 §7 rule 5).
+    /// Whether the Item is of a kind of which at most one is open at a time (03 §7 rule 5).
     pub fn is_prose(&self) -> bool {
         matches!(self, Self::AgentMessage { .. } | Self::Reasoning { .. })
     }

@@ -1,11 +1,11 @@
-//! JSON that is passed through without being looked into: tool arguments, schemas, opaque results.
+//! JSON that passes through unparsed: tool arguments, schemas, opaque results.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// One JSON text, kept exactly as it came: member order, number spelling and all. Cheap to clone.
+/// One JSON text, unchanged: member order and number spelling are preserved. Cheap to clone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Json(Arc<RawValue>);
@@ -16,7 +16,7 @@ impl Json {
         Self(raw.into())
     }
 
-    /// Wraps a raw value that somebody else already holds.
+    /// Wraps a shared raw value.
     pub fn from_shared(raw: Arc<RawValue>) -> Self {
         Self(raw)
     }

@@ -1,11 +1,10 @@
-//! What Threads, Turns, Items and Approvals are, and which changes to them are legal.
+//! Threads, Turns, Items and Approvals as values, and the rules for changing them.
 //!
-//! Values only: nothing here does IO, reads a clock, draws a random number or is `async`. Times and
-//! fresh ids come in as arguments, so every rule is a function from (state, request) to events or a
-//! refusal and is tested as a table.
+//! Nothing here does IO, reads a clock, draws a random number or is `async`. Times and fresh ids are arguments, so
+//! every rule is a function from (state, command) to events or a refusal, and is tested as a table.
 //!
-//! Start with [`state::ThreadState`]: `decide_*` methods turn requests into [`event::Event`]s, `apply`
-//! turns events into state. [`event::Event`] is also what is stored, see [`event::PAYLOAD_VERSION`].
+//! Start with [`state::ThreadState`]: `decide_*` methods turn commands into [`event::Event`]s, `apply` turns events
+//! into state. [`event::Event`] is also the stored form, see [`event::PAYLOAD_VERSION`].
 
 pub mod approval;
 pub mod config;

@@ -1,25 +1,25 @@
-//! Trouble with a provider whose models were to be listed.
+//! Problems with a provider whose models should be listed.
 
 use serde::{Deserialize, Serialize};
 
-/// Trouble with a provider.
+/// A problem with a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ModelListErrorCode {
-    /// It wants a key and there is none.
+    /// The provider wants a key and none is configured.
     MissingApiKey,
-    /// Its address cannot be used.
+    /// The provider's address cannot be used.
     InvalidEndpoint,
-    /// It does not take the key.
+    /// The provider rejects the key.
     Unauthorized,
     /// The key may not list models.
     Forbidden,
-    /// It has no list.
+    /// The provider has no list of models.
     EndpointNotSupported,
-    /// It cannot be reached.
+    /// The provider cannot be reached.
     Network,
-    /// It did not answer in time.
+    /// The provider did not answer in time.
     Timeout,
-    /// Something else.
+    /// Any other problem.
     Unknown,
 }

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The tool that makes a plan, as clients know it. Where it was the last call of a Turn in plan mode, the plan waits
-/// for a word (02 §2.6).
+/// The tool that makes a plan, as clients know it. If it was the last call of a Turn in plan mode, the plan waits
+/// for the user's confirmation (02 §2.6).
 pub const CREATE_PLAN: &str = "CreatePlan";
 
-/// Most steps of a plan (guess: nobody reads more).
+/// Most steps of a plan (a guess: no user reads more).
 pub const MAX_TODOS: usize = 200;
 
 /// A plan with its to-do list. Empty texts mean "no such part".
@@ -39,79 +39,79 @@ pub struct Plan {
     schemars(rename = "PlanTodo")
 )]
 pub struct Todo {
-    /// Unique in its plan.
+    /// Id, unique in the plan.
     pub id: String,
-    /// What is to be done.
+    /// What to do.
     pub content: String,
-    /// How much it matters.
+    /// Priority.
     #[serde(default)]
     pub priority: TodoPriority,
-    /// How far it is.
+    /// Progress.
     #[serde(default)]
     pub status: TodoStatus,
 }
 
-/// How much a step matters.
+/// Priority of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TodoPriority {
-    /// First.
+    /// Do it first.
     High,
     /// Ordinary.
     #[default]
     Medium,
-    /// When there is time.
+    /// Do it when there is time.
     Low,
 }
 
-/// How far a step is.
+/// Progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
-    /// Not begun.
+    /// Not started.
     #[default]
     Pending,
-    /// Begun.
+    /// Started.
     InProgress,
     /// Done.
     Completed,
-    /// Given up.
+    /// Abandoned.
     Cancelled,
 }
 
-/// What becomes of a plan. Applied to the plan there is when it is recorded.
+/// A change of a plan. It is applied to the plan that is current when the change is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanChange {
-    /// It is replaced.
+    /// Replaces the plan.
     Whole(Plan),
-    /// Its steps are replaced; what else it says stays.
+    /// Replaces its steps; the rest stays.
     Todos(Vec<Todo>),
-    /// Some of its steps change, and others are added behind them.
+    /// Changes some of its steps and appends new ones.
     Steps(Vec<StepChange>),
 }
 
-/// A change of one step: what is left out stays as it is.
+/// A change of one step. Absent members stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepChange {
-    /// The step; an id that is not there yet makes a new one.
+    /// The step; an unknown id makes a new step.
     pub id: String,
-    /// What is to be done; a new step needs it.
+    /// What to do; a new step needs it.
     pub content: Option<String>,
-    /// How much it matters.
+    /// Priority.
     pub priority: Option<TodoPriority>,
-    /// How far it is.
+    /// Progress.
     pub status: Option<TodoStatus>,
 }
 
-/// Why a plan cannot be changed so. The text is for the model.
+/// Why a plan cannot be changed. The text is for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanRefusal {
-    /// A new step says nothing.
+    /// A new step has no content.
     #[error("the plan has no step {0:?}; to add it, say its content")]
     NoStep(String),
-    /// There would be too many steps.
+    /// The plan would have too many steps.
     #[error("a plan has at most {MAX_TODOS} steps")]
     TooLong,
 }
@@ -120,7 +120,7 @@ impl Plan {
     /// Returns the plan after a change.
     ///
     /// # Errors
-    /// [`PlanRefusal`]; the plan stays as it is.
+    /// [`PlanRefusal`]; the plan stays unchanged.
     pub fn changed(&self, change: &PlanChange) -> Result<Self, PlanRefusal> {
         let plan = match change {
             PlanChange::Whole(plan) => plan.clone(),

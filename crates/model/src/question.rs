@@ -1,31 +1,31 @@
-//! Questions of a model to a person: what it wants to know before it goes on. Nothing is permitted by an answer.
+//! Questions of a model to the user about what it needs to know. An answer permits nothing.
 
 use crate::{ApprovalId, ThreadId, TurnId};
 
-/// One thing that a person may answer with.
+/// An answer that the user may choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The answer.
     pub label: String,
-    /// What it would mean.
+    /// What the answer would mean.
     pub description: Option<String>,
 }
 
-/// What a person is asked.
+/// A question with its possible answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inquiry {
     /// The question.
     pub text: String,
-    /// What may be answered; empty when there is nothing to choose from.
+    /// Answers to choose from; empty when there are none.
     pub choices: Vec<Choice>,
-    /// Whether anything else may be answered, too.
+    /// Whether any other answer is accepted too.
     pub free: bool,
 }
 
-/// An open question. It is as durable as the call that asks it, which is recorded: taken up again, that asks anew.
+/// An open question. It is not stored, but its call is: when the Turn resumes, the call asks again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Its id, in one space with those of Approvals.
+    /// Its id. Questions and Approvals share one space of ids.
     pub id: ApprovalId,
     /// The Thread.
     pub thread: ThreadId,
@@ -33,15 +33,15 @@ pub struct Question {
     pub turn: TurnId,
     /// The call that asks.
     pub call_id: String,
-    /// What is asked.
+    /// The question with its choices.
     pub inquiry: Inquiry,
 }
 
-/// What a person says.
+/// The user's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionAnswer {
-    /// This.
+    /// A text.
     Text(String),
-    /// They do not want to answer.
+    /// The user does not want to answer.
     None,
 }

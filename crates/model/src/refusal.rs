@@ -1,27 +1,27 @@
-//! Why a request was not granted. A refusal is a value, not a failure: nothing has changed.
+//! Why a command was refused. A refusal is a value, not a failure: nothing has changed.
 
 use crate::{ApprovalId, QueuedInputId, ThreadId, ThreadStatus, TurnId};
 
-/// A legal "no". Each dialect maps every variant to its own code.
+/// A reason not to carry out a command. Each dialect maps every variant to its own code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is no such Thread (any more).
+    /// There is no such Thread, or it was deleted.
     #[error("thread {0} does not exist")]
     ThreadNotFound(ThreadId),
-    /// The Thread is paused or archived where an active one is needed.
+    /// The Thread is paused or archived, and the command needs an active one.
     #[error("thread {thread} is {status}, not active")]
     ThreadNotActive {
         /// The Thread.
         thread: ThreadId,
-        /// What it is instead.
+        /// Its status.
         status: ThreadStatus,
     },
-    /// A Turn runs or waits where none may.
+    /// A Turn runs or waits, and the command needs an idle Thread.
     #[error("turn {turn} is still in progress on thread {thread}")]
     TurnInProgress {
         /// The Thread.
         thread: ThreadId,
-        /// The Turn in the way.
+        /// The open Turn.
         turn: TurnId,
     },
     /// The Thread never had such a Turn.
@@ -39,26 +39,26 @@ pub enum Refusal {
     /// The Approval was never opened or is settled.
     #[error("approval {0} is not open")]
     ApprovalNotOpen(ApprovalId),
-    /// A client used one name for two different requests.
+    /// A client used one request id for two different requests.
     #[error("the request id {0:?} was used for another request")]
     RequestIdReused(String),
-    /// Files are not as the Turn left them, and would lose what somebody did to them since.
+    /// Files have changed since the Turn ended, and undoing it would lose those changes.
     #[error("since {turn} these files have, or may have, been changed by others: {}; undo later turns first, or force it and lose that", listed(.files))]
     FilesChanged {
-        /// The Turn that is to be undone.
+        /// The Turn to be undone.
         turn: TurnId,
-        /// The files, as they are shown.
+        /// The files, as shown to the user.
         files: Vec<String>,
     },
-    /// The request is sound and cannot be granted as things stand; the text tells the user what to do first.
+    /// The command is valid but cannot be carried out now; the text tells the user what to do first.
     #[error("{0}")]
     NotNow(String),
-    /// The request itself breaks a rule; the text says which and is fit for the user.
+    /// The command itself breaks a rule; the text names the rule and is fit for the user.
     #[error("{0}")]
     Invalid(String),
 }
 
-/// Files named in one sentence; more are counted.
+/// Most files named in one sentence; the rest are only counted.
 const LISTED: usize = 20;
 
 fn listed(files: &[String]) -> String {

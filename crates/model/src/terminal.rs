@@ -1,5 +1,5 @@
-//! A command that goes on while its Turn does other things, as people are shown it (AppServer protocol 03 §13).
-//! Values only; who runs it keeps its record.
+//! A command that runs in the background, as clients see it (AppServer protocol 03 §13). Values only; the
+//! `terminals` crate records them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{ThreadId, TurnId, UnixMillis};
 /// A background terminal at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terminal {
-    /// What does not change.
+    /// The facts that never change.
     pub facts: Arc<TerminalFacts>,
     /// How far it is.
     pub status: TerminalStatus,
@@ -20,15 +20,15 @@ pub struct Terminal {
     pub completed_at: Option<UnixMillis>,
     /// How long it has been running, milliseconds.
     pub wall_time_ms: u64,
-    /// The end of its output, as much as was asked for.
+    /// The end of its output, as much as the caller requested.
     pub output: String,
     /// Characters of its whole output.
     pub output_chars: u64,
-    /// Whether `output` is less than that.
+    /// Whether `output` is shorter than that.
     pub truncated: bool,
 }
 
-/// What of a background terminal is settled when it begins.
+/// The facts about a background terminal that never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalFacts {
@@ -44,7 +44,7 @@ pub struct TerminalFacts {
     pub command: String,
     /// Where it runs.
     pub working_directory: String,
-    /// Whether the kernel holds what it may do.
+    /// Whether the kernel confines the command.
     pub sandboxed: bool,
     /// When its command was started.
     pub started_at: UnixMillis,
@@ -54,7 +54,7 @@ pub struct TerminalFacts {
     pub output_path: String,
 }
 
-/// How far a background terminal is.
+/// State of a background terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -65,11 +65,11 @@ pub enum TerminalStatus {
     Completed,
     /// Ended otherwise.
     Failed,
-    /// Ended because somebody wanted it, or with the server.
+    /// Ended by a client or agent, or with the server.
     Killed,
     /// Ended by a time limit.
     TimedOut,
-    /// The server died while it ran, and it with the server.
+    /// The server died while the command ran, and the command died with it.
     Lost,
 }
 
@@ -84,7 +84,7 @@ pub enum BackgroundReason {
 }
 
 impl BackgroundReason {
-    /// Returns its word on wires.
+    /// Returns the reason's word on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Requested => "requested",
@@ -93,16 +93,16 @@ impl BackgroundReason {
     }
 }
 
-/// What has become of a background terminal.
+/// A change of a background terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalChange {
-    /// It has gone into the background.
+    /// It went into the background.
     Started,
-    /// It has written something: what is new, or the part of it that there was room for.
+    /// It wrote output: the new part, or as much of it as fits.
     Output(String),
-    /// It has ended.
+    /// It ended.
     Completed,
-    /// It has been silent for long.
+    /// It has written nothing for a long time.
     Stalled,
     /// It was removed, with its output.
     Cleaned,

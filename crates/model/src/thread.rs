@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{SubAgentSource, ThreadConfig, ThreadId, UnixMillis};
 
-/// Who is talking (AppServer protocol 02 §2.1).
+/// The client's user and channel (AppServer protocol 02 §2.1).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
     /// Channel, never blank.
@@ -20,21 +20,21 @@ pub struct Identity {
     pub workspace_path: Option<String>,
 }
 
-/// Life of a Thread.
+/// Status of a Thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ThreadStatus {
-    /// Takes Turns.
+    /// Accepts Turns.
     Active,
-    /// Takes none until resumed.
+    /// Accepts no Turns until resumed.
     Paused,
-    /// Put away; takes none until unarchived.
+    /// Accepts no Turns until unarchived.
     Archived,
 }
 
 impl ThreadStatus {
-    /// Returns the wire's and the store's word for it.
+    /// Returns the status's word on the wire and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -50,35 +50,35 @@ impl fmt::Display for ThreadStatus {
     }
 }
 
-/// Who keeps the model's history.
+/// Which side stores the model's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum HistoryMode {
-    /// We do.
+    /// The server does.
     #[default]
     Server,
     /// The client sends it with every Turn.
     Client,
 }
 
-/// Where a Thread came from.
+/// How a Thread was started.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum ThreadSource {
-    /// A person or a channel started it.
+    /// A user or a channel started it.
     #[default]
     User,
-    /// Another Thread's agent started it.
+    /// The agent of another Thread started it.
     #[serde(rename = "subagent", rename_all = "camelCase")]
     SubAgent {
-        /// Where it hangs in the tree.
+        /// Its place in the tree of Threads.
         sub_agent: Box<SubAgentSource>,
     },
 }
 
 impl ThreadSource {
-    /// Returns where a subagent hangs in the tree; `None` for the Thread of a person or a channel.
+    /// Returns a subagent's place in the tree; `None` for a Thread that a user or a channel started.
     pub fn sub_agent(&self) -> Option<&SubAgentSource> {
         match self {
             Self::User => None,
@@ -87,7 +87,7 @@ impl ThreadSource {
     }
 }
 
-/// What is known of a Thread without its Turns (AppServer protocol 02 §2.2).
+/// The description of a Thread without its Turns (AppServer protocol 02 §2.2).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadHeader {
@@ -106,15 +106,15 @@ pub struct ThreadHeader {
     /// Title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// Where it came from.
+    /// How it was started.
     pub source: ThreadSource,
-    /// Life.
+    /// Status.
     pub status: ThreadStatus,
     /// When it was started.
     pub created_at: UnixMillis,
     /// When something last happened in it.
     pub last_active_at: UnixMillis,
-    /// Who keeps the history.
+    /// Which side stores the history.
     pub history_mode: HistoryMode,
     /// Its configuration, if any was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,13 +125,13 @@ pub struct ThreadHeader {
 }
 
 impl ThreadHeader {
-    /// Returns the Thread at the top of its tree: itself, unless another Thread's agent started it.
+    /// Returns the Thread at the root of its tree: itself, unless the agent of another Thread started it.
     pub fn root(&self) -> &ThreadId {
         self.source.sub_agent().map_or(&self.id, |source| &source.root)
     }
 }
 
-/// What lists show of a Thread's activity (AppServer protocol 02 §2.6).
+/// A Thread's activity, as lists show it (AppServer protocol 02 §2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -144,11 +144,11 @@ pub struct Runtime {
     pub running: bool,
     /// At least one Approval is open.
     pub waiting_on_approval: bool,
-    /// A finished plan waits for a word.
+    /// A finished plan waits for the user's confirmation.
     pub waiting_on_plan_confirmation: bool,
 }
 
-/// Longest title made from a first message, characters, before `...` (02 §3).
+/// Longest title made from a first message, in characters before `...` (02 §3).
 const TITLE_CHARS: usize = 50;
 
 /// Returns the title a Thread without one gets from its first message, or `None` for a blank message.

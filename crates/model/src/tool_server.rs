@@ -1,7 +1,6 @@
-//! A program or a service that offers tools, as people are shown it. Values only; nothing of it is stored.
+//! A program or service that offers tools, as clients see it. Values only; nothing of it is stored.
 //!
-//! What it takes to reach one (variables, headers: secrets) is not in here, so that everything here may be shown
-//! to every client.
+//! Secrets for reaching a server (variables, headers) are not in these types, so every client may see all of them.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crate::Json;
 pub struct ToolServer {
     /// Its name, unique without regard to case.
     pub name: String,
-    /// Whether its configuration lets it run.
+    /// Whether its configuration allows it to run.
     pub enabled: bool,
     /// How it is reached.
     pub reach: Reach,
@@ -22,25 +21,25 @@ pub struct ToolServer {
     pub origin: ServerOrigin,
     /// Whether clients may not change its configuration.
     pub read_only: bool,
-    /// How far it is.
+    /// Its state.
     pub state: ServerState,
-    /// Why it is not as far as it should be: a sentence for the user, free of secrets.
+    /// Why it is not in the expected state: a sentence for the user, free of secrets.
     pub problem: Option<String>,
-    /// What it offers while it is ready.
+    /// Its tools while it is ready.
     pub tools: Arc<[OfferedTool]>,
 }
 
 /// How a tool server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// It is a child of ours that speaks on its standard streams.
+    /// As a child process of ours that speaks on its standard streams.
     Stdio {
         /// The program.
         command: String,
         /// Its arguments.
         args: Vec<String>,
     },
-    /// It listens on this address.
+    /// Over HTTP, at this address.
     Http {
         /// The address.
         url: String,
@@ -52,11 +51,11 @@ pub enum Reach {
 pub enum ServerOrigin {
     /// The user's own, for all workspaces.
     User,
-    /// The workspace's, which may have come with somebody else's repository.
+    /// The workspace's, which may have come with a repository that the user did not write.
     Workspace,
 }
 
-/// How far a tool server is (AppServer protocol 05 §8).
+/// State of a tool server (AppServer protocol 05 §8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(
@@ -65,19 +64,19 @@ pub enum ServerOrigin {
     schemars(rename = "McpStartupState")
 )]
 pub enum ServerState {
-    /// It does not run, and nothing is under way: it was stopped, or nobody has allowed it yet.
+    /// It does not run and will not start by itself: it was stopped, or the user has not allowed it yet.
     Idle,
-    /// It is being started, or is to be started again after a pause.
+    /// It is starting, or waits for the next attempt.
     Starting,
     /// Its tools can be called.
     Ready,
     /// It does not run although it should.
     Error,
-    /// Its configuration says that it must not run.
+    /// Its configuration disables it.
     Disabled,
 }
 
-/// A tool that a server offers.
+/// A tool of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfferedTool {
     /// The server's own name for it.

@@ -1,10 +1,10 @@
-//! Turns: one user input and all that follows, and the running totals that belong to one.
+//! Turns, each one user input and all that follows, and their running totals.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Item, TurnId, UnixMillis};
 
-/// Life of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever.
+/// Status of a Turn: `running ⇄ waitingApproval`, then exactly one of the others for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -17,12 +17,12 @@ pub enum TurnStatus {
     Completed,
     /// Ended by an error.
     Failed,
-    /// Ended by somebody's request.
+    /// Ended because a client stopped it.
     Cancelled,
 }
 
 impl TurnStatus {
-    /// Returns the wire's and the store's word for it.
+    /// Returns the status's word on the wire and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -33,7 +33,7 @@ impl TurnStatus {
         }
     }
 
-    /// Returns the status of a word, if it is one.
+    /// Returns the status that a word names, if any.
     pub fn from_word(word: &str) -> Option<Self> {
         [
             Self::Running,
@@ -58,7 +58,7 @@ pub enum Outcome {
         /// Why.
         error: String,
     },
-    /// Somebody stopped it.
+    /// A client stopped it.
     Cancelled {
         /// Why.
         reason: String,
@@ -87,7 +87,7 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Returns both together.
+    /// Returns the sum of both.
     pub fn total(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -98,18 +98,18 @@ impl TokenUsage {
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
     }
 
-    /// Whether nothing was used, which means "not known".
+    /// Whether both are zero, which means "not known".
     pub fn is_zero(self) -> bool {
         self.total() == 0
     }
 }
 
-/// What a conversation has used, all its model calls together.
+/// Usage of a conversation: all its model calls together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spent {
     /// Tokens, read and written.
     pub tokens: u64,
-    /// What they cost, in millionths of the currency of the prices; 0 where no price is known.
+    /// Their cost, in millionths of the currency of the prices; 0 where no price is known.
     pub cost_micros: u64,
 }
 
@@ -121,8 +121,8 @@ impl Spent {
     }
 }
 
-/// What the client that started a Turn can do; decides which extra Items the Turn gets and whether anybody
-/// can be asked (AppServer protocol 01 §5, 04 §4).
+/// What the client that started a Turn can do. It decides which extra Items the Turn gets and whether a client can
+/// be asked (AppServer protocol 01 §5, 04 §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnFeatures {
@@ -132,25 +132,25 @@ pub struct TurnFeatures {
     /// Calls also appear as `toolExecution` Items.
     #[serde(default)]
     pub tool_execution: bool,
-    /// The starter can answer Approvals.
+    /// The starting client can answer Approvals.
     #[serde(default)]
     pub approvals: bool,
 }
 
-/// A Turn, with the Items that the occasion calls for.
+/// A Turn, with all or some of its Items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     /// Number inside the Thread.
     pub id: TurnId,
-    /// Life.
+    /// Status.
     pub status: TurnStatus,
     /// Its Items, in order of their ids.
     pub items: Vec<Item>,
-    /// When it began.
+    /// When it started.
     pub started_at: UnixMillis,
     /// When it ended.
     pub completed_at: Option<UnixMillis>,
-    /// Tokens, when known.
+    /// Tokens used, when known.
     pub usage: TokenUsage,
     /// Why it failed.
     pub error: Option<String>,
@@ -158,7 +158,7 @@ pub struct Turn {
     pub origin_channel: Option<String>,
 }
 
-/// How one file was changed by a Turn.
+/// How a Turn changed one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -189,17 +189,17 @@ pub struct FileChange {
 )]
 #[serde(rename_all = "camelCase")]
 pub enum FileChangeStatus {
-    /// It was not there before.
+    /// The file is new.
     Added,
-    /// It has other content.
+    /// The file has other content.
     Modified,
-    /// It is gone.
+    /// The file was removed.
     Deleted,
-    /// It has another name, and may have other content.
+    /// The file has another name, and may have other content.
     Renamed,
 }
 
-/// What a call would do to a file, as it was when the call was prepared.
+/// The change that a call would make to a file, as of when the call was prepared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallPreview {
@@ -213,25 +213,25 @@ pub struct CallPreview {
     pub deletions: u64,
 }
 
-/// A file that is as it was before a Turn again.
+/// A file that was restored to its state before a Turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RevertedFile {
     /// Path relative to the workspace, absolute for a file outside of it.
     pub path: String,
-    /// What was done.
+    /// How it was restored.
     pub action: RevertAction,
 }
 
-/// How a file became what it was.
+/// How a file was restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum RevertAction {
-    /// It has its earlier content.
+    /// Its earlier content was written back.
     Restored,
-    /// It was not there before, and is gone.
+    /// It did not exist before, so it was removed.
     Removed,
 }
 
@@ -241,7 +241,7 @@ pub enum RevertAction {
 pub struct TurnDiff {
     /// Unified diff, git style; empty when everything was undone.
     pub diff: String,
-    /// One entry a file.
+    /// One entry for each file.
     pub files: Vec<FileChange>,
     /// Whether `diff` was cut at its limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,21 +1,22 @@
-//! Text of models, files and servers as it can be shown: nothing in it moves, paints, hides or reorders what is around it.
+//! Text of models, files and servers made safe to show: it cannot move, colour, hide or reorder the text around it.
 
 use std::borrow::Cow;
 
-/// What becomes of line breaks and tabs.
+/// How line breaks and tabs are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
     /// They stay.
     Keep,
-    /// They are escaped: the text stays within its line.
+    /// They are escaped, so the text stays in its line.
     One,
 }
 
-/// Returns a text with every character escaped that acts on a display instead of being seen on it: `ESC` becomes `\u{1b}`.
+/// Returns a text with those characters escaped that act on a display instead of appearing on it: `ESC` becomes
+/// `\u{1b}`.
 ///
-/// That is every control character (carriage return included), the marks that change the direction of text, line and
-/// paragraph separators, and invisible characters. The two joiners of U+200C and U+200D stay: Persian, Indian scripts and
-/// emoji are written with them.
+/// These are all control characters (carriage return included), marks that change the direction of text, line and
+/// paragraph separators, and invisible characters. The two joiners U+200C and U+200D stay: Persian, Indian scripts
+/// and emoji need them.
 pub fn visible(text: &str, lines: Lines) -> Cow<'_, str> {
     let hides = |c: char| match c {
         '\n' | '\t' => lines == Lines::One,
@@ -38,7 +39,7 @@ pub fn visible(text: &str, lines: Lines) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character acts on a display instead of being seen on it.
+/// Whether a character acts on a display instead of appearing on it.
 pub fn acts(c: char) -> bool {
     c.is_control()
         || matches!(

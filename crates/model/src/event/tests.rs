@@ -1,10 +1,10 @@
-//! Stored payloads as rows: what each decodes to, and whom it concerns.
+//! Stored payloads as rows: the Turn of each, and whether it is broadcast.
 
 use super::*;
 use crate::{ItemBody, ItemId, Json};
 
-/// Rows of `payload, its Turn, whether every client is told`. `@` is Turn 4, `#` an Item, `~` a model's window.
-/// These are texts of databases that exist: a row that has to be changed needs a decoder for the old one.
+/// Rows of `payload, its Turn, whether it is broadcast`. `@` is Turn 4, `#` an Item, `~` a model's window. Existing
+/// databases contain these texts: a row that has to change needs a decoder for the old text.
 macro_rules! rows {
     ($($payload:expr, $turn:expr, $everyone:expr;)*) => { [$(($payload, $turn, $everyone)),*] };
 }

@@ -1,4 +1,4 @@
-//! Events into state. Never refuses: what is recorded has happened.
+//! Applies events to the state. Never refuses: a recorded event has happened.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ impl ThreadState {
     pub fn apply(&mut self, event: &Event, at: UnixMillis) -> Option<Turn> {
         match event {
             Event::ThreadStarted { thread } => *self = Self::new((**thread).clone()),
-            // An undoing is about files; the conversation stays.
+            // Undoing a Turn changes files; the conversation stays.
             Event::ThreadResumed { .. } | Event::TurnReverted { .. } | Event::ThreadDeleted => {}
             Event::ThreadRenamed { display_name } => self.header.display_name = Some(display_name.clone()),
             Event::ThreadLabelled { name, value } => self.label(name, value.as_ref()),
             Event::ThreadStatusChanged { new, .. } => self.header.status = *new,
             Event::ThreadConfigured { config } => {
-                // Who leaves plan mode confirms nothing any more (02 §2.6).
+                // Outside plan mode there is no plan to confirm (02 §2.6).
                 self.plan_pending &= config.mode() == Mode::Plan;
                 self.header.config = Some(config.clone());
             }
@@ -93,7 +93,7 @@ impl ThreadState {
             Event::TurnsRolledBack { count, .. } => {
                 self.turn_count = self.turn_count.saturating_sub(*count);
                 self.plan_pending = false;
-                // Known again after the next model call.
+                // The next model call gives the figure again.
                 self.context.tokens = 0;
             }
             Event::TurnEnded {
@@ -126,7 +126,7 @@ impl ThreadState {
         };
     }
 
-    /// Applies what concerns the model's window and what its calls cost.
+    /// Applies events about the model's window and the cost of its calls.
     fn apply_to_window(&mut self, event: &Event) {
         match event {
             Event::UsageAdded {
@@ -140,7 +140,7 @@ impl ThreadState {
                 self.context.window = context_window.unwrap_or(self.context.window);
                 self.spend(*usage, *cost_micros);
             }
-            // In a window of its own.
+            // The subagent's tokens fill a window of its own.
             Event::SubAgentUsed {
                 usage, cost_micros, ..
             } => self.spend(*usage, *cost_micros),
@@ -174,8 +174,8 @@ impl ThreadState {
         }
     }
 
-    /// Adds streamed text to an open Item and returns the bytes that stood there before, or `None` when
-    /// the Item is not open or has no such stream.
+    /// Appends streamed text to an open Item. Returns the bytes that were there before, or `None` when the Item is
+    /// not open or has no such stream.
     pub fn push_text(&mut self, id: ItemId, channel: DeltaChannel, text: &str) -> Option<usize> {
         let live = self.live.as_mut()?;
         let item = live
@@ -221,7 +221,7 @@ impl ThreadState {
         let approval = live.approvals.remove(index);
         live.decided
             .insert(approval.call_id.clone(), (approval.scope.clone(), decision));
-        // One more than there is room for is asked about again.
+        // Beyond the limit, the answer is not recorded and the user is asked again.
         let grant = approval.scope.grant_of(decision);
         self.grants
             .extend(grant.filter(|_| self.grants.len() < MAX_GRANTS));

@@ -1,4 +1,4 @@
-//! Requests about the Thread as a whole: start, rename, status, configuration, a new Turn.
+//! Decisions about the Thread as a whole: start, rename, status, configuration, a new Turn.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use crate::{
     ThreadSource, ThreadStatus, TurnFeatures, TurnId, UnixMillis, given, item,
 };
 
-/// A Thread to be.
+/// A request for a new Thread.
 #[derive(Debug, Clone)]
 pub struct NewThread {
     /// Its fresh id.
     pub id: ThreadId,
-    /// Who wants it.
+    /// The user and channel that want it.
     pub identity: Identity,
     /// Initial configuration.
     pub config: Option<ThreadConfig>,
-    /// Who keeps the history.
+    /// Which side stores the history.
     pub history_mode: HistoryMode,
     /// Title; blank means none.
     pub display_name: Option<String>,
 }
 
-/// A Turn to be.
+/// A request for a new Turn.
 #[derive(Debug, Clone)]
 pub struct StartTurn {
-    /// What the user says; never empty.
+    /// The user's input; never empty.
     pub input: Vec<InputPart>,
-    /// Who says it.
+    /// Who sent it.
     pub sender: Option<Sender>,
     /// Channel it came through.
     pub channel: Option<String>,
@@ -39,19 +39,19 @@ pub struct StartTurn {
     pub features: TurnFeatures,
 }
 
-/// A change of a Thread's life.
+/// A change of a Thread's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusChange {
-    /// Take no Turns for now.
+    /// Accept no Turns until resumed.
     Pause,
-    /// Put away.
+    /// Archive.
     Archive,
-    /// Take up again after archiving.
+    /// Return from the archive.
     Unarchive,
 }
 
 impl NewThread {
-    /// Decides on a new Thread of a person or a channel.
+    /// Decides on a new Thread of a user or a channel.
     ///
     /// # Errors
     /// [`Refusal::Invalid`] when the channel name is blank.
@@ -59,7 +59,7 @@ impl NewThread {
         self.decide_from(ThreadSource::User, workspace, now)
     }
 
-    /// Decides on a new Thread, wherever it comes from.
+    /// Decides on a new Thread of any source.
     ///
     /// # Errors
     /// As [`NewThread::decide`].
@@ -121,10 +121,10 @@ impl ThreadState {
         &self.header.id
     }
 
-    /// Decides on another title; no event when it is the same.
+    /// Decides on a new title. Returns no event when the title is the same.
     ///
     /// # Errors
-    /// [`Refusal::Invalid`] for a blank one and for one over [`MAX_DISPLAY_NAME`].
+    /// [`Refusal::Invalid`] for a blank title and for one over [`MAX_DISPLAY_NAME`].
     pub fn decide_rename(&self, display_name: &str) -> Result<Vec<Event>, Refusal> {
         let name = display_name.trim();
         if name.is_empty() {
@@ -143,10 +143,11 @@ impl ThreadState {
         }])
     }
 
-    /// Decides on setting a label, or (`None`) taking it away; no event when nothing changes.
+    /// Decides on setting a label or, with `None`, removing it. Returns no event when nothing changes.
     ///
     /// # Errors
-    /// [`Refusal::Invalid`] for a label that is too long, [`Refusal::NotNow`] for one too many.
+    /// [`Refusal::Invalid`] for a label that is too long, [`Refusal::NotNow`] when the Thread has the most labels
+    /// already.
     pub fn decide_label(&self, name: &str, value: Option<&str>) -> Result<Vec<Event>, Refusal> {
         let labels = &self.header.metadata;
         if labels.get(name).map(String::as_str) == value {
@@ -168,9 +169,9 @@ impl ThreadState {
         }])
     }
 
-    /// Decides on pausing, archiving, unarchiving; no event when nothing changes.
+    /// Decides on pausing, archiving or unarchiving. Returns no event when nothing changes.
     ///
-    /// An archived Thread cannot be paused: that is a change of nothing too.
+    /// Pausing an archived Thread changes nothing.
     pub fn decide_status(&self, change: StatusChange) -> Vec<Event> {
         let new = match (change, self.header.status) {
             (StatusChange::Pause, ThreadStatus::Active) => ThreadStatus::Paused,
@@ -184,7 +185,7 @@ impl ThreadState {
         }]
     }
 
-    /// Decides on taking the Thread up again, with the tools that its client brings along.
+    /// Decides on resuming the Thread, with the tools that its client declares.
     ///
     /// # Errors
     /// [`Refusal::ThreadNotActive`] when it is archived.
@@ -204,10 +205,12 @@ impl ThreadState {
         Ok(events)
     }
 
-    /// Decides on the edge to the Thread above; no event when nothing changes. Closing stops what runs.
+    /// Decides on the edge to the parent Thread. Returns no event when nothing changes. Closing stops the running
+    /// Turn.
     ///
     /// # Errors
-    /// [`Refusal::Invalid`] where no Thread is above, [`Refusal::ThreadNotActive`] for opening one that is archived.
+    /// [`Refusal::Invalid`] for a Thread without a parent, [`Refusal::ThreadNotActive`] for opening the edge of an
+    /// archived Thread.
     pub fn decide_edge(&self, status: EdgeStatus, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
         let Some(edge) = self.edge else {
             return Err(Refusal::Invalid(format!("Thread {} is no subagent.", self.id())));
@@ -225,10 +228,11 @@ impl ThreadState {
         Ok(events)
     }
 
-    /// Whether the Thread may be archived, unarchived or deleted by itself: a subagent is so with the Thread above.
+    /// Checks that the Thread may be archived, unarchived or deleted by itself. A subagent may not: it follows its
+    /// parent.
     ///
     /// # Errors
-    /// [`Refusal::Invalid`].
+    /// [`Refusal::Invalid`] for a subagent.
     pub fn check_stands_alone(&self) -> Result<(), Refusal> {
         match self.header.source.sub_agent() {
             None => Ok(()),
@@ -240,12 +244,12 @@ impl ThreadState {
         }
     }
 
-    /// Decides on another configuration, replacing the whole.
+    /// Decides on replacing the whole configuration.
     pub fn decide_configure(&self, config: ThreadConfig) -> Vec<Event> {
         vec![Event::ThreadConfigured { config }]
     }
 
-    /// Decides on another mode, keeping the rest of the configuration.
+    /// Decides on another mode; the rest of the configuration stays.
     pub fn decide_mode(&self, mode: Mode) -> Vec<Event> {
         let mut config = self.header.config.clone().unwrap_or_default();
         if config.mode == Some(mode) {
@@ -259,17 +263,17 @@ impl ThreadState {
     ///
     /// # Errors
     /// [`Refusal::ThreadNotActive`], [`Refusal::TurnInProgress`], [`Refusal::Invalid`] for an empty input and where
-    /// the client keeps the history.
+    /// the client stores the history.
     pub fn decide_start_turn(&self, request: StartTurn, now: UnixMillis) -> Result<Vec<Event>, Refusal> {
         self.check_keeps_history()?;
         self.decide_turn(request, now)
     }
 
-    /// Decides on a new Turn after a conversation that its client hands in.
+    /// Decides on a new Turn after a conversation that its client sends.
     ///
     /// # Errors
-    /// As [`ThreadState::decide_start_turn`]; [`Refusal::Invalid`] also for messages that make no conversation, and
-    /// where the server keeps the history.
+    /// As [`ThreadState::decide_start_turn`]; [`Refusal::Invalid`] also for messages that are no valid
+    /// conversation, and where the server stores the history.
     pub fn decide_start_turn_after(
         &self,
         messages: Arc<[GivenMessage]>,

@@ -1,8 +1,8 @@
-//! The state of one Thread as its owner holds it, and the rules for changing it.
+//! The state of one live Thread, and the rules for changing it.
 //!
-//! Holds the Thread's header, queue and plan and at most one open Turn; finished Turns live in the store
-//! only, so the size follows the open Turn and not the history. `decide` refuses or returns events and
-//! changes nothing; `apply` changes state and refuses nothing.
+//! The state is the Thread's header, queue, plan and at most one open Turn. Finished Turns are only in the store,
+//! so the size follows the open Turn and not the history. `decide` refuses or returns events and changes nothing;
+//! `apply` changes state and refuses nothing.
 
 mod apply;
 mod decide;
@@ -21,9 +21,9 @@ use crate::{
 
 pub use decide::{NewThread, StartTurn, StatusChange};
 
-/// Most entries a Thread's queue takes; one more is refused (a guess: nobody types that far ahead).
+/// Most entries of a Thread's queue; the next one is refused (a guess: no user types that far ahead).
 pub const MAX_QUEUED_INPUTS: usize = 256;
-/// Most text in a Thread's queue, in bytes: the whole queue stands in each event that changes it.
+/// Most text in a Thread's queue, in bytes: each event that changes the queue contains all of it.
 pub const MAX_QUEUED_BYTES: usize = 1 << 20;
 /// Longest title of a Thread, in bytes; it is shown to every client.
 pub const MAX_DISPLAY_NAME: usize = 4096;
@@ -35,7 +35,7 @@ pub const MAX_LABEL: usize = 1024;
 /// One Thread without its finished Turns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThreadState {
-    /// What is known of it without its Turns.
+    /// The Thread without its Turns.
     pub header: ThreadHeader,
     /// Highest Turn number ever given; zero for none.
     pub last_turn: TurnId,
@@ -47,13 +47,13 @@ pub struct ThreadState {
     pub plan: Option<Plan>,
     /// Occupancy of the model's window.
     pub context: ContextUsage,
-    /// Whether a finished plan waits for a word.
+    /// Whether a finished plan waits for the user's confirmation.
     pub plan_pending: bool,
     /// Scope keys accepted for this session.
     pub grants: BTreeSet<String>,
-    /// Tools that a client brought along and runs itself.
+    /// Tools that a client declared and runs itself.
     pub tools: Arc<[DynamicTool]>,
-    /// The edge to the Thread above, of a subagent.
+    /// The edge to the parent Thread, for a subagent.
     pub edge: Option<Edge>,
     /// The open Turn.
     pub live: Option<LiveTurn>,
@@ -64,16 +64,15 @@ pub struct ThreadState {
 pub struct LiveTurn {
     /// The Turn; `items[n]` has the id `n + 1`.
     pub turn: Turn,
-    /// What its starter can do.
+    /// What the starting client can do.
     pub features: TurnFeatures,
-    /// Open questions, oldest first.
+    /// Open Approvals, oldest first.
     pub approvals: Vec<Approval>,
-    /// Answers given so far, by the call that asked, with what was asked for: an answer counts for that
-    /// and nothing else.
+    /// Answers so far, by the call that asked, each with its scope: an answer counts for that scope only.
     pub decided: BTreeMap<String, (Scope, Decision)>,
-    /// Calls whose effect may have begun.
+    /// Calls whose effect may have started.
     pub started_calls: BTreeSet<String>,
-    /// What calls would do to files.
+    /// The changes that calls would make to files.
     pub previews: BTreeMap<String, CallPreview>,
     /// Argument text of calls that still stream in.
     pub arguments: BTreeMap<ItemId, String>,
@@ -87,12 +86,12 @@ pub struct LiveTurn {
     pub compacting: bool,
     /// How often the process ended while it ran.
     pub crashes: u32,
-    /// The conversation before it, where the client keeps that.
+    /// The conversation before it, where the client stores the history.
     pub history: Option<Arc<[GivenMessage]>>,
 }
 
 impl ThreadState {
-    /// Returns the state of a Thread in which nothing has happened yet.
+    /// Returns the state of a Thread without events.
     pub fn new(header: ThreadHeader) -> Self {
         let edge = header
             .source
@@ -113,7 +112,7 @@ impl ThreadState {
         }
     }
 
-    /// Returns what lists show of its activity.
+    /// Returns the Thread's activity, as lists show it.
     pub fn runtime(&self) -> Runtime {
         Runtime {
             running: self.live.is_some(),
@@ -134,7 +133,7 @@ impl ThreadState {
 }
 
 impl LiveTurn {
-    /// Returns a Turn that has just begun and has no Item yet.
+    /// Returns a Turn that has just started and has no Item yet.
     pub fn new(id: TurnId, at: UnixMillis, origin_channel: Option<String>, features: TurnFeatures) -> Self {
         Self {
             turn: Turn {
@@ -162,7 +161,7 @@ impl LiveTurn {
         }
     }
 
-    /// Returns the id the next Item gets.
+    /// Returns the id of the next Item.
     pub fn next_item(&self) -> ItemId {
         self.turn
             .items
@@ -181,7 +180,7 @@ impl LiveTurn {
         self.turn.items.get_mut(index)
     }
 
-    /// Puts back streamed text of an open Item, as it was stored.
+    /// Restores the streamed text of an open Item from the store.
     pub fn restore_text(&mut self, id: ItemId, text: &str) {
         let Some(item) = self
             .item_mut(id)

@@ -1,4 +1,4 @@
-//! Requests about the inputs that wait: queued, taken out, given to the Turn that runs, and begun.
+//! Decisions about inputs that wait: queueing, removing, giving to the running Turn, starting.
 
 use super::decide::StartTurn;
 use super::{LiveTurn, MAX_QUEUED_BYTES, MAX_QUEUED_INPUTS, ThreadState};
@@ -14,7 +14,7 @@ impl ThreadState {
         self.start_queued(0, now)
     }
 
-    /// Decides on the Turn of the first entry that does not wait for a good end, likewise.
+    /// Decides on the Turn of the first entry that does not wait for a good end, if the Thread is ready for it.
     pub fn decide_start_following(&self, now: UnixMillis) -> Option<Vec<Event>> {
         let first = self.queue.iter().position(|entry| entry.follows_any_end)?;
         self.start_queued(first, now)
@@ -38,11 +38,11 @@ impl ThreadState {
         Some(events)
     }
 
-    /// Decides on one more queue entry.
+    /// Decides on a new queue entry.
     ///
     /// # Errors
     /// [`Refusal::ThreadNotActive`], [`Refusal::QueueFull`], [`Refusal::Invalid`] for an empty input and where the
-    /// client keeps the history, without which no Turn can begin by itself.
+    /// client stores the history: no Turn can start without that history.
     pub fn decide_enqueue(
         &self,
         id: QueuedInputId,
@@ -53,7 +53,7 @@ impl ThreadState {
         self.enqueued(id, request, now)
     }
 
-    /// The same, for an entry whose Turn follows however the one before it ends.
+    /// Decides on a new queue entry whose Turn starts however the Turn before it ends.
     ///
     /// # Errors
     /// As [`ThreadState::decide_enqueue`].
@@ -109,8 +109,8 @@ impl ThreadState {
         Ok(vec![Event::QueueChanged { queue }])
     }
 
-    /// Decides on an input that is for the Turn that runs and for no other; it takes the place of an earlier
-    /// one if that still waits, with what that said in front.
+    /// Decides on an input that is meant for the running Turn only. If an earlier such input still waits, the new
+    /// one is appended to its text.
     ///
     /// # Errors
     /// As [`ThreadState::decide_enqueue`]; [`Refusal::NotNow`] when no Turn runs.
@@ -147,7 +147,7 @@ impl ThreadState {
         Ok(events)
     }
 
-    /// Decides on taking an entry out of the queue.
+    /// Decides on removing an entry from the queue.
     ///
     /// # Errors
     /// [`Refusal::QueuedInputNotFound`].
@@ -164,11 +164,11 @@ impl ThreadState {
         Ok(vec![Event::QueueChanged { queue }])
     }
 
-    /// Decides on giving a queued input to the Turn that runs. `sender` replaces the one it was queued with.
+    /// Decides on giving a queued input to the running Turn. `sender` replaces the original sender.
     ///
     /// # Errors
-    /// [`Refusal::ThreadNotActive`], [`Refusal::QueuedInputNotFound`], [`Refusal::NotNow`] when that Turn does
-    /// not run or the entry is on its way already.
+    /// [`Refusal::ThreadNotActive`], [`Refusal::QueuedInputNotFound`], [`Refusal::NotNow`] when that Turn does not
+    /// run or the entry is already given to it.
     pub fn decide_steer(
         &self,
         id: &QueuedInputId,
@@ -230,8 +230,8 @@ impl ThreadState {
         items.chain([Event::QueueChanged { queue }]).collect()
     }
 
-    /// Returns the queue in which guidance that came too late for the open Turn waits like the rest, if
-    /// there is any.
+    /// Returns the queue with guidance that came too late for the open Turn turned into ordinary entries; `None` if
+    /// there is no such guidance.
     pub(super) fn queue_without_guidance(&self) -> Option<Vec<QueuedInput>> {
         let late = |entry: &QueuedInput| entry.status == QueueStatus::GuidancePending;
         self.queue.iter().any(late).then(|| {
@@ -245,7 +245,7 @@ impl ThreadState {
     }
 }
 
-/// Puts one input behind another, texts that meet on lines of one text.
+/// Appends one input to another. Where two texts meet, they become lines of one text.
 fn joined(mut parts: Vec<InputPart>, mut more: Vec<InputPart>) -> Vec<InputPart> {
     if let (Some(InputPart::Text { text }), Some(InputPart::Text { text: next })) =
         (parts.last_mut(), more.first())

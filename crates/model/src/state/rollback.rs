@@ -1,13 +1,14 @@
-//! Which Turn a request means that stops one, undoes one or takes some out of the conversation, and whether it may.
+//! Finds the Turn that a command stops, undoes or rolls back, and checks whether the command is possible.
 
 use super::ThreadState;
 use crate::{Refusal, ThreadStatus, TurnId};
 
 impl ThreadState {
-    /// Whether Turns may be taken out of the conversation now.
+    /// Checks that Turns may be rolled back now.
     ///
     /// # Errors
-    /// [`Refusal::NotNow`] when the Thread is archived, a Turn runs, or there are not so many, or none.
+    /// [`Refusal::NotNow`] when the Thread is archived, a Turn runs, `count` is zero, or the Thread has fewer
+    /// Turns.
     pub fn check_rollback(&self, count: u32) -> Result<(), Refusal> {
         if count == 0 {
             return Err(Refusal::NotNow("There is no such turn to roll back.".into()));
@@ -32,7 +33,7 @@ impl ThreadState {
         Ok(())
     }
 
-    /// Finds the Turn an interrupt means; an empty text means the one that runs.
+    /// Finds the Turn that an interrupt names; an empty text names the running one.
     ///
     /// # Errors
     /// [`Refusal::TurnNotFound`], [`Refusal::TurnNotRunning`].
@@ -48,7 +49,7 @@ impl ThreadState {
         }
     }
 
-    /// Finds the Turn whose file changes a request wants undone.
+    /// Finds the Turn whose file changes a command undoes.
     ///
     /// # Errors
     /// [`Refusal::TurnInProgress`], [`Refusal::TurnNotFound`].

@@ -1,4 +1,4 @@
-//! The rules as tables, and as a property: no sequence of requests leaves a Turn with an open Item.
+//! The rules as tables, and as a property: no sequence of commands leaves a Turn with an open Item.
 
 mod apply_table;
 mod lines;
@@ -532,7 +532,7 @@ fn mode_keeps_the_rest_of_the_configuration() {
     assert_eq!(state.decide_mode(Mode::Plan), []);
 }
 
-/// Returns what the `step`-th kind of command gives, whoever sends it; `n` makes its ids.
+/// Returns the events of the `step`-th kind of command; `n` makes its ids.
 fn any_command(state: &ThreadState, step: u8, n: usize) -> Vec<Event> {
     let text = String::new;
     let next = state.live.as_ref().map_or(1, |live| live.next_item().0);

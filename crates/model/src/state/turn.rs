@@ -1,4 +1,4 @@
-//! Requests about the open Turn: its Items, its Approvals, its end.
+//! Decisions about the open Turn: its Items, its Approvals, its end.
 
 use super::{LiveTurn, ThreadState};
 use crate::item::{CommandStatus, ExecutionStatus};
@@ -32,8 +32,8 @@ impl ThreadState {
         Some((id, events))
     }
 
-    /// Decides on completing an open Item, with another body when one is given. No event when the Item is
-    /// not open (any more).
+    /// Decides on completing an open Item, with another body when `body` is given. Returns no event when the Item
+    /// is not open (any more).
     pub fn decide_complete_item(&self, id: ItemId, body: Option<ItemBody>, now: UnixMillis) -> Vec<Event> {
         let Some(live) = &self.live else { return Vec::new() };
         let Some(item) = live.item(id).filter(|item| item.status != ItemStatus::Completed) else {
@@ -59,7 +59,7 @@ impl ThreadState {
         Some((id, events))
     }
 
-    /// Decides on asking a person. `approval.item` is filled in here.
+    /// Decides on opening an Approval. Fills in `approval.item`.
     pub fn decide_ask(&self, mut approval: Approval) -> Option<Vec<Event>> {
         let live = self.live.as_ref()?;
         approval.turn = live.turn.id;
@@ -79,10 +79,10 @@ impl ThreadState {
         }])
     }
 
-    /// Decides on an answer. An answer for the session or for ever settles the open questions that it covers too.
+    /// Decides on an answer. An answer for the session or for ever also settles the open Approvals that it covers.
     ///
     /// # Errors
-    /// [`Refusal::ApprovalNotOpen`]: never asked, or another answer was first.
+    /// [`Refusal::ApprovalNotOpen`]: never opened, or another answer was first.
     pub fn decide_answer(
         &self,
         id: &ApprovalId,
@@ -116,8 +116,8 @@ impl ThreadState {
         Ok(events.collect())
     }
 
-    /// Decides on the end of the open Turn: open Items become final as they are, open Approvals are
-    /// settled as `cancel`, and the last event is the Turn's end.
+    /// Decides on the end of the open Turn: open Items become final as they are, open Approvals are settled as
+    /// `cancel`, and the Turn's end is the last event.
     pub fn decide_end_turn(&self, outcome: Outcome, now: UnixMillis) -> Vec<Event> {
         let Some(live) = &self.live else { return Vec::new() };
         let mut events = self.decide_close_approvals(now);
@@ -126,7 +126,7 @@ impl ThreadState {
                 .map(|item| live.completed(item, stopped_body(item, &outcome), now)),
         );
         if live.compacting {
-            // Who was told of the beginning is told of the end.
+            // Clients that saw the start of a compaction must see its end.
             events.push(Event::ContextNoted {
                 turn: live.turn.id,
                 note: ContextNote::CompactFailed,
@@ -156,8 +156,8 @@ impl ThreadState {
         events
     }
 
-    /// Decides on stopping the open Turn: that it is being stopped is on record before anybody is told, and
-    /// its open Approvals are settled as `cancel`. No event for a Turn that is being stopped already.
+    /// Decides on stopping the open Turn. The stop is recorded before any client is notified, and the open
+    /// Approvals are settled as `cancel`. Returns no event for a Turn that is being stopped already.
     pub fn decide_cancel(&self, reason: &str, now: UnixMillis) -> Vec<Event> {
         let Some(live) = self.live.as_ref().filter(|live| live.cancelling.is_none()) else {
             return Vec::new();
@@ -201,7 +201,7 @@ impl LiveTurn {
         }
     }
 
-    /// Returns what an Item says as far as it came: a call keeps the arguments that were shown.
+    /// Returns the body of an Item with what has been streamed so far: a call gets the arguments that were shown.
     fn so_far(&self, item: &Item) -> ItemBody {
         let mut body = item.body.clone();
         if let ItemBody::ToolCall {
@@ -255,7 +255,7 @@ fn resolved(open: &Approval, decision: Decision, by: DecidedBy, item: ItemId, no
     }
 }
 
-/// Returns what an Item that was still open says when its Turn ends without it.
+/// Returns the final body of an Item that was still open when its Turn ended.
 fn stopped_body(item: &Item, outcome: &Outcome) -> Option<ItemBody> {
     let cancelled = matches!(outcome, Outcome::Cancelled { .. });
     match item.body.clone() {

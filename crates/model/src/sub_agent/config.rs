@@ -14,8 +14,8 @@ const TASK: &str = "You are a subagent: another agent gave you this task and not
                     it all that it needs, and nothing else.";
 const READ_ONLY: &str = " You only look: find out what is asked, and change nothing.";
 
-/// Returns the configuration of a new subagent, from that of the parent's Turn: the mode, the model, the approvals, the folder
-/// and the lists of tools are the parent's.
+/// Returns the configuration of a new subagent. Mode, model, approvals, folder and lists of tools come from the
+/// parent's Turn.
 pub fn configuration(parent: &ThreadConfig, role: Option<&str>) -> ThreadConfig {
     let mut config = parent.clone();
     let explores = role == Some(EXPLORER);
@@ -30,7 +30,7 @@ pub fn configuration(parent: &ThreadConfig, role: Option<&str>) -> ThreadConfig 
     config
 }
 
-/// Returns the configuration with which a subagent continues after a restart; `None` when it is the one it has.
+/// Returns the configuration with which a subagent continues after a restart; `None` when it is unchanged.
 pub fn resumed_configuration(state: &ThreadState, parent: &ThreadState) -> Option<ThreadConfig> {
     let source = state.header.source.sub_agent()?;
     let own = state.header.config.as_ref();
@@ -39,8 +39,8 @@ pub fn resumed_configuration(state: &ThreadState, parent: &ThreadState) -> Optio
     (own != Some(&config)).then_some(config)
 }
 
-/// Returns the configuration of a subagent that gets another input. What was withheld from it before, by a user or because its
-/// parent had less then, stays withheld.
+/// Returns the configuration of a subagent that gets another input. Earlier restrictions stay, whether a user or
+/// the parent's configuration made them.
 pub fn restricted(mut config: ThreadConfig, before: Option<&ThreadConfig>) -> ThreadConfig {
     let Some(before) = before else { return config };
     if before.mode() == Mode::Plan {
@@ -56,7 +56,7 @@ pub fn restricted(mut config: ThreadConfig, before: Option<&ThreadConfig>) -> Th
         config.require_approval_outside_workspace = Some(false);
     }
     let mut denied = before.tool_deny_list.clone().unwrap_or_default();
-    // An empty list of those allowed stands for all.
+    // An empty list means that all tools are allowed.
     match before.tool_allow_list.as_ref().filter(|list| !list.is_empty()) {
         None => {}
         Some(list) => match config.tool_allow_list.as_ref().filter(|list| !list.is_empty()) {
@@ -79,7 +79,7 @@ pub fn restricted(mut config: ThreadConfig, before: Option<&ThreadConfig>) -> Th
     config
 }
 
-/// Whether a Thread's configuration lets its agent have subagents. With `allowList` the list says which of the tools.
+/// Whether a Thread's configuration allows its agent subagents. With `allowList` the list names the allowed tools.
 pub fn may_have_subagents(config: &ThreadConfig) -> bool {
     config.extra.get(ACCESS).and_then(|access| access.as_str()) != Some("disabled")
 }
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(offered, [true, false, false]);
         assert!(!may_have_subagents(&given));
         assert!(!restricted(of("{}"), Some(&before)).offers("EditFile"));
-        // Twice is no more than once, and what was not restricted is as it is in the parent.
+        // Restricting twice gives the same result; members without a restriction are as in the parent.
         assert_eq!(restricted(of(parent), Some(&given)), given);
         assert_eq!(restricted(of(parent), Some(&of(parent))), of(parent));
         assert_eq!(restricted(of(parent), Some(&of("{}"))).approval_policy, None);

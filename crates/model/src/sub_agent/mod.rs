@@ -1,7 +1,7 @@
-//! Subagents: Threads that another Thread's agent started (AppServer protocol 02 §2.5, 05 §10.2).
+//! Subagents: Threads that the agent of another Thread started (AppServer protocol 02 §2.5, 05 §10.2).
 //!
-//! Where such a Thread hangs in the tree never changes and stands in its header; whether the one above still has to
-//! do with it is the *edge* between the two, and changes by events of the child's own log.
+//! The place of such a Thread in the tree never changes and is in its header. The *edge* to its parent is open or
+//! closed, and changes by events of the child's own log.
 
 mod config;
 mod origin;
@@ -18,29 +18,29 @@ pub const WORKER: &str = "worker";
 /// The role of a subagent that only reads.
 pub const EXPLORER: &str = "explorer";
 
-/// Where a subagent's Thread hangs in the tree of Threads.
+/// The place of a subagent's Thread in the tree of Threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubAgentSource {
     /// The Thread whose agent started it.
     pub parent: ThreadId,
-    /// The Turn that did.
+    /// The Turn that started it.
     pub parent_turn: TurnId,
-    /// The tool call that did.
+    /// The tool call that started it.
     pub spawn_call: String,
-    /// The Thread at the top of the tree, which is a person's or a channel's.
+    /// The Thread at the root of the tree, started by a user or a channel.
     pub root: ThreadId,
-    /// Steps from the top, 1 for a direct child.
+    /// Distance from the root; 1 for a direct child.
     pub depth: u32,
-    /// What it is called.
+    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nickname: Option<String>,
-    /// What it is for.
+    /// Its role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
 }
 
-/// Whether the Thread above still has to do with a subagent.
+/// Whether the parent Thread may give a subagent more to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Hash)]
 #[cfg_attr(
     feature = "schema",
@@ -49,39 +49,39 @@ pub struct SubAgentSource {
 )]
 #[serde(rename_all = "camelCase")]
 pub enum EdgeStatus {
-    /// It does: it can be given more to do.
+    /// The parent may give it more to do.
     #[default]
     Open,
-    /// It does not until it is taken up again.
+    /// The parent may not until it resumes the subagent.
     Closed,
 }
 
-/// The changing side of the edge between a subagent and the Thread above it.
+/// The changing part of the link between a subagent and its parent Thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {
     /// Open or closed.
     pub status: EdgeStatus,
-    /// When that became so.
+    /// When the status last changed.
     pub updated_at: UnixMillis,
 }
 
 impl Edge {
-    /// Returns an edge that became so at a time.
+    /// Returns an edge whose status changed at a time.
     pub fn at(status: EdgeStatus, updated_at: UnixMillis) -> Self {
         Self { status, updated_at }
     }
 }
 
-/// How far a subagent is that runs in a Turn of the Thread above (AppServer protocol 03 §12).
+/// Progress of a subagent that runs in a Turn of its parent (AppServer protocol 03 §12).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubAgentProgress {
-    /// What it is called; its id where it has no name.
+    /// Its name; its id when it has no name.
     pub label: String,
-    /// The tool at work, while one is.
+    /// The tool that runs, if any.
     pub current_tool: Option<String>,
-    /// Tokens it has used in this Turn of the Thread above.
+    /// Tokens it has used in this Turn of its parent.
     pub usage: TokenUsage,
-    /// Whether it does nothing more.
+    /// Whether it has finished.
     pub is_completed: bool,
 }

@@ -6,7 +6,7 @@ use super::scenes::{asking, call, cancelled, failed, guided, open, prose, queued
 use super::*;
 use crate::{ContextNote, EdgeStatus, GivenMessage, ThreadConfig, TokenUsage};
 
-/// Returns all that a state says, one fact a line.
+/// Returns all facts of a state, one per line.
 fn facts(state: &ThreadState) -> Vec<String> {
     let (header, runtime) = (&state.header, state.runtime());
     let mut facts = vec![
@@ -70,7 +70,7 @@ fn facts(state: &ThreadState) -> Vec<String> {
     facts
 }
 
-/// Applies an event and compares what has changed: `-` a fact that is gone, `+` one that is new.
+/// Applies an event and compares the changed facts: `-` marks a removed fact, `+` a new one.
 fn changes(mut state: ThreadState, event: &Event, expected: &[&str]) {
     let before = facts(&state);
     let ended = state.apply(event, LATER);
@@ -124,12 +124,12 @@ fn events_about_the_thread_change_what_the_table_says() {
             "-edge Some((Open, 1000))",
             "+edge Some((Closed, 2000))",
         ];
-        // A plan waits for a word in plan mode only.
+        // A plan waits for confirmation in plan mode only.
         planning(), "threadConfigured", r#""config":{"mode":"plan"}"# => [];
         planning(), "threadConfigured", r#""config":{"mode":"agent"}"# => [
             "-mode Some(Plan)", "-waits false true", "+mode Some(Agent)", "+waits false false",
         ];
-        // Turns that are taken back take their share of the window with them, and a plan that waits.
+        // Rolling back Turns removes their share of the window, and a plan that waits.
         turns, "turnsRolledBack", r#""first":"turn_002","count":2"# => [
             "-turns turn_003 3", "-window 9/180000", "-waits false true",
             "+turns turn_003 1", "+window 0/180000", "+waits false false",
@@ -143,7 +143,7 @@ fn events_about_the_thread_change_what_the_table_says() {
 
 #[test]
 fn events_about_the_open_turn_change_what_the_table_says() {
-    // An Item takes the place of the one with its number; argument text is not needed behind the whole call.
+    // An Item replaces the one with its number; streamed argument text is not needed once the whole call is there.
     let mut calling = open(running("one"), call("Exec", None));
     calling.push_text(ItemId(2), DeltaChannel::ToolArguments, "{");
     table! {
@@ -157,7 +157,7 @@ fn events_about_the_open_turn_change_what_the_table_says() {
         calling, "itemCompleted", r#"@,"item":{"id":"item_002",#}"# => [
             "-item_002 Started", "-arguments item_002 {", "+item_002 Completed",
         ];
-        // The usage of a subagent counts here; its window is its own. Old events do not say which window.
+        // The usage of a subagent counts here; its window is its own. Older events do not name the window.
         working(), "usageAdded", r#"@,"usage":{"inputTokens":4,"outputTokens":1},"contextTokens":9"# => [
             "-window 0/180000", "-usage 7 cost 0", "+window 9/180000", "+usage 12 cost 0",
         ];
@@ -241,7 +241,7 @@ fn an_answer_is_remembered_as_the_table_says() {
         &event("x", Decision::AcceptAlways),
         &["+item_005 Completed"],
     );
-    // With the last answer the Turn runs on.
+    // After the last answer the Turn runs again.
     let mut last = asking();
     last.live.as_mut().unwrap().approvals.truncate(1);
     changes(
@@ -344,7 +344,7 @@ fn streamed_text_stands_behind_what_was_there_while_its_item_is_open() {
     }
     live.restore_text(ItemId(1), "a");
     assert_eq!(restored, state);
-    // Also of an Item that had none yet.
+    // The same for an Item that had no text yet.
     let (mut restored, mut state) = (open(running("one"), prose()), open(running("one"), prose()));
     state.push_text(ItemId(2), AgentMessage, "a");
     restored.live.as_mut().unwrap().restore_text(ItemId(2), "a");

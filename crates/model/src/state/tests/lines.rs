@@ -1,9 +1,9 @@
-//! Tables of decisions: an event is written as one line, which shows every value that the rules decide.
+//! Tables of decisions. An event is written as one line with every value that the rules decide.
 
 use super::*;
 use crate::{DynamicToolCall, Json, QueueStatus};
 
-/// What a command gives, in each of its shapes.
+/// The result of a command, in each of its shapes.
 pub(super) trait Answer {
     fn answer(self) -> Result<Vec<Event>, Refusal>;
 }
@@ -72,7 +72,7 @@ fn name_of(refusal: &Refusal) -> String {
     text.chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
-/// An event is stored under its kind, comes back the same, and belongs to the Turn that is open.
+/// Checks that an event is stored under its kind, decodes to itself, and belongs to the open Turn.
 fn well_formed(state: &ThreadState, event: &Event) {
     let text = serde_json::to_string(event).unwrap();
     assert!(text.starts_with(&format!("{{\"{}\"", event.kind())), "{text}");
@@ -88,7 +88,7 @@ fn well_formed(state: &ThreadState, event: &Event) {
     }
 }
 
-/// Writes an event as its kind and all that the rules decide about it.
+/// Writes an event as its kind and all values that the rules decide.
 pub(super) fn line(event: &Event) -> String {
     let what = match event {
         Event::ThreadRenamed { display_name } => display_name.clone(),
@@ -178,7 +178,7 @@ fn entry(entry: &crate::QueuedInput) -> String {
     )
 }
 
-/// Writes an Item: its number, its state and what it says.
+/// Writes an Item: its number, its status and its content.
 fn item(item: &Item) -> String {
     let body = match &item.body {
         ItemBody::UserMessage(said) => format!("{:?} {}", said.delivery, said.text),

@@ -115,7 +115,7 @@ fn guidance_reaches_the_running_turn_as_the_table_says() {
             r#"queueChanged q@turn_001="q""#,
         ];
         queued(), |s| s.decide_guide(LATER) => [];
-        // What came too late waits like the rest, or lapses.
+        // Guidance that came too late waits like other entries, or lapses.
         guided(), |s| s.decide_end_turn(Outcome::Completed, LATER) => [
             r#"queueChanged q@turn_001="q" g@turn_001="g""#,
             "turnEnded completed @2000 0",

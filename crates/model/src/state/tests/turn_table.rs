@@ -23,7 +23,7 @@ fn approvals_are_settled_as_the_table_says() {
         asking(), |s| answer(s, "c", Decision::Cancel) => [
             r#"approvalResolved c cancel by Client("me"), item_005[@2000] answers c cancel false"#,
         ];
-        // The others of the same scope are accepted by that answer; nobody gave it for them.
+        // That answer accepts the other Approvals of the same scope; no client answered them.
         asking(), |s| answer(s, "b", Decision::AcceptForSession) => [
             r#"approvalResolved a accept by SameScope(ApprovalId("b")), item_005[@2000] answers a accept true"#,
             r#"approvalResolved b acceptForSession by Client("me"), item_006[@2000] answers b acceptForSession true"#,
@@ -42,7 +42,7 @@ fn approvals_are_settled_as_the_table_says() {
     assert_eq!(none.decide_ask(question("a", "ls")), None);
 }
 
-/// That a Turn is being stopped comes before the end of its questions, and each of them ends once.
+/// The record of the stop comes before the end of the Turn's Approvals, and each Approval ends once.
 #[test]
 fn stopping_or_ending_a_turn_cancels_its_questions() {
     const CLOSED: [&str; 3] = [
@@ -96,7 +96,7 @@ fn items_open_and_complete_as_the_table_says() {
     }
 }
 
-/// Text stays as it came; a command and a call say that they did not end well, and whether somebody stopped them.
+/// Text stays as it came. A command and a call say that they did not end well, and whether a client stopped them.
 #[test]
 fn what_is_open_at_the_end_of_a_turn_says_how_it_ended() {
     table! {
@@ -121,7 +121,8 @@ fn what_is_open_at_the_end_of_a_turn_says_how_it_ended() {
     }
 }
 
-/// 02 §2.6: only a Turn in plan mode that ended well, and whose last call made a plan, leaves one to confirm.
+/// 02 §2.6: a plan waits for confirmation only after a Turn in plan mode that ended well and whose last call made
+/// the plan.
 #[test]
 fn a_plan_waits_for_a_word_as_the_table_says() {
     const PLAN: &str = crate::plan::CREATE_PLAN;
