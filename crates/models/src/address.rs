@@ -1,13 +1,13 @@
-//! Questions about addresses that whoever reads settings has. Pure.
+//! Checks of addresses, for callers that read settings. Pure.
 
 use reqwest::Url;
 
-/// Returns the host of an address in small letters, with brackets where it is of IPv6; nothing where it has none.
+/// Returns the host of an address in lower case, with brackets around IPv6; `None` for an address without a host.
 pub fn host(address: &str) -> Option<String> {
     Url::parse(address).ok()?.host_str().map(str::to_owned)
 }
 
-/// Whether this can be the address of a proxy: `HOST:PORT`, or a URL of HTTP or SOCKS.
+/// Whether a text can be the address of a proxy: `HOST:PORT`, or an HTTP or SOCKS URL.
 pub fn is_proxy(address: &str) -> bool {
     const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
     let whole = if address.contains("://") {

@@ -1,6 +1,7 @@
-//! What the decoders of all wires fill: the pieces to hand over next, and what is known of the reply's end.
+//! The reply under construction, which the decoders of all wires fill: pieces to hand over next, and how the reply
+//! ended.
 //!
-//! Bounded by the caller, which empties it after every event; calls are bounded by [`MAX_CALLS`].
+//! The caller empties it after every event, which bounds it; [`MAX_CALLS`] bounds the calls.
 
 use std::collections::HashSet;
 
@@ -9,13 +10,13 @@ use bobbin_model::{TokenUsage, TurnId};
 
 use crate::wires::Fault;
 
-/// Most calls in one reply: as many as the engine takes, and one. The engine says what is wrong then.
+/// Most calls in one reply: one more than the engine runs, so that the engine reports the excess.
 pub(crate) const MAX_CALLS: usize = 129;
 
 /// A reply while it streams in. Calls are named by `slot`, the wire's own way to tell them apart.
 #[derive(Debug)]
 pub(crate) struct Assembler {
-    /// What a call is called whose server gave it no id; clients match calls by id alone.
+    /// Id prefix for a call without an id from its server; clients match calls by id alone.
     nameless: String,
     ready: Vec<ModelEvent>,
     calls: Vec<OpenCall>,
@@ -56,10 +57,10 @@ impl Assembler {
         }
     }
 
-    /// Begins a call in a slot; a call that had the slot takes nothing more.
+    /// Begins a call in a slot. A call that had the slot accepts no more arguments.
     ///
     /// # Errors
-    /// There are [`MAX_CALLS`] already. Nothing that is said to a call later may take longer with each of them.
+    /// There are [`MAX_CALLS`] already. The bound keeps the search for a call short.
     pub(crate) fn begin(&mut self, slot: &str, id: &str, tool: &str) -> Result<(), Fault> {
         if self.calls.len() >= MAX_CALLS {
             return Err(Fault::too_many_calls());
@@ -83,7 +84,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Adds to the arguments of the newest call in a slot; returns whether there is one.
+    /// Appends to the arguments of the newest call in a slot; returns whether there is such a call.
     pub(crate) fn arguments(&mut self, slot: &str, text: &str) -> bool {
         let Some(call) = self.calls.iter_mut().rev().find(|call| call.slot == slot) else {
             return false;
@@ -98,7 +99,7 @@ impl Assembler {
         true
     }
 
-    /// Adds arguments that come as a whole, unless they came in pieces before; returns whether there is a call.
+    /// Sets arguments that came whole, unless they came in pieces before; returns whether there is such a call.
     pub(crate) fn all_arguments(&mut self, slot: &str, text: &str) -> bool {
         match self.calls.iter().rev().find(|call| call.slot == slot) {
             Some(call) if call.written > 0 => true,
@@ -106,7 +107,7 @@ impl Assembler {
         }
     }
 
-    /// Notes tokens; a later figure replaces an earlier one, figure by figure.
+    /// Records tokens. Each later figure replaces the earlier one.
     pub(crate) fn usage(&mut self, input: Option<u64>, output: Option<u64>) {
         let usage = self.usage.get_or_insert_default();
         usage.input_tokens = input.unwrap_or(usage.input_tokens);
@@ -117,7 +118,7 @@ impl Assembler {
         self.stop = Some(stop);
     }
 
-    /// Whether the reason of the end is known.
+    /// Whether the reply's reason to stop is known.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.is_some()
     }
@@ -127,7 +128,7 @@ impl Assembler {
         std::mem::take(&mut self.ready)
     }
 
-    /// Ends the reply: the ends of its calls are the last pieces. `None` when it was not over.
+    /// Ends the reply; the ends of its calls are the last pieces. `None` when the reply is incomplete.
     pub(crate) fn end(mut self) -> Option<(Vec<ModelEvent>, ModelReply)> {
         let stop = self.stop?;
         let mut ready = std::mem::take(&mut self.ready);

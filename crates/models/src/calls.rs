@@ -1,13 +1,13 @@
-//! Recorded calls as every provider takes them: names in the alphabet of names, ids that are ours. Pure.
+//! Recorded calls in a form that every provider accepts: allowed characters in names, ids of our own. Pure.
 //!
-//! A record keeps what a model wrote. Another model may read it: what one provider calls `functions.shell:0` another
-//! refuses, and would go on refusing for as long as the Thread has it. So ids are numbered by each request, in the
-//! order of its calls: what two requests begin with is written the same way in both, and a provider's cache holds.
+//! The record has the names and ids that the model wrote. Another provider may refuse such an id, say
+//! `functions.shell:0`, in every later request of the Thread. So each request numbers the ids in the order of its
+//! calls. Two requests with the same beginning get the same text, so a provider's cache stays valid.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Longest name of a tool that every wire takes.
+/// Longest tool name that every wire accepts.
 const MAX_NAME: usize = 64;
 
 /// Ids of the calls of one conversation. Bounded by the conversation.
@@ -18,25 +18,26 @@ pub(crate) struct CallIds<'a> {
 }
 
 impl<'a> CallIds<'a> {
-    /// Returns the id of the next call. A call that has the same id on record is no longer meant by it.
+    /// Returns the id of the next call. An earlier call with the same recorded id no longer gets results.
     pub(crate) fn begin(&mut self, recorded: &'a str) -> String {
         self.count += 1;
         self.newest.insert(recorded, self.count);
         id(self.count)
     }
 
-    /// Returns the id of the call that a result belongs to; none for a result without a call, which no provider takes.
+    /// Returns the id of the call that a result belongs to; `None` for a result without a call, which no provider
+    /// accepts.
     pub(crate) fn of_result(&self, recorded: &str) -> Option<String> {
         self.newest.get(recorded).copied().map(id)
     }
 }
 
-/// Nine letters and digits: all that one provider takes, and all others do.
+/// Nine letters and digits: the only form that one of the providers accepts, and valid for all others.
 fn id(number: usize) -> String {
     format!("c{number:08}")
 }
 
-/// Returns a name as it can be sent: models also write names that no provider takes back.
+/// Returns a name that can be sent. Models also write names that providers refuse to take back.
 pub(crate) fn tool_name(name: &str) -> Cow<'_, str> {
     let taken = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

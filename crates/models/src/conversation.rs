@@ -1,4 +1,4 @@
-//! The parts of a conversation that all wires write alike.
+//! The parts of a conversation that all wires write in the same way.
 
 use std::borrow::Cow;
 
@@ -6,15 +6,15 @@ use bobbin_agent_api::model::{Call, Picture, Pictures};
 use bobbin_model::InputPart;
 use serde_json::Value;
 
-/// A piece of what a user said.
+/// A piece of a user's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said<'a> {
     Text(Cow<'a, str>),
     Picture(&'a Picture),
 }
 
-/// Returns what a user said: texts, and pictures between them where there are any. What was attached stands in a frame
-/// of its own; a picture stands behind its name.
+/// Returns a user's message: texts, with pictures between them if there are any. Attached content is in a frame of
+/// its own; a picture follows its name.
 pub(crate) fn said<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Vec<Said<'a>> {
     let mut said = Vec::new();
     let mut text = Cow::Borrowed("");
@@ -39,7 +39,7 @@ pub(crate) fn said<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Vec<Sa
     said
 }
 
-/// Returns a picture as an address that holds it.
+/// Returns a picture as a data URL.
 pub(crate) fn data_url(picture: &Picture) -> String {
     format!("data:{};base64,{}", picture.media_type, picture.base64)
 }
@@ -49,12 +49,12 @@ pub(crate) fn arguments(call: &Call) -> &str {
     call.arguments.as_ref().map_or("{}", |json| json.get())
 }
 
-/// Returns JSON text as a value; what is no JSON is an empty object.
+/// Returns JSON text as a value; an empty object if the text is not JSON.
 pub(crate) fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::Object(serde_json::Map::new()))
 }
 
-/// Returns a member's text, or nothing.
+/// Returns a member's text; empty if there is none.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Why a provider did not answer, in words for the user: what happened, and what to do next.
 //!
-//! A key is in none of them: what a provider says is scrubbed before it gets here.
+//! No error contains a key: the provider's words are scrubbed before they get here.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ pub enum ProviderError {
         /// What is wrong.
         why: String,
     },
-    /// The provider wants a key and there is none.
+    /// The provider wants a key and none is configured.
     #[error("The provider of the model {name:?} wants a key and there is none: {how}.")]
     NoKey {
         /// The model.
         name: String,
-        /// Where to put one.
+        /// Where to configure one.
         how: String,
     },
-    /// The provider does not take the key.
+    /// The provider rejects the key.
     #[error(
         "The provider of the model {name:?} does not accept the key (status {status}): check {source_of_key}."
     )]
@@ -37,46 +37,46 @@ pub enum ProviderError {
         /// Where the key came from.
         source_of_key: String,
     },
-    /// The key may not do this.
+    /// The key lacks a permission.
     #[error(
         "The provider of the model {name:?} refuses access (status 403){said}. Check what the key may use."
     )]
     Forbidden {
         /// The model.
         name: String,
-        /// What the provider says, as a clause.
+        /// The provider's words, as a clause.
         said: String,
     },
-    /// No such model, or no such address.
+    /// The provider knows no such model, or no such address.
     #[error(
         "The provider of the model {name:?} does not know {model:?} at this address{said}. Check Model and BaseUrl."
     )]
     UnknownModel {
         /// The model.
         name: String,
-        /// The provider's name of it.
+        /// The provider's name for it.
         model: String,
-        /// What the provider says, as a clause.
+        /// The provider's words, as a clause.
         said: String,
     },
-    /// The conversation does not fit.
+    /// The conversation does not fit the model's window.
     #[error(
         "The conversation is longer than the window of the model {name:?}{said}. Start a new thread, or choose a model with a larger window."
     )]
     ContextExceeded {
         /// The model.
         name: String,
-        /// What the provider says, as a clause.
+        /// The provider's words, as a clause.
         said: String,
     },
-    /// Nothing is left to spend.
+    /// The user's quota is used up.
     #[error(
         "The provider of the model {name:?} says that its quota is used up{said}. Check the plan and the billing there."
     )]
     Quota {
         /// The model.
         name: String,
-        /// What the provider says, as a clause.
+        /// The provider's words, as a clause.
         said: String,
     },
     /// Too many requests at once.
@@ -84,63 +84,63 @@ pub enum ProviderError {
     RateLimited {
         /// The model.
         name: String,
-        /// When to try again, if it said so.
+        /// When to try again, if the provider gave a time.
         retry_after: Option<Duration>,
-        /// What the provider says, as a clause.
+        /// The provider's words, as a clause.
         said: String,
     },
-    /// One request is more than it takes in a minute: waiting is no help.
+    /// One request exceeds the provider's tokens per minute, so waiting is no help.
     #[error(
         "The request is larger than what the provider of the model {name:?} takes in a minute{said}. Start a new thread, or have the limit raised there."
     )]
     OverRate {
         /// The model.
         name: String,
-        /// What the provider says, as a clause.
+        /// The provider's words, as a clause.
         said: String,
     },
-    /// It has a fault of its own, or too much to do.
+    /// The provider has an internal error or is overloaded.
     #[error("The provider of the model {name:?} failed (status {status}){said}. Try again {}.", when(*.retry_after))]
     Server {
         /// The model.
         name: String,
         /// HTTP status.
         status: u16,
-        /// What the provider says, as a clause.
+        /// The provider's words, as a clause.
         said: String,
-        /// When to try again, if it said so.
+        /// When to try again, if the provider gave a time.
         retry_after: Option<Duration>,
     },
-    /// It refuses the request as it is.
+    /// The provider refuses the request as invalid.
     #[error("The provider of the model {name:?} refuses the request (status {status}){said}.")]
     Refused {
         /// The model.
         name: String,
         /// HTTP status.
         status: u16,
-        /// What the provider says, as a clause.
+        /// The provider's words, as a clause.
         said: String,
     },
-    /// It broke off a reply with an error.
+    /// The provider broke off a reply with an error.
     #[error("The provider of the model {name:?} broke off its reply{said}. Try again.")]
     BrokenOff {
         /// The model.
         name: String,
-        /// What the provider says, as a clause.
+        /// The provider's words, as a clause.
         said: String,
     },
-    /// It will not answer this.
+    /// The provider's content filter refused the request or the reply.
     #[error("The model {name:?} declined to answer: its provider filtered the reply.")]
     Filtered {
         /// The model.
         name: String,
     },
-    /// There is no connection.
+    /// The connection failed.
     #[error("The provider of the model {name:?} cannot be reached ({why}). Check the network and BaseUrl.")]
     Unreachable {
         /// The model.
         name: String,
-        /// What the network says.
+        /// The network's error.
         why: String,
     },
     /// The connection ended in the middle of a reply.
@@ -151,7 +151,7 @@ pub enum ProviderError {
         /// The model.
         name: String,
     },
-    /// The reply is not what the wire says.
+    /// The reply does not follow the wire's format.
     #[error(
         "The provider of the model {name:?} sent a reply that cannot be read ({why}). Check that Wire is the right one."
     )]
@@ -161,38 +161,38 @@ pub enum ProviderError {
         /// What is wrong with it.
         why: String,
     },
-    /// A bound was broken.
+    /// The reply exceeds a limit.
     #[error(
         "The provider of the model {name:?} sent more than {bytes} bytes {of}, which is all that is read. Ask for less at once."
     )]
     TooLarge {
         /// The model.
         name: String,
-        /// The bound.
+        /// The limit.
         bytes: usize,
-        /// Of what.
+        /// What the limit is for.
         of: &'static str,
     },
-    /// It never came to an end.
+    /// The reply did not end in time.
     #[error("The provider of the model {name:?} did not come to an end in {} seconds. Ask for less at once; ReplySeconds is how long to wait.", .whole.as_secs())]
     Endless {
         /// The model.
         name: String,
-        /// The bound.
+        /// The limit.
         whole: Duration,
     },
-    /// Nothing came for too long.
+    /// No bytes came for too long.
     #[error("The provider of the model {name:?} was silent for {} seconds. Try again; IdleSeconds is how long to wait.", .idle.as_secs_f32())]
     Stalled {
         /// The model.
         name: String,
-        /// The bound.
+        /// The limit.
         idle: Duration,
     },
 }
 
 impl ProviderError {
-    /// Whether another attempt may go better; asked before a reply began only.
+    /// Whether another attempt may succeed. Asked only before a reply has begun.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(
             self,
@@ -204,7 +204,7 @@ impl ProviderError {
         )
     }
 
-    /// Whether another provider may do better: what is wrong is not the request and not the setting up.
+    /// Whether another provider may succeed: neither the request nor the settings are at fault.
     pub(crate) fn is_the_providers(&self) -> bool {
         let stuck = matches!(
             self,
@@ -213,7 +213,7 @@ impl ProviderError {
         stuck || self.is_passing()
     }
 
-    /// Returns when the provider wants to be asked again.
+    /// Returns how long the provider wants the client to wait.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => *retry_after,

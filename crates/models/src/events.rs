@@ -1,6 +1,6 @@
-//! A reply's body as events, within its bounds: silence, time, bytes of one event, bytes of all.
+//! A reply's body as events, within limits: silence, time, bytes of one event, bytes of the body.
 //!
-//! The parser has no bound of its own; the body is counted before it gets there.
+//! The parser has no limits, so the body is counted before the parser gets it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::http::Body;
 use crate::{Limits, ProviderError};
 
-/// Longest bound of time: a clock cannot add more than it can show.
+/// Longest time limit: a clock's sum must not overflow.
 const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// The events of one reply.
@@ -34,7 +34,7 @@ impl Events {
     /// Returns the next event's data; `None` at the end of the body.
     ///
     /// # Errors
-    /// Silence, a broken bound, a broken connection, bytes that are no text.
+    /// Silence, a limit, a broken connection, bytes that are not UTF-8.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, ProviderError> {
         loop {
             match self.stream.next().await {
@@ -62,10 +62,10 @@ impl Events {
     }
 }
 
-/// Passes a body on until it breaks a bound; that is its last item then.
+/// Passes a body on until it exceeds a limit; the error is the last item then.
 ///
-/// Each piece counts as a sign of life, comments too: providers send them while a model thinks. What they
-/// cannot do is keep a reply open for ever.
+/// Each piece counts as a sign of life, comments too: providers send comments while a model thinks. The limit on
+/// the whole time ends a reply of comments alone.
 fn bounded(
     body: Body,
     name: String,
@@ -96,7 +96,7 @@ fn bounded(
     })
 }
 
-/// Counts a body's bytes, all of them and those since the last blank line.
+/// Counts a body's bytes: in total, and since the last blank line.
 struct Counter {
     name: String,
     max_event: usize,
@@ -104,7 +104,7 @@ struct Counter {
     event: usize,
     reply: usize,
     line_is_empty: bool,
-    /// The last byte was a carriage return: a line feed behind it belongs to it.
+    /// Whether the last byte was a carriage return; a line feed after it belongs to the same line break.
     after_return: bool,
 }
 
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Runs a future that needs a clock and no more.
+    /// Runs a future that needs the clock only.
     fn now<T>(future: impl Future<Output = T>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()

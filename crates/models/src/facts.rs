@@ -1,31 +1,31 @@
-//! What is known of a model besides its name: its window, whether it sees pictures, what it costs. Pure.
+//! Facts about a model besides its name: its window, whether it reads pictures, its price. Pure.
 //!
-//! What settings say of the model counts first, then what they say of its provider, then [`known`], then the usual.
-//! Prices come from settings only: they change, and a wrong one is worse than none.
+//! The model's own settings come first, then its provider's settings, then [`known`], then a default. Prices come
+//! from settings only: they change, and a wrong price is worse than none.
 
 use bobbin_model::TokenUsage;
 use bobbin_model::context::USUAL_WINDOW;
 
 use crate::ProviderSettings;
 
-/// Facts about a model, or about all models of a provider; what nobody said is `None`.
+/// Facts about a model, or about all models of a provider; `None` where unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModelFacts {
     /// Tokens of its window.
     pub context_window: Option<u64>,
-    /// Whether it sees pictures.
+    /// Whether it reads pictures.
     pub images: Option<bool>,
-    /// What it costs.
+    /// Its price.
     pub price: Option<Price>,
 }
 
-/// A price list, in millionths of a currency for a million tokens: which currency is the user's business, as long as it
-/// is the same everywhere.
+/// A price list, in millionths of a currency per million tokens. The user chooses the currency; it has to be the
+/// same everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Price {
-    /// Of tokens that the model reads. Nothing is taken off for those that a provider has kept.
+    /// Price of tokens that the model reads. There is no discount for tokens from a provider's cache.
     pub input: u64,
-    /// Of tokens that it writes.
+    /// Price of tokens that the model writes.
     pub output: u64,
 }
 
@@ -52,25 +52,25 @@ impl ModelFacts {
         self.context_window.unwrap_or(USUAL_WINDOW)
     }
 
-    /// Whether it is sent pictures.
+    /// Whether pictures are sent to it.
     pub fn sees_images(self) -> bool {
         self.images.unwrap_or(false)
     }
 }
 
 impl ProviderSettings {
-    /// Returns what is known of one of its models.
+    /// Returns the facts about one of the provider's models.
     pub fn facts_of(&self, model: &str) -> ModelFacts {
         let said = self.model_facts.get(model).copied().unwrap_or_default();
         said.or(self.facts).or(known(model))
     }
 }
 
-/// Beginnings of models' names, with their window; all of them see pictures. As of November 2026, from the providers'
-/// own pages; the first that fits counts.
+/// Prefixes of model names with their windows; all these models read pictures. As of November 2026, from the
+/// providers' own pages; the first match counts.
 const KNOWN: [(&str, u64); 10] = [
     ("claude-", 200_000),
-    // The part of the window that may be read.
+    // The part of the window for input.
     ("gpt-5", 272_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4o", 128_000),
@@ -83,7 +83,7 @@ const KNOWN: [(&str, u64); 10] = [
 ];
 
 fn known(model: &str) -> ModelFacts {
-    // Gateways put the maker in front.
+    // Gateways put the maker before the name.
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     let found = KNOWN.iter().find(|(start, _)| name.starts_with(start));
     found.map_or_else(ModelFacts::default, |(_, window)| ModelFacts {

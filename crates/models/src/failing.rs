@@ -1,7 +1,7 @@
-//! Which models have failed a moment ago: a Turn does not wait for them in every one of its rounds.
+//! Models that failed recently, so that a Turn does not wait for them in each of its rounds.
 //!
-//! In memory only, shared by all Threads. At most [`MAX_MODELS`] are remembered, each for a bounded time; the one that would be
-//! forgotten first makes room. What is remembered puts a model last and never rules it out.
+//! In memory only, shared by all Threads. At most [`MAX_MODELS`] are remembered, each for a bounded time; the entry
+//! that expires first makes room. A remembered model is tried last but never ruled out.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::ProviderError;
 
 /// Most models that are remembered.
 const MAX_MODELS: usize = 64;
-/// How long one is that said nothing of when to come back (guess: what is passing has passed by then).
+/// How long a failure without a given time is remembered (a guess: a passing failure has passed by then).
 const USUAL: Duration = Duration::from_mins(1);
-/// How long one is that made a Turn wait for nothing, or has nothing left to spend.
+/// How long a model is remembered that made a Turn wait in vain, or whose quota is used up.
 const LONG: Duration = Duration::from_mins(5);
-/// Longest time, whatever the provider says: asking again then costs one request.
+/// Longest time, whatever the provider says: asking again early costs one request.
 const LONGEST: Duration = Duration::from_mins(15);
 
 /// The models that have failed.
@@ -37,7 +37,7 @@ impl Failed {
 }
 
 impl Failing {
-    /// Notes a failure.
+    /// Records a failure.
     pub(crate) fn note(&self, provider: &str, model: &str, error: &ProviderError) {
         let until = Instant::now() + time(error);
         let mut failed = self.0.lock();
@@ -54,12 +54,12 @@ impl Failing {
         });
     }
 
-    /// Forgets one that has answered.
+    /// Forgets a model that has answered.
     pub(crate) fn answered(&self, provider: &str, model: &str) {
         self.0.lock().retain(|known| !known.is(provider, model));
     }
 
-    /// Whether a model has failed a moment ago.
+    /// Whether a model failed recently.
     pub(crate) fn has(&self, provider: &str, model: &str) -> bool {
         let now = Instant::now();
         let mut failed = self.0.lock();

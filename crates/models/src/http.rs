@@ -1,6 +1,7 @@
-//! HTTP to one provider: its headers, its addresses, and what an answer other than a reply means.
+//! HTTP to one provider: its headers, its addresses, and the meaning of error responses.
 //!
-//! No redirect is followed: the key would go where nobody said. Bodies of errors are read up to a bound.
+//! No redirect is followed: it would send the key to an address that the user did not configure. Bodies of errors
+//! are read up to a limit.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,19 +18,19 @@ use crate::{Limits, ProviderError, ProviderSettings, Proxies};
 
 /// Longest time to make a connection (a guess: a slow handshake takes two seconds).
 const CONNECT: Duration = Duration::from_secs(15);
-/// Most idle connections kept for one host.
+/// Most idle connections for one host.
 const MAX_IDLE_CONNECTIONS: usize = 8;
-/// Most bytes read of an answer that is an error.
+/// Most bytes read of an error response.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 /// Addresses that are never reached through a proxy.
 const THIS_MACHINE: &str = "localhost,127.0.0.0/8,::1";
 
-/// A body as it comes.
+/// A response body as a stream.
 pub(crate) type Body = BoxStream<'static, Result<Bytes, ProviderError>>;
 
-/// Sends one request and returns the body of its reply: the seam where tests put a provider of their own.
+/// Sends one request and returns the body of its reply. Tests replace this with a provider of their own.
 pub(crate) trait Exchange: Send + Sync {
-    /// Posts a body for a model; dropping the future or the reply drops the connection.
+    /// Posts a body for a model. Dropping the future or the reply drops the connection.
     fn post<'a>(&'a self, model: &'a str, body: Bytes) -> BoxFuture<'a, Result<Body, ProviderError>>;
 }
 
@@ -38,10 +39,10 @@ pub(crate) trait Exchange: Send + Sync {
 pub struct Network(Client);
 
 impl Network {
-    /// Makes the client; connects nowhere.
+    /// Makes the client; opens no connection.
     ///
     /// # Errors
-    /// [`ProviderError::Settings`]: a proxy's address cannot be used, or there is no TLS here.
+    /// [`ProviderError::Settings`]: a proxy's address cannot be used, or TLS is not available.
     pub fn new(proxies: &Proxies) -> Result<Self, ProviderError> {
         let wrong = |error: reqwest::Error| ProviderError::Settings {
             name: "network".to_owned(),
@@ -50,7 +51,7 @@ impl Network {
         let except = [Some(THIS_MACHINE), proxies.except.as_deref()];
         let except = except.into_iter().flatten().collect::<Vec<_>>().join(",");
         let except = NoProxy::from_string(&except);
-        // The environment is not looked at here; what it says of proxies is handed over.
+        // The client does not read the environment; the caller passes the environment's proxies.
         let mut client = Client::builder().no_proxy();
         if let Some(http) = &proxies.http {
             client = client.proxy(Proxy::http(http).map_err(wrong)?.no_proxy(except.clone()));
@@ -92,14 +93,14 @@ impl Http {
         })
     }
 
-    /// Returns a path below the base URL, whose query stays.
+    /// Returns the address of a path under the base URL; the base URL's query stays.
     fn address(&self, path: &str) -> Url {
         let mut address = self.base.clone();
         address.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
         address
     }
 
-    /// Returns the base URL without what may be a secret in it.
+    /// Returns the base URL without the parts that may be secret.
     pub(crate) fn place(&self) -> String {
         let mut place = self.base.clone();
         place.set_query(None);
@@ -107,7 +108,7 @@ impl Http {
         place.into()
     }
 
-    /// Whether a key would be sent over a network where anybody can read it.
+    /// Whether a key would be sent unencrypted over a network.
     pub(crate) fn is_open(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default();
         let here = host == "localhost" || host == "[::1]" || host.starts_with("127.");
@@ -149,7 +150,8 @@ impl Http {
         Err(refusal.into_error(name, model, &self.settings))
     }
 
-    /// Returns what an answer means that is no stream, though it says that all is well: some gateways' errors.
+    /// Returns the error for a response that reports success but is no event stream. Some gateways report errors
+    /// so.
     async fn instead(&self, response: Response, name: String, model: &str, why: String) -> ProviderError {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let is_json = headers
@@ -166,7 +168,7 @@ impl Http {
         ProviderError::Malformed { name, why }
     }
 
-    /// Reads the provider's list of models, up to a bound and in time.
+    /// Reads the provider's list of models, within limits of size and time.
     pub(crate) async fn get_models(
         &self,
         max_bytes: usize,
@@ -210,7 +212,7 @@ impl Http {
         })
     }
 
-    /// Returns a text of the provider without our secrets in it.
+    /// Returns a text of the provider with our secrets removed.
     pub(crate) fn scrub(&self, text: &str) -> String {
         let mut text = match &self.settings.key {
             Some(key) => key.scrub(text),
@@ -226,7 +228,7 @@ impl Http {
         &self.settings
     }
 
-    /// Returns what the user calls a model.
+    /// Returns the user's name for a model.
     pub(crate) fn shown(&self, model: &str) -> String {
         format!("{}/{model}", self.settings.name)
     }
@@ -272,7 +274,7 @@ impl fmt::Debug for Http {
     }
 }
 
-/// Reads the beginning of an error's body; what cannot be read is left out.
+/// Reads the beginning of an error's body; leaves out unreadable bytes.
 async fn beginning(mut response: Response, idle: Duration) -> String {
     let mut bytes = Vec::new();
     while bytes.len() < MAX_ERROR_BYTES {
@@ -286,7 +288,7 @@ async fn beginning(mut response: Response, idle: Duration) -> String {
 }
 
 fn base(text: &str) -> Result<Url, String> {
-    // The text itself stays out of errors: a password may stand in it.
+    // The error leaves out the address: it may contain a password.
     let base = Url::parse(text.trim()).map_err(|error| format!("BaseUrl is no address ({error})"))?;
     if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
         return Err("BaseUrl does not begin with http:// or https://".to_owned());

@@ -1,12 +1,13 @@
 //! Speaks to model providers over HTTP.
 //!
-//! A [`ModelSet`] is an engine's [`Model`](bobbin_agent_api::model::Model): the offline one and those of [`Provider`]s, which speak one of
-//! three wires: `OpenAI` Chat Completions, Anthropic Messages and `OpenAI` Responses, at any base URL. Requests are
-//! built and replies are decoded by pure code, one module a wire ([`Wire`]); the HTTP around them is shared.
+//! A [`ModelSet`] is an engine's [`Model`](bobbin_agent_api::model::Model). It has the offline model and those of
+//! [`Provider`]s. A provider speaks one of three wires at any base URL: `OpenAI` Chat Completions, Anthropic
+//! Messages or `OpenAI` Responses. Pure code builds requests and decodes replies, one module for each wire
+//! ([`Wire`]); all wires share the HTTP around them.
 //!
-//! Nothing here knows Items, clients, files or the environment: the binary hands over [`ProviderSettings`], the
-//! key included. No state outlives a reply but a provider's last list of models, and what its
-//! models want back of their replies. What bounds it: [`Limits`].
+//! This crate knows no Items, clients, files or environment: the binary passes [`ProviderSettings`], the key
+//! included. Between replies it stores only a provider's last list of models and which of its models want their
+//! reasoning back. Limits: [`Limits`].
 
 mod address;
 mod assembler;

@@ -1,7 +1,7 @@
-//! A provider's list of its models, and the last one that was read.
+//! A provider's list of its models, with a cache.
 //!
-//! Bounded: [`MAX_MODELS`] of each provider, in [`LONGEST`]. A list is used again for [`FRESH`]; failures are not
-//! kept. Nothing waits for another's request: two clients that ask at the same time may both cause one.
+//! At most [`MAX_MODELS`] for each provider, read within [`LONGEST`]. A list is reused for [`FRESH`]; failures are
+//! not cached. Requests do not wait for each other: two clients that ask at the same time may cause two requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,19 +16,19 @@ use crate::{Provider, ProviderError};
 pub(crate) const MAX_MODELS: usize = 1000;
 /// Most bytes of a list.
 const MAX_BYTES: usize = 4 << 20;
-/// Longest time for a list: clients wait for 20 seconds (AppServer protocol 05 §7).
+/// Longest time to read a list: clients wait for 20 seconds (AppServer protocol 05 §7).
 const LONGEST: Duration = Duration::from_secs(12);
-/// How long a list is good for (a guess; providers add models every few weeks).
+/// How long a list is reused (a guess; providers add models every few weeks).
 const FRESH: Duration = Duration::from_mins(10);
 
-/// One model that can be chosen.
+/// A model that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// What to choose it by.
+    /// The name to choose it by.
     pub id: String,
-    /// Who made it; may be empty.
+    /// Its maker; may be empty.
     pub owned_by: String,
-    /// When, in milliseconds since 1970; 0 when nobody says.
+    /// When it was made, in milliseconds since 1970; 0 when unknown.
     pub created_at_ms: i64,
 }
 
@@ -47,7 +47,7 @@ impl Catalogue {
         }
     }
 
-    /// Returns the provider's models by its own names, those of the settings first.
+    /// Returns the provider's models under the provider's names; those from settings come first.
     pub(crate) async fn list(&self) -> Result<Arc<[Listed]>, ProviderError> {
         let known = self.known.lock().clone();
         if let Some((at, known)) = known
@@ -59,7 +59,7 @@ impl Catalogue {
         let mut models: Vec<Listed> = settings.models.iter().map(|id| named(id)).collect();
         let listed = match self.provider.models().await {
             Ok(listed) => listed,
-            // Not every server has a list.
+            // Not every server has a list of models.
             Err(ProviderError::UnknownModel { .. }) if !models.is_empty() => Vec::new(),
             Err(error) => return Err(error),
         };
@@ -77,10 +77,10 @@ impl Catalogue {
 }
 
 impl Provider {
-    /// Asks the provider for its models, by its own names.
+    /// Asks the provider for its models, under its own names.
     ///
     /// # Errors
-    /// It did not say, or not in time.
+    /// The request failed or timed out.
     pub async fn models(&self) -> Result<Vec<Listed>, ProviderError> {
         let bytes = self.http().get_models(MAX_BYTES, LONGEST).await?;
         read(&bytes).ok_or_else(|| ProviderError::Malformed {
@@ -98,7 +98,7 @@ fn named(id: &str) -> Listed {
     }
 }
 
-/// Reads the form that all wires share: `data` with `id`, and when and by whom in either spelling.
+/// Reads the form that all wires share: `data` with `id`, the maker, and the time in either spelling.
 fn read(bytes: &[u8]) -> Option<Vec<Listed>> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let data = value.get("data").unwrap_or(&value).as_array()?;

@@ -1,12 +1,11 @@
-//! What providers want back with a reply and nobody else reads: reasoning, its signatures, what belongs to a call.
+//! Data that providers want back with a reply: reasoning, its signatures, data of a call. No other code reads it.
 //!
-//! Some models that think refuse the results of their calls unless the reply that made them comes back as they wrote
-//! it. What they wrote beside text and calls is recorded with the first call of the reply, opaque to everybody else, and comes
-//! back with that call, whatever stands in front of it by then. It goes to the model that wrote it, on the wire on which it
-//! came, and to no other.
+//! Some reasoning models refuse the results of their calls unless the reply with the calls comes back as they wrote
+//! it. The parts besides text and calls are recorded with the reply's first call, as opaque data, and are sent back
+//! with that call. They go only to the model that wrote them, on the same wire.
 //!
-//! Bounded: [`MAX_BYTES`] a reply; a larger one is not recorded, and what is sent then is a matter of each wire. In memory
-//! is only which models want their reasoning back, [`MAX_THINKERS`] of each provider.
+//! Limits: [`MAX_BYTES`] for each reply; a larger one is not recorded, and each wire decides what to send instead.
+//! Memory holds only which models want their reasoning back, [`MAX_THINKERS`] for each provider.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -19,14 +18,14 @@ use serde_json::{Map, Value};
 
 use crate::ProviderSettings;
 
-/// Most bytes of one reply, as JSON (guess: thoughts of some 50,000 tokens).
+/// Most bytes of one reply, as JSON (a guess: reasoning of some 50,000 tokens).
 const MAX_BYTES: usize = 256 << 10;
-/// Most models of one provider that are known to send their reasoning in a form they want back.
+/// Most models of one provider that are remembered as wanting their reasoning back.
 const MAX_THINKERS: usize = 1000;
-/// The member by which such a model is known.
+/// The member that shows that a model wants its reasoning back.
 const REASONING: &str = "reasoning_content";
 
-/// A reply's part that its wire alone understands.
+/// The part of a reply that only its wire understands.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Kept {
@@ -35,16 +34,16 @@ pub(crate) struct Kept {
     pub(crate) members: Map<String, Value>,
     /// Members of each call, in order.
     pub(crate) calls: Vec<Map<String, Value>>,
-    /// The blocks of the message, in order; those of calls say no more than that there is one.
+    /// The blocks of the message, in order; a call's block only marks its position.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) blocks: Vec<Value>,
 }
 
-/// It in the record.
+/// The stored form of that part.
 #[derive(Debug, Serialize, Deserialize)]
 struct Recorded {
     provider: String,
-    /// Which endpoint that was: what one has encrypted another cannot read.
+    /// The endpoint: data that one endpoint encrypted is unreadable to another.
     #[serde(default)]
     endpoint: u64,
     wire: String,
@@ -52,10 +51,10 @@ struct Recorded {
     kept: Kept,
 }
 
-/// What is known of the replies in one conversation.
+/// The recorded data of the replies in one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Recalled {
-    /// For each message.
+    /// The data of each message.
     pub(crate) kept: Vec<Option<Kept>>,
     /// Whether the model has sent its reasoning as `reasoning_content`.
     pub(crate) thinks: bool,
@@ -68,7 +67,7 @@ pub(crate) struct Memory {
 }
 
 impl Kept {
-    /// Whether it belongs to a message with this many calls.
+    /// Whether the data belongs to a message with this many calls.
     fn fits(&self, calls: usize) -> bool {
         self.calls.len() == calls
     }
@@ -78,7 +77,7 @@ impl Kept {
     }
 }
 
-/// Returns a number that stands for an endpoint, whose address may have a key in it.
+/// Returns a hash that identifies an endpoint; the address itself may contain a key.
 fn endpoint(settings: &ProviderSettings) -> u64 {
     let mut hash = DefaultHasher::new();
     settings.base_url.hash(&mut hash);
@@ -86,7 +85,7 @@ fn endpoint(settings: &ProviderSettings) -> u64 {
 }
 
 impl Memory {
-    /// Looks up the replies of a conversation with a model.
+    /// Returns the recorded data of the replies in a conversation with a model.
     pub(crate) fn recall(&self, settings: &ProviderSettings, model: &str, messages: &[Message]) -> Recalled {
         let kept: Vec<Option<Kept>> = messages
             .iter()
@@ -113,7 +112,7 @@ impl Memory {
         Recalled { kept, thinks }
     }
 
-    /// Returns what is recorded of a reply.
+    /// Returns the data to record for a reply.
     pub(crate) fn record(&self, settings: &ProviderSettings, model: &str, kept: Kept) -> Option<Json> {
         if kept.thinks() {
             let mut thinkers = self.thinkers.lock();
@@ -199,7 +198,7 @@ mod tests {
         );
         let one = kept("x", "one", 2);
         let json = Memory::default().record(&chat, "m", one.clone()).unwrap();
-        // Another process, and whatever stands in front.
+        // Another process, and other messages in front.
         let memory = Memory::default();
         for front in ["u", "a summary"] {
             let recalled = memory.recall(&chat, "m", &[user(front), agent(2, Some(&json)), agent(1, None)]);
@@ -213,7 +212,7 @@ mod tests {
             memory.recall(&settings("p", Wire::Messages), "m", &theirs).kept,
             [None]
         );
-        // A reply that is not there as it was.
+        // A reply that differs from the recorded one.
         assert_eq!(memory.recall(&chat, "m", &[agent(1, Some(&json))]).kept, [None]);
         let garbage = Json::object("{\"model\": 7}").unwrap();
         assert_eq!(

@@ -1,7 +1,7 @@
-//! All models that Turns can be run with: the built-in one, and those of providers.
+//! All models that Turns can use: the offline model, and those of providers.
 //!
-//! A Thread names one, or takes the usual one. Names are `offline`, `PROVIDER/MODEL`, a model that a provider's
-//! settings name, or a model of the provider of the usual model.
+//! A Thread names a model or uses the usual one. Names are `offline`, `PROVIDER/MODEL`, a model that a provider's
+//! settings name, or a model of the usual model's provider.
 
 use std::sync::Arc;
 
@@ -17,29 +17,29 @@ use crate::{Provider, ProviderError};
 
 /// Name of the model that needs no provider.
 pub const OFFLINE: &str = "offline";
-/// Finished Turns that a provider's model is shown; the engine bounds their bytes.
+/// Finished Turns that a provider's model gets; the engine limits their bytes.
 const HISTORY_TURNS: u32 = 200;
 
-/// Why a name means no model.
+/// A name that means no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("There is no model {name:?}. There are {known}; providers are set up in ~/.craft/config.json.")]
 pub struct NoSuchModel {
     /// The name.
     pub name: String,
-    /// What there is instead.
+    /// The names that exist.
     pub known: String,
 }
 
-/// A model that was found.
+/// A model, found by its name.
 #[derive(Debug, Clone)]
 pub enum Chosen {
-    /// The built-in one.
+    /// The offline model.
     Offline,
-    /// One of a provider.
+    /// A provider's model.
     Provided {
         /// The provider.
         provider: Provider,
-        /// Its name of the model.
+        /// The provider's name for the model.
         model: String,
     },
 }
@@ -51,18 +51,18 @@ pub struct ModelSet {
     offline: Arc<dyn Model>,
     providers: Arc<[Catalogue]>,
     usual: Option<String>,
-    /// Names of the models to go on with when a provider fails.
+    /// Names of the models to try when a provider fails.
     fallbacks: Arc<[String]>,
-    /// Models that have failed a moment ago; clones of the set share them.
+    /// Models that failed recently; clones of the set share them.
     failing: Arc<Failing>,
-    /// At which share of a window conversations are compacted, in percent; none means the usual point.
+    /// The share of a window at which conversations are compacted, in percent; `None` means the default.
     compact_percent: Option<u64>,
 }
 
 impl ModelSet {
-    /// Returns a set. `offline` is the model that needs no provider; `usual` is the name of the model for Threads that name none, `None` the offline one. A
-    /// bare name among several providers is looked for in their order. A usual model that nobody has is no
-    /// error here: its Turns say so.
+    /// Returns a set. `offline` is the model that needs no provider. `usual` names the model of Threads that name
+    /// none; `None` means the offline one. A bare name is searched in the providers in order. An unknown usual
+    /// model is no error here: the Turns that use it fail with one.
     pub fn new(offline: Arc<dyn Model>, providers: Vec<Provider>, usual: Option<String>) -> Self {
         Self {
             offline,
@@ -74,9 +74,9 @@ impl ModelSet {
         }
     }
 
-    /// Sets the models that answer instead, in order, when the provider of a Thread's model fails before it has
-    /// said anything. Each change is noted in the Turn. A model that has failed is asked last for a while. A name that nobody
-    /// has is passed over.
+    /// Sets the fallback models, tried in order when the provider of a Thread's model fails before its reply
+    /// begins. The Turn gets a note of each change. A model that failed is asked last for a while. Unknown names
+    /// are skipped.
     #[must_use]
     pub fn with_fallbacks(mut self, names: Vec<String>) -> Self {
         self.fallbacks = names.into();
@@ -95,7 +95,7 @@ impl ModelSet {
         self.usual.as_deref().unwrap_or(OFFLINE)
     }
 
-    /// Returns a model's window and the tokens of its longest reply, where both are known.
+    /// Returns a model's window and its longest reply in tokens, if both are known.
     pub fn limits(&self, model: &str) -> Option<(u64, u64)> {
         match self.choose(Some(model)) {
             Ok(Chosen::Provided { provider, model }) => {
@@ -107,8 +107,7 @@ impl ModelSet {
         }
     }
 
-    /// Returns the models that can be named without asking anybody: the offline one, the usual one, those of
-    /// settings.
+    /// Returns the models that are known without a request: the offline one, the usual one, those in settings.
     pub fn known(&self) -> Vec<String> {
         let mut known = vec![OFFLINE.to_owned()];
         let settings = self
@@ -130,10 +129,10 @@ impl ModelSet {
         known
     }
 
-    /// Finds a model by its name; nothing means the usual one.
+    /// Finds a model by its name; `None` means the usual one.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// No model has that name.
     pub fn choose(&self, name: Option<&str>) -> Result<Chosen, NoSuchModel> {
         let name = name
             .map(str::trim)
@@ -143,7 +142,7 @@ impl ModelSet {
             return Ok(Chosen::Offline);
         }
         let found = self.at(name).or_else(|| self.bare(name)).or_else(|| {
-            // A name that only its provider can know.
+            // Only the usual model's provider can know such a name.
             let (usual, _) = self.at(self.usual())?;
             (!name.contains('/')).then_some((usual, name))
         });
@@ -168,7 +167,7 @@ impl ModelSet {
             .map(|known| (&known.provider, model))
     }
 
-    /// Finds a model that settings name.
+    /// Finds a model that a provider's settings name.
     fn bare<'a>(&self, name: &'a str) -> Option<(&Provider, &'a str)> {
         let found = self
             .providers
@@ -190,8 +189,8 @@ impl ModelSet {
         }
     }
 
-    /// Asks the offered providers for their models, all at once. A provider that fails is left out,
-    /// unless all of them do.
+    /// Asks all offered providers for their models at once. A provider that fails is left out, unless all of them
+    /// fail.
     ///
     /// # Errors
     /// The first provider's failure.
@@ -240,7 +239,7 @@ impl ModelSet {
         let mut order = self.order(wanted.clone(), chosen);
         let (name, mut chosen) = order.remove(0);
         if name != wanted && request.begins {
-            // Where it failed in the same Turn, that was told then.
+            // If it failed in this Turn, the Turn already has a note of that.
             let text = format!("The model {wanted:?} failed a moment ago. Going on with {name:?}.");
             sink.event(fallback(text)).await?;
         }
@@ -257,7 +256,7 @@ impl ModelSet {
                     self.failing.answered(place, model);
                     return Ok(reply);
                 }
-                // What one that only stands in says of a request is not the last word on it.
+                // A fallback's refusal of the request is not final: another model may accept it.
                 Err(Ended::Provider(error, Shown::Nothing)) if !passed || error.is_the_providers() => error,
                 Err(ended) => return Err(ended.into()),
             };
@@ -274,8 +273,8 @@ impl ModelSet {
         }
     }
 
-    /// Returns the models to ask, one after the other: the wanted one and its fallbacks, and last of all those that have failed a
-    /// moment ago. There is always one.
+    /// Returns the models to ask, in order: the wanted one, its fallbacks, and last those that failed recently.
+    /// Never empty.
     fn order(&self, wanted: String, chosen: Chosen) -> Vec<(String, Chosen)> {
         let mut order = vec![(wanted, chosen)];
         for name in self.fallbacks.iter() {
@@ -293,7 +292,7 @@ impl ModelSet {
     }
 }
 
-/// A note that another model answers.
+/// Returns the note that another model answers.
 fn fallback(text: String) -> ModelEvent {
     ModelEvent::Note {
         code: "model_fallback",

@@ -1,7 +1,7 @@
-//! One provider: a request out, its reply into the sink, again after a passing failure.
+//! One provider: sends a request, passes its reply to the sink, and retries after a passing failure.
 //!
-//! Holds no state between replies but which of its models want something back ([`Memory`]). Attempts are made only while nothing
-//! was handed over: what the user has seen is not said twice.
+//! The only state between replies is which of its models want data back ([`Memory`]). A request is retried only
+//! while nothing was handed over, so the user sees nothing twice.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::{ProviderError, ProviderSettings, retry, schema};
 #[path = "provider_tests.rs"]
 mod tests;
 
-/// A pause that the user should hear of: shorter ones pass for the model's thinking.
+/// Shortest pause that the user is notified of; a shorter one looks like the model's thinking.
 const WORTH_A_NOTE: Duration = Duration::from_secs(5);
 
-/// How long a reply that is over waits for what follows it: its tokens, the end of its connection.
+/// How long a finished reply waits for its token figures and the end of its connection.
 const AFTERWARDS: Duration = Duration::from_secs(5);
 
 /// One provider. Cheap to clone.
@@ -39,11 +39,11 @@ pub struct Provider {
     memory: Arc<Memory>,
 }
 
-/// Why there is no whole reply.
+/// Why a reply is incomplete.
 pub(crate) enum Ended {
-    /// By the provider; whether anything was handed over before.
+    /// The provider failed; whether anything was handed over before.
     Provider(ProviderError, Shown),
-    /// By the Turn.
+    /// The Turn refused more.
     Sink(ModelError),
 }
 
@@ -64,7 +64,7 @@ impl From<Ended> for ModelError {
 }
 
 impl Provider {
-    /// Returns a provider; connects nowhere.
+    /// Returns a provider; opens no connection.
     ///
     /// # Errors
     /// [`ProviderError::Settings`].
@@ -77,17 +77,17 @@ impl Provider {
         })
     }
 
-    /// Returns what it was made with.
+    /// Returns the settings it was made with.
     pub fn settings(&self) -> &ProviderSettings {
         self.http.settings()
     }
 
-    /// Returns its address, without what may be a secret in it.
+    /// Returns its address without the parts that may be secret.
     pub fn place(&self) -> String {
         self.http.place()
     }
 
-    /// Whether its key goes over a network unencrypted.
+    /// Whether its key is sent unencrypted over a network.
     pub fn shows_its_key(&self) -> bool {
         self.http.is_open()
     }
@@ -96,13 +96,13 @@ impl Provider {
         &self.http
     }
 
-    /// Answers with one of its models, handing over each piece as it comes.
+    /// Answers with one of its models, handing over each piece as it arrives.
     ///
     /// # Errors
-    /// [`ModelError::Failed`] with the words of a [`ProviderError`], or what the sink says.
+    /// [`ModelError::Failed`] with the words of a [`ProviderError`], or the sink's error.
     ///
     /// # Cancel safety
-    /// Dropped at any await, it drops its connection, and with it the request.
+    /// Dropping the future drops the connection, and with it the request.
     pub async fn answer(
         &self,
         model: &str,
@@ -112,7 +112,7 @@ impl Provider {
         self.reply(model, request, sink).await.map_err(ModelError::from)
     }
 
-    /// The same, and says what was handed over before a failure.
+    /// As [`Provider::answer`], but a failure also says what was handed over before.
     pub(crate) async fn reply(
         &self,
         model: &str,
@@ -122,7 +122,7 @@ impl Provider {
         let settings = self.settings();
         let unseen = Pictures::default();
         let request = ModelRequest {
-            // Another model may answer than the one they were read for.
+            // The pictures may have been read for another model.
             pictures: if settings.facts_of(model).sees_images() {
                 request.pictures
             } else {
@@ -134,7 +134,7 @@ impl Provider {
         let body = settings.wire.body(settings, model, &request, &recalled).write();
         let body = body.map_err(|error| self.unwritten(&error))?;
         let (_, left_out) = schema::taken(settings.wire, request.tools);
-        // Said once a Turn: each round of calls has the same tools, nearly always.
+        // Once a Turn is enough: nearly always, each round of calls has the same tools.
         if request.begins && !left_out.is_empty() {
             let note = ModelEvent::Note {
                 code: "tools_left_out",
@@ -191,7 +191,7 @@ impl Provider {
                 Some(at) => afterwards(&mut events, at).await,
             };
             let event = event.map_err(|error| Ended::Provider(error, shown))?;
-            // Some servers close behind the last piece and leave the last event out.
+            // Some servers leave out the last event and close the connection after the last piece.
             let flow = match &event {
                 None => Ok(Flow::Over),
                 Some(data) => decoder.event(data, &mut reply),
@@ -254,8 +254,8 @@ impl Provider {
     }
 }
 
-/// Returns the next event of a reply whose end is known, if it comes in time: how its connection ends, or whether
-/// it does, means nothing then.
+/// Returns the next event of a reply whose end is already known, if it comes in time. A connection error counts as
+/// the end.
 async fn afterwards(events: &mut Events, until: Instant) -> Result<Option<String>, ProviderError> {
     match tokio::time::timeout_at(until, events.next()).await {
         Err(_)

@@ -1,4 +1,5 @@
-//! Attempts and what is handed over, with a provider that is a list of answers. No socket: the clock is driven.
+//! Tests of attempts and of the pieces handed over. The provider is a list of answers; there is no socket, and the
+//! test drives the clock.
 
 use std::collections::VecDeque;
 use std::sync::{LazyLock, Mutex};
@@ -18,7 +19,7 @@ use serde_json::{Map, json};
 
 static NETWORK: LazyLock<Network> = LazyLock::new(|| Network::new(&Proxies::default()).unwrap());
 
-/// What the provider does when it is asked.
+/// The provider's answer to one request.
 type Answer = Result<Vec<Result<Bytes, ProviderError>>, ProviderError>;
 
 #[derive(Default)]
@@ -71,7 +72,7 @@ fn named(name: &str, wire: Wire, answers: impl IntoIterator<Item = Answer>) -> (
     )
 }
 
-/// Takes pieces; refuses all after the first `room`.
+/// Accepts the first `room` pieces; refuses all others.
 struct Sink {
     pieces: Vec<ModelEvent>,
     room: usize,
@@ -103,7 +104,7 @@ async fn ask(provider: &Provider, room: usize) -> (Result<ModelReply, ModelError
     (reply, sink.pieces)
 }
 
-/// Asks a set of models, at the beginning of a Turn or within it.
+/// Asks a set of models, at the beginning of a Turn or in its middle.
 async fn ask_all(models: &ModelSet, begins: bool) -> (Result<ModelReply, ModelError>, Vec<ModelEvent>) {
     let mut sink = Sink {
         pieces: Vec::new(),
@@ -154,7 +155,10 @@ fn text(text: &str) -> serde_json::Value {
     json!({ "choices": [{ "delta": { "content": text } }] })
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one of several answers")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "one of several functions with the same type"
+)]
 fn whole(pieces: &str) -> Answer {
     let piece = Ok(Bytes::copy_from_slice(pieces.as_bytes()));
     Answer::Ok(vec![piece])
@@ -354,7 +358,7 @@ async fn more_calls_than_anybody_runs_end_the_reply_on_every_wire(#[case] wire: 
     let begun = pieces
         .iter()
         .filter(|piece| matches!(piece, ModelEvent::CallStarted { .. }));
-    // One more than the engine takes: the engine says it first.
+    // One more call than the engine runs: the engine reports it first.
     assert_eq!(begun.count(), 129);
 }
 
@@ -404,7 +408,7 @@ async fn a_reply_that_is_over_stays_so_however_its_connection_ends(
     assert_eq!(began.elapsed().as_secs(), waited);
 }
 
-/// Runs a future that needs a clock and no more.
+/// Runs a future that needs the clock only.
 fn now<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -430,7 +434,7 @@ proptest! {
         let pieces = cuts.windows(2).map(|ends| Ok(Bytes::copy_from_slice(&bytes.as_bytes()[ends[0]..ends[1]])));
         let (provider, _) = provider(wire, [Ok(pieces.collect())]);
         let (reply, mut pieces) = now(ask(&provider, 99));
-        // What goes back is a matter of the wire.
+        // The data to send back depends on the wire.
         pieces.retain(|piece| !matches!(piece, ModelEvent::ProviderState(_)));
         let (id, arguments) = ("c".to_owned(), "{\"a\":\"ü\"}");
         let (left, right) = arguments.split_at(5);
@@ -458,14 +462,14 @@ proptest! {
         bytes.splice(position..bytes.len().min(position + garbage.len()), garbage);
         let filtered = Err(ProviderError::Filtered { name: "p/m".into() });
         let (provider, _) = provider(wire, [Ok(vec![Ok(Bytes::from(bytes))]), filtered]);
-        // Whatever it is taken for, it ends; a passing failure is tried again.
+        // The reply ends in each case; a passing failure is retried.
         if let (Err(error), _) = now(ask(&provider, 99)) {
             prop_assert!(matches!(error, ModelError::Failed(_)));
         }
     }
 }
 
-/// Two providers `p` and `q`, of which the first has the usual model and the second steps in.
+/// Two providers `p` and `q`. The first has the usual model, the second is the fallback.
 fn two(
     first: impl IntoIterator<Item = Answer>,
     second: impl IntoIterator<Item = Answer>,
@@ -511,10 +515,10 @@ async fn a_model_that_failed_is_asked_last_until_some_time_has_passed() {
     let (reply, pieces) = ask_all(&models, true).await;
     assert!(reply.is_ok());
     assert_eq!(pieces, steps_in(format!("{} Going on with \"q/m\".", stalled())));
-    // The next round of the same Turn: nobody waits, and nothing is told twice.
+    // The next round of the same Turn: no wait, and no second note.
     let (reply, pieces) = ask_all(&models, false).await;
     assert_eq!((reply.is_ok(), pieces, asked()), (true, said("hello"), (1, 2)));
-    // Another Turn is told once.
+    // Another Turn gets one note.
     let (_, pieces) = ask_all(&models, true).await;
     let told = "The model \"p/m\" failed a moment ago. Going on with \"q/m\".";
     assert_eq!((pieces, asked()), (steps_in(told.to_owned()), (1, 3)));

@@ -1,6 +1,6 @@
-//! What a provider says when it does not answer, and which of our errors that is. Pure.
+//! Maps a provider's error responses to our errors. Pure.
 //!
-//! Providers agree on statuses only roughly, so codes and words count as well.
+//! Providers agree on status codes only roughly, so error codes and words count as well.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::{ProviderError, ProviderSettings, retry};
 
 /// Most characters shown of a provider's words.
 const MAX_SAID: usize = 300;
-/// Status of an overloaded provider that has none of its own: Anthropic's.
+/// Anthropic's status for an overloaded provider.
 const OVERLOADED: u16 = 529;
-/// Status of an error that says it is none.
+/// Status of a response that reports success but has an error in its body.
 const OK: u16 = 200;
 
-/// Parts of words and codes that mean: the conversation does not fit.
+/// Parts of codes and words that mean: the conversation does not fit.
 const TOO_LONG: [&str; 12] = [
     "context_length_exceeded",
     "context length",
@@ -32,7 +32,7 @@ const TOO_LONG: [&str; 12] = [
     "exceed_context_size",
     "exceeds the maximum number of tokens",
 ];
-/// Parts that mean: nothing is left to spend.
+/// Parts that mean: the quota is used up.
 const SPENT: [&str; 6] = [
     "insufficient_quota",
     "billing_error",
@@ -42,29 +42,29 @@ const SPENT: [&str; 6] = [
     "insufficient credits",
 ];
 
-/// Parts that mean, all of them: one request is more than a minute's worth.
+/// Parts that, together, mean: one request exceeds the tokens per minute.
 const OVER_RATE: [&str; 2] = ["request too large", "tokens per min"];
-/// Parts that mean, inside a reply: the request is wrong, and will be when it is sent again.
+/// Parts that mean, inside a reply: the request is invalid and stays so when sent again.
 const INVALID: [&str; 4] = ["invalid_request", "invalid_prompt", "image", "unsupported_"];
 
-/// A provider's no.
+/// A provider's error response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Refusal {
-    /// Of the answer; none for an error inside a reply, 200 for one instead of a reply.
+    /// Status of the response; `None` for an error inside a reply, 200 for an error in place of a reply.
     pub(crate) status: Option<u16>,
     /// Codes and types.
     pub(crate) kind: String,
-    /// Its words.
+    /// The provider's words.
     pub(crate) said: String,
     pub(crate) retry_after: Option<Duration>,
 }
 
 impl Refusal {
-    /// Reads an answer that is an error.
+    /// Reads an error response.
     pub(crate) fn of_answer(status: u16, headers: &HeaderMap, body: &str) -> Self {
         let (kind, mut said) = words(body);
         if (300..400).contains(&status) {
-            // What follows the path may be a secret.
+            // Everything after the path may be secret.
             let place = headers
                 .get(LOCATION)
                 .and_then(|place| place.to_str().ok()?.split('?').next());
@@ -81,7 +81,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the error for the user. `name` is what the user calls the model, `model` the provider's name of it.
+    /// Returns the error for the user. `name` is the user's name for the model, `model` the provider's.
     pub(crate) fn into_error(self, name: String, model: &str, settings: &ProviderSettings) -> ProviderError {
         let everything = format!("{} {}", self.kind, self.said).to_lowercase();
         let has = |parts: &[&str]| parts.iter().any(|part| everything.contains(part));
@@ -111,7 +111,7 @@ impl Refusal {
                 ProviderError::OverRate { name, said }
             }
             Some(413) => ProviderError::ContextExceeded { name, said },
-            // Some servers count it among their own faults.
+            // Some servers report this as a fault of their own.
             Some(400 | 422 | 500) if has(&TOO_LONG) => ProviderError::ContextExceeded { name, said },
             Some(400) if has(&SPENT) => ProviderError::Quota { name, said },
             Some(404) => unknown(name, model, said),
@@ -141,7 +141,7 @@ fn unknown(name: String, model: &str, said: String) -> ProviderError {
     }
 }
 
-/// Returns the status that an error inside a reply would have had, for those that mean something to us.
+/// Returns the status that an error inside a reply corresponds to, for the known ones.
 fn status_of(everything: &str, kind: &str) -> Option<u16> {
     let has = |parts: &[&str]| parts.iter().any(|part| everything.contains(part));
     if has(&TOO_LONG) {
@@ -165,7 +165,7 @@ fn status_of(everything: &str, kind: &str) -> Option<u16> {
     }
 }
 
-/// Returns a status that stands among an error's codes: gateways pass on what they were told.
+/// Returns the status in an error's codes: gateways pass on the status of the provider behind them.
 fn number_of(kind: &str) -> Option<u16> {
     let numbers = kind.split_whitespace().filter_map(|word| word.parse().ok());
     numbers.into_iter().find(|status| (400..600).contains(status))
@@ -174,7 +174,7 @@ fn number_of(kind: &str) -> Option<u16> {
 /// Reads the codes and the words of an error's body, whatever its form.
 fn words(body: &str) -> (String, String) {
     let Ok(value) = serde_json::from_str::<Value>(body) else {
-        // A page of a proxy in between says nothing to anybody.
+        // A proxy's error page has no useful words.
         let is_page = body.trim_start().starts_with('<');
         return (
             String::new(),
@@ -201,7 +201,7 @@ pub(crate) fn words_of(value: &Value) -> (String, String) {
         .iter()
         .find_map(|name| error[name].as_str());
     let said = error.as_str().or(said).unwrap_or_default();
-    // What a gateway was told by the provider behind it.
+    // The error of the provider behind a gateway.
     let behind = error.pointer("/metadata/raw").and_then(Value::as_str);
     let said = match behind {
         Some(behind) if !behind.is_empty() => format!("{said}: {behind}"),
@@ -209,13 +209,13 @@ pub(crate) fn words_of(value: &Value) -> (String, String) {
     };
     let kinds: Vec<String> = kinds
         .into_iter()
-        // The name of the event, which says nothing.
+        // `error` is the name of the event and says nothing.
         .filter(|kind| !kind.is_empty() && kind != "error")
         .collect();
     (kinds.join(" "), said)
 }
 
-/// Returns a provider's text as a clause: one line of bounded length.
+/// Returns a provider's text as a clause: one line of limited length.
 pub(crate) fn clean(text: &str) -> String {
     let words: Vec<&str> = text
         .split(|c: char| c.is_control() || c.is_whitespace())
@@ -229,7 +229,7 @@ pub(crate) fn clean(text: &str) -> String {
     }
 }
 
-/// Returns what the network says, without addresses: a query may be a secret.
+/// Returns the network's error without addresses: a query may be secret.
 pub(crate) fn network_words(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no connection in time".to_owned();

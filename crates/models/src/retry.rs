@@ -7,8 +7,8 @@ use reqwest::header::HeaderMap;
 
 use crate::{Limits, ProviderError};
 
-/// Returns the pause after a failed attempt (the first is 1), or `None` to give up: the failure is not a
-/// passing one, attempts are used up, or the provider wants a longer pause than is waited for.
+/// Returns the pause after a failed attempt (the first is 1), or `None` to give up. It gives up when the failure is
+/// permanent, no attempt is left, or the provider wants a longer pause than the limit.
 pub(crate) fn pause(error: &ProviderError, attempt: u32, limits: &Limits, jitter: f64) -> Option<Duration> {
     if !error.is_passing() || attempt >= limits.attempts {
         return None;
@@ -17,11 +17,11 @@ pub(crate) fn pause(error: &ProviderError, attempt: u32, limits: &Limits, jitter
         return (wanted <= limits.longest_pause).then_some(wanted);
     }
     let doubled = limits.pause.saturating_mul(1 << (attempt - 1).min(16));
-    // From half of it to all of it: many clients that failed together do not come back together.
+    // Between half and all of it, so that clients that failed together do not return together.
     Some(doubled.min(limits.longest_pause).mul_f64(0.5 + jitter / 2.0))
 }
 
-/// Returns a number from 0 to 1, another one each time.
+/// Returns a random number from 0 to 1.
 #[expect(clippy::cast_precision_loss, reason = "jitter needs no precision")]
 pub(crate) fn jitter() -> f64 {
     RandomState::new().hash_one(0) as f64 / u64::MAX as f64

@@ -1,9 +1,9 @@
-//! Tools as every provider takes them: few enough, and each with a schema that is an object with properties. Pure.
+//! Tools in a form that every provider accepts: not too many, and each schema an object with properties. Pure.
 //!
-//! MCP lets a tool's schema be any schema of an object. Providers refuse a whole request over one that has no
-//! properties, or alternatives at its top; so alternatives are joined into one object that allows each of them, and
-//! the tool itself says what is wrong with a call that mixes them. Bounded: schemas are as deep as JSON is read,
-//! 128 levels; of what is joined at its top, references included, [`MAX_JOINED`] schemas are looked at.
+//! MCP allows any schema of an object. Providers refuse a whole request because of one schema without properties,
+//! or with alternatives at its top. So alternatives are joined into one object that allows each of them; the tool
+//! itself reports a call that mixes them. JSON is read at most 128 levels deep. At most [`MAX_JOINED`] schemas,
+//! references included, are joined at the top of one schema.
 
 use bobbin_agent_api::tool::ToolSpec;
 use serde_json::{Map, Value, json};
@@ -11,14 +11,14 @@ use serde_json::{Map, Value, json};
 use crate::Wire;
 use crate::conversation::value;
 
-/// Most tools of one request, where a provider is known to count them.
+/// Most tools of one request, where a provider is known to have a limit.
 const MAX_TOOLS: usize = 128;
-/// Most schemas that are joined into one. References may go in circles, many at once.
+/// Most schemas that are joined into one. References may form several cycles.
 const MAX_JOINED: usize = 256;
 /// Most bytes of names in the note about tools that are left out.
 const MAX_NAMED: usize = 300;
 
-/// Splits tools into those that a wire takes and those left out: the last ones, which are other people's.
+/// Splits tools into those that a wire accepts and those left out: the last ones, which come from tool servers.
 pub(crate) fn taken(wire: Wire, tools: &[ToolSpec]) -> (&[ToolSpec], &[ToolSpec]) {
     let most = match wire {
         Wire::ChatCompletions | Wire::Responses => MAX_TOOLS,
@@ -27,7 +27,7 @@ pub(crate) fn taken(wire: Wire, tools: &[ToolSpec]) -> (&[ToolSpec], &[ToolSpec]
     tools.split_at(most.min(tools.len()))
 }
 
-/// Says that tools are left out.
+/// Returns the note that tools are left out.
 pub(crate) fn left_out(model: &str, tools: &[ToolSpec]) -> String {
     let mut names = String::new();
     for (tool, n) in tools.iter().zip(0..) {
@@ -43,21 +43,21 @@ pub(crate) fn left_out(model: &str, tools: &[ToolSpec]) -> String {
     )
 }
 
-/// Returns a tool's schema as providers take it.
+/// Returns a tool's schema in the form that providers accept.
 pub(crate) fn of_tool(tool: &ToolSpec) -> Value {
     let root = value(tool.input_schema.get());
     let mut left = MAX_JOINED;
     let mut whole = object(&root, &root, &mut left);
     whole.insert("type".to_owned(), "object".into());
-    // A dialect is named there that not everybody knows.
+    // It may name a dialect that some providers do not know.
     whole.remove("$schema");
     let mut whole = Value::Object(whole);
     with_items(&mut whole);
     whole
 }
 
-/// Returns a schema of an object without references and alternatives at its top, always with properties.
-/// `left` counts the schemas that are still looked at.
+/// Returns an object's schema without references and alternatives at its top, always with properties. `left` counts
+/// the schemas that may still be joined.
 fn object(root: &Value, schema: &Value, left: &mut usize) -> Map<String, Value> {
     let mut whole = match schema {
         Value::Object(schema) if *left > 0 => schema.clone(),
@@ -78,7 +78,7 @@ fn object(root: &Value, schema: &Value, left: &mut usize) -> Map<String, Value> 
         .as_ref()
         .and_then(Value::as_str)
         .and_then(|place| root.pointer(place.strip_prefix('#')?));
-    // All of these hold at once.
+    // All of these apply.
     for part in referred.into_iter().chain(&parts[0]) {
         let part = object(root, part, left);
         required.extend(names(part.get("required")));
@@ -87,7 +87,7 @@ fn object(root: &Value, schema: &Value, left: &mut usize) -> Map<String, Value> 
             whole.entry("description").or_insert_with(|| said.clone());
         }
     }
-    // One of these holds: what all of them want is wanted.
+    // One of these applies: only members that all of them require are required.
     for alternatives in &parts[1..] {
         let mut wanted: Option<Vec<String>> = None;
         for part in alternatives.iter().filter(|part| may_be_object(part)) {
@@ -101,7 +101,7 @@ fn object(root: &Value, schema: &Value, left: &mut usize) -> Map<String, Value> 
         }
         required.extend(wanted.unwrap_or_default());
         if !alternatives.is_empty() {
-            // What one of them does not know another may.
+            // A member that one alternative does not know may belong to another.
             whole.remove("additionalProperties");
         }
     }
@@ -118,7 +118,7 @@ fn object(root: &Value, schema: &Value, left: &mut usize) -> Map<String, Value> 
     whole
 }
 
-/// Adds properties; one that is known with another schema may be either.
+/// Adds properties. A property that has two schemas may match either.
 fn join(known: &mut Map<String, Value>, more: Option<&Value>) {
     for (name, schema) in more.and_then(Value::as_object).into_iter().flatten() {
         match known.get_mut(name) {
@@ -143,7 +143,7 @@ fn may_be_object(schema: &Value) -> bool {
     }
 }
 
-/// Says of every array that it has items, where nobody said which.
+/// Gives every array without `items` an empty one.
 fn with_items(schema: &mut Value) {
     match schema {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! What a provider is reached with. Read by the binary; checked when a [`crate::Provider`] is made.
+//! Settings of a provider. The binary reads them; making a [`crate::Provider`] checks them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,17 +20,17 @@ pub enum Wire {
     Responses,
 }
 
-/// A secret that a provider knows the user by. Never shown: not by `Debug`, not in errors.
+/// The user's secret for a provider. Never shown: not by `Debug`, not in errors.
 #[derive(Clone)]
 pub struct Key(SecretString);
 
 impl Key {
-    /// Returns a key; white space around it is no part of it.
+    /// Returns a key; white space around the text is removed.
     pub fn new(text: &str) -> Self {
         Self(text.trim().into())
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.expose().is_empty()
     }
@@ -39,7 +39,7 @@ impl Key {
         self.0.expose_secret()
     }
 
-    /// Returns a text without the key in it.
+    /// Returns a text with the key removed.
     pub(crate) fn scrub(&self, text: &str) -> String {
         match self.expose() {
             "" => text.to_owned(),
@@ -57,33 +57,33 @@ impl fmt::Debug for Key {
 /// One provider.
 #[derive(Clone)]
 pub struct ProviderSettings {
-    /// What the user calls it. Its models are `NAME/MODEL`.
+    /// The user's name for the provider. Its models are `NAME/MODEL`.
     pub name: String,
     /// The language it speaks.
     pub wire: Wire,
     /// Address in front of the wire's path, `https://…/v1` as a rule.
     pub base_url: String,
-    /// Models to offer beside those that the provider lists.
+    /// Models to offer besides those that the provider lists.
     pub models: Vec<String>,
-    /// Whether its models are offered to clients; a model of one that is not can still be named.
+    /// Whether its models are offered to clients. Models of a provider that is not offered can still be named.
     pub offered: bool,
     /// The key.
     pub key: Option<Key>,
-    /// Whether nothing is sent without one.
+    /// Whether requests need a key.
     pub needs_key: bool,
-    /// Where the key comes from, or why there is none; stands in errors about keys.
+    /// Where the key comes from, or why there is none. Errors about keys show this.
     pub key_source: String,
     /// More headers. Their values are treated as secrets.
     pub headers: Vec<(String, String)>,
-    /// Most tokens of one reply; the provider's own limit when not said.
+    /// Most tokens of one reply; `None` means the provider's own limit.
     pub max_output_tokens: Option<u64>,
-    /// More members of the request's body; they win over ours.
+    /// More members of the request's body; they replace ours.
     pub body: Map<String, Value>,
-    /// What is known of all its models.
+    /// Facts about all its models.
     pub facts: ModelFacts,
-    /// What is known of some of them, by the provider's own names.
+    /// Facts about single models, by the provider's names.
     pub model_facts: BTreeMap<String, ModelFacts>,
-    /// Bounds.
+    /// Limits.
     pub limits: Limits,
 }
 
@@ -106,31 +106,31 @@ pub struct Proxies {
     pub http: Option<String>,
     /// Proxy for `https` addresses.
     pub https: Option<String>,
-    /// Hosts that are reached without, separated by commas. This machine always is.
+    /// Hosts that are reached without a proxy, separated by commas. This machine always is.
     pub except: Option<String>,
 }
 
-/// Bounds of one request.
+/// Limits of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest silence, before the reply and within it.
+    /// Longest silence before and within the reply.
     pub idle: Duration,
-    /// Longest time for one reply: what ends a reply that is kept open by comments alone.
+    /// Longest time for one reply. This limit ends a reply that consists of comments alone.
     pub whole: Duration,
-    /// Most attempts, the first included. Only before a reply began.
+    /// Most attempts, including the first. Only before a reply has begun.
     pub attempts: u32,
     /// First pause between attempts; doubled each time, and jittered.
     pub pause: Duration,
-    /// Longest pause, and the longest `retry-after` that is waited for.
+    /// Longest pause, and the longest `retry-after` that is accepted.
     pub longest_pause: Duration,
-    /// Most bytes of one event of a reply.
+    /// Most bytes of one event.
     pub max_event_bytes: usize,
-    /// Most bytes of a whole reply as it is sent.
+    /// Most bytes of a whole reply.
     pub max_reply_bytes: usize,
 }
 
 impl Default for Limits {
-    /// Returns guesses that providers of today fit in: thinking models are silent for a minute at times.
+    /// Returns guesses that fit today's providers: reasoning models may be silent for a minute.
     fn default() -> Self {
         Self {
             idle: Duration::from_mins(3),

@@ -1,31 +1,32 @@
-//! What chat providers want back with a reply beside its text and calls, each in a way of its own. Pure.
+//! Data that chat providers want back with a reply besides its text and calls; each provider has its own form.
+//! Pure.
 //!
-//! `DeepSeek` and Moonshot refuse calls without the `reasoning_content` they came with, Google calls without the
-//! signature that stood beside them, and `OpenRouter` passes on what any of them want as `reasoning_details`. Others refuse
-//! members that they do not know: what comes back goes to the model it came from, and what stands for something that
-//! is not known any more to the provider that checks.
+//! `DeepSeek` and Moonshot refuse calls without their `reasoning_content`. Google refuses calls without their
+//! signature. `OpenRouter` passes on the data of any of them as `reasoning_details`. Other providers refuse unknown
+//! members. So data goes back only to the model that sent it, and a placeholder for lost data only to a provider
+//! that checks for it.
 
 use serde_json::{Map, Value, json};
 
 use super::body::Message as Written;
 use crate::memory::Kept;
 
-/// What a message of the agent has beside text and calls.
+/// The members that an agent's message needs besides text and calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Back {
-    /// What stands for reasoning that is not known any more: providers that want it back look into every message.
+    /// Placeholder for lost reasoning: providers that want reasoning back check every message.
     reasoning: Option<&'static str>,
-    /// The same for the signature of a round of calls.
+    /// Whether to send a placeholder for the lost signature of a round of calls.
     signature: bool,
 }
 
 impl Back {
-    /// `thinks`: the model has sent its reasoning as `reasoning_content`.
+    /// Returns the members for a provider. `thinks`: the model has sent its reasoning as `reasoning_content`.
     pub(super) fn of(base_url: &str, model: &str, thinks: bool) -> Self {
         let host = host(base_url);
         let is_one_of = |domains: &[&str]| domains.iter().any(|domain| is_of(&host, domain));
         let model = model.to_ascii_lowercase();
-        // An empty text is none to Moonshot, and a text it is to DeepSeek, as people found who tried both.
+        // Moonshot treats an empty text as missing, `DeepSeek` does not, as users of both report.
         let reasoning = if is_one_of(&["moonshot.ai", "moonshot.cn"]) || thinks && model.contains("kimi") {
             Some(" ")
         } else if is_one_of(&["deepseek.com"]) || thinks {
@@ -74,13 +75,13 @@ pub(super) fn host(base_url: &str) -> String {
     host.split(':').next().unwrap_or_default().to_ascii_lowercase()
 }
 
-/// Whether a host is one of a domain's.
+/// Whether a host belongs to a domain.
 fn is_of(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain)
         .is_some_and(|front| front.is_empty() || front.ends_with('.'))
 }
 
-/// Adds a piece to the detail it belongs to: a signature is one of the whole text.
+/// Appends a piece to its detail; a signature covers the whole text.
 pub(super) fn add_detail(details: &mut Vec<Value>, piece: &Value) {
     let Some(members) = piece.as_object() else { return };
     let same = |last: &&mut Map<String, Value>| {

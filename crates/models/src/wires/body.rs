@@ -1,7 +1,7 @@
-//! A request's body while it is put together. Pure.
+//! A request's body under construction. Pure.
 //!
-//! Nearly all of it is a conversation of plain messages, sent as a whole each time: they are written from where they lie
-//! and are no tree of values on the way.
+//! Most of a body is a conversation of plain messages, which every request contains as a whole. These messages are
+//! written directly from the conversation, without a tree of values.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ use serde_json::{Map, Value, json};
 
 use crate::conversation::Said;
 
-/// Bytes of a plain message beside its text.
+/// Bytes of a plain message besides its text.
 const PLAIN: usize = 36;
-/// Bytes of the other members, as they are with our own tools (a guess).
+/// Bytes of the other members with the built-in tools (a guess).
 const OTHERS: usize = 32 << 10;
 
 /// A request's body.
 #[derive(Debug)]
 pub(crate) struct Body<'a> {
-    /// The conversation and the member that it is, unless it stands among the others.
+    /// The conversation with its member's name; `None` if it is among the other members.
     conversation: Option<(&'static str, Vec<Message<'a>>)>,
     pub(super) members: Map<String, Value>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Body<'a> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Message<'a> {
-    /// Text and nothing beside it.
+    /// A message of text only.
     Plain {
         role: &'static str,
         content: Cow<'a, str>,
@@ -53,16 +53,16 @@ impl<'a> Body<'a> {
         self.members.insert(name.to_owned(), value.into());
     }
 
-    /// Puts a member in the place of the one of that name.
+    /// Sets a member, replacing the member of that name.
     pub(super) fn replace(&mut self, name: &str, value: Value) {
         self.conversation.take_if(|(known, _)| *known == name);
         self.insert(name, value);
     }
 
-    /// Writes it.
+    /// Writes the body as JSON.
     ///
     /// # Errors
-    /// None that is known: all of it can be written.
+    /// None in practice: every value can be written.
     pub(crate) fn write(&self) -> serde_json::Result<Bytes> {
         let texts = self.conversation.iter().flat_map(|(_, messages)| messages);
         let room: usize = texts.map(Message::room).sum();
@@ -86,7 +86,7 @@ impl Serialize for Body<'_> {
 }
 
 impl<'a> Message<'a> {
-    /// Returns what a user said: text as it is, which every server takes, and parts where there are pictures.
+    /// Returns a user's message: plain text, which every server accepts, or a list of parts if there are pictures.
     pub(super) fn users(mut said: Vec<Said<'a>>, part: impl Fn(Said<'a>) -> Value) -> Self {
         if let [Said::Text(text)] = said.as_mut_slice() {
             return Self::Plain {
@@ -98,7 +98,7 @@ impl<'a> Message<'a> {
         Self::Other(json!({ "role": "user", "content": content }))
     }
 
-    /// Returns about how many bytes it will be; what is no plain text is not looked at.
+    /// Returns the approximate size in bytes; 0 for a message that is not plain text.
     fn room(&self) -> usize {
         match self {
             Self::Plain { content, .. } => content.len() + PLAIN,
@@ -106,7 +106,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Returns it as something that more can be put into.
+    /// Returns the message as a value that can get more members.
     pub(super) fn into_value(self) -> Value {
         match self {
             Self::Plain { role, content } => json!({ "role": role, "content": content }),

@@ -1,7 +1,7 @@
-//! `OpenAI` Chat Completions, and what speaks like it: vLLM, Ollama, llama.cpp, gateways.
+//! `OpenAI` Chat Completions, and servers with the same format: vLLM, Ollama, llama.cpp, gateways.
 //!
-//! Reasoning has no place in the standard: `reasoning_content` and `reasoning` are both read. A call is told by
-//! its `index`; some servers give every call the index 0 and tell them apart by `id`, some leave the index out.
+//! The standard has no member for reasoning: `reasoning_content` and `reasoning` are both read. `index` identifies
+//! a call. Some servers give every call the index 0 and a different `id`; some omit the index.
 
 use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop};
 use bobbin_model::InputPart;
@@ -64,8 +64,8 @@ pub(super) fn body<'a>(
     body
 }
 
-/// Returns the member that bounds a reply's tokens. `OpenAI` has a name of its own for it, and refuses the older one
-/// for models that think; most others know the older one alone, and some refuse what they do not know.
+/// Returns the name of the member that limits a reply's tokens. `OpenAI` uses a new name and refuses the older one
+/// for reasoning models. Most other servers know only the older name, and some refuse unknown members.
 fn length_member(base_url: &str, model: &str) -> &'static str {
     let host = back::host(base_url);
     let model = model.rsplit('/').next().unwrap_or(model);
@@ -117,11 +117,11 @@ fn users<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Written<'a> {
 /// Reads a reply.
 #[derive(Debug, Default)]
 pub(super) struct Chat {
-    /// Slot, id and name so far of each call; a call begins once its name is known.
+    /// Slot, id and name so far of each call. A call begins once its name is known.
     calls: Vec<Known>,
-    /// Reasoning as `reasoning_content`: servers that send it so take it back so, some only with it.
+    /// Reasoning as `reasoning_content`: servers that send this accept it back, and some require it.
     reasoning: String,
-    /// Reasoning as a gateway has it from the provider behind it, in pieces; signatures are in there.
+    /// Reasoning details from the provider behind a gateway, in pieces, with signatures.
     details: Vec<Value>,
 }
 
@@ -133,7 +133,7 @@ struct Known {
     begun: bool,
     /// Arguments that came before the name.
     early: String,
-    /// What the provider wants back with it.
+    /// Data that the provider wants back with the call.
     extra: Option<Value>,
 }
 
@@ -146,7 +146,7 @@ impl Decoder for Chat {
             return Ok(Flow::Over);
         }
         let chunk = event(data).map_err(Fault::Malformed)?;
-        // Some gateways put it into the choice.
+        // Some gateways put the error into the choice.
         for place in [&chunk, &chunk["choices"][0]] {
             if place.get("error").is_some_and(|error| !error.is_null()) {
                 return Err(Fault::of(place));
@@ -246,10 +246,10 @@ impl Chat {
         Ok(())
     }
 
-    /// Finds the call that a piece belongs to, or makes one.
+    /// Finds the call that a piece belongs to, or adds one.
     fn position(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<usize, Fault> {
         let known = self.calls.iter().rposition(|call| match index {
-            // Another id beside a name is another call, whatever the index says.
+            // A new id together with a name starts a new call, whatever the index is.
             Some(_) if !id.is_empty() && !name.is_empty() && !call.id.is_empty() => {
                 call.id == id && call.index == index
             }
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn calls_without_end_are_refused_whether_they_have_names_or_not() {
-        // As many as one event has room for.
+        // As many calls as fit in one event.
         let many = |function: Value| -> Value {
             let call = |n: u32| json!({ "index": n, "id": format!("c{n}"), "function": function });
             calls(&(0..60_000).map(call).collect())

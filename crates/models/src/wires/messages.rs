@@ -1,8 +1,8 @@
 //! Anthropic Messages.
 //!
-//! Roles alternate there: results of calls, and what the user says next, are one message. Thinking is shown
-//! when it comes, but not asked for. A reply's thinking must be sent back with its calls, signed: it is where it was
-//! recorded, and a model that has begun a Turn with thoughts nobody has goes on without.
+//! Roles alternate on this wire: results of calls and the user's next input form one message. Thinking is shown
+//! when it comes, but not requested. A reply's signed thinking must be sent back with its calls, so it is taken
+//! from the record. If the thinking of a running Turn is lost, the model continues without thinking.
 
 use std::collections::HashMap;
 
@@ -18,11 +18,11 @@ use crate::conversation::{Said, arguments, event, said, text, value};
 use crate::memory::{Kept, Recalled};
 use crate::schema;
 
-/// Tokens of a reply when the user did not say, of a model that is not known: the wire wants a number.
+/// Default limit of a reply's tokens for an unknown model: the wire requires a number.
 const MAX_OUTPUT_TOKENS: u64 = 8192;
-/// The same for a model of Anthropic since 3.7: all of them can write this much.
+/// The default for Anthropic's models since 3.7, all of which can write this much.
 const MAX_OUTPUT_TOKENS_NOW: u64 = 32_000;
-/// The same for the first models of the third generation, which can write no more.
+/// The default for the first models of the third generation, which can write no more.
 const MAX_OUTPUT_TOKENS_THEN: u64 = 4096;
 
 /// Returns the request's body.
@@ -57,7 +57,7 @@ pub(super) fn body<'a>(
     let mut system: Vec<Value> = parts
         .map(|text| json!({ "type": "text", "text": text }))
         .collect();
-    // What stays is kept even when the mode or the day is another.
+    // The stable part stays cached even when the mode or the day changes.
     if let Some(standing) = system.first_mut() {
         cached(standing);
     }
@@ -83,8 +83,8 @@ pub(super) fn body<'a>(
     body
 }
 
-/// Returns the tokens of a reply when the user did not say: a model refuses a number that is too large for it, and
-/// a file that is written whole is longer than most numbers that are small enough for all.
+/// Returns the default limit of a reply's tokens. A model refuses a number above its maximum, and a small number
+/// that suits every model is too small for writing a whole file.
 pub(super) fn max_output_tokens(model: &str) -> u64 {
     let model = model.to_ascii_lowercase().replace('.', "-");
     let Some((_, version)) = model.split_once("claude-") else {
@@ -100,12 +100,12 @@ pub(super) fn max_output_tokens(model: &str) -> u64 {
     }
 }
 
-/// Marks the end of what the next request of the same Turn begins with: its provider need not read it again.
+/// Marks the end of the part that the next request of the Turn repeats, so the provider can cache it.
 fn cached(block: &mut Value) {
     block["cache_control"] = json!({ "type": "ephemeral" });
 }
 
-/// Returns a message's role and blocks. Blocks of blank text are refused there.
+/// Returns a message's role and blocks. The wire refuses blocks of blank text.
 fn blocks<'a>(
     message: &'a Message,
     pictures: &Pictures,
@@ -134,7 +134,7 @@ fn blocks<'a>(
                 json!({ "type": "tool_use", "id": id, "name": name, "input": value(arguments(call)) })
             });
             let blocks = match kept.filter(|kept| !kept.blocks.is_empty()) {
-                // The order is part of what is signed.
+                // The signature covers the order of the blocks.
                 Some(kept) => kept
                     .blocks
                     .iter()
@@ -167,8 +167,8 @@ fn blocks<'a>(
     }
 }
 
-/// Takes the request for thoughts back where a round of calls goes on whose thoughts are not remembered: it would be
-/// refused.
+/// Removes the request for thinking when a round of calls continues whose thinking is lost: the provider would
+/// refuse the request.
 pub(super) fn think_only_where_possible(body: &mut Map<String, Value>) {
     let messages = body.get("messages").and_then(Value::as_array);
     let Some([.., before, last]) = messages.map(Vec::as_slice) else {
@@ -195,11 +195,11 @@ fn is_thought(block: &Value) -> bool {
 /// Reads a reply.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    /// The blocks so far, with their numbers, as they would be sent back.
+    /// The blocks so far with their numbers, in the form for sending back.
     blocks: Vec<(u64, Value)>,
-    /// They came in another order than can be followed.
+    /// Whether the blocks came in an order that cannot be followed.
     astray: bool,
-    /// Inputs that came whole with the start of a call, by block.
+    /// Inputs that came whole at the start of a call, by block.
     whole: HashMap<u64, String>,
 }
 
@@ -240,7 +240,7 @@ impl Decoder for Messages {
                 return Err(Fault::of(&event));
             }
             "" => return Err(Fault::Malformed("an event has no type".to_owned())),
-            // `ping`, and what was added since.
+            // `ping`, and events that were added to the format later.
             _ => {}
         }
         Ok(Flow::More)
@@ -250,7 +250,7 @@ impl Decoder for Messages {
         let blocks = std::mem::take(&mut self.blocks)
             .into_iter()
             .map(|(_, block)| block);
-        // Blocks of blank text come, but are not taken.
+        // The provider sends blank text blocks but refuses them.
         let is_blank = |block: &Value| block["type"] == "text" && text(block, "/text").trim().is_empty();
         let blocks: Vec<Value> = blocks.filter(|block| !is_blank(block)).collect();
         let calls = blocks.iter().filter(|block| is_call(block)).count();
@@ -264,7 +264,7 @@ impl Decoder for Messages {
 }
 
 impl Messages {
-    /// Adds to the block that a piece belongs to: the last one, for blocks come one behind the other.
+    /// Appends a piece to its block: the last one, because blocks come one after another.
     fn follow(&mut self, index: u64, delta: &Value) {
         let name = match text(delta, "/type") {
             "text_delta" => "text",
@@ -309,7 +309,7 @@ fn delta(index: u64, delta: &Value, reply: &mut Assembler) -> Result<(), Fault> 
         "text_delta" => reply.text(text(delta, "/text")),
         "thinking_delta" => reply.reasoning(text(delta, "/thinking")),
         "input_json_delta" => {
-            // Also the form of calls that the provider runs by itself: those were not begun here.
+            // Calls that the provider runs itself have the same form; they have no slot here.
             reply.arguments(&index.to_string(), text(delta, "/partial_json"));
         }
         "" => return Err(Fault::Malformed("a delta has no type".to_owned())),
@@ -318,7 +318,7 @@ fn delta(index: u64, delta: &Value, reply: &mut Assembler) -> Result<(), Fault> 
     Ok(())
 }
 
-/// Notes tokens; what a cache held was read too.
+/// Records tokens; tokens from a cache count as read.
 fn usage(usage: &Value, reply: &mut Assembler) {
     if !usage.is_object() {
         return;

@@ -1,4 +1,4 @@
-//! One module a wire: how a request is written and how a reply is read. Pure, no HTTP.
+//! One module for each wire: how a request is written and how a reply is read. Pure, no HTTP.
 
 mod back;
 mod body;
@@ -16,10 +16,10 @@ use crate::{ProviderSettings, Wire, refusal};
 
 /// Reads the events of one reply.
 pub(crate) trait Decoder: Send {
-    /// Takes one event's data and fills the assembler.
+    /// Passes one event's data to the assembler.
     fn event(&mut self, data: &str, reply: &mut Assembler) -> Result<Flow, Fault>;
 
-    /// Returns what the model wants back with the calls of the reply that has ended, if it wants anything.
+    /// Returns the data that the model wants back with the calls of the finished reply, if any.
     fn kept(&mut self) -> Option<Kept> {
         None
     }
@@ -32,32 +32,32 @@ pub(crate) enum Flow {
     Over,
 }
 
-/// Why an event cannot be taken.
+/// Why an event is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is not what the wire says.
+    /// It does not follow the wire's format.
     Malformed(String),
-    /// It is the provider's error: its kind or code, and its words.
+    /// It is the provider's error, with kind or code and words.
     Provider { kind: String, said: String },
     /// The provider filtered the reply.
     Filtered,
 }
 
 impl Fault {
-    /// Reads a provider's error, which may be a member of the value.
+    /// Reads a provider's error; the error may be a member of the value.
     fn of(value: &Value) -> Self {
         let (kind, said) = refusal::words_of(value);
         Self::Provider { kind, said }
     }
 
-    /// A reply has more calls than anybody runs.
+    /// Returns the fault of a reply with more calls than the engine runs.
     pub(crate) fn too_many_calls() -> Self {
         Self::Malformed(format!("it has more than {} calls", MAX_CALLS - 1))
     }
 }
 
 impl Wire {
-    /// Returns what follows the base URL.
+    /// Returns the path after the base URL.
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::ChatCompletions => "chat/completions",
@@ -66,7 +66,7 @@ impl Wire {
         }
     }
 
-    /// Returns the header a key goes into, and what stands before the key.
+    /// Returns the header for a key, and the prefix of its value.
     pub(crate) fn key_header(self) -> (&'static str, &'static str) {
         match self {
             Self::ChatCompletions | Self::Responses => ("authorization", "Bearer "),
@@ -74,7 +74,7 @@ impl Wire {
         }
     }
 
-    /// Returns the headers the wire wants beside the key.
+    /// Returns the headers that the wire requires besides the key.
     pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::ChatCompletions | Self::Responses => &[],
@@ -82,7 +82,7 @@ impl Wire {
         }
     }
 
-    /// Returns what asks for the whole list of models at once.
+    /// Returns the query that requests the whole list of models at once.
     pub(crate) fn models_query(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::ChatCompletions | Self::Responses => None,
@@ -122,7 +122,7 @@ impl Wire {
     }
 }
 
-/// Returns the tokens of a provider's longest reply, where it has been said or is asked for.
+/// Returns the limit of a reply's tokens, where the settings or the request give one.
 pub(crate) fn output_limit(settings: &ProviderSettings, model: &str) -> Option<u64> {
     let asked = || (settings.wire == Wire::Messages).then(|| messages::max_output_tokens(model));
     settings.max_output_tokens.or_else(asked)

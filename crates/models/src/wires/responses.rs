@@ -1,7 +1,8 @@
-//! `OpenAI` Responses. Nothing is kept at the provider (`store: false`): the whole conversation is sent.
+//! `OpenAI` Responses. Nothing is stored at the provider (`store: false`): each request has the whole conversation.
 //!
-//! With it goes the reasoning behind calls, encrypted, to models that send it so; they are asked for it where their name, or a
-//! `reasoning` in `Body`, says that they think: others refuse the question.
+//! Encrypted reasoning that belongs to calls is sent back to the models that sent it. The request asks for
+//! encrypted reasoning only if the model's name, or a `reasoning` in `Body`, says that the model reasons: other
+//! models refuse the request.
 
 use bobbin_agent_api::model::{Message, ModelRequest, Pictures, Stop};
 use bobbin_model::InputPart;
@@ -64,7 +65,7 @@ pub(super) fn body<'a>(
     body
 }
 
-/// Whether a model is known to think.
+/// Whether a model is known to reason.
 fn thinks(model: &str) -> bool {
     let model = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     let starts = ["gpt-5", "o1", "o3", "o4", "codex"];
@@ -93,7 +94,7 @@ fn items<'a>(
                 }))
             });
             match kept.filter(|kept| !kept.blocks.is_empty()) {
-                // Reasoning stands in front of what came of it.
+                // Reasoning comes before the items that resulted from it.
                 Some(kept) => {
                     let block = |block: &Value| {
                         if is_call(block) {
@@ -122,12 +123,12 @@ fn users<'a>(parts: &'a [InputPart], pictures: &'a Pictures) -> Written<'a> {
     })
 }
 
-/// Reads a reply. A call's slot is its place in the output.
+/// Reads a reply. A call's slot is its index in the output.
 #[derive(Debug, Default)]
 pub(super) struct Responses {
-    /// What the last piece was of, and its place in the output; none behind a call.
+    /// Kind and place of the last text piece; `None` after a call.
     last: Option<(Prose, Place)>,
-    /// The items so far as they would be sent back.
+    /// The items so far, in the form for sending back.
     blocks: Vec<Value>,
 }
 
@@ -141,7 +142,7 @@ enum Prose {
 type Place = (Option<u64>, Option<u64>);
 
 impl Responses {
-    /// Takes a piece. Another message or part begins a paragraph, where nothing else stands between the two.
+    /// Passes on a piece of text. A new message or part starts a new paragraph, unless a call came between.
     fn prose(&mut self, prose: Prose, event: &Value, reply: &mut Assembler) {
         let piece = text(event, "/delta");
         if piece.is_empty() {
@@ -245,8 +246,8 @@ fn is_call(block: &Value) -> bool {
     block["type"] == CALL
 }
 
-/// Returns an item as it is sent back: reasoning that can be read again, and what was said. An id would be looked for where
-/// nothing is kept.
+/// Returns an item in the form for sending back, if it is reasoning that can be decrypted later, or a message. Its
+/// id is removed: the provider would look it up, but has stored nothing.
 fn block(item: &Value) -> Option<Value> {
     match text(item, "/type") {
         REASONING => {
