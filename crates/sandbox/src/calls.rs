@@ -1,7 +1,7 @@
-//! System calls, by seccomp: no way into other processes, into the kernel's works, or to the network.
+//! System calls, filtered by seccomp: no access to other processes, to kernel administration, or to the network.
 //!
-//! A list of what is refused, not of what is allowed: commands are any programs at all, and what they may do with
-//! files is Landlock's business. Refused calls fail with "operation not permitted".
+//! The list names refused calls, not allowed ones: a command may be any program, and Landlock covers its files.
+//! Refused calls fail with "operation not permitted".
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use seccompiler::{
 
 use crate::{Network, SandboxError};
 
-/// Into other processes.
+/// Access to other processes.
 const PROCESSES: &[i64] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -23,7 +23,7 @@ const PROCESSES: &[i64] = &[
     libc::SYS_kcmp,
     libc::SYS_perf_event_open,
 ];
-/// Into other views of the machine.
+/// New views of the machine.
 const NAMESPACES: &[i64] = &[
     libc::SYS_unshare,
     libc::SYS_setns,
@@ -40,7 +40,7 @@ const NAMESPACES: &[i64] = &[
     libc::SYS_mount_setattr,
     libc::SYS_open_by_handle_at,
 ];
-/// Into the kernel.
+/// Kernel administration.
 const KERNEL: &[i64] = &[
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
@@ -61,14 +61,14 @@ const KERNEL: &[i64] = &[
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
 ];
-/// A second way to do most calls, which no filter sees.
+/// A second way to make most calls, which seccomp cannot see.
 const RINGS: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
 ];
-/// Memory, queues and locks that programs share by a number or a name; no file stands for them, so Landlock does not
-/// see them. The kernel may have been built without them, and programs take another way then.
+/// Memory, queues and locks that programs share by a number or a name. They are no files, so Landlock does not
+/// cover them. A kernel may lack them, and programs have another way then.
 const SHARED: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -84,12 +84,12 @@ const SHARED: &[i64] = &[
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
 ];
-/// Kinds of sockets of which even one of a pair can send to any place that it names: those of messages, and raw ones,
-/// which are the same to the kernel here.
+/// Types of sockets of which even one end of a pair can send to any address: datagram and raw sockets, which the
+/// kernel treats alike here.
 const LOOSE_PAIRS: [i32; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
-/// Bits of a socket's type that say its kind; the others are flags.
+/// Bits of a socket's type that are the type itself; the others are flags.
 const KIND: u64 = 0xf;
-/// The ways to a socket; pairs within the process stay, where they can speak with each other only.
+/// Calls that make a socket. Pairs within the process stay allowed: their ends reach only each other.
 const SOCKETS: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_connect,
@@ -98,7 +98,7 @@ const SOCKETS: &[i64] = &[
     libc::SYS_accept,
     libc::SYS_accept4,
 ];
-/// Limits and scheduling of a process that the first argument names; 0 is the caller.
+/// Limits and scheduling of the process in the first argument; 0 is the caller.
 const OF_A_PROCESS: &[i64] = &[
     libc::SYS_prlimit64,
     libc::SYS_sched_setscheduler,
@@ -106,15 +106,15 @@ const OF_A_PROCESS: &[i64] = &[
     libc::SYS_sched_setattr,
     libc::SYS_sched_setaffinity,
 ];
-/// Priorities of what the first argument says of which kind it is, and the second names; 0 is the caller, its group, or
-/// its user. With the kind that means all processes of a user.
+/// Priorities. The first argument is the kind of the second, which is a process, a group or a user; 0 is the
+/// caller's own. With the kind that means all processes of a user.
 const OF_A_KIND: [(i64, u32); 2] = [
     (libc::SYS_setpriority, libc::PRIO_USER),
     (libc::SYS_ioprio_set, IOPRIO_WHO_USER),
 ];
-/// As the kernel has it.
+/// The kernel's value.
 const IOPRIO_WHO_USER: u32 = 3;
-/// Flags of `clone` that make a new view of the machine.
+/// Flags of `clone` that make a namespace.
 const NEW_NAMESPACES: i32 = libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUTS
@@ -122,11 +122,11 @@ const NEW_NAMESPACES: i32 = libc::CLONE_NEWNS
     | libc::CLONE_NEWUSER
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET;
-/// Bit of a number that means the same call in another arrangement (x32).
+/// Bit of a call number that selects the x32 interface.
 #[cfg(target_arch = "x86_64")]
 const OTHER_ARRANGEMENT: u32 = 0x4000_0000;
 
-/// Refuses calls to this process, which must have one thread, for good.
+/// Refuses calls to this process for good. The process must have one thread.
 pub(crate) fn restrict(network: Network) -> Result<(), SandboxError> {
     let failed = |error: String| SandboxError::Kernel(format!("seccomp: {error}"));
     for (calls, error) in [
@@ -167,7 +167,7 @@ fn refused(network: Network) -> Result<Calls, seccompiler::BackendError> {
         let all = when(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, user)?;
         calls.insert(call, vec![others, all]);
     }
-    // Each flag by itself: a rule tells whether masked bits equal a value, not whether any of them is set.
+    // One rule for each flag: a rule can compare masked bits with a value, but cannot test whether any bit is set.
     let flags = (0..32)
         .map(|bit| 1_u64 << bit)
         .filter(|flag| u64::from(NEW_NAMESPACES.cast_unsigned()) & flag != 0);
@@ -181,14 +181,15 @@ fn refused(network: Network) -> Result<Calls, seccompiler::BackendError> {
         )?);
     }
     calls.insert(libc::SYS_clone, rules);
-    // Typing on somebody's terminal.
+    // Typing on a terminal in the user's place.
     let types =
         [libc::TIOCSTI, libc::TIOCLINUX].map(|call| when(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, call));
     calls.insert(libc::SYS_ioctl, types.into_iter().collect::<Result<_, _>>()?);
     Ok(calls)
 }
 
-/// Calls that the kernel seems not to have: programs then take another way, whose arguments can be seen.
+/// Calls that fail as if the kernel did not have them. Programs then use other calls, whose arguments seccomp can
+/// check.
 fn unknown(network: Network) -> Calls {
     let shared = match network {
         Network::Off => SHARED,
@@ -219,10 +220,10 @@ fn program(calls: Calls, error: i32) -> Result<BpfProgram, seccompiler::BackendE
     Ok(first().into_iter().chain(filter).collect())
 }
 
-/// Refuses every call in the other arrangement, which the list does not speak of.
+/// Refuses every call of the x32 interface, which the lists do not cover.
 #[cfg(target_arch = "x86_64")]
 fn first() -> Vec<sock_filter> {
-    /// `BPF_LD | BPF_W | BPF_ABS`: takes up the call's number, which comes first.
+    /// `BPF_LD | BPF_W | BPF_ABS`: loads the call's number, the first field.
     const LOAD: u16 = 0x20;
     /// `BPF_JMP | BPF_JGE | BPF_K`
     const JUMP_IF_AT_LEAST: u16 = 0x35;
@@ -238,7 +239,7 @@ fn first() -> Vec<sock_filter> {
     ]
 }
 
-/// Other machines have one arrangement.
+/// Other machines have one interface.
 #[cfg(not(target_arch = "x86_64"))]
 fn first() -> Vec<sock_filter> {
     Vec::new()

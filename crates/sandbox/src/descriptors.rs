@@ -1,4 +1,4 @@
-//! Descriptors that another program has handed on, known by their numbers.
+//! File descriptors inherited from another program, known by their numbers.
 
 #![expect(
     unsafe_code,
@@ -11,20 +11,20 @@ use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::libc;
 
-/// Takes the descriptor with this number, which the program that started this process has handed on for this use, and keeps it
-/// from what this process becomes. Take each once, and before any other descriptor is opened.
+/// Takes ownership of a descriptor that the starting program passed to this process, and sets close-on-exec on it.
+/// Call once for each number, before any other descriptor is opened.
 ///
 /// # Errors
-/// It is not open.
+/// The descriptor is not open.
 pub fn take_descriptor(number: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: looks at whether it is open, and is not used where it is not.
+    // SAFETY: only tests whether the descriptor is open; the borrow is not used if it is not.
     let there = unsafe { BorrowedFd::borrow_raw(number) };
     fcntl(there, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
-    // SAFETY: it is open, and by the caller's word nothing else in this process knows it.
+    // SAFETY: it is open, and the caller promises that nothing else in this process uses it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Keeps every descriptor but the streams from what this process becomes or starts.
+/// Sets close-on-exec on every descriptor except the standard streams.
 pub fn keep_back() {
     // SAFETY: takes three integers and touches no memory.
     let done = unsafe {
@@ -36,9 +36,10 @@ pub fn keep_back() {
         )
     };
     if done != 0 {
-        // Kernels before 5.11. Few descriptors are open, and their numbers are small: 1,024 is the usual limit.
+        // Kernels before 5.11 lack the call. Few descriptors are open, with small numbers: 1,024 is the usual
+        // limit.
         for descriptor in 3..1024 {
-            // SAFETY: takes integers; a number that is not open gives an error that means nothing here.
+            // SAFETY: takes integers; the error for a number that is not open is ignored.
             unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
         }
     }

@@ -1,9 +1,9 @@
-//! Files, by Landlock: everything may be read but what is hidden, little may be written.
+//! Files, restricted by Landlock: everything may be read except hidden places; little may be written.
 //!
-//! Landlock knows no exceptions: what is granted for a directory is granted for all that is in it. So a hidden
-//! place is kept hidden by granting its neighbours one by one, those of each directory above it. What comes into
-//! being there later cannot be read either. Names in directories can always be listed. Devices are hidden always,
-//! but for a few.
+//! Landlock has no exceptions: a right on a directory covers everything in it. So a place stays hidden because
+//! rights are granted on its neighbours one by one, in each directory on the way to it. Entries created there later
+//! cannot be read either. Names in directories can always be listed. Devices are always hidden, with a few
+//! exceptions.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -21,11 +21,11 @@ use nix::sys::stat::Mode;
 use crate::plan::around;
 use crate::{Files, Network, Plan, SandboxError};
 
-/// Most entries beside hidden places.
+/// Most entries next to hidden places.
 const MAX_ENTRIES: usize = 4096;
-/// The newest version we use: with it signals and abstract sockets are held.
+/// The newest version of Landlock that we use: it restricts signals and abstract sockets.
 const NEWEST: u8 = 6;
-/// Devices that any program may write, and what may be written in them.
+/// Devices that any program may write, and the rights on them.
 const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
@@ -33,10 +33,10 @@ const DEVICES: &[&str] = &[
     "/dev/random",
     "/dev/urandom",
 ];
-/// Where devices are. All others are hidden: on a terminal a person types, a disk has every file, and a keyboard is one
-/// for all.
+/// The directory of devices. All other devices are hidden: the user types on a terminal, a disk has every file, and
+/// a keyboard serves all programs.
 const ALL_DEVICES: &str = "/dev";
-/// Among them, what is no device: memory that is shared as files.
+/// The part of it that is no device: memory shared as files.
 const SHARED_FILES: &str = "/dev/shm";
 
 fn version(number: u8) -> Option<ABI> {
@@ -51,7 +51,7 @@ fn version(number: u8) -> Option<ABI> {
     })
 }
 
-/// Returns the newest version that this kernel and we know, 0 when there is none. Restricts nothing.
+/// Returns the newest version that both this kernel and we support, 0 when there is none. Restricts nothing.
 pub(crate) fn newest() -> u8 {
     (1..=NEWEST)
         .rev()
@@ -59,7 +59,7 @@ pub(crate) fn newest() -> u8 {
         .unwrap_or(0)
 }
 
-/// Makes a set of rules that grants nothing yet.
+/// Makes a ruleset that grants nothing yet.
 fn handled(number: u8, network: Network) -> Result<RulesetCreated, RulesetError> {
     let version = version(number).unwrap_or(ABI::V1);
     let mut rules = Ruleset::default()
@@ -74,7 +74,7 @@ fn handled(number: u8, network: Network) -> Result<RulesetCreated, RulesetError>
     rules.create()
 }
 
-/// Restricts this process, which must have one thread, for good.
+/// Restricts this process for good. The process must have one thread.
 pub(crate) fn restrict(plan: &Plan) -> Result<(), SandboxError> {
     if let Some(path) = plan.exposed() {
         let source = std::io::Error::other("it is to be hidden, and lies where the command may write");
@@ -87,7 +87,7 @@ pub(crate) fn restrict(plan: &Plan) -> Result<(), SandboxError> {
 
     let all = AccessFs::from_all(version);
     if plan.profile.files == Files::Full {
-        // Every file by one rule: what is held beside files are signals, other processes and abstract sockets.
+        // One rule grants every file: this profile restricts only signals, other processes and abstract sockets.
         rules = grant(rules, Path::new("/"), all)?;
     } else {
         rules = grant_files(rules, plan, all, AccessFs::from_read(version))?;
@@ -110,12 +110,12 @@ fn grant_files(
 ) -> Result<RulesetCreated, SandboxError> {
     let hide: Vec<PathBuf> = plan.hide.iter().cloned().chain([ALL_DEVICES.into()]).collect();
     for (directory, names) in &readable(&hide)? {
-        // Gone in between, or not even to be looked at by this user: as for single places.
+        // The directory was removed meanwhile, or this user may not search it: skipped, like single places.
         let Ok(above) = open(AT_FDCWD, directory, OFlag::O_DIRECTORY) else {
             continue;
         };
         for name in names {
-            // A link that has come in between is no place; what it leads to is not granted.
+            // A link created meanwhile is no place: its target gets no right.
             if let Ok(place) = open(&above, Path::new(name), OFlag::O_NOFOLLOW) {
                 rules = grant_open(rules, place, read, || directory.join(name))?;
             }
@@ -143,25 +143,25 @@ fn grant_files(
     Ok(rules)
 }
 
-/// Grants rights on what is there; what is not needs none.
+/// Grants rights on a place; a missing place needs none.
 fn grant(
     rules: RulesetCreated,
     path: &Path,
     rights: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, SandboxError> {
-    // Not there, or not even to be looked at by this user.
+    // The place is missing, or this user may not search the way to it.
     match open(AT_FDCWD, path, OFlag::empty()) {
         Ok(place) => grant_open(rules, place, rights, || path.to_owned()),
         Err(_) => Ok(rules),
     }
 }
 
-/// Opens a place by its name and nothing else.
+/// Opens a place relative to an open directory.
 fn open(above: impl std::os::fd::AsFd, path: &Path, how: OFlag) -> nix::Result<OwnedFd> {
     openat(above, path, how | OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())
 }
 
-/// Opens a place by its real name: a link on the way has come in between, and may be another command's.
+/// Opens a place by its real name. A link on the way appeared meanwhile, perhaps from another command.
 fn open_real(path: &Path) -> nix::Result<OwnedFd> {
     let how = OpenHow::new()
         .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
@@ -169,7 +169,7 @@ fn open_real(path: &Path) -> nix::Result<OwnedFd> {
     openat2(AT_FDCWD, path, how)
 }
 
-/// Grants rights on a place that is open, those that something of its kind can have.
+/// Grants rights on an open place: those that its file type can have.
 fn grant_open(
     rules: RulesetCreated,
     place: OwnedFd,
@@ -191,9 +191,9 @@ fn grant_open(
         .map_err(|error| unusable(std::io::Error::other(error.to_string())))
 }
 
-/// Returns places that together are everything but what is hidden: directories, and names in each.
+/// Returns places that together are everything except hidden places: directories, and names in each.
 fn readable(hide: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<OsString>)>, SandboxError> {
-    // By their real names: a link would be granted as the place it leads to.
+    // By their real names: granting a link would grant its target.
     let hidden: BTreeSet<PathBuf> = around(hide).into_iter().collect();
     let root = PathBuf::from("/");
     if hidden.is_empty() {
@@ -210,14 +210,14 @@ fn readable(hide: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<OsString>)>, SandboxEr
             path: place.clone(),
             source,
         };
-        // What is not granted as a whole: hidden, or with something hidden in it.
+        // Not granted as a whole: hidden, or has a hidden place in it.
         let apart: BTreeSet<OsString> = hidden
             .iter()
             .filter_map(|path| Some(path.strip_prefix(&place).ok()?.iter().next()?.to_owned()))
             .collect();
         let found = match std::fs::read_dir(&place) {
             Ok(found) => found,
-            // The user may not look into it either; nothing below it is granted.
+            // The user may not list the directory either; nothing in it is granted.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => continue,
             Err(error) => return Err(unusable(error)),
         };
@@ -228,7 +228,7 @@ fn readable(hide: &[PathBuf]) -> Result<Vec<(PathBuf, Vec<OsString>)>, SandboxEr
             if entries > MAX_ENTRIES {
                 return Err(SandboxError::TooMany(place));
             }
-            // A link grants nothing: it is the place it leads to that is granted, or hidden.
+            // Nothing is granted on a link; its target is granted or hidden by itself.
             if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
                 let name = entry.file_name();
                 if apart.contains(&name) {
@@ -280,7 +280,7 @@ mod tests {
         assert!(readable.contains(Path::new("/usr")) && !readable.contains(Path::new("/")));
     }
 
-    /// What a thread that a plan holds, as the helper reads it, could write.
+    /// Returns which files a thread confined by a plan can write, with the plan as the helper reads it.
     fn is_written(plan: &Plan, files: &[PathBuf]) -> Vec<bool> {
         let (plan, files) = (plan.clone(), files.to_vec());
         let held = std::thread::spawn(move || {
@@ -334,7 +334,7 @@ mod tests {
             );
             std::fs::remove_dir_all(&temporary).unwrap();
             std::os::unix::fs::symlink(&file, &temporary).unwrap();
-            // Replaced before the command is started, and while it is.
+            // Replaced before the command starts, and while it runs.
             for plan in [resolved(&plan), before] {
                 assert_eq!(is_written(&plan, &[file.clone(), sub.join("new")]), [false, true]);
             }
@@ -353,7 +353,7 @@ mod tests {
             landlock,
             ..Plan::default()
         };
-        // Refused before anything is restricted: the test goes on.
+        // Refused before anything is restricted, so the test can go on.
         assert!(matches!(restrict(&plan(0)), Err(SandboxError::Kernel(_))));
         assert!(matches!(restrict(&plan(7)), Err(SandboxError::Kernel(_))));
         std::fs::write(tempfile::tempdir().unwrap().path().join("x"), "").unwrap();

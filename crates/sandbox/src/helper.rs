@@ -1,4 +1,4 @@
-//! The helper mode: confines this process, in bubblewrap, and becomes the command.
+//! The helper mode: confines this process in bubblewrap's view, then becomes the command.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -14,49 +14,51 @@ use crate::bubblewrap::inside::{check, limit_processes, namespace};
 use crate::descriptors::{keep_back, take_descriptor};
 use crate::{Files, Outer, Plan, SandboxError};
 
-/// First argument of the helper mode. Behind it are the numbers of two descriptors: where it reports, and where it reads
-/// what it is to become.
+/// First argument of the helper mode. The numbers of two descriptors follow: one for its report, one for its
+/// [`Handed`].
 pub const HELPER_ARGUMENT: &str = "sandbox-exec";
 
-/// Most bytes that are handed to the helper.
+/// Most bytes of an encoded [`Handed`].
 const MAX_HANDED: u64 = 4 << 20;
-/// What the helper reports before it becomes the command: all is confined. The end of the report says that it has.
+/// The helper's report before it becomes the command: the command is confined. The end of the report means that the
+/// command runs.
 const READY: u8 = b'1';
-/// What it reports before a failure.
+/// First byte of the report of a failure.
 const FAILED: u8 = b'0';
 
-/// What the helper in bubblewrap reads: what it is to become, and how that is confined.
+/// The input of the helper in bubblewrap: the command, and how to confine it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Handed {
-    /// How the command is confined, beside bubblewrap.
+    /// How to confine the command within bubblewrap.
     pub plan: Plan,
     /// The program.
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The most processes and threads that it may have with all that it starts.
+    /// Most processes and threads of the command and its descendants.
     pub processes: Option<u64>,
-    /// The user namespace outside, by its number: where there is no other within, processes are not counted apart.
+    /// The number of the user namespace outside. If the helper has no other one, processes cannot be limited
+    /// separately.
     pub namespace: u64,
 }
 
 /// Why a command did not start. Nothing of it has run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
-    /// It cannot be confined as planned: why.
+    /// The process cannot be confined as planned: the reason.
     Confinement(String),
-    /// Its program cannot be run: an error number.
+    /// Its program cannot be run: the error number.
     Program(i32),
 }
 
-/// What a helper has reported.
+/// A helper's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartNote {
     /// The command runs, confined.
     Runs,
-    /// It does not.
+    /// The command does not run.
     Failed(Failure),
-    /// Nothing: the helper was not started.
+    /// The report is empty: the helper did not start.
     Nothing,
 }
 
@@ -66,10 +68,10 @@ impl Handed {
         namespace()
     }
 
-    /// Returns it as it is handed over.
+    /// Returns the encoded value.
     ///
     /// # Errors
-    /// It is more than is read.
+    /// It exceeds the limit in size.
     pub fn encode(&self) -> io::Result<Vec<u8>> {
         let bytes = postcard::to_allocvec(self).map_err(io::Error::other)?;
         if bytes.len() as u64 > MAX_HANDED {
@@ -80,7 +82,7 @@ impl Handed {
 }
 
 impl StartNote {
-    /// Reads all that a helper has written.
+    /// Decodes the whole report of a helper.
     pub fn read(text: &[u8]) -> Self {
         let failed = |rest: &[u8]| match rest.split_first() {
             Some((&FAILED, rest)) => postcard::from_bytes(rest).ok(),
@@ -100,11 +102,11 @@ impl StartNote {
     }
 }
 
-/// Becomes a command that is confined, if that is what this process was started for: its first argument behind its name is
-/// [`HELPER_ARGUMENT`] then. Reports why the command is not run, and returns.
+/// Confines this process and becomes the command if the first argument after its name is [`HELPER_ARGUMENT`].
+/// Returns only if the command cannot run, after reporting why.
 ///
-/// Call it before any thread is started, with all arguments of this process. The command gets its environment, directory and
-/// streams. It never runs with less confinement than its plan says.
+/// Call it before any thread starts, with all arguments of this process. The command gets this process's
+/// environment, directory and streams. It never runs with less confinement than its plan says.
 pub fn helped(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter().skip(1);
     if arguments.next()? != HELPER_ARGUMENT {
@@ -112,7 +114,7 @@ pub fn helped(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
     }
     let mut descriptor = || {
         let number = arguments.next()?.to_str()?.parse().ok();
-        // Not the streams of the command.
+        // The numbers up to 2 are the command's streams.
         take_descriptor(number.filter(|number| *number > 2)?)
             .ok()
             .map(File::from)
@@ -128,7 +130,7 @@ pub fn helped(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
         Ok(never) => match never {},
         Err(failure) => postcard::to_extend(&failure, vec![FAILED]).unwrap_or_default(),
     };
-    // The parent may be gone.
+    // The parent may have ended.
     drop(report.write_all(&failure));
     Some(ExitCode::FAILURE)
 }
@@ -146,7 +148,7 @@ fn become_command(report: &mut File, handed: File) -> Result<Infallible, Failure
         confine(plan)
     });
     confined.map_err(|error| Failure::Confinement(error.full()))?;
-    // Bubblewrap was started with TERM blocked.
+    // The parent blocked TERM when it started bubblewrap.
     SigSet::empty()
         .thread_set_mask()
         .map_err(|error| not_read(error.to_string()))?;
@@ -155,19 +157,20 @@ fn become_command(report: &mut File, handed: File) -> Result<Infallible, Failure
         .map_err(|error| not_read(error.to_string()))?;
     #[expect(
         clippy::disallowed_methods,
-        reason = "it becomes the program, and starts nothing"
+        reason = "the process becomes the program and starts nothing"
     )]
     let error = Command::new(&handed.program).args(&handed.arguments).exec();
     Err(Failure::Program(error.raw_os_error().unwrap_or_default()))
 }
 
-/// Confines this process, which must have one thread, and all that it becomes and starts, for good: what of a plan bubblewrap
-/// does not do.
+/// Confines this process and its descendants for good, with the parts of a plan that bubblewrap does not cover. The
+/// process must have one thread.
 ///
 /// # Errors
-/// It is not confined as planned, and must not go on.
+/// The process is not confined as planned and must not go on.
 pub fn confine(plan: &Plan) -> Result<(), SandboxError> {
-    // Without Landlock, what is held beside files is held in part: `Support::gaps` says so. Bubblewrap holds files too.
+    // Without Landlock, signals and sockets are only partly confined: `Support::gaps` reports that. Bubblewrap
+    // confines files too.
     let without_landlock =
         plan.landlock == 0 && (plan.profile.files == Files::Full || plan.outer == Outer::Bubblewrap);
     if plan.profile.holds_something() {
@@ -175,7 +178,7 @@ pub fn confine(plan: &Plan) -> Result<(), SandboxError> {
             crate::files::restrict(plan)?;
         }
         crate::rights::restrict()?;
-        // Last: from here on, restricting is refused as well.
+        // Last: afterwards, the calls for restricting fail too.
         crate::calls::restrict(plan.profile.network)?;
     }
     Ok(())

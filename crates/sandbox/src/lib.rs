@@ -1,13 +1,13 @@
-//! Holding a command: which files it may write, whether it may use the network, and no way out of its process.
+//! Confines a command: which files it may write, whether it may use the network, and no access to other processes.
 //!
-//! The server never confines itself. The parent of a command does that in the new process, before it runs its program
-//! ([`confine`]). Where the machine has bubblewrap and it works, the parent starts it with [`view_arguments`], and a helper mode
-//! of our own binary ([`helped`]) confines itself in the view that bubblewrap makes and becomes the command. What can be held is
-//! found out beforehand ([`Support`]), so that a request for approval can say it; a command is confined exactly so, or does
-//! not run.
+//! The server never confines itself. The parent of a command confines the new process before its program runs
+//! ([`confine`]). Where bubblewrap works, the parent starts it with [`view_arguments`]. In bubblewrap's view, a
+//! helper mode of our own binary ([`helped`]) confines itself and becomes the command. [`Support`] finds out
+//! beforehand what the machine can confine, so that a request for approval can say it. A command is confined as
+//! announced, or does not run.
 //!
-//! Knows nothing of Threads, tools or rules, starts no process and reads no environment. Bounds: 4,096 entries beside hidden
-//! places. Linux only; elsewhere nothing is held, and [`Support`] says so.
+//! The crate knows nothing of Threads, tools or rules, starts no process and reads no environment. Limit: 4,096
+//! entries next to hidden places. Linux only; on other systems nothing is confined, and [`Support`] says so.
 
 mod bubblewrap;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! What confines one command: a plan.
+//! How one command is confined: a plan.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 use crate::written::{Stop, follow};
 use crate::{Files, Profile};
 
-/// How one command is held.
+/// How one command is confined.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What it is let do.
+    /// What the command may do.
     pub profile: Profile,
-    /// Places it may write under [`Files::WorkspaceWrite`], absolute. One that is missing is left out, and one behind a link
-    /// that a command could have made: [`Plan::written`].
+    /// Places it may write under [`Files::WorkspaceWrite`], absolute. Missing places are left out, and so are
+    /// places behind a link that a command could have made: [`Plan::written`].
     #[serde(with = "crate::serialized::paths")]
     pub write: Vec<PathBuf>,
-    /// Places whose files it may not read, absolute; not under [`Files::Full`].
+    /// Places whose files it may not read, absolute; unused under [`Files::Full`].
     #[serde(with = "crate::serialized::paths")]
     pub hide: Vec<PathBuf>,
-    /// Places it may only read although they lie in one that it may write, absolute. [`Outer::Bubblewrap`] holds them
-    /// and nothing else does.
+    /// Places it may only read although they are in a writable place, absolute. Only [`Outer::Bubblewrap`] can
+    /// enforce this.
     #[serde(with = "crate::serialized::paths")]
     pub keep: Vec<PathBuf>,
-    /// Places whose files it may not read although they lie in one that it may write, absolute. As `keep`. Where one lies
-    /// in a kept directory, the command sees of that what is there when it begins, but for these and for what beside them
-    /// has their names with something behind.
+    /// Places whose files it may not read although they are in a writable place, absolute. Only
+    /// [`Outer::Bubblewrap`] can enforce this. If such a place is in a directory of `keep`, the command sees that
+    /// directory as of its start, without these places and without entries whose names begin with theirs.
     #[serde(with = "crate::serialized::paths")]
     pub blank: Vec<PathBuf>,
-    /// Landlock's version that was promised: what is asked of the kernel, no more and no less.
+    /// The promised version of Landlock: exactly this version is requested of the kernel.
     pub landlock: u8,
-    /// What was promised to be around the helper.
+    /// What the plan promises to put around the helper.
     pub outer: Outer,
 }
 
-/// What is around the helper.
+/// The layer around the helper.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outer {
     /// Nothing.
@@ -46,15 +46,15 @@ pub enum Outer {
 }
 
 impl Plan {
-    /// Returns the places that it may write by their real names, as they are now. No link counts that lies in one of them or
-    /// beside a kept place, whatever it leads to.
+    /// Returns the real names of the writable places, as of now. No link is followed that is in one of them or next
+    /// to a place of `keep`.
     pub fn written(&self) -> Vec<PathBuf> {
         crate::written::written(&self.write, &self.keep)
     }
 
-    /// Returns a hidden place that cannot be kept back, since it lies in a place that may be written; such a plan is not
-    /// carried out. In bubblewrap only one that is such a place itself. A place that cannot be looked at counts as the directory
-    /// that keeps it from that.
+    /// Returns a hidden place that cannot be protected because it is in a writable place. A command with such a
+    /// plan is not started. In bubblewrap, only a writable place that is itself to be hidden counts. If a directory
+    /// on the way cannot be searched, that directory stands for the place.
     pub fn exposed(&self) -> Option<PathBuf> {
         if self.profile.files != Files::WorkspaceWrite {
             return None;
@@ -72,8 +72,8 @@ impl Plan {
         around(&self.hide).into_iter().chain(beyond).find(exposed)
     }
 
-    /// Returns a kept place that is a link where the command may write: what it leads to can be kept, the link cannot, and
-    /// something else would be in its place for whoever looks there next. Such a plan is not carried out.
+    /// Returns a read-only place that is a link in a writable place. Its target can be protected, but the command
+    /// could replace the link itself. A command with such a plan is not started.
     pub fn replaceable(&self) -> Option<PathBuf> {
         if self.profile.files != Files::WorkspaceWrite || self.outer != Outer::Bubblewrap {
             return None;
@@ -87,7 +87,7 @@ impl Plan {
         links.find(is_written).cloned()
     }
 
-    /// Returns the plan for the helper that runs in bubblewrap: what Landlock cannot hold is left to that.
+    /// Returns the plan for the helper that runs in bubblewrap: bubblewrap does what Landlock cannot.
     #[must_use]
     pub fn within(&self) -> Self {
         let write = self.written();
@@ -110,7 +110,7 @@ impl Plan {
         }
     }
 
-    /// Returns what holds the command, by name, from the outside.
+    /// Returns the names of what confines the command, outermost first.
     pub fn sandboxed_by(&self) -> Vec<String> {
         if !self.profile.holds_something() {
             return Vec::new();
@@ -121,7 +121,7 @@ impl Plan {
         all.into_iter().flatten().collect()
     }
 
-    /// Returns the same as a part of a sentence.
+    /// Returns the same names as part of a sentence.
     pub fn holders(&self) -> String {
         let names = self.sandboxed_by();
         match names.as_slice() {
@@ -131,7 +131,8 @@ impl Plan {
         }
     }
 
-    /// Returns the plan for a helper without bubblewrap: what it may write as [`Plan::written`] has it now.
+    /// Returns the plan for a helper without bubblewrap, with the writable places as [`Plan::written`] returns them
+    /// now.
     #[must_use]
     pub fn resolved(&self) -> Self {
         Self {
@@ -144,11 +145,11 @@ impl Plan {
     }
 }
 
-/// Returns the real name of a place that is there. Where a directory on the way to it may not be searched, it may be there: a
-/// command can take that right from a directory, and the next one can give it back.
+/// Returns the real name of an existing place. A place behind a directory that may not be searched may exist: a
+/// command can remove that right, and the next command can restore it.
 ///
-/// Most places that are to be hidden are not there, and one look at the whole path says so, where a real name takes a look at
-/// each of its directories.
+/// Most places to be hidden do not exist. One call for the whole path finds that out, while a real name takes one
+/// call for each directory.
 fn look(path: &Path) -> Result<PathBuf, Stop> {
     let missing = [ErrorKind::NotFound, ErrorKind::NotADirectory];
     if path
@@ -163,8 +164,8 @@ fn look(path: &Path) -> Result<PathBuf, Stop> {
     })
 }
 
-/// Returns those of some places that are there, and the directories beyond which it cannot be seen whether the others are. By
-/// their real names; each place is looked at once.
+/// Returns the existing ones of some places by real name, and the directories that hide whether the others exist.
+/// Each place is resolved once.
 pub(crate) fn looked(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut there, mut unseen) = (Vec::new(), Vec::new());
     for path in paths {
@@ -177,8 +178,8 @@ pub(crate) fn looked(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (there, unseen)
 }
 
-/// Returns what has to be kept back so that nothing of some places is seen: those that are there, and the directories
-/// beyond which it cannot be seen whether they are.
+/// Returns everything to hide so that none of some places can be read: the existing places, and the directories
+/// that hide whether the others exist.
 pub(crate) fn around(paths: &[PathBuf]) -> Vec<PathBuf> {
     let (mut around, unseen) = looked(paths);
     around.extend(unseen);
@@ -214,12 +215,12 @@ mod tests {
         );
     }
 
-    /// Returns what a thread sees that may not do more than other users.
+    /// Runs a closure in a thread with the file rights of an ordinary user.
     #[cfg(target_os = "linux")]
     fn unprivileged<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> T {
         let looked = std::thread::spawn(move || {
             if nix::unistd::geteuid().is_root() {
-                // Of this thread alone. Takes what root may do with files beside what everybody may.
+                // Affects this thread only. Removes root's additional rights on files.
                 nix::unistd::setfsuid(nix::unistd::Uid::from_raw(65_534));
             }
             look()
@@ -243,7 +244,7 @@ mod tests {
         mode(&top, 0o755);
         mode(&closed, 0o000);
         let hide = ["keys", "missing/keys"].map(|name| closed.join(name));
-        // As where the files of a home are kept in a workspace and linked to.
+        // As when a user stores configuration in a workspace and links to it from the home directory.
         let link = top.join("link");
         std::os::unix::fs::symlink("work/deploy/keys", &link).unwrap();
         let plan = Plan {
@@ -273,7 +274,7 @@ mod tests {
         });
         assert_eq!((seen, beyond), (Vec::new(), vec![closed.clone(); 3]));
         assert_eq!((exposed, alone), (None, Some(closed.clone())));
-        // The workspace itself.
+        // The workspace directory itself.
         mode(&work, 0o000);
         let kept = Plan {
             hide: Vec::new(),

@@ -1,4 +1,4 @@
-//! What a command is let do, in two words.
+//! What a command may do: its files and its network.
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ pub enum Files {
     ReadOnly,
     /// Those of the workspace and of a directory for temporary files.
     WorkspaceWrite,
-    /// All that the user may.
+    /// All files that the user may write.
     Full,
 }
 
-/// Whether a command may speak to others.
+/// Whether a command may use the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Network {
-    /// With nobody: no socket at all, not even to this machine.
+    /// No network: no socket at all, not even to this machine.
     Off,
-    /// With everybody.
+    /// Unrestricted network.
     On,
 }
 
-/// What a command is let do.
+/// What a command may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Profile {
     /// Its files.
@@ -34,20 +34,20 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Everything: nothing is held.
+    /// Everything: no confinement.
     pub const OPEN: Self = Self {
         files: Files::Full,
         network: Network::On,
     };
 
-    /// Whether anything has to be held.
+    /// Whether the profile restricts anything.
     pub fn holds_something(self) -> bool {
         self != Self::OPEN
     }
 }
 
 impl Default for Profile {
-    /// The strictest.
+    /// Returns the strictest profile.
     fn default() -> Self {
         Self {
             files: Files::ReadOnly,
@@ -71,7 +71,7 @@ impl Files {
 }
 
 impl fmt::Display for Profile {
-    /// Writes what a command is let do, as part of a sentence.
+    /// Writes what a command may do, as part of a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.files {
             Files::ReadOnly => "no file may be written",

@@ -1,7 +1,7 @@
-//! Capabilities: what makes root more than the owner of its files. For everybody else there are none to take.
+//! Capabilities: the rights that root has beyond its own files. Other users have none to drop.
 //!
-//! Without this, root in the sandbox reads the memory maps and the environment of any process, which Landlock does
-//! not keep from those who may profile the machine.
+//! With all capabilities, root in the sandbox could read the memory maps and environment of any process. Landlock
+//! does not prevent that for processes that may profile the machine.
 
 #![expect(
     unsafe_code,
@@ -12,8 +12,8 @@ use nix::libc;
 
 use crate::SandboxError;
 
-/// What is left: owners and modes of files, other users, small ports. Programs run by root in a workspace use them, and
-/// Landlock and seccomp hold what they do with them.
+/// The remaining capabilities: owners and modes of files, other users, small ports. Programs run by root in a
+/// workspace use them, and Landlock and seccomp still restrict these programs.
 const KEPT: u64 = 1 << 0 // CAP_CHOWN
     | 1 << 1 // CAP_DAC_OVERRIDE
     | 1 << 3 // CAP_FOWNER
@@ -38,7 +38,7 @@ struct Sets {
     inheritable: u32,
 }
 
-/// Takes capabilities from this process and whatever it becomes, for good: nothing it runs gets any back.
+/// Drops capabilities of this process and its descendants for good: no program gets them back.
 pub(crate) fn restrict() -> Result<(), SandboxError> {
     let failed = |what: &str| {
         let error = std::io::Error::last_os_error();
@@ -52,11 +52,11 @@ pub(crate) fn restrict() -> Result<(), SandboxError> {
         return Ok(());
     }
     for capability in (0..64).filter(|capability| KEPT & (1 << capability) == 0) {
-        // SAFETY: takes integers only. Fails for numbers the kernel does not know, and without the right to do it;
-        // what matters is looked at below.
+        // SAFETY: takes integers only. Fails for numbers the kernel does not know, and without the right to drop;
+        // the result is checked below.
         unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
     }
-    // SAFETY: takes integers only. Kernels before 4.3 have no such set.
+    // SAFETY: takes integers only. Kernels before 4.3 have no ambient set.
     unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
     for (word, shift) in sets.iter_mut().zip([0, 32]) {
         let kept = u32::try_from(KEPT >> shift & u64::from(u32::MAX)).unwrap_or(0);
@@ -68,7 +68,7 @@ pub(crate) fn restrict() -> Result<(), SandboxError> {
         version: VERSION,
         pid: 0,
     };
-    // SAFETY: both pointers are to values of the kernel's own shape that live through the call.
+    // SAFETY: both pointers are to values with the kernel's layout that live through the call.
     let done = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, sets.as_ptr()) };
     if done != 0 {
         return Err(failed("capabilities cannot be taken away"));
@@ -82,7 +82,7 @@ fn get() -> Option<[Sets; 2]> {
         pid: 0,
     };
     let mut sets = [Sets::default(); 2];
-    // SAFETY: both pointers are to values of the kernel's own shape that live through the call.
+    // SAFETY: both pointers are to values with the kernel's layout that live through the call.
     let done = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) };
     (done == 0).then_some(sets)
 }

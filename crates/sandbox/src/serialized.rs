@@ -1,4 +1,4 @@
-//! Paths as bytes: they need not be text.
+//! Paths serialized as bytes: they need not be UTF-8.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -21,7 +21,7 @@ pub mod path {
     #[expect(
         missing_docs,
         clippy::missing_errors_doc,
-        reason = "called by what serde derives"
+        reason = "serde's derived code calls it"
     )]
     pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
         bytes(path).serialize(to)
@@ -30,21 +30,21 @@ pub mod path {
     #[expect(
         missing_docs,
         clippy::missing_errors_doc,
-        reason = "called by what serde derives"
+        reason = "serde's derived code calls it"
     )]
     pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<PathBuf, D::Error> {
         Vec::deserialize(from).map(path_of)
     }
 }
 
-/// A path, or none.
+/// A path or `None`.
 pub mod optional_path {
     use super::*;
 
     #[expect(
         missing_docs,
         clippy::missing_errors_doc,
-        reason = "called by what serde derives"
+        reason = "serde's derived code calls it"
     )]
     pub fn serialize<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
         path.as_deref().map(bytes).serialize(to)
@@ -53,7 +53,7 @@ pub mod optional_path {
     #[expect(
         missing_docs,
         clippy::missing_errors_doc,
-        reason = "called by what serde derives"
+        reason = "serde's derived code calls it"
     )]
     pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<PathBuf>, D::Error> {
         Option::deserialize(from).map(|bytes| bytes.map(path_of))

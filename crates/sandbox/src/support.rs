@@ -1,30 +1,30 @@
-//! What this machine can hold, found out without restricting anything.
+//! What this machine can confine, found out without restricting anything.
 
 use crate::{Files, Network, Outer, Profile};
 
-/// The first version of Landlock that keeps files from being emptied, and so the first that counts.
+/// The first version of Landlock that prevents truncating files. Earlier versions do not count.
 const FIRST_THAT_HOLDS: u8 = 3;
 
-/// What this machine can hold.
+/// What this machine can confine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Support {
-    /// Landlock's version, up to the one we use; 0 when it has none.
+    /// Landlock's version, up to the newest we use; 0 without Landlock.
     pub landlock: u8,
-    /// Whether system calls can be refused.
+    /// Whether system calls can be filtered.
     pub seccomp: bool,
-    /// What commands are put into. Finding that out takes a process, so [`Support::probe`] leaves it at nothing.
+    /// The layer around commands. Testing bubblewrap takes a process, so [`Support::probe`] leaves this at nothing.
     pub outer: Outer,
 }
 
 impl Support {
-    /// Nothing, as on a kernel without Landlock and seccomp.
+    /// No support, as on a kernel without Landlock and seccomp.
     pub const NONE: Self = Self {
         landlock: 0,
         seccomp: false,
         outer: Outer::Nothing,
     };
 
-    /// Finds out what this kernel can hold.
+    /// Finds out what this kernel can confine.
     #[cfg(target_os = "linux")]
     pub fn probe() -> Self {
         let seccomp = std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail");
@@ -35,13 +35,13 @@ impl Support {
         }
     }
 
-    /// Finds out what this kernel can hold: elsewhere than on Linux nothing.
+    /// Finds out what this kernel can confine: nothing on systems other than Linux.
     #[cfg(not(target_os = "linux"))]
     pub fn probe() -> Self {
         Self::NONE
     }
 
-    /// Returns why a profile cannot be held here, as half a sentence; `None` when it can.
+    /// Returns why a profile cannot be enforced here, as half a sentence; `None` when it can.
     pub fn missing(self, profile: Profile) -> Option<String> {
         if !profile.holds_something() {
             return None;
@@ -64,7 +64,7 @@ impl Support {
         })
     }
 
-    /// Returns what a profile that can be held does not hold here, as half sentences.
+    /// Returns the gaps of an enforceable profile on this machine, as half sentences.
     pub fn gaps(self, profile: Profile) -> Vec<&'static str> {
         let mut gaps = Vec::new();
         if !profile.holds_something() {
@@ -134,7 +134,7 @@ mod tests {
         ] {
             let missing = kernel.missing(strict).unwrap();
             assert!(missing.contains(part), "{missing}");
-            // Bubblewrap holds files where Landlock does not, and system calls it does not.
+            // Bubblewrap confines files where Landlock does not; it does not filter system calls.
             let with_bubblewrap = Support {
                 outer: Outer::Bubblewrap,
                 ..kernel

@@ -1,25 +1,25 @@
-//! The places that a command may write, by their real names, as they are when it is started.
+//! The writable places of a command, by their real names, as of its start.
 //!
-//! Commands change such places, and one of them can lie in another. So no link is followed that lies where a command could
-//! have put it, whoever has made it: what is in its place may be anything of the user's. Looks at names only.
+//! Commands change such places, and one place can be in another. So no link is followed where a command could have
+//! created it: its target may be any of the user's files. Reads names only, never files.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Most links on the way to a place, as the kernel has it.
+/// Most links on the way to a place, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// The way to a place.
+/// The resolved path of a place, with the links on the way.
 pub(crate) struct Way {
     pub(crate) real: PathBuf,
-    /// Each by the real name of its directory, and its own.
+    /// Links on the way, each with the real name of its directory.
     links: Vec<PathBuf>,
 }
 
-/// Returns the real names of some places, without those that are missing or behind a link in one of them, or in a directory
-/// that has one of `keep` in it: that is written by others, where not here.
+/// Returns the real names of some places. Leaves out missing places, and places behind a link that is in one of the
+/// places or in a directory with an entry of `keep`: other commands may write there.
 pub(crate) fn written(places: &[PathBuf], keep: &[PathBuf]) -> Vec<PathBuf> {
     let ways: Vec<Way> = places.iter().filter_map(|place| follow(place).ok()).collect();
     let around = keep.iter().filter_map(|kept| kept.parent()?.canonicalize().ok());
@@ -31,14 +31,14 @@ pub(crate) fn written(places: &[PathBuf], keep: &[PathBuf]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Why there is no way to a place.
+/// Why a place cannot be resolved.
 pub(crate) enum Stop {
-    /// This directory, by its real name, may not be searched.
+    /// This directory, given by real name, may not be searched.
     Unseen(PathBuf),
     Missing,
 }
 
-/// Returns the way to a place that is there.
+/// Resolves an existing place.
 pub(crate) fn follow(place: &Path) -> Result<Way, Stop> {
     let parts = |path: &Path| -> Vec<OsString> {
         let parts = path.components();
@@ -51,7 +51,7 @@ pub(crate) fn follow(place: &Path) -> Result<Way, Stop> {
             real.pop();
             continue;
         }
-        // What begins at the root does so here too.
+        // An absolute link target restarts at the root.
         let next = real.join(part);
         match std::fs::read_link(&next) {
             Ok(_) if links.len() == MAX_LINKS => return Err(Stop::Missing),
@@ -102,11 +102,11 @@ mod tests {
             (&["w", "w/way"], &[], &["w"]),
             (&["w", "w/absolute"], &[], &["w"]),
             (&["to-w", "w/way/../home"], &[], &["w"]),
-            // Even where it leads to what may be written anyway.
+            // Left out even if the target is writable anyway.
             (&["w", "w/to-own"], &[], &["w"]),
-            // Its own link is nobody's, the one behind that is a command's.
+            // The first link is outside; the second may be a command's.
             (&["w", "to-way"], &[], &["w"]),
-            // Where another command may write.
+            // In a place that another command may write.
             (&["w/sub", "w/way"], &[], &["w/sub", "home"]),
             (&["w/sub", "w/way"], &["w/.craft"], &["w/sub"]),
             (&["w", "w/missing", "missing", "loop"], &[], &["w"]),

@@ -1,34 +1,34 @@
-//! Which bubblewrap may be used: one that nobody but root can have put there.
+//! Finds a bubblewrap that is safe to use: only root can have installed it.
 //!
-//! Looked for in few, fixed places and never by a search path: a project can change that, and what it names would be
-//! what holds the project's commands.
+//! The search covers a few fixed places and ignores `PATH`. A project could change `PATH`, and then would choose
+//! the program that confines its own commands.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where it is looked for, in this order.
+/// Places to search, in this order.
 pub const PLACES: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
 
-/// Bits of a mode that let others than the owner write.
+/// Mode bits that allow users other than the owner to write.
 const OTHERS_WRITE: u32 = 0o022;
-/// Bit of a directory in which only the owner of an entry moves it.
+/// Mode bit of a directory in which only an entry's owner may move it.
 const STICKY: u32 = 0o1000;
-/// Bits of a mode that let somebody execute.
+/// Mode bits that allow a user to execute.
 const EXECUTE: u32 = 0o111;
 
-/// Why there is no bubblewrap that may be used.
+/// Why there is no usable bubblewrap.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// There is none.
     #[error("there is no {}", names(.0))]
     Missing(Vec<PathBuf>),
-    /// It is nothing that can be run.
+    /// The file is no executable program.
     #[error("{} is no program", .0.display())]
     NoProgram(PathBuf),
-    /// It, or a directory on the way to it, is somebody's.
+    /// The file, or a directory on the way to it, does not belong to root.
     #[error("{} does not belong to root, so that somebody else could have put it there", .0.display())]
     Owner(PathBuf),
-    /// It, or a directory on the way to it, can be written by others.
+    /// Users other than root can write the file or a directory on the way to it.
     #[error("{} can be written by others than root", .0.display())]
     Writable(PathBuf),
 }
@@ -38,10 +38,10 @@ fn names(places: &[PathBuf]) -> String {
     names.join(", ")
 }
 
-/// Returns the first of some places where there is a bubblewrap that may be used, by its real name.
+/// Returns the real name of bubblewrap from the first of some places that has it.
 ///
 /// # Errors
-/// [`Unfit`], of the first that is there.
+/// [`Unfit`], about the first place that has a file.
 pub fn find(places: &[PathBuf]) -> Result<PathBuf, Unfit> {
     let mut first = None;
     for real in places.iter().filter_map(|path| path.canonicalize().ok()) {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_program_of_the_system_is_found_by_its_real_name() {
-        // Every machine has one, and it is root's.
+        // Every machine has a shell, and root owns it.
         let shell = Path::new("/bin/sh");
         let found = find(&["/no/such".into(), shell.to_owned()]);
         assert_eq!(found, Ok(shell.canonicalize().unwrap()));
@@ -115,7 +115,7 @@ mod tests {
             return;
         }
         if found != Ok(program.clone()) {
-            // Root's files in a directory of somebody else's.
+            // A file of root in another user's directory.
             assert!(
                 matches!(found, Err(Unfit::Owner(_) | Unfit::Writable(_))),
                 "{found:?}"

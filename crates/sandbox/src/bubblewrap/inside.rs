@@ -1,4 +1,4 @@
-//! The helper's part within bubblewrap: whether it is there, and what bubblewrap leaves for it to do.
+//! The helper's part within bubblewrap: checks that it is in the view, and does what bubblewrap leaves to it.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -9,11 +9,11 @@ use nix::unistd::{getpid, getppid};
 
 use crate::{Files, Plan, SandboxError};
 
-/// The helper's process id there: bubblewrap's own first process is 1, and where it runs with more rights than we have it
-/// starts another one before, which is gone then.
+/// The helper's process ids in the view. Bubblewrap's own first process is 1. Where bubblewrap is setuid, it starts
+/// another process before the helper.
 const OURS: [i32; 2] = [2, 3];
 
-/// Looks whether bubblewrap has made what was promised, as far as can be seen from within.
+/// Checks that bubblewrap has made the promised view, as far as that is visible from within.
 pub(crate) fn check(plan: &Plan) -> Result<(), SandboxError> {
     let not_so = |what: &str| Err(SandboxError::Outside(what.to_owned()));
     if !is_its_first(getpid().as_raw(), getppid().as_raw()) {
@@ -30,21 +30,22 @@ pub(crate) fn check(plan: &Plan) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Whether a process of these ids, its own and its parent's, is the first that bubblewrap starts. Outside, the first process
-/// of the machine has no such children but the kernel's.
+/// Whether a process with these ids (its own, its parent's) is the first that bubblewrap starts. Outside the view,
+/// process 1 has no children with such ids except the kernel's.
 fn is_its_first(id: i32, parent: i32) -> bool {
     parent == 1 && OURS.contains(&id)
 }
 
-/// Returns the number of this process's user namespace, 0 where there is none.
+/// Returns the number of this process's user namespace, 0 if unknown.
 pub(crate) fn namespace() -> u64 {
     Path::new("/proc/self/ns/user")
         .metadata()
         .map_or(0, |found| found.ino())
 }
 
-/// Limits the processes and threads of all that this process becomes and starts. In a user namespace other than the one outside
-/// they are counted apart; elsewhere all of the user's would be, and nothing is limited.
+/// Limits the processes and threads of this process and its descendants. Only a user namespace of its own counts
+/// them separately; in the outside namespace, the limit would count all of the user's processes, so nothing is
+/// limited.
 pub(crate) fn limit_processes(most: Option<u64>, outside: u64) -> Result<(), SandboxError> {
     let Some(most) = most.filter(|_| outside != 0 && namespace() != outside) else {
         return Ok(());

@@ -1,42 +1,42 @@
-//! A directory that is kept and has private files in it, as a command sees it: a new one, with what is not private.
+//! A read-only directory with private files in it, as a command sees it: a new directory without the private files.
 //!
-//! Masking each private file would leave those readable that come into being while a command runs. So the command gets an
-//! empty directory instead, into which is put what is there now and may be read. What comes later it does not see,
-//! private or not, and what is beyond [`MAX_ENTRIES`] neither.
+//! Masking each private file would leave files readable that are created while a command runs. So the command gets
+//! an empty directory, into which the readable entries of this moment are mounted. The command does not see later
+//! entries, private or not, nor entries beyond [`MAX_ENTRIES`].
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Most entries put into one directory: each is a mount.
+/// Most entries mounted into one directory; each is a mount.
 const MAX_ENTRIES: usize = 64;
 
-/// What is put into a kept directory.
+/// The entries to mount into such a directory.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Files and directories, real names.
+    /// Files and directories, by real name.
     pub(super) places: Vec<PathBuf>,
-    /// Links, and where each leads.
+    /// Links with their targets.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Kept {
-    /// Looks what may be read in a directory, a real name, of which `private` are places in it. `None`: nothing private
-    /// can be there. What cannot be looked at is not read.
+    /// Lists the readable entries of a directory, given by real name, with the places of `private` in it. `None`:
+    /// no private place can be in it. Entries that cannot be inspected are not readable.
     pub(super) fn of(directory: &Path, private: &[PathBuf]) -> Option<Self> {
         let private: Vec<&OsStr> = private
             .iter()
             .filter(|place| is_in(directory, place))
             .filter_map(|place| place.file_name())
             .collect();
-        // What may not be looked at is a directory in which nothing may be read.
+        // A directory that cannot be inspected has no readable entries.
         if private.is_empty() || directory.metadata().is_ok_and(|found| !found.is_dir()) {
             return None;
         }
         let mut kept = Self::default();
         let found = std::fs::read_dir(directory).into_iter().flatten();
         for name in found.filter_map(|entry| Some(entry.ok()?.file_name())) {
-            // What belongs to a private file has its name with something behind it: a journal, what is to replace it.
+            // Files that belong to a private file have its name as prefix: its journal, or its replacement.
             let begins = |private: &&OsStr| name.as_bytes().starts_with(private.as_bytes());
             if private.iter().any(begins) {
                 continue;
@@ -54,7 +54,7 @@ impl Kept {
     }
 }
 
-/// Whether a place lies in a directory, a real name, itself and not in one of its directories.
+/// Whether a place is a direct entry of a directory, given by real name.
 fn is_in(directory: &Path, place: &Path) -> bool {
     let above = place.parent();
     above == Some(directory)
@@ -102,7 +102,7 @@ mod tests {
         let kept = Kept::of(&top, &private).unwrap();
         assert_eq!((kept.places.len(), kept.links.len()), (MAX_ENTRIES, 0));
         assert!(!kept.places.contains(&private[0]));
-        // A file has nothing in it.
+        // A file has no entries.
         let private = [top.join("token/key")];
         assert_eq!(Kept::of(&top.join("token"), &private), None);
     }

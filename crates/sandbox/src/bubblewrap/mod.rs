@@ -1,9 +1,9 @@
-//! Bubblewrap, where the machine has it: a view of the machine made for one command, around the helper.
+//! Bubblewrap, where the machine has it: makes a view of the machine for one command, around the helper.
 //!
-//! It adds what Landlock and seccomp cannot hold: places hidden within those that may be written, owners and modes of
-//! files, processes, shared memory and the network as nobody else's. The helper runs within it and restricts itself as
-//! ever, so both hold. Here is which program may be used ([`find`]), with which arguments a command's view is made
-//! ([`view_arguments`]); whoever may start processes starts it. What it makes is looked at by the helper.
+//! It confines what Landlock and seccomp cannot: hidden places in writable ones, owners and modes of files,
+//! processes, shared memory and a separate network. The helper runs in the view and restricts itself as well, so
+//! both apply. This module decides which program is safe ([`find`]) and builds the arguments for a command's view
+//! ([`view_arguments`]). The `children` crate starts bubblewrap; the helper checks the view.
 
 mod find;
 #[cfg(target_os = "linux")]

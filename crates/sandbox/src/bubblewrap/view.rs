@@ -1,7 +1,7 @@
-//! What a command sees of the machine's files, and bubblewrap's arguments that make it so.
+//! A command's view of the machine's files, and bubblewrap's arguments for it.
 //!
-//! [`View::of`] looks what of a plan is there; the arguments follow from that alone. All paths are real names: in the
-//! view being made, a link would lead somewhere else. Bounds: those of a plan.
+//! [`View::of`] checks which places of a plan exist; the arguments follow from that alone. All paths are real
+//! names: in the view, a link may lead elsewhere. Limits: those of a plan.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,45 +11,46 @@ use super::kept::Kept;
 use crate::plan::{around, looked};
 use crate::{Files, Network, Plan, Profile};
 
-/// Returns bubblewrap's arguments that make the view of a plan, as its places are now, for a command that runs in `directory`,
-/// a real name; the program and its own arguments come behind them.
+/// Returns bubblewrap's arguments for the view of a plan, with its places as of now, for a command that runs in
+/// `directory`, a real name. The program and its arguments follow them.
 ///
-/// There is no `--new-session`: the caller has made a session, and another one would leave the group that the caller ends.
+/// There is no `--new-session`: the caller has made a session, and another one would leave the group that the
+/// caller ends.
 pub fn view_arguments(plan: &Plan, directory: &Path) -> Vec<OsString> {
     View::of(plan).arguments(directory)
 }
 
-/// What a command sees of the machine's files. Everything that is not spoken of is seen and cannot be written.
+/// A command's view of the machine's files. All other places are readable and not writable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct View {
     profile: Profile,
-    /// Those within others come later.
+    /// Outer places come before those within them.
     mounts: BTreeMap<PathBuf, Mount>,
-    /// Links in directories that are made anew, and where they lead.
+    /// Links in new directories, with their targets.
     links: Vec<(PathBuf, PathBuf)>,
 }
 
-/// How a place is seen.
+/// How the command sees a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mount {
-    /// It can be written.
+    /// Readable and writable.
     Write,
-    /// It is only read.
+    /// Readable.
     Read,
-    /// A directory is empty, but for places in it that may be written.
+    /// A directory that is empty except for writable places in it.
     Empty,
-    /// A directory is made anew, with those places in it that are read or written.
+    /// A new directory with only those places in it that are readable or writable.
     Anew,
-    /// A file cannot be opened.
+    /// A file that cannot be opened.
     Blank,
 }
 
 impl View {
-    /// Looks what of a plan is there. What is missing is left out.
+    /// Builds the view of a plan; leaves out missing places.
     pub(super) fn of(plan: &Plan) -> Self {
         let (mut wanted, mut links) = (BTreeMap::new(), Vec::new());
         if plan.profile.files != Files::Full {
-            // What is said later counts for one place that is named twice.
+            // For a place named twice, the later entry counts.
             let write = match plan.profile.files {
                 Files::WorkspaceWrite => plan.written(),
                 Files::ReadOnly | Files::Full => Vec::new(),
@@ -70,7 +71,7 @@ impl View {
                 (blank, Mount::Blank),
                 (write, Mount::Write),
                 (around(&plan.hide), Mount::Blank),
-                // As a whole, even where it is written: what is in it cannot be kept apart.
+                // Hidden as a whole, even if writable: its entries cannot be told apart.
                 (beyond_kept, Mount::Blank),
                 (beyond_blank, Mount::Blank),
             ] {
@@ -92,7 +93,7 @@ impl View {
         }
     }
 
-    /// Returns the arguments of [`view_arguments`].
+    /// Returns the arguments for [`view_arguments`].
     pub(super) fn arguments(&self, directory: &Path) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         let mut add = |flag: &str, paths: &[&Path]| {
@@ -126,17 +127,17 @@ impl View {
         for (path, mount) in mounts() {
             match mount {
                 Mount::Write => add("--bind", &[path, path]),
-                // Gone in between: then it is not there.
+                // The place may be removed meanwhile; it is missing in the view then.
                 Mount::Read => add("--ro-bind-try", &[path, path]),
                 Mount::Empty | Mount::Anew => add("--tmpfs", &[path]),
-                // A device on a mount without devices: nobody opens it.
+                // A device on a mount without devices cannot be opened.
                 Mount::Blank => add("--ro-bind", &[Path::new("/dev/null"), path]),
             }
         }
         for (link, target) in &self.links {
             add("--symlink", &[target, link]);
         }
-        // Last: places within them may have had to be made.
+        // Last: bubblewrap may have to create places within them first.
         for (path, _) in mounts().filter(|(_, mount)| matches!(mount, Mount::Empty | Mount::Anew)) {
             add("--remount-ro", &[path]);
         }
@@ -146,7 +147,7 @@ impl View {
     }
 }
 
-/// Leaves out what is so already, and adds what keeps the rest in its place.
+/// Leaves out mounts without effect, and adds those that protect other mounts from being renamed.
 fn needed(wanted: BTreeMap<PathBuf, Mount>) -> BTreeMap<PathBuf, Mount> {
     let mut mounts: BTreeMap<PathBuf, Mount> = BTreeMap::new();
     for (path, mount) in wanted {
@@ -165,8 +166,8 @@ fn needed(wanted: BTreeMap<PathBuf, Mount>) -> BTreeMap<PathBuf, Mount> {
             continue;
         }
         if let Some((top, Mount::Write)) = around {
-            // A directory that a command could rename would take away with it what is kept back in it, and the next
-            // command would find it under another name. What is mounted cannot be renamed.
+            // A command that renamed such a directory would move the hidden place in it, and the next command would
+            // find that place under another name. A mount point cannot be renamed.
             for between in path.ancestors().skip(1).take_while(|between| *between != top) {
                 mounts.insert(between.to_owned(), Mount::Write);
             }

@@ -1,4 +1,4 @@
-//! Tests of what a command sees, and of the arguments for it.
+//! Tests of a command's view, and of the arguments for it.
 
 use super::*;
 use crate::Outer;
@@ -17,7 +17,7 @@ fn view(profile: Profile, mounts: &[(&str, Mount)]) -> View {
     }
 }
 
-/// Returns the arguments between what is always first and what is always last.
+/// Returns the arguments without the fixed ones at the start and the end.
 fn mounted(view: &View) -> String {
     let all: Vec<String> = view
         .arguments(Path::new("/w"))
