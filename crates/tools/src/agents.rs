@@ -1,8 +1,8 @@
-//! `SpawnAgent`, `WaitAgent`, `SendInput`, `CloseAgent`, `ResumeAgent`: subagents, as the agent above handles them.
+//! `SpawnAgent`, `WaitAgent`, `SendInput`, `CloseAgent`, `ResumeAgent`: subagents, as their parent handles them.
 //!
-//! The tools only speak to [`SubAgents`]; what a subagent may do, how many there are and when they end is decided
-//! there. They change nothing by themselves, so that plan mode has them too: a subagent of a Thread in plan mode is in
-//! plan mode. There for Threads that may have subagents, and named in their configuration with `allowList` (AppServer
+//! The tools only call [`SubAgents`], which decides what a subagent may do, how many there are and when they end. The
+//! tools change nothing by themselves, so plan mode has them too: a subagent of a Thread in plan mode is in plan mode.
+//! They are offered to Threads that may have subagents; a configuration with `allowList` must name them (AppServer
 //! protocol 02 §2.4).
 
 use std::sync::{Arc, LazyLock};
@@ -20,13 +20,13 @@ use serde_json::json;
 
 use super::arguments::{decode, done, failed, spec};
 
-/// Most bytes of a task or of a further input (guess: more belongs into a file).
+/// Most bytes of a task or of a further input (guess: longer text belongs in a file).
 const MAX_INPUT: usize = 64 << 10;
 /// Longest nickname, in characters.
 const MAX_NICKNAME: usize = 64;
 /// Most subagents named in one call.
 const MAX_NAMES: usize = 64;
-/// Longest time that a call may say it waits.
+/// Longest waiting time that a call may request, in seconds.
 const MAX_WAIT: u64 = 24 * 3600;
 
 const SPAWN: &str = "SpawnAgent";
@@ -35,13 +35,13 @@ const SEND: &str = "SendInput";
 const CLOSE: &str = "CloseAgent";
 const RESUME: &str = "ResumeAgent";
 
-/// All of them: the same for every Turn, and their schemas cost something to make.
+/// The tools: every Turn has the same, since making their schemas is costly.
 static TOOLS: LazyLock<[Arc<dyn Tool>; 5]> = LazyLock::new(|| {
     [Kind::Spawn, Kind::Wait, Kind::Send, Kind::Close, Kind::Resume]
         .map(|kind| Arc::new(AgentTool::new(kind)) as Arc<dyn Tool>)
 });
 
-/// Returns the tools for the subagents of a Turn, as far as its Thread may have them.
+/// Returns the tools for the subagents of a Turn that its Thread may have.
 pub fn agent_tools(sub_agents: &dyn SubAgents, config: &ThreadConfig) -> Vec<Arc<dyn Tool>> {
     if !sub_agents.may_spawn() {
         return Vec::new();
@@ -53,7 +53,7 @@ pub fn agent_tools(sub_agents: &dyn SubAgents, config: &ThreadConfig) -> Vec<Arc
         .collect()
 }
 
-/// Whether a Thread's configuration leaves a tool: with `allowList`, those on it.
+/// Returns whether a Thread's configuration offers a tool: any without `allowList`, otherwise those on the list.
 fn is_listed(config: &ThreadConfig, name: &str) -> bool {
     let text = |member: &str| config.extra.get(member).and_then(|value| value.as_str());
     if text("agentControlToolAccess") != Some("allowList") {
@@ -184,7 +184,7 @@ struct AgentArguments {
     agent: String,
 }
 
-/// A call whose arguments are usable.
+/// A call with valid arguments.
 #[derive(Debug)]
 enum AgentRequest {
     Spawn(SpawnArguments),
@@ -207,7 +207,7 @@ impl Tool for AgentTool {
     }
 
     fn runs_alone(&self) -> bool {
-        // What the calls before it have started is there when they have run; starts can run together.
+        // Subagents that earlier calls start exist only after these calls; starts can run together.
         self.kind != Kind::Spawn
     }
 
@@ -347,7 +347,7 @@ async fn run(request: AgentRequest, context: &CallContext) -> Result<String, Sub
     }
 }
 
-/// Says what is known of a call that ran when the server stopped.
+/// Returns a text on a call that ran when the server stopped.
 async fn interrupted(kind: Kind, call: String, agents: Arc<dyn SubAgents>) -> String {
     const BEGAN: &str =
         "interrupted_by_restart: the server stopped while this call ran, and it was not run again";

@@ -1,8 +1,8 @@
 //! `ApplyPatch`: several files changed by one patch, all of them or none.
 //!
-//! What each file becomes is worked out before any is touched, and they are changed as one [`Batch`]. Each path is
-//! checked like that of a file written by itself; at most one of them may need a person's word, since that is asked
-//! for one file at a time. A section may name a file that an earlier one has changed.
+//! The new content of every file is computed before any file is changed, and one [`Batch`] changes them. Each path is
+//! checked as if its file were written alone. At most one path may need an approval, because an approval covers one
+//! file. A section may name a file that an earlier section has changed.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -160,11 +160,11 @@ impl PreparedCall for Prepared {
     }
 }
 
-/// What becomes of one file.
+/// The change of one file.
 struct Fate {
     before: Option<Arc<[u8]>>,
     now: Option<Arc<[u8]>>,
-    /// The permissions it gets, those of the file that it was.
+    /// Its permissions, those of the previous file.
     mode: Option<u32>,
 }
 

@@ -33,14 +33,14 @@ pub(super) fn spec(
 /// Decodes a call's arguments.
 ///
 /// # Errors
-/// They do not have the tool's shape; the text is for the model.
+/// The arguments do not match the tool's schema; the text is for the model.
 pub(super) fn decode<'a, T: Deserialize<'a>>(arguments: &'a Json) -> Result<T, ToolRefusal> {
     arguments
         .decode()
         .map_err(|error| ToolRefusal(format!("the arguments are not usable: {error}")))
 }
 
-/// Returns what a call gave that went well.
+/// Returns the output of a successful call.
 pub(super) fn done(text: impl Into<String>) -> ToolOutput {
     ToolOutput {
         text: text.into(),
@@ -49,7 +49,7 @@ pub(super) fn done(text: impl Into<String>) -> ToolOutput {
     }
 }
 
-/// Returns what a call gave that did not.
+/// Returns the output of a failed call.
 pub(super) fn failed(text: impl Into<String>) -> ToolOutput {
     ToolOutput {
         text: text.into(),

@@ -1,7 +1,7 @@
-//! `AskUser`: a person is asked what the model cannot know, with answers to choose from where there are some.
+//! `AskUser`: asks the user a question of the model, optionally with answers to choose from.
 //!
-//! Has no effect and permits nothing: what it asks is put to the people who follow the Thread, and the first answer is
-//! the call's result. Offered only while somebody is there who takes such questions (see `agent::inquiry`).
+//! The tool has no effect and permits nothing: clients that follow the Thread show the question, and the first answer
+//! is the call's result. It is offered only while such a client is connected (see `agent::inquiry`).
 
 use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
@@ -15,11 +15,11 @@ use super::arguments::{decode, failed, spec};
 
 /// The tool's name.
 pub const ASK_USER: &str = "AskUser";
-/// Longest question, bytes (a guess: more is not read).
+/// Longest question, bytes (guess: users do not read more).
 const MAX_TEXT_BYTES: usize = 4 << 10;
-/// Longest answer to choose, and what it means, bytes.
+/// Longest choice, and longest description of a choice, bytes.
 const MAX_CHOICE_BYTES: usize = 500;
-/// Most answers to choose from.
+/// Most choices.
 const MAX_CHOICES: usize = 10;
 
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl Tool for AskUser {
     }
 }
 
-/// Returns a text that clients can show: a question must not paint over itself.
+/// Returns a text that clients can show, without control characters that could overwrite the question.
 fn shown(text: &str) -> String {
     visible(text, Lines::Keep).into_owned()
 }
@@ -137,7 +137,7 @@ impl PreparedCall for Prepared {
     }
 
     fn run(self: Box<Self>, _context: CallContext) -> BoxFuture<'static, ToolOutput> {
-        // Only a Turn knows people.
+        // Only a Turn can reach users.
         std::future::ready(failed("there is nobody who could be asked")).boxed()
     }
 }

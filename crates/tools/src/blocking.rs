@@ -1,4 +1,4 @@
-//! File work off the async threads, a bounded number of pieces at a time.
+//! File work off the async threads, with bounded concurrency.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::arguments::failed;
 use super::replace_file::read_whole;
 use bobbin_files::Leftovers;
 
-/// Pieces of file work at a time in the whole server; more wait (guess: disks gain nothing beyond).
+/// Concurrent file jobs in the whole server; more wait (guess: disks gain nothing beyond).
 const AT_ONCE: usize = 16;
 
 /// Permits for file work. One per server; clones share it.
@@ -31,12 +31,12 @@ impl FileWork {
         }
     }
 
-    /// Returns where the names of files on their way are noted.
+    /// Returns the record of the names of temporary files.
     pub(super) fn leftovers(&self) -> &Leftovers {
         &self.leftovers
     }
 
-    /// Looks at something, if that can be done.
+    /// Runs a job that reads; `None` if the job could not run.
     ///
     /// # Cancel safety
     /// As for [`FileWork::run`].
@@ -57,10 +57,10 @@ impl FileWork {
             .flatten()
     }
 
-    /// Runs a piece of work to its end; an error text becomes a failed output.
+    /// Runs a job to its end; an error text becomes a failed output.
     ///
     /// # Cancel safety
-    /// Dropping the future does not stop work that has begun.
+    /// Dropping the future does not stop a job that has started.
     pub(super) async fn run(
         self,
         work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static,
@@ -82,8 +82,8 @@ impl FileWork {
         }
     }
 
-    /// Returns what stands in a file that is to be changed by somebody else, `Some(None)` when there is none; `None`
-    /// when it cannot be changed by a tool.
+    /// Returns the content of a file that an editor is to change: `Some(None)` if there is no file, `None` if no tool
+    /// may change the file.
     pub(super) async fn before(&self, path: &Path) -> Option<Option<Vec<u8>>> {
         // The semaphore is never closed.
         let permit = self.permits.clone().acquire_owned().await.ok();
@@ -97,7 +97,7 @@ impl FileWork {
     }
 }
 
-/// A file that fails to be read once patience is over.
+/// A reader that fails once its time is over.
 #[derive(Debug)]
 pub(crate) struct Patient<'a, R> {
     file: R,
@@ -119,7 +119,7 @@ impl<R: io::Read> io::Read for Patient<'_, R> {
     }
 }
 
-/// The moment from which a long walk gives up: its time is over or its Turn is.
+/// The moment when a long walk gives up: its time is over or its Turn has stopped.
 #[derive(Debug, Clone)]
 pub(crate) struct Patience {
     until: Instant,

@@ -1,10 +1,10 @@
-//! Bubblewrap as the configuration wants it: tried once, when it is first needed, and what became of that.
+//! Bubblewrap as the configuration requests it, and the result of a trial run at first use.
 //!
-//! A machine can have a bubblewrap that does not work, because the system lets nobody make namespaces or because we are
-//! in a container ourselves. So it is run once with all that a command's view is made of, around the helper, before
-//! anything is promised ([`super::bubblewrap_try`]). The result stays for the life of the process; one failure later has it
-//! tried again, and where it fails a command once more although the try went well, it is not used for a while. Bounds: one
-//! try at a time, of 20 s.
+//! A bubblewrap may not work: the system may forbid namespaces, or the server may run in a container. So before
+//! anything is promised, one trial runs bubblewrap around the helper with every feature of a command's view
+//! ([`super::bubblewrap_try`]). The result is valid for the life of the process. One later failure causes a new trial;
+//! if a command fails again after a successful trial, bubblewrap is not used for a while. Bounds: one trial at a time,
+//! of 20 s.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::bubblewrap_try::try_it;
 
-/// Whether commands are to be held by bubblewrap too.
+/// Whether commands also run in bubblewrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum BubblewrapUse {
     /// No.
@@ -26,11 +26,11 @@ pub enum BubblewrapUse {
     Off,
     /// Where it works.
     Auto,
-    /// Always: where it does not work, no command runs.
+    /// Always: where bubblewrap does not work, no command runs.
     Require,
 }
 
-/// Bubblewrap, and what is known of it. Clones share what is known.
+/// Bubblewrap and the result of its trial. Clones share the result.
 #[derive(Debug, Clone, Default)]
 pub struct Bubblewrap {
     wanted: BubblewrapUse,
@@ -41,22 +41,22 @@ pub struct Bubblewrap {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Replaced when what was found turns out to be so no more.
+    /// The trial's result; replaced when a later failure contradicts it.
     found: Arc<OnceCell<Tried>>,
-    /// It has failed a command, and held none since.
+    /// Bubblewrap has failed a command, and confined none since.
     has_failed: bool,
 }
 
-/// What a try has shown: the program, or why it does not work.
+/// The result of a trial: the program, or why it does not work.
 pub(super) type Found = Result<PathBuf, String>;
-/// When it was tried, and what came of it.
+/// The time of a trial, and its result.
 pub(super) type Tried = (Instant, Found);
 
-/// How long a failure counts: what was busy, broken or missing may be well again.
+/// How long a failure counts: its cause may be temporary.
 const FAILED_FOR: Duration = Duration::from_mins(1);
 
 impl Bubblewrap {
-    /// Returns bubblewrap in its usual places, as it is wanted; `children` starts it when it is tried.
+    /// Returns bubblewrap in its usual places; `children` starts its trial.
     pub fn new(wanted: BubblewrapUse, children: Children) -> Self {
         Self {
             wanted,
@@ -66,34 +66,34 @@ impl Bubblewrap {
         }
     }
 
-    /// Looks in other places. They must be nobody's but root's, as the usual ones.
+    /// Searches other places. Only root may own them, as the usual ones.
     #[must_use]
     pub fn with_places(mut self, places: Vec<PathBuf>) -> Self {
         self.places = places;
         self
     }
 
-    /// Returns whether it is wanted.
+    /// Returns the configured use.
     pub fn wanted(&self) -> BubblewrapUse {
         self.wanted
     }
 
-    /// Whether it is wanted and there is one, which may work or not. Starts nothing.
+    /// Returns whether bubblewrap is wanted and installed; it may still not work. Starts nothing.
     pub fn may_work(&self) -> bool {
         self.wanted != BubblewrapUse::Off && find(&self.places).is_ok()
     }
 
-    /// Returns what was found, once it was tried: the program, or why it does not work.
+    /// Returns the result of the trial, if there was one: the program, or why it does not work.
     pub fn found(&self) -> Option<Result<PathBuf, String>> {
         let cell = self.known.lock().found.clone();
         let (_, found) = cell.get()?;
         Some(found.clone())
     }
 
-    /// Returns the program for a command whose plan has it.
+    /// Returns the program for a command whose plan uses bubblewrap.
     ///
     /// # Errors
-    /// It has failed another command meanwhile: that, as half a sentence.
+    /// Bubblewrap has failed another command meanwhile: the reason, as half a sentence.
     pub(super) fn program(&self) -> Result<PathBuf, String> {
         let why = |why: &str| format!("bubblewrap, which was to hold it, works no more{why}");
         match self.found() {
@@ -103,7 +103,7 @@ impl Bubblewrap {
         }
     }
 
-    /// Whether it is wanted and it is not known whether it works.
+    /// Returns whether bubblewrap is wanted and has no trial result.
     pub(super) fn wants_a_try(&self) -> bool {
         self.wanted != BubblewrapUse::Off
             && self.children.is_some()
@@ -113,13 +113,13 @@ impl Bubblewrap {
             }
     }
 
-    /// Notes that it has held a command.
+    /// Notes that bubblewrap has confined a command.
     pub fn has_held(&self) {
         self.known.lock().has_failed = false;
     }
 
-    /// Notes that a command did not begin that it was to hold, and why, unless it took too long. It is tried again before the
-    /// next one. The second reason in a row counts for as long as a try that failed: a try does not show it.
+    /// Notes that bubblewrap failed to start a command, and why, unless it took too long. A new trial runs before the
+    /// next command. A second reason in a row counts as long as a failed trial, since a trial does not show it.
     pub fn has_failed(&self, why: Option<&str>) {
         let mut known = self.known.lock();
         let again = why.filter(|_| known.has_failed);
@@ -128,7 +128,7 @@ impl Bubblewrap {
         known.has_failed |= why.is_some();
     }
 
-    /// Tries it, if it is wanted and was not tried yet, or failed a while ago.
+    /// Runs a trial, if bubblewrap is wanted and has no result, or failed a while ago.
     pub(super) async fn settle(&self, kernel: Support, hide: &[PathBuf]) {
         let (false, Some(children)) = (self.wanted == BubblewrapUse::Off, &self.children) else {
             return;
@@ -151,13 +151,13 @@ impl Bubblewrap {
     }
 }
 
-/// Settings of git's: no upkeep of a repository behind a command's back. It would be killed with the command, and leave its
-/// locks behind.
+/// Settings of git: no background maintenance of a repository. Such maintenance would be killed with the command and
+/// leave its locks behind.
 const NO_UPKEEP: [(&str, &str); 2] = [("gc.auto", "0"), ("maintenance.auto", "false")];
-/// Where git looks for the number of settings among its variables.
+/// The variable with the number of settings that git reads from its environment.
 const GIT_SETTINGS: &str = "GIT_CONFIG_COUNT";
 
-/// Adds them behind those that are there.
+/// Appends the settings to those in the environment.
 pub(super) fn without_upkeep(environment: &mut Environment) {
     let there = environment.get(GIT_SETTINGS).and_then(|count| count.to_str());
     let mut count: u32 = there.and_then(|count| count.parse().ok()).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! A try of bubblewrap: whether it makes what a command's view is made of, and can start the helper there.
+//! A trial of bubblewrap: whether it makes a command's view and can start the helper in the view.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::bubblewrap::Found;
 
-/// Time for a try. Many times what a busy machine needs.
+/// Time for a trial. Many times what a busy machine needs.
 const TRY_TIME: Duration = Duration::from_secs(20);
-/// Output kept of a try.
+/// Most output of a trial.
 const TRY_OUTPUT: usize = 4 << 10;
-/// What systems say of namespaces that only some may make: where, what, and what that means.
+/// How systems report restricted namespaces: the place, the text, and its meaning.
 const RESTRICTIONS: [(&str, &str, &str); 3] = [
     (
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
@@ -32,7 +32,7 @@ const RESTRICTIONS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Runs a harmless command as strictly as any can be held, and returns the program of bubblewrap.
+/// Runs a harmless command in the strictest sandbox, and returns the program of bubblewrap.
 pub(super) async fn try_it(
     places: &[PathBuf],
     children: &Children,

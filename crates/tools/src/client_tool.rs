@@ -1,8 +1,8 @@
-//! Tools that a client brought along with a Thread and runs itself (AppServer protocol 04 §7).
+//! Tools that a client declares for a Thread and runs itself (AppServer protocol 04 §7).
 //!
-//! They stand beside the built-in ones and go through the same steps: arguments against the schema, the question that
-//! the client declared under the rules there are, the record of the call, and only then the client. A call is sent
-//! once, to whoever serves the Thread's tools at that moment; nothing is repeated.
+//! They go through the same steps as built-in tools: arguments against the schema, the approval that the client
+//! declared, the rules, the record of the call, and then the client. A call is sent once, to the client that serves the
+//! Thread's tools at that moment; nothing is repeated.
 
 use std::sync::Arc;
 
@@ -27,8 +27,7 @@ use super::reserved::Reserved;
 use bobbin_agent_api::client::MAX_ANSWER_BYTES;
 use bobbin_agent_api::cut::head_and_tail;
 
-/// Returns the tools that a client brought along with a Turn's Thread; `always` has those that are always there, whose
-/// names are not given twice.
+/// Returns the tools that a client declared for a Turn's Thread; tools with the name of one in `always` are left out.
 pub fn client_tools(
     declared: &[DynamicTool],
     clients: &ThreadClients,
@@ -41,7 +40,7 @@ pub fn client_tools(
             name: name.into(),
             description: declared.description.as_str().into(),
             input_schema: declared.input_schema.clone(),
-            // Nobody says what it does.
+            // A declaration does not state the effect.
             effect: Effect::Writes,
         };
         Arc::new(ClientTool {
@@ -103,11 +102,11 @@ fn nobody() -> ToolRefusal {
     ToolRefusal("the thread has no client".to_owned())
 }
 
-/// What a call needs.
+/// The permission for a call.
 enum May {
-    /// This.
+    /// The permission that the call needs.
     If(Permission),
-    /// Nobody may give what it needs.
+    /// No user may give the permission.
     Not(String),
 }
 
@@ -159,7 +158,7 @@ impl ClientTool {
     }
 }
 
-/// Returns what a command line needs that a client's tool would run in a directory.
+/// Returns the permission for a command line that a client's tool would run in a directory.
 fn may_run(command: &str, directory: &str, environment: &ToolEnvironment) -> Result<May, ToolRefusal> {
     let command = command.trim();
     let trace = trace(&environment.root, directory, None)?;
@@ -229,7 +228,7 @@ impl PreparedCall for Prepared {
     }
 }
 
-/// Gives an answer that failed without a code the one for that.
+/// Adds an error code to a failed answer without one.
 fn named(mut answer: ToolAnswer) -> ToolAnswer {
     if !answer.success
         && answer

@@ -1,5 +1,5 @@
-//! `CreatePlan`: replaces the Thread's plan (AppServer protocol 02 §5.10, 03 §8; clients know the name). Changes
-//! nothing on disk, so that it is there in plan mode too.
+//! `CreatePlan`: replaces the Thread's plan (AppServer protocol 02 §5.10, 03 §8; clients know the name). It changes
+//! nothing on disk, so plan mode has it too.
 
 use std::collections::HashSet;
 
@@ -84,7 +84,7 @@ fn plan(arguments: Arguments) -> Result<Plan, ToolRefusal> {
     })
 }
 
-/// Returns steps as a plan has them.
+/// Returns steps in the form of a plan.
 ///
 /// # Errors
 /// There are too many, one is empty, or two have one id; the text is for the model.

@@ -1,4 +1,4 @@
-//! `EditFile`: one text for another inside a file.
+//! `EditFile`: replaces a text inside a file.
 
 use bobbin_agent_api::tool::{
     CallContext, ChangedFile, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput,
@@ -136,7 +136,7 @@ impl PreparedCall for Prepared {
     }
 }
 
-/// Has an editor change what it has of the file; `None` when it does not.
+/// Asks an editor to change its version of the file; `None` when it does not.
 async fn edit_in_editor(
     editor: &EditorOf,
     work: &FileWork,
@@ -144,7 +144,7 @@ async fn edit_in_editor(
     arguments: &Arguments,
 ) -> Option<ToolOutput> {
     let path = target.confirmed().await?;
-    // A file that is not there, or that no tool may change, is not given to the editor either.
+    // A file that is missing, or that no tool may change, is not sent to the editor either.
     let before = work.before(&path).await??;
     let text = editor.read(&path, None, None).await?;
     let (after, count) = match replaced(&text, arguments) {
@@ -154,7 +154,7 @@ async fn edit_in_editor(
     let shown = target.shown();
     match editor_write::write(editor, work, &path, Some(&before), &after, &shown).await {
         Next::Here => None,
-        // What the editor has of it, which is to be changed, must be what stands there.
+        // The editor's version must equal the file on disk.
         Next::HereIfUnchanged if text.as_bytes() == before => None,
         Next::HereIfUnchanged => Some(failed(format!(
             "it is not known whether the editor changed {shown}: the file is as it was, and was not changed here, since \
@@ -193,7 +193,7 @@ fn edit(target: &Target, arguments: &Arguments, leftovers: &Leftovers) -> Result
 
 /// Returns the new content and how many texts were replaced.
 fn replaced(text: &str, arguments: &Arguments) -> Result<(String, usize), String> {
-    // Models write `\n`; in a file of `\r\n` lines both texts are meant with its line ends.
+    // Models write `\n`; in a file of `\r\n` lines, both texts are converted to its line ends.
     let (old, new) = if has_crlf_lines(text) {
         (to_crlf(&arguments.old_text), to_crlf(&arguments.new_text))
     } else {

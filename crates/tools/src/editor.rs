@@ -1,11 +1,10 @@
-//! File tools and commands by way of the Thread's editor (AppServer protocol 04 §8).
+//! File tools and commands that use the Thread's editor (AppServer protocol 04 §8).
 //!
-//! Checks and questions come before and are the same as without an editor; only the last step goes there: text files
-//! are read with their unsaved changes and written where the user sees it, commands run in a terminal of the editor. An
-//! editor that is gone or fails is passed over for a file, and for a command that it has not begun: the tool does it
-//! here then. What an editor may have done is not done again: a file that it may have written is looked at first (see
-//! [`editor_write`](super::editor_write)), and a terminal has a task that ends it and gives it back whatever becomes of
-//! the call.
+//! Checks and approvals come first and are the same as without an editor; only the last step differs. The editor reads
+//! text files with their unsaved changes, writes files where the user sees it, and runs commands in its terminals. If
+//! the editor is gone or fails, the tool does the step itself, unless the editor may have done it. A file that the
+//! editor may have written is checked first (see [`editor_write`](super::editor_write)). Each terminal has a task that
+//! ends and releases it, whatever happens to the call.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,13 +22,13 @@ use tokio_util::sync::CancellationToken;
 
 use bobbin_agent_api::cut::head_and_tail;
 
-/// How long an editor has for each thing that is asked of it about a command that is over or given up: an interrupted
-/// Turn waits no longer than all of them together.
+/// How long an editor has for each request about a command that is over or given up: an interrupted Turn waits for the
+/// sum at most.
 const ENDING: Duration = Duration::from_millis(800);
-/// How long a terminal that nobody waits for any more may still take to open (a guess: twice what editors are given).
+/// How long an abandoned terminal may take to open (guess: twice what editors are given).
 const STARTING: Duration = Duration::from_mins(1);
 
-/// The editor of a Thread, found when it is needed.
+/// The editor of a Thread, found when needed.
 #[derive(Clone)]
 pub(super) struct EditorOf {
     client: Arc<dyn ThreadClient>,
@@ -38,7 +37,7 @@ pub(super) struct EditorOf {
 }
 
 impl EditorOf {
-    /// Returns the Thread's editor if it is there and can do this.
+    /// Returns the Thread's editor if it is connected and has the capability.
     pub(super) fn find(clients: &ThreadClients, can: impl FnOnce(EditorCan) -> bool) -> Option<Self> {
         let client = clients.who(Service::Editor)?;
         let able = client.editor().is_some_and(|editor| can(editor.can()));
@@ -55,7 +54,7 @@ impl EditorOf {
         self.client.editor().ok_or(ClientFailure::Gone)
     }
 
-    /// Reads lines of a file; `None` when the editor does not give them.
+    /// Reads lines of a file; `None` when the editor does not return them.
     pub(super) async fn read(&self, path: &Path, first: Option<u64>, limit: Option<u64>) -> Option<String> {
         let read = match (self.editor(), path.to_str()) {
             (Ok(editor), Some(path)) => editor.read(&self.thread, path, first, limit).await,
@@ -86,10 +85,10 @@ impl EditorOf {
         }
     }
 
-    /// Runs a command in a terminal; `None` when the editor has not begun it.
+    /// Runs a command in a terminal; `None` when the editor has not started it.
     ///
     /// # Cancel safety
-    /// The terminal is ended and given back whenever this is dropped, one that the editor is still opening too.
+    /// Dropping the future ends and releases the terminal, even one that the editor is still opening.
     pub(super) async fn run(
         &self,
         command: &str,
@@ -110,12 +109,12 @@ impl EditorOf {
             tracing::warn!(thread = %self.thread, "too many terminals of editors are being closed; a command runs here");
             return None;
         }
-        // Dropped without a word with the server only.
+        // The sender is dropped silently only when the server ends.
         ended.await.unwrap_or_else(|_| Some(lost(&ClientFailure::Gone)))
     }
 }
 
-/// Whether an editor may have done what it was asked although it says nothing of it, or nothing that can be read.
+/// Returns whether an editor may have done a request despite this failure.
 fn may_have_begun(failure: &ClientFailure) -> bool {
     matches!(
         failure,
@@ -123,28 +122,28 @@ fn may_have_begun(failure: &ClientFailure) -> bool {
     )
 }
 
-/// What became of a file that an editor was to write.
+/// Whether an editor has written a file.
 pub(super) enum Written {
-    /// It says that it has.
+    /// The editor says that it has.
     Yes,
-    /// It has not.
+    /// The editor has not.
     No,
-    /// Nobody knows.
+    /// Unknown.
     Unknown(ClientFailure),
 }
 
-/// One command for a terminal of an editor, from its start until the terminal is given back.
+/// One command for a terminal of an editor, from its start until the terminal is released.
 struct Order {
     editor: EditorOf,
     command: String,
     directory: String,
     limits: TerminalLimits,
-    /// The Turn does not wait for it any more.
+    /// The Turn no longer waits for the command.
     stop: CancellationToken,
 }
 
 impl Order {
-    /// Runs it; tells its end as soon as there is one, `None` when the editor has not begun it.
+    /// Runs the command and reports its end at once; `None` when the editor has not started it.
     async fn run(self, told: oneshot::Sender<Option<ToolOutput>>) {
         let Ok(editor) = self.editor.editor() else {
             drop(told.send(None));
@@ -155,7 +154,7 @@ impl Order {
         let started = tokio::select! {
             biased;
             () = self.stop.cancelled() => {
-                // Nobody waits for it any more, and what comes of it must not run on.
+                // The Turn no longer waits, so a terminal that still opens must be ended.
                 drop(told.send(Some(report(&Ended::Cancelled, "", Duration::ZERO, &self.limits))));
                 if let Ok(Ok(terminal)) = tokio::time::timeout(STARTING, starting).await {
                     brief(editor.kill(thread, &terminal)).await;
@@ -193,7 +192,7 @@ impl Order {
         drop(told.send(Some(ended)));
     }
 
-    /// Ends what still runs, takes the output and gives the terminal back.
+    /// Ends the command if it still runs, reads the output and releases the terminal.
     async fn settle(&self, editor: &dyn Editor, terminal: &str, ended: Ended, began: Instant) -> ToolOutput {
         let (thread, limits) = (&self.editor.thread, &self.limits);
         let duration = began.elapsed();
@@ -208,7 +207,7 @@ impl Order {
         let ended = match (ended, code) {
             (Ended::Unknown, Some(code)) => Ended::Code(code),
             (Ended::Unknown, None) => {
-                // It may be running still.
+                // The command may still run.
                 brief(editor.kill(thread, terminal)).await;
                 if duration >= limits.time {
                     Ended::TimedOut
@@ -223,7 +222,7 @@ impl Order {
     }
 }
 
-/// Asks for something whose answer is not waited for long.
+/// Waits for an answer, but only for [`ENDING`].
 async fn brief(asked: BoxFuture<'_, Answered<()>>) {
     drop(tokio::time::timeout(ENDING, asked).await);
 }
@@ -232,9 +231,9 @@ async fn brief(asked: BoxFuture<'_, Answered<()>>) {
 pub(super) struct TerminalLimits {
     /// How long it may run.
     pub(super) time: Duration,
-    /// Bytes of output kept for the terminal view.
+    /// Bytes of output for the terminal view.
     pub(super) kept: usize,
-    /// Bytes of output given to the model.
+    /// Bytes of output for the model.
     pub(super) told: usize,
 }
 

@@ -1,7 +1,8 @@
-//! What becomes of a file that an editor was asked to write, where its answer does not say (AppServer protocol 04 §8).
+//! Finds out the state of a file that an editor was asked to write, if the editor's answer does not say (AppServer
+//! protocol 04 §8).
 //!
-//! The file itself is asked then: what is already as it should be is done, and what somebody changed is not written
-//! over. Where the editor may still do it, it is not done a second time here.
+//! The file on disk decides: if it has the new content, the write is done, and a file that someone else changed is not
+//! overwritten. A write that the editor may still do is not done a second time here.
 
 use std::path::Path;
 
@@ -12,19 +13,19 @@ use super::arguments::failed;
 use super::blocking::FileWork;
 use super::editor::{EditorOf, Written};
 
-/// What is to be done with a file that an editor was asked to write.
+/// The next step for a file that an editor was asked to write.
 pub(super) enum Next {
     /// Nothing: the editor has written it.
     Nothing,
-    /// It has not: the tool writes it.
+    /// The editor has not written it: the tool writes it.
     Here,
-    /// It has not, as far as the file shows: the tool writes it if it still is as it was.
+    /// The editor seems not to have written it: the tool writes the file if it is unchanged.
     HereIfUnchanged,
     /// Nothing: the result says what is known.
     Told(Box<ToolOutput>),
 }
 
-/// Has an editor write a file. `before` is what stood in it on the disk, `shown` is its name for the model.
+/// Asks an editor to write a file. `before` is the file's content on disk, `shown` its name for the model.
 pub(super) async fn write(
     editor: &EditorOf,
     work: &FileWork,
@@ -42,7 +43,7 @@ pub(super) async fn write(
     let seen = match &now {
         Some(now) if now.as_deref() == Some(content.as_bytes()) => return Next::Nothing,
         Some(now) if now.as_deref() == before => match why {
-            // Nothing of it can come any more, or it has come to nothing.
+            // The editor cannot write the file any more, or has failed to.
             ClientFailure::Gone | ClientFailure::Unusable(_) => return Next::HereIfUnchanged,
             _ => "the file is as it was, and it was not written here, as the editor may still write it",
         },

@@ -1,4 +1,4 @@
-//! Tests of what an editor leaves open: files that it may have written, terminals that open too late.
+//! Tests of unclear outcomes: files that an editor may have written, terminals that open too late.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::edit_file::EditFile;
 use crate::editor::TerminalLimits;
 use crate::testing::{Workspace, write_file};
 
-/// An editor that answers as it is told to.
+/// An editor with scripted answers.
 struct Far {
-    /// What a file is like after a write, and the answer to it.
+    /// The file's content after a write, and the answer to the write.
     left: Option<&'static str>,
     answer: Answered<()>,
-    /// What it has of a file.
+    /// The editor's version of a file.
     has: &'static str,
-    /// A permit lets one terminal open.
+    /// A permit allows one terminal to open.
     opens: Semaphore,
     asked: Mutex<Vec<String>>,
 }
@@ -186,14 +186,14 @@ async fn a_file_that_an_editor_may_have_written_is_looked_at_and_not_written_twi
     assert!(output.text.contains(told), "{failure}: {}", output.text);
     assert_eq!(output.success, told.starts_with("replaced"));
     assert_eq!(bench.workspace.read("f"), now, "{failure}");
-    // What becomes of it is followed all the same.
+    // The change of the file is reported all the same.
     assert_eq!(output.changed[0].path, bench.path);
     assert_eq!(output.changed[0].before.as_deref(), Some(&b"old\n"[..]));
 }
 
 #[rstest]
 #[case("old\n", true, "new\n")]
-// The editor may have it with changes that the disk has not.
+// The editor may have the file with unsaved changes.
 #[case("old\nunsaved\n", false, "old\n")]
 #[tokio::test]
 async fn an_edit_that_an_editor_has_not_made_is_made_here_where_it_means_the_same(
@@ -219,7 +219,7 @@ fn limits() -> TerminalLimits {
     }
 }
 
-/// Waits until the editor was asked for this.
+/// Waits until the editor got this request.
 async fn until(far: &Far, what: &str) {
     while !far.asked.lock().iter().any(|asked| asked == what) {
         tokio::task::yield_now().await;

@@ -26,11 +26,11 @@ use bobbin_files::shown;
 const MAX_PATTERN_BYTES: usize = 4096;
 /// Most memory a compiled pattern may take.
 const MAX_REGEX_BYTES: usize = 10 << 20;
-/// Longest line that is searched; a file with a longer one counts as not searched.
+/// Longest line that is searched; a file with a longer one counts as unsearched.
 const MAX_BUFFER_BYTES: usize = 4 << 20;
 /// Longest search.
 const MAX_TIME: Duration = Duration::from_secs(20);
-/// Why there may be more then.
+/// The reason given when the time is over.
 const TOO_LONG: &str = "it took too long";
 
 #[derive(Debug)]

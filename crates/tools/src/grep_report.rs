@@ -1,4 +1,4 @@
-//! What a search has found so far, up to its bounds.
+//! The results of a search so far, up to its bounds.
 
 use std::fmt::Write as _;
 use std::io;
@@ -21,11 +21,11 @@ pub(super) struct Report {
     text: String,
     matches: usize,
     files: usize,
-    /// Why there may be more.
+    /// Why there may be more matches.
     pub(super) stopped: Option<&'static str>,
     /// Files that could not be searched.
     pub(super) unreadable: usize,
-    /// Hidden files and directories that were passed by.
+    /// Hidden files and directories that were skipped.
     pub(super) hidden: usize,
 }
 
@@ -34,7 +34,7 @@ impl Report {
         self.stopped.is_some()
     }
 
-    /// Returns where the matches of one file go.
+    /// Returns a collector for the matches of one file.
     pub(super) fn file<'a>(&'a mut self, shown: &'a str) -> InFile<'a> {
         InFile {
             report: self,
@@ -84,7 +84,7 @@ impl Report {
     }
 }
 
-/// Takes the matches of one file.
+/// Collects the matches of one file.
 pub(super) struct InFile<'a> {
     report: &'a mut Report,
     shown: &'a str,

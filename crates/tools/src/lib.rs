@@ -1,8 +1,9 @@
-//! The built-in tools of an agent, and the policy that holds their calls against the rules of users.
+//! The built-in tools of an agent, and the policy that judges their calls by the users' rules.
 //!
-//! A tool checks its arguments and paths in `prepare`, which touches nothing, and acts in `run`. It knows nothing of Turns,
-//! Items or Approvals: the agent around it does. Tools hold no state between calls. What each may read, write and answer is
-//! bounded by constants in its file; work that blocks goes through `blocking::FileWork`. [`ToolSet::built_in`] has the
+//! A tool checks its arguments and paths in `prepare`, which changes nothing, and acts in `run`. Tools know nothing of
+//! Turns, Items or Approvals, and have no state between calls. Constants in each tool's file bound what it reads,
+//! writes and returns; blocking work goes through `blocking::FileWork`. [`ToolSet::built_in`] has the tools,
+//! [`RulesPolicy`] judges commands and paths. Only `bobbin-children` starts processes.
 //! tools, [`RulesPolicy`] judges commands and paths. Processes are started by `bobbin-children` only.
 
 mod agents;

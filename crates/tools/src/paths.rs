@@ -1,12 +1,12 @@
-//! Where a path that a model wrote really leads, and whether a call may go there.
+//! Resolves a path that a model wrote, and decides whether a call may use it.
 //!
-//! A path is resolved against the root with every symbolic link followed *before* the workspace check, so a
-//! link out of the workspace counts as outside. Parts that do not exist yet are taken as they stand; a
-//! dangling link counts as the place it points to.
+//! A path is resolved against the root with every symbolic link followed *before* the workspace check, so a link out of
+//! the workspace counts as outside. Missing parts are taken literally; a dangling link counts as the place it points
+//! to.
 //!
-//! The check and the use are two moments. A call confirms its [`Target`] again right before it acts, and it
-//! then uses the resolved path, in which no link is left to follow; a process that swaps a directory for a
-//! link within those microseconds can still win, as it could by acting itself.
+//! The check and the use are two moments. A call confirms its [`Target`] again right before it acts, and then uses the
+//! resolved path, which has no link left to follow. A process that swaps a directory for a link within those
+//! microseconds can still win, as it could by acting itself.
 //!
 //! Blocking, but only a `stat` per path part. Bounded by [`MAX_PATH_BYTES`] and [`MAX_LINKS`].
 
@@ -29,7 +29,7 @@ const MAX_PATH_BYTES: usize = 4096;
 /// Most links followed in one path (as in Linux).
 const MAX_LINKS: usize = 40;
 
-/// What a call wants with a path; the words of AppServer protocol 04 §1.
+/// What a call does with a path; the words of AppServer protocol 04 §1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// It reads a file.
@@ -85,7 +85,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns the path as people read it: relative to the workspace when it lies there.
+    /// Returns the path for display: relative to the workspace if it is inside.
     pub fn shown(&self) -> String {
         shown(&self.root, &self.path)
     }
@@ -95,10 +95,10 @@ impl Target {
         &self.path
     }
 
-    /// Resolves the path once more, right before it is used.
+    /// Resolves the path once more, right before its use.
     ///
     /// # Errors
-    /// It leads elsewhere by now; the text is for the model.
+    /// The path leads elsewhere now; the text is for the model.
     pub fn confirm(&self) -> Result<&Path, String> {
         match resolve(&self.root, &self.text) {
             Ok(path) if path == self.path => Ok(&self.path),
@@ -112,7 +112,7 @@ impl Target {
 }
 
 impl Target {
-    /// Resolves the path once more off the async threads; `None` when it leads elsewhere by now.
+    /// Resolves the path once more off the async threads; `None` when it leads elsewhere now.
     pub async fn confirmed(&self) -> Option<PathBuf> {
         let target = self.clone();
         let confirm = move || target.confirm().ok().map(Path::to_path_buf);
@@ -120,10 +120,10 @@ impl Target {
     }
 }
 
-/// Resolves a path for a call and says what permission the call needs for it.
+/// Resolves a path for a call and returns the permission that the call needs for it.
 ///
 /// # Errors
-/// The path cannot be resolved, or nobody may give that permission.
+/// The path cannot be resolved, or no user may give that permission.
 pub fn locate(
     environment: &ToolEnvironment,
     text: &str,
@@ -174,7 +174,7 @@ pub fn locate(
         },
     };
     let permission = match permission {
-        // No earlier answer takes back what a rule asks.
+        // No earlier answer removes a question that a rule asks.
         Permission::Ask { scope, reason } if rule_asks => Permission::Ask {
             scope: scope.once(),
             reason,
@@ -189,7 +189,7 @@ pub fn locate(
     Ok((target, permission))
 }
 
-/// Returns a path with the user's home in the place of `~`. A file of that name is `./~`.
+/// Returns a path with `~` replaced by the user's home. A file of that name is `./~`.
 ///
 /// # Errors
 /// There is no home.
@@ -216,8 +216,8 @@ pub fn resolve(root: &Path, text: &str) -> Result<PathBuf, ToolRefusal> {
     trace(root, text, None).map(|trace| trace.path)
 }
 
-/// Resolves a path as [`resolve`] does, and says what it passed. With `stands`, the directory a process works in, for
-/// that process: where `/proc` says "its directory", that one is meant.
+/// Resolves a path as [`resolve`] does, and reports what the way passed. `stands` is the cwd of the process for which
+/// the path is resolved; it replaces the process's own directory in `/proc`.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -231,14 +231,14 @@ pub fn trace(root: &Path, text: &str, stands: Option<&Path>) -> Result<Trace, To
         .map_err(|error| ToolRefusal(format!("cannot resolve {text}: {error}")))
 }
 
-/// A resolved path, and what was passed on the way to it.
+/// A resolved path, and what the way to it passed.
 #[derive(Debug)]
 pub struct Trace {
     /// Absolute, every link followed.
     pub path: PathBuf,
     /// Whether a link named `.git` or `.craft` was followed.
     pub through_reserved: bool,
-    /// Whether it passed through `/proc` or `/dev/fd`, which are others for each process.
+    /// Whether the way passed through `/proc` or `/dev/fd`, which differ for each process.
     pub through_processes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Table of ways in and out of a workspace.
+//! Table of paths into and out of a workspace.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! The rules of people, held against what an agent wants to do.
+//! Judges an agent's calls by the users' rules.
 //!
-//! `bobbin-rules` judges texts and asks where paths lead; this answers with the file tools' own resolution, so that a
-//! path means the same to a command and to a tool, and puts the verdicts into the core's words.
+//! `bobbin-rules` judges texts and asks where paths lead. This module answers with the file tools' own resolution, so
+//! that a path means the same to a command and to a tool. It also translates verdicts for the agent.
 
 mod below;
 mod refused;
@@ -19,8 +19,8 @@ use crate::programs::Programs;
 use crate::{Reserved, Standing, trace};
 use below::Below;
 
-/// A [`Policy`] made of rules. Without any rule, commands that can do no more than the reading tools are allowed,
-/// and all others asked about.
+/// A [`Policy`] made of rules. Without rules, it allows commands that can do no more than the reading tools, and asks
+/// about all others.
 #[derive(Debug, Default)]
 pub struct RulesPolicy {
     rules: RuleSet,
@@ -40,24 +40,25 @@ impl RulesPolicy {
         }
     }
 
-    /// Names the directory, absolute and free of links, with the output of commands: `THREAD/ID.log` each.
+    /// Sets the directory, absolute and free of links, with the output of commands: `THREAD/ID.log` each.
     #[must_use]
     pub fn showing(mut self, outputs: PathBuf) -> Self {
         self.outputs = Some(outputs);
         self
     }
 
-    /// Finds the programs of command lines there. A line is asked about that starts one which the agent may write.
+    /// Sets the search for the programs of command lines. A line that starts a program which the agent may write needs
+    /// an approval.
     #[must_use]
     pub fn finding(self, programs: Programs) -> Self {
         Self { programs, ..self }
     }
 
-    /// Adds places, absolute, that no tool or plain read goes to without a question although they may lie in the
-    /// workspace: where keys are kept. A rule for paths has the last word.
+    /// Adds absolute paths with secrets, such as keys. No tool or plain read uses them without an approval, even inside
+    /// the workspace. A rule for paths has precedence.
     #[must_use]
     pub fn guarding(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
-        // What is not there yet counts, too.
+        // Places that do not exist yet count too.
         let real = |place: PathBuf| match place.to_str().map(|text| trace(Path::new("/"), text, None)) {
             Some(Ok(trace)) => trace.path,
             _ => place,
@@ -130,7 +131,7 @@ impl Policy for RulesPolicy {
                 format!("{why} (it cannot be held against the rules to its end, some of which refuse, and this thread asks nobody)")
             }),
             ruling,
-            // A rule may ask about what was not held against it.
+            // A rule may ask about a part that could not be judged.
             rule_asks: verdict.rule_asks || (!verdict.is_whole() && !self.rules.rules().is_empty()),
             head: verdict.head,
             names: verdict.programs,
@@ -185,7 +186,7 @@ impl Policy for RulesPolicy {
     }
 }
 
-/// Where paths of a workspace lead on this disk.
+/// Resolves paths of a workspace on this disk.
 struct Disk<'a> {
     root: &'a Path,
     reserved: Reserved,
@@ -212,7 +213,7 @@ impl Places for Disk<'_> {
     fn find(&self, directory: &Path, text: &str) -> Option<Place> {
         let trace = trace(directory, text, Some(directory)).ok()?;
         let standing = match self.reserved.standing(&trace) {
-            // Resolved for this process, and used by another.
+            // The path was resolved for this process, but another one uses it.
             _ if trace.through_processes => bobbin_rules::Standing::Unknown,
             Standing::Inside if self.guarded.iter().any(|place| trace.path.starts_with(place)) => {
                 bobbin_rules::Standing::Reserved
@@ -284,7 +285,7 @@ mod tests {
         for (line, judgement) in [
             ("cat src/lib.rs", Judgement::Allow),
             ("cat alias/lib.rs", Judgement::Allow),
-            // What stands behind `cd` through a link is not followed.
+            // The rest of a line after `cd` through a link is not followed.
             ("cd alias && cat lib.rs", Judgement::Ask),
             ("cd src && cat lib.rs", Judgement::Allow),
             ("cd alias/../.. && cat outside.txt", Judgement::Ask),

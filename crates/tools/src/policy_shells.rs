@@ -1,5 +1,5 @@
-//! The judgement of lines against the shells of this machine: what runs without a question prints nothing that the
-//! reading tools would not show, and no line that says plainly where it goes prints a file that a rule refuses.
+//! Compares the judgement of lines with the shells of this machine: an allowed line prints nothing that the reading
+//! tools would not show, and no line prints a file that it names plainly and a rule refuses.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -14,14 +14,14 @@ use proptest::test_runner::TestRunner;
 use crate::RulesPolicy;
 use crate::testing::Workspace;
 
-/// Lines that are made up. Those that may run are given to each shell.
+/// Generated lines. Each shell runs those that are allowed.
 const LINES: u32 = 300;
 
-/// The home of who runs it, in the workspace.
+/// The home of the test's user, in the workspace.
 const HOME: &str = "sub";
-/// What only a person may show.
+/// The content of a file outside of the workspace.
 const OUTSIDE: &str = "THIS-IS-OUTSIDE";
-/// What a rule refuses.
+/// The content of a file that a rule refuses.
 const REFUSED: &str = "THIS-IS-REFUSED";
 
 fn workspace() -> Workspace {
@@ -186,9 +186,12 @@ fn line() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns what a line prints, nothing where there is no such shell.
+/// Returns the output of a line, or nothing if the shell is not installed.
 fn run(shell: &str, line: &str, root: &Path) -> String {
-    #[expect(clippy::disallowed_methods, reason = "what the judgement is compared with")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the judgement is compared with real shells"
+    )]
     let output = Command::new(shell)
         .args(["-c", line])
         .current_dir(root)
@@ -257,7 +260,7 @@ fn what_a_rule_refuses_is_not_printed_wherever_a_line_goes_to_it() {
     let (mut ran, mut kept) = (0, 0);
     each_line(|line| {
         let ruling = policy.command(line, workspace.root());
-        // As where nobody is asked.
+        // As with a policy that never asks.
         if ruling.ruling.judgement == Judgement::Deny || ruling.unseen.is_some() {
             kept += usize::from(run(SHELLS[0], line, workspace.root()).contains(REFUSED));
             return;

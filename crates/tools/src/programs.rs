@@ -1,9 +1,9 @@
-//! Which files the names of programs start, and whether the agent may write them.
+//! Finds the files that the names of programs start, and whether the agent may write them.
 //!
-//! A judged name means a file. Where the file, or a link on the way to it, lies in a place that the agent may write, the
-//! agent decides what the name starts; such a line is asked about, and an answer holds for the content of the file. All
-//! other lines that run unasked get a search path without those places, so that their names cannot change their meaning
-//! between the judgement and the start.
+//! If a program's file, or a link on the way to it, is in a place that the agent may write, the agent decides what the
+//! name starts. Such a line needs an approval, which is valid for the file's content. All other lines that run without
+//! an approval get a search path without those places. So their names cannot change their meaning between the judgement
+//! and the start.
 //!
 //! Blocking: a `stat` per part of a path, and one bounded read of a program that the agent may write.
 
@@ -19,12 +19,12 @@ use bobbin_agent_api::policy::WritableProgram;
 use nix::fcntl::OFlag;
 use sha2::{Digest as _, Sha256};
 
-/// Longest program whose content an answer is bound to, bytes: scripts, and not what compilers make.
+/// Longest program whose content an answer is bound to, bytes: enough for scripts, not for compiled programs.
 const MAX_PROGRAM_BYTES: u64 = 8 << 20;
 /// Most links on the way to a program (as in Linux).
 const MAX_LINKS: usize = 40;
 
-/// Where the programs of command lines are found. The default finds none.
+/// The search for the programs of command lines. The default finds none.
 #[derive(Debug, Clone, Default)]
 pub struct Programs {
     search: Vec<PathBuf>,
@@ -40,7 +40,7 @@ impl Programs {
         }
     }
 
-    /// Returns the programs that these names start in `root` and that the agent may write; each once.
+    /// Returns the programs that these names start in `root` and that the agent may write; no duplicates.
     pub(crate) fn writable(&self, names: &[String], root: &Path) -> Vec<WritableProgram> {
         let places = self.places(root);
         let mut found: Vec<WritableProgram> = Vec::new();
@@ -48,7 +48,7 @@ impl Programs {
             let Some(path) = self.path(name, root).filter(|path| is_writable(path, &places)) else {
                 continue;
             };
-            // Another command of the line may have gone elsewhere before it starts a relative path.
+            // Another command of the line may change the directory before a relative path is started.
             let is_elsewhere = name.contains('/') && !name.starts_with('/') && names.len() > 1;
             let digest = if is_elsewhere { None } else { digest(&path) };
             if found.iter().all(|known| known.path != path) {
@@ -72,7 +72,7 @@ impl Programs {
         if name.contains('/') {
             return Some(root.join(name));
         }
-        // An empty place is the directory of the shell.
+        // An empty entry is the cwd of the shell.
         let places = self.search.iter().map(|place| root.join(place).join(name));
         let is_program = |path: &PathBuf| {
             let found = std::fs::metadata(path);
@@ -82,7 +82,7 @@ impl Programs {
         places.next()
     }
 
-    /// Returns every place that the agent may write, links followed.
+    /// Returns every place that the agent may write, with links resolved.
     fn places(&self, root: &Path) -> Vec<PathBuf> {
         let places = std::iter::once(root).chain(self.writable.iter().map(PathBuf::as_path));
         let real = places.map(|place| place.canonicalize().unwrap_or_else(|_| place.to_owned()));
@@ -90,7 +90,7 @@ impl Programs {
     }
 }
 
-/// Whether a path passes a name that lies in one of these places. One that cannot be followed counts.
+/// Returns whether the way of a path passes one of these places. A way that cannot be followed counts.
 fn is_writable(path: &Path, places: &[PathBuf]) -> bool {
     passes(path, places).unwrap_or(true)
 }
@@ -134,7 +134,7 @@ fn passes(path: &Path, places: &[PathBuf]) -> io::Result<bool> {
 
 /// Returns the digest of a regular file of bounded length.
 fn digest(path: &Path) -> Option<String> {
-    // A pipe is not waited for.
+    // Opening a pipe must not block.
     let flags = OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let file = OpenOptions::new()
         .read(true)
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// A workspace and a directory of programs that nobody but the user may write.
+    /// A workspace and a directory of programs that only the user may write.
     struct Machine {
         place: tempfile::TempDir,
     }
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(before, now());
         machine.program("work/bin/run", "two");
         assert_ne!(before, now());
-        // Nobody knows where it stands by then.
+        // After `cd`, the directory is unknown.
         assert!(!machine.written(&programs, &["cd", "./bin/run"])[0].1);
         let long = std::fs::File::create(machine.at("work/bin/run")).unwrap();
         long.set_len(MAX_PROGRAM_BYTES + 1).unwrap();

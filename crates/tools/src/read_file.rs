@@ -21,9 +21,9 @@ use bobbin_files::open_file;
 
 /// Most bytes given to the model.
 const MAX_BYTES: usize = 256 << 10;
-/// Bytes looked at to tell a binary file.
+/// Bytes examined to detect a binary file.
 const PROBE_BYTES: usize = 8 << 10;
-/// Longest read: most of it is the search for a far line.
+/// Longest read: most of the time is the search for a far line.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
@@ -161,7 +161,7 @@ fn read_lines(path: &Path, first: u64, limit: u64, patience: &Patience) -> io::R
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Returns what an editor gave of a file from a line on, within the bound.
+/// Returns the lines that an editor returned for a file, from a line on, within the bound.
 fn lines_of_editor(text: &str, first: u64) -> String {
     if text.is_empty() {
         let nothing = if first > 1 {
@@ -183,14 +183,14 @@ fn lines_of_editor(text: &str, first: u64) -> String {
     )
 }
 
-/// Returns text that filled its bound, with a note on where it goes on.
+/// Returns text that filled its bound, with a note on the next line to read.
 fn cut(mut text: Vec<u8>, last_line: u64, file: &mut impl io::BufRead) -> io::Result<String> {
     if file.fill_buf()?.is_empty() {
         return Ok(String::from_utf8_lossy(&text).into_owned());
     }
     let whole = text.ends_with(b"\n");
     let next = if whole { last_line + 1 } else { last_line };
-    // A line that began is left for the next call, unless it is longer than the bound itself.
+    // An incomplete last line is left for the next call, unless it is longer than the bound itself.
     let end = text
         .iter()
         .rposition(|&byte| byte == b'\n')

@@ -1,8 +1,8 @@
-//! Puts new content in a file's place, whole or not at all.
+//! Replaces the content of a file completely or not at all.
 //!
-//! A [`Batch`] of one file: the content goes to a temporary file beside it, reaches the disk, and takes the name in one
-//! step; whoever reads sees the old or the new content. Permissions stay. A file with several hard links
-//! loses the one written here, as with any editor that saves this way.
+//! A [`Batch`] of one file: the content goes to a temporary file in the same directory, is flushed to disk, and
+//! replaces the file in one step; readers see the old or the new content. Permissions stay. A file with several hard
+//! links loses the one written here, as with any editor that saves this way.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -14,7 +14,7 @@ use bobbin_files::{Batch, Kind, MAX_FILE_BYTES, Want, as_read};
 /// Reads all of a file that is to be changed; `None` when there is none.
 ///
 /// # Errors
-/// It is no ordinary file, read-only, larger than [`MAX_FILE_BYTES`], or cannot be read.
+/// The file is not an ordinary file, is read-only, is larger than [`MAX_FILE_BYTES`], or cannot be read.
 pub(super) fn read_whole(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let file = match open_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -34,10 +34,10 @@ pub(super) fn read_whole(path: &Path) -> Result<Option<Vec<u8>>, String> {
     Ok(Some(content))
 }
 
-/// Writes a file, new or in place of what was read there, with its directories.
+/// Writes a file, new or in place of the content read before, and creates its directories.
 ///
 /// # Errors
-/// It could not be written, or is not what was read any more; the old file is as it was.
+/// The file could not be written, or has changed since it was read; the old file is unchanged.
 pub(super) fn replace(
     path: &Path,
     before: Option<&[u8]>,

@@ -1,39 +1,39 @@
-//! What belongs to git or to the server, under whatever name: `.git` and `.craft` at any depth, where they lead when
-//! they are links, and where git keeps a workspace whose `.git` is a file.
+//! The places of git and of the server, under whatever name: `.git` and `.craft` at any depth, their targets if they
+//! are links, and git's directory of a workspace whose `.git` is a file.
 //!
-//! Looks at the disk when it is made: a few `stat`s, and two files of at most [`MAX_FILE_BYTES`].
+//! Reads the disk when created: a few `stat`s, and two files of at most [`MAX_FILE_BYTES`].
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::paths::{Standing, Trace, real_path};
 
-/// Most of a file that is read for where git keeps its own.
+/// Most bytes read of a file that names git's directory.
 const MAX_FILE_BYTES: u64 = 4096;
 
 /// The reserved places of a workspace.
 #[derive(Debug)]
 pub struct Reserved {
     root: PathBuf,
-    /// Those whose names do not say so.
+    /// The places whose names are not reserved.
     places: Vec<PathBuf>,
 }
 
 impl Reserved {
-    /// Finds them for a root that is free of symbolic links.
+    /// Finds the places for a root that is free of symbolic links.
     pub fn of(root: &Path) -> Self {
         let mut places = Vec::new();
         for name in [".git", ".craft"] {
             let place = real_path(&root.join(name), None).map(|trace| trace.path).ok();
             let Some(place) = place else { continue };
             if let Some(kept) = named_in(&place, "gitdir:") {
-                // Work trees share most of it.
+                // Work trees share most of a repository.
                 places.extend(named_in(&kept.join("commondir"), ""));
                 places.push(kept);
             }
             places.push(place);
         }
-        // A link to the workspace itself, or to what it lies in, would leave nothing to work with.
+        // A link to the workspace itself, or to a parent of it, would reserve everything.
         places.retain(|place| place.starts_with(root) && place != root);
         Self {
             root: root.to_owned(),
@@ -53,19 +53,19 @@ impl Reserved {
         }
     }
 
-    /// Whether a resolved path of the workspace lies in one of them.
+    /// Returns whether a resolved path of the workspace is in a reserved place.
     pub fn covers(&self, path: &Path) -> bool {
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
         inside.iter().any(is_reserved) || self.places.iter().any(|place| path.starts_with(place))
     }
 }
 
-/// Whether a name belongs to git or to the server. Without regard to case: some file systems have none.
+/// Returns whether a name belongs to git or to the server. Ignores case, as some file systems do.
 pub(super) fn is_reserved(name: &std::ffi::OsStr) -> bool {
     name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case(".craft")
 }
 
-/// Returns the directory that a file of git's names behind a word, resolved.
+/// Returns the directory that one of git's files names after a word, resolved.
 fn named_in(file: &Path, word: &str) -> Option<PathBuf> {
     let mut text = String::new();
     let file_read = bobbin_files::open_regular(file).ok()?;

@@ -1,4 +1,4 @@
-//! How the commands of a server are held, and what is done about those that cannot be.
+//! How the commands of a server are sandboxed, and what happens where that is impossible.
 
 use std::path::{Path, PathBuf};
 
@@ -7,56 +7,56 @@ use bobbin_sandbox::{Files, Network, Outer, Plan, Profile, Support};
 
 use super::bubblewrap::{Bubblewrap, BubblewrapUse, without_upkeep};
 
-/// How commands are held. A value; the default holds nothing.
+/// How commands are sandboxed. The default confines nothing.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    /// What commands are let do.
+    /// What commands may do.
     pub profile: Profile,
-    /// What the kernel can hold.
+    /// What the kernel can confine.
     pub support: Support,
-    /// What can be put around the helper.
+    /// The bubblewrap around the helper.
     pub bubblewrap: Bubblewrap,
-    /// How much of the machine one may have.
+    /// The limits of one command's resources.
     pub limits: ResourceLimits,
     /// The directory for temporary files of commands that may write.
     pub temporary: Option<PathBuf>,
-    /// Further places they may write.
+    /// Further places that commands may write.
     pub write: Vec<PathBuf>,
-    /// Places whose files they may not read.
+    /// Places whose files commands may not read.
     pub hide: Vec<PathBuf>,
-    /// The folder that is served.
+    /// The folder that the server serves.
     pub folder: PathBuf,
-    /// Places in it whose files commands may not read since the folder says so, which nobody need trust. They never make
-    /// the rest looser: where one cannot be hidden, commands are refused.
+    /// Places in the folder whose files commands may not read because the folder says so; this needs no trust. They
+    /// only restrict: if one cannot be hidden, commands are refused.
     pub hidden_by_folder: Vec<PathBuf>,
-    /// Places that bubblewrap keeps from being written wherever they lie. Without it they are as the place they lie in.
+    /// Places that bubblewrap makes read-only wherever they are. Without bubblewrap they are as the place around them.
     pub keep: Vec<PathBuf>,
-    /// Places whose files bubblewrap keeps from being read wherever they lie. As `keep`.
+    /// Places whose files bubblewrap hides wherever they are. Without bubblewrap, as `keep`.
     pub blank: Vec<PathBuf>,
-    /// What is done where the profile cannot be held.
+    /// What happens where the profile cannot be enforced.
     pub when_missing: WhenMissing,
 }
 
-/// What is done with a command that should be held and cannot be.
+/// What happens to a command that should be sandboxed and cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenMissing {
-    /// A person is asked, whatever rules allow; nobody there to ask means no.
+    /// A user is asked, whatever rules allow; without a user to ask, the command is refused.
     #[default]
     Ask,
-    /// It is refused.
+    /// The command is refused.
     Refuse,
 }
 
-/// What holds one command.
+/// The confinement of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hold {
-    /// Nothing, and nothing should.
+    /// None, and none is required.
     Open,
     /// The helper, with this plan.
     Held(Plan),
-    /// Nothing, although something should: why, as half a sentence.
+    /// None, although one is required: why, as half a sentence.
     Missing(String),
-    /// Nothing, because of what lies in the folder: why, as half a sentence. The command does not run.
+    /// None, because of the folder's content: why, as half a sentence. The command does not run.
     Refused(String),
 }
 
@@ -80,14 +80,14 @@ impl Default for Sandbox {
 }
 
 impl Sandbox {
-    /// Finds out what it takes a process to find out. Before that, nothing is promised that depends on it.
+    /// Runs the trial of bubblewrap if necessary. Before that, nothing that depends on it is promised.
     pub async fn settle(&self) {
         if self.profile.holds_something() {
             self.bubblewrap.settle(self.support, &self.hide).await;
         }
     }
 
-    /// Does the same on a thread that may be held, and nothing where all is known.
+    /// Does the same on a blocking thread; returns at once if the result is known.
     pub fn settle_now(&self) {
         if self.profile.holds_something()
             && self.bubblewrap.wants_a_try()
@@ -97,7 +97,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns what can be held here, as far as is known.
+    /// Returns what can be enforced here, as far as is known.
     pub fn support_now(&self) -> Support {
         let outer = match self.bubblewrap.found() {
             Some(Ok(_)) => Outer::Bubblewrap,
@@ -109,7 +109,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns why nothing holds commands here that should, as half a sentence; `None` when something does.
+    /// Returns why commands are not sandboxed here although they should be, as half a sentence; `None` if they are.
     pub fn missing(&self) -> Option<String> {
         let support = self.support_now();
         if self.profile.holds_something()
@@ -127,7 +127,7 @@ impl Sandbox {
         support.missing(self.profile)
     }
 
-    /// Returns what is done with a command that should be held and cannot be.
+    /// Returns what happens to a command that should be sandboxed and cannot be.
     pub fn when_missing(&self) -> WhenMissing {
         match self.bubblewrap.wanted() {
             BubblewrapUse::Require => WhenMissing::Refuse,
@@ -135,7 +135,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns how a command is held that may write these places, as far as the profile lets it.
+    /// Returns the plan of a command that may write these places, as far as the profile allows.
     pub fn plan(&self, write: Vec<PathBuf>) -> Plan {
         let support = self.support_now();
         Plan {
@@ -149,7 +149,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns what holds a command that runs in `root`.
+    /// Returns the confinement of a command that runs in `root`.
     pub fn hold(&self, root: &Path) -> Hold {
         if !self.profile.holds_something() {
             return Hold::Open;
@@ -160,7 +160,7 @@ impl Sandbox {
         let write = std::iter::once(root.to_owned());
         let write = write.chain(self.temporary.clone()).chain(self.write.clone());
         let mut plan = self.plan(write.collect());
-        // The server's own files in a workspace that is also the home are held as in others.
+        // In a workspace that is also the home, the server's own files are confined as in others.
         let own = |path: &PathBuf| self.keep.contains(path) && path.parent() == Some(root);
         plan.hide.retain(|path| !own(path));
         self.keep_those_of(root, &mut plan);
@@ -194,10 +194,10 @@ impl Sandbox {
         Hold::Held(plan)
     }
 
-    /// Returns how a command that runs in `root` is held: `None` where nothing should hold it.
+    /// Returns the plan of a command that runs in `root`: `None` if none is required.
     ///
     /// # Errors
-    /// Something should and cannot: why, as half a sentence, and what is done with commands.
+    /// A confinement is required and impossible: why, as half a sentence, and what happens to commands.
     pub fn confinement(&self, root: &Path) -> Result<Option<Plan>, (String, WhenMissing)> {
         match self.hold(root) {
             Hold::Open => Ok(None),
@@ -207,7 +207,7 @@ impl Sandbox {
         }
     }
 
-    /// Returns why the rest cannot hold commands where bubblewrap is not used, as half a sentence.
+    /// Returns why Landlock cannot confine commands without bubblewrap, as half a sentence.
     fn missing_without_bubblewrap(&self) -> Option<String> {
         if self.bubblewrap.wanted() == BubblewrapUse::Require {
             return Some("bubblewrap is required (Sandbox.Bubblewrap)".to_owned());
@@ -219,22 +219,22 @@ impl Sandbox {
         support.missing(self.profile)
     }
 
-    /// Returns the places that the folder hides and that do lie in it, links followed. Others could take from commands what
-    /// they or bubblewrap need.
+    /// Returns the places that the folder hides and that are inside the folder, with links resolved. Other places could
+    /// be ones that commands or bubblewrap need.
     fn places_of_folder(&self) -> Vec<PathBuf> {
         let lies_in = |place: &&PathBuf| {
             if let Ok(real) = place.canonicalize() {
                 return real != self.folder && real.starts_with(&self.folder);
             }
-            // It may be there in a directory that may not be searched now.
+            // The place may exist in a directory that cannot be searched now.
             let mut way = place.ancestors().take_while(|above| *above != self.folder);
             !way.any(Path::is_symlink)
         };
         self.hidden_by_folder.iter().filter(lies_in).cloned().collect()
     }
 
-    /// Has kept in `root`, which may be the workspace of another server, what is kept in that of this one, and its private
-    /// files back.
+    /// Adds this server's read-only and hidden places in `root`, which may be the workspace of another server, to a
+    /// plan.
     fn keep_those_of(&self, root: &Path, plan: &mut Plan) {
         for kept in &self.keep {
             let theirs = kept.file_name().map(|name| root.join(name));
@@ -250,10 +250,10 @@ impl Sandbox {
         }
     }
 
-    /// Returns a process that a plan confines, with the variables and limits that go with that.
+    /// Returns a process that a plan confines, with its variables and limits.
     ///
     /// # Errors
-    /// Why it cannot be confined as planned, as half a sentence. It must not be started otherwise then.
+    /// Why the process cannot be confined as planned, as half a sentence. It must not be started otherwise.
     pub fn confined(&self, plan: &Plan, mut spec: ProcessSpec) -> Result<ProcessSpec, String> {
         let bubblewrap = match plan.outer {
             Outer::Bubblewrap => {
@@ -270,7 +270,7 @@ impl Sandbox {
         Ok(spec.confined(Confinement { plan, bubblewrap }))
     }
 
-    /// Returns what the model is told of it.
+    /// Returns the sentence on the sandbox for the model.
     pub(super) fn description(&self) -> &'static str {
         match (self.profile.files, self.profile.network) {
             (Files::Full, Network::On) => {
@@ -412,7 +412,7 @@ mod tests {
             [blank, vec![other.join(".craft/bobbin.db")]].concat(),
         );
         assert_eq!(held(&work, &other), Some(theirs));
-        // Without bubblewrap a home is not held in which something is hidden; its own server hides nothing there.
+        // Without bubblewrap, a home with a hidden place cannot be confined; its own server hides nothing there.
         assert_eq!(held(&work, &home), None);
         assert_eq!(held(&home, &home).map(|(hidden, ..)| hidden), Some(0));
         assert_eq!(held(&home, &other).map(|(hidden, ..)| hidden), Some(1));

@@ -1,9 +1,9 @@
 //! `Exec`: one command line, run by the system's shell in the workspace.
 //!
-//! Asked about unless the rules say otherwise, held by the [sandbox](super::sandbox), and outside of it only with a
-//! person's word for this very command. The text for the model is how the command ended,
-//! a line break, and its output. What a command changes in files is seen by snapshots before and after it, unless the rules have
-//! proved that it only reads.
+//! A command needs an approval unless the rules say otherwise. It runs in the [sandbox](super::sandbox); outside of it,
+//! only with a user's approval of this very command. The text for the model is how the command ended, a line break, and
+//! its output. Snapshots before and after show which files a command changes, unless the rules have proved that the
+//! command only reads.
 
 use std::time::Duration;
 
@@ -22,19 +22,19 @@ use super::sandbox::{Hold, Sandbox, WhenMissing};
 use super::shell_run::{Patience, Prepared, Programs};
 use crate::policy::repository;
 
-/// Longest command line, bytes: half of what Linux takes as one argument.
+/// Longest command line, bytes: half of what Linux accepts as one argument.
 const MAX_COMMAND_BYTES: usize = 64 << 10;
-/// Time a command gets when the model does not say.
+/// Time of a command when the model names none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
-/// Most time it may ask for.
+/// Longest time that the model may request.
 const MAX_TIMEOUT: Duration = Duration::from_mins(10);
-/// Time that a command which is to run in the background gets to fail at once.
+/// Time in which a command for the background may fail at once.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// What the model is told of the background, where there is one.
+/// The tool's description of the background, where available.
 const BACKGROUND: &str = " Set background for servers, watchers and whatever should go on while you do other things; \
                           ReadTerminal, WriteTerminal and StopTerminal are for those.";
 
-/// The condition of an answer about a command that nothing confines although something should.
+/// The condition of an answer about a command that should be confined and is not.
 const UNCONFINED: &str = "without a sandbox";
 
 pub(super) struct ShellTool {
@@ -58,8 +58,8 @@ struct Arguments {
 }
 
 impl ShellTool {
-    /// Returns the tool; commands get the variables of `environment` and some that keep them from waiting
-    /// for a person.
+    /// Returns the tool; commands get the variables of `environment`, and some that stop programs from waiting for
+    /// input.
     pub(super) fn new(
         terminals: Terminals,
         mut environment: Environment,
@@ -138,8 +138,8 @@ impl Tool for ShellTool {
             hold => Some(hold),
         };
         let terminal = EditorOf::find(&environment.clients, |can| can.terminals);
-        // What is to go on in the background goes on here, where it is kept and can be read later.
-        // A line that is allowed runs here too, where its names start what was judged.
+        // A background command runs here, where its output is stored and can be read later. An allowed line runs here
+        // too, where its names start the judged programs.
         let may_leave = !arguments.run_in_background
             && ruled.ruling.judgement != Judgement::Allow
             && self.may_leave(hold.as_ref(), environment);
@@ -149,8 +149,8 @@ impl Tool for ShellTool {
             (_, hold) => permission(command, &ruled, hold.as_ref(), &self.sandbox, environment)?,
         };
         let mut spec = ProcessSpec::shell(&self.shell, command, &environment.root, self.environment.clone());
-        // Who sees the names before they start sees what they start. Outside of the sandbox that must stay true after the
-        // answer, whatever else the agent runs meanwhile.
+        // Client tools that show the names show the programs. Outside of the sandbox, the programs must stay the same
+        // after the answer, whatever else the agent runs meanwhile.
         let is_fixed = permission == Permission::Free || (hold.is_none() && ruled.programs.is_empty());
         if let Some(search) = environment
             .policy
@@ -167,7 +167,7 @@ impl Tool for ShellTool {
         }
         let patience = self.patience(&arguments);
         let spec = if patience.is_short() {
-            // It is typed into.
+            // Its input comes from `WriteTerminal`.
             spec.input(Input::Bytes(Vec::new()))
         } else {
             spec
@@ -210,8 +210,8 @@ impl ShellTool {
         Patience { limit, leave }
     }
 
-    /// Whether a command may run in a terminal of the editor, where nothing holds it: a person is asked then, whatever
-    /// rules allow, and where nobody is, the sandbox must be, or what it confines runs unasked, it runs here.
+    /// Returns whether a command may run in a terminal of the editor, without a sandbox. That needs an approval,
+    /// whatever rules allow. Where no user is asked, or a sandbox is required, the command runs here.
     fn may_leave(&self, hold: Option<&Hold>, environment: &ToolEnvironment) -> bool {
         match hold {
             None | Some(Hold::Open) => true,
@@ -228,11 +228,11 @@ impl ShellTool {
     }
 }
 
-/// Returns what a command needs that no rule refuses. `hold` is what holds it, `None` when it is to run outside of a
-/// sandbox that could hold it.
+/// Returns the permission for a command that no rule refuses. `hold` is its confinement, `None` when it is to run
+/// outside of an available sandbox.
 ///
 /// # Errors
-/// Nobody may give the permission; the text is for the model.
+/// No user may give the permission; the text is for the model.
 fn permission(
     command: &str,
     ruled: &CommandRuling,
@@ -250,7 +250,7 @@ fn permission(
         Permission::Ask { scope, reason }
     };
     match hold {
-        // By itself, whatever rules and earlier answers say: those were given for commands that are held.
+        // Each such command needs its own approval: rules and earlier answers were given for sandboxed commands.
         None if asks_nobody => Err(ToolRefusal(
             "refused: nothing runs outside of the sandbox without a person's word, and this thread asks nobody".to_owned(),
         )),
@@ -269,8 +269,8 @@ fn permission(
         Some(Hold::Refused(why)) => Err(not_confined(why)),
         Some(Hold::Missing(missing)) => match sandbox.when_missing() {
             WhenMissing::Refuse => Err(not_confined(missing)),
-            // What only reads in the workspace is what the reading tools do, which are not held either. Git can start other
-            // programs, by what it reads in a repository.
+            // A command that only reads in the workspace does what the reading tools do, which are not sandboxed
+            // either. Git can start other programs, depending on the repository.
             WhenMissing::Ask if ruled.only_reads() && !starts_git(ruled) => Ok(Permission::Free),
             WhenMissing::Ask if asks_nobody => Err(ToolRefusal(format!(
                 "refused: {missing}, and this thread asks nobody; to run commands without a sandbox, set Sandbox.Profile \
@@ -278,7 +278,7 @@ fn permission(
             ))),
             WhenMissing::Ask => {
                 let mut scope = scope();
-                // An answer that was given for the sandbox covers nothing outside of it.
+                // An answer given for sandboxed commands covers no others.
                 scope.conditions.push(UNCONFINED.to_owned());
                 Ok(ask(scope, &format!(" It would run without a sandbox: {missing}.")))
             }
@@ -308,14 +308,14 @@ fn starts_git(ruled: &CommandRuling) -> bool {
     ruled.names.iter().any(|name| name == "git")
 }
 
-/// Whether a line runs git, and all of it was judged to only read: no rule has allowed a part.
+/// Returns whether a line runs git and all of it was judged to only read: no rule has allowed a part.
 fn reads_by_git(ruled: &CommandRuling) -> bool {
     let mut commands = ruled.commands.iter();
     starts_git(ruled)
         && commands.all(|(_, ruling)| ruling.judgement == Judgement::Allow && ruling.rule.is_none())
 }
 
-/// Says what an answer for the session covers beside this line.
+/// Returns a text on what an answer for the session covers beside this line.
 fn reach(scope: &Scope) -> String {
     match &scope.coverage {
         Coverage::Head(head) => format!(" An answer for the session covers every `{head} …`."),
@@ -323,7 +323,7 @@ fn reach(scope: &Scope) -> String {
     }
 }
 
-/// Says what a line starts that the agent may write.
+/// Returns a text on the programs of a line that the agent may write.
 fn written(ruled: &CommandRuling) -> String {
     let paths: Vec<String> = ruled
         .programs
@@ -336,9 +336,9 @@ fn written(ruled: &CommandRuling) -> String {
     format!(" It starts {}, which the agent may write.", paths.join(" and "))
 }
 
-/// Returns what a command needs that would be held here and runs in a terminal of the editor instead.
+/// Returns the permission for a command that would be sandboxed here and runs in a terminal of the editor instead.
 fn leaving(command: &str, ruled: &CommandRuling) -> Permission {
-    // By itself, whatever rules and earlier answers say: those were given for commands that are held.
+    // Each such command needs its own approval: rules and earlier answers were given for sandboxed commands.
     Permission::Ask {
         scope: Scope::new(
             ApprovalKind::RemoteResource,

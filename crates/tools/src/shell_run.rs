@@ -1,7 +1,7 @@
-//! A command line that may run: its run, and what the model is told of its end.
+//! Runs a command line that may run, and reports its end to the model.
 //!
-//! The text for the model is how the command ended, a line break, and its output. What of the output does not fit is in a
-//! file that the text names. A command can outlive its call: then the text says where it goes on.
+//! The text for the model is how the command ended, a line break, and its output. If the output is too long, the text
+//! names a file that has all of it. A command can outlive its call: then the text says where it continues.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,25 +25,25 @@ use super::editor::{EditorOf, TerminalLimits};
 use super::sandbox::Sandbox;
 use bobbin_agent_api::cut::head_and_tail;
 
-/// Time between the polite signal and the last one; an interrupted Turn does not wait much longer.
+/// Time between the first signal and SIGKILL; an interrupted Turn does not wait much longer.
 const GRACE: Duration = Duration::from_secs(1);
-/// Output kept for the terminal view.
+/// Bytes of output for the terminal view.
 const CAPTURED_BYTES: usize = 1 << 20;
-/// Output given to the model.
+/// Bytes of output for the model.
 const MODEL_BYTES: usize = 64 << 10;
-/// How long a command may take in a terminal of the editor where nothing else says.
+/// Default time of a command in a terminal of the editor.
 const IN_EDITOR: Duration = Duration::from_mins(2);
 /// How long a Turn waits for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patience {
     /// When the command is killed.
     pub(super) limit: Option<Duration>,
-    /// When it is left in the background, and why.
+    /// When the command is left in the background, and why.
     pub(super) leave: Option<(Duration, BackgroundReason)>,
 }
 
 impl Patience {
-    /// Whether the command is to go on in the background from the start.
+    /// Returns whether the command goes to the background from the start.
     pub(super) fn is_short(self) -> bool {
         matches!(self.leave, Some((_, BackgroundReason::Requested)))
     }
@@ -59,7 +59,7 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Whether the names start the same files, with the same content, as when the line was judged.
+    /// Returns whether the names still start the same files, with the same content, as when the line was judged.
     async fn are_as_judged(self, policy: Arc<dyn Policy>, root: PathBuf) -> bool {
         let look = move || policy.programs(&self.names, &root) == self.writable;
         tokio::task::spawn_blocking(look).await.unwrap_or(false)
@@ -68,20 +68,20 @@ impl Programs {
 
 pub(super) struct Prepared {
     pub(super) command: String,
-    /// The rules have proved that it changes nothing.
+    /// Whether the rules have proved that it changes nothing.
     pub(super) only_reads: bool,
     pub(super) root: PathBuf,
     pub(super) permission: Permission,
     pub(super) patience: Patience,
-    /// How it is held, and by what, if it is.
+    /// Its plan and its sandbox, if it is sandboxed.
     pub(super) held: Option<(Plan, Sandbox)>,
     pub(super) spec: ProcessSpec,
     pub(super) terminals: Terminals,
-    /// Who runs it in a terminal of its own instead.
+    /// The editor that runs it in a terminal instead.
     pub(super) editor: Option<EditorOf>,
-    /// Says what names start.
+    /// Finds the programs of names.
     pub(super) policy: Arc<dyn Policy>,
-    /// What they started when the line was judged.
+    /// The programs at the time of the judgement.
     pub(super) judged: Programs,
 }
 
@@ -194,7 +194,7 @@ impl PreparedCall for Prepared {
     }
 }
 
-/// Adds to a plan what a rule keeps from being read, as it is on the disk now, where bubblewrap can mask it.
+/// Adds the paths that a rule hides, as they are on disk now, to a plan, if bubblewrap can mask them.
 async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf) {
     if plan.outer == Outer::Bubblewrap {
         let search = move || policy.refused(&root);
@@ -205,11 +205,11 @@ async fn mask(plan: &mut Plan, policy: Arc<dyn Policy>, root: PathBuf) {
 
 enum End {
     Left(Terminal),
-    /// With why it was not left, if it should have been.
+    /// With the reason why it was not left in the background, if it should have been.
     Ended(Ended, Option<NotLeft>),
 }
 
-/// Hands on a command's output until it ends, or until it is left.
+/// Forwards a command's output until the command ends or is left in the background.
 async fn follow(mut running: Running, patience: Patience, context: &CallContext) -> End {
     let begin = Instant::now();
     let cancel = &context.cancel;
@@ -254,7 +254,7 @@ async fn follow(mut running: Running, patience: Patience, context: &CallContext)
     }
 }
 
-/// Returns what is told of a command that was left.
+/// Returns the result for a command that was left in the background.
 fn left(terminal: &Terminal) -> ToolOutput {
     let facts = &terminal.facts;
     let why = match facts.reason {
@@ -280,7 +280,7 @@ fn left(terminal: &Terminal) -> ToolOutput {
     }
 }
 
-/// Returns what is told of a command that has ended.
+/// Returns the result for a command that has ended.
 fn told(
     outcome: Outcome,
     file: Option<(String, u64)>,
@@ -296,7 +296,7 @@ fn told(
     } = outcome;
     let (status, how) = match (exit, not_left) {
         (Exit::Exited(0), _) => (CommandStatus::Completed, "exit code 0".to_owned()),
-        // Bubblewrap ends with such a code where what it started was ended by a signal.
+        // Bubblewrap ends with such a code when a signal ended its command.
         (Exit::Exited(code @ 129..=192), _) if through_bubblewrap => (
             CommandStatus::Failed,
             format!(
@@ -361,7 +361,7 @@ fn told(
     }
 }
 
-/// Tells the model of the sandbox where that may be why a command failed.
+/// Adds a note about the sandbox if it may be why a command failed.
 fn add_hint(output: &mut ToolOutput) {
     let refusals = [
         "Permission denied",
@@ -369,7 +369,7 @@ fn add_hint(output: &mut ToolOutput) {
         "PermissionDenied",
         "Read-only file system",
         "ReadOnlyFilesystem",
-        // Of ssh and git, to which root's files look like nobody's there.
+        // From ssh and git, which see root's files as another user's in the sandbox.
         "Bad owner or permissions",
         "dubious ownership",
     ];
@@ -380,7 +380,7 @@ fn add_hint(output: &mut ToolOutput) {
     }
 }
 
-/// The result of a command that was to be confined and did not end as one that ran.
+/// The result of a command that was to be confined and was not started as planned.
 fn not_confined(error: &ChildError, bubblewrap: Option<&Bubblewrap>) -> ToolOutput {
     let (why, counts) = match error {
         ChildError::Confinement(why) => (why.clone(), true),
@@ -390,12 +390,12 @@ fn not_confined(error: &ChildError, bubblewrap: Option<&Bubblewrap>) -> ToolOutp
     let Some(bubblewrap) = bubblewrap else {
         return not_held(&why);
     };
-    // The next command has it tried again.
+    // The next command causes a new trial.
     bubblewrap.has_failed(counts.then_some(why.as_str()));
     not_held(&format!("{why}. The next command is held by what works then"))
 }
 
-/// The result of a command that was to be held and could not be. Nothing of it has run.
+/// The result of a command that should be sandboxed and cannot be. Nothing of it has run.
 fn not_held(why: &str) -> ToolOutput {
     not_run(format!("did not run: it cannot be held as was said: {why}."))
 }

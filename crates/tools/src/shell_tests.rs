@@ -152,7 +152,7 @@ fn held(support: Support, when_missing: WhenMissing) -> ShellTool {
     ShellTool { sandbox, ..tool() }
 }
 
-/// Returns what is asked, or refused, or that it is free.
+/// Returns the question, or the refusal, or "free".
 fn said(tool: &ShellTool, environment: &ToolEnvironment, arguments: &serde_json::Value) -> String {
     match tool.prepare(&Workspace::json(arguments), environment) {
         Err(refusal) => refusal.0,
@@ -190,7 +190,7 @@ fn what_holds_a_command_is_said_and_outside_of_it_only_a_person_lets_it_run() {
     let outside = json!({ "command": "ls", "outsideSandbox": true });
     assert!(!line(&outside));
     let asked = said(&tool, &asks, &outside);
-    // No answer given for commands in the sandbox covers it.
+    // No answer given for sandboxed commands covers it.
     assert!(
         asked.starts_with("remoteResource:run a command outside of the sandbox:ls "),
         "{asked}"
@@ -227,7 +227,7 @@ fn without_a_sandbox_nothing_runs_that_a_person_has_not_seen() {
     assert_eq!(unheld, "free", "who wants no sandbox is not asked about one");
 }
 
-/// An editor with terminals, which opens none.
+/// An editor whose terminals never open.
 struct Closed;
 
 impl ThreadClient for Closed {
@@ -323,7 +323,7 @@ fn a_held_command_leaves_for_the_editor_only_with_a_persons_word() {
         call.command().unwrap().sandboxed
     };
     let asking = held(kernel, WhenMissing::Ask);
-    // What a rule allows stays here, where it is held and its programs are those that were judged.
+    // An allowed line stays here, where it is sandboxed and runs the judged programs.
     assert!(said(&asking, &asks, &make) == "free" && line(&asking, &asks));
     let other = json!({ "command": "rm a" });
     let asked = said(&asking, &asks, &other);
@@ -337,11 +337,11 @@ fn a_held_command_leaves_for_the_editor_only_with_a_persons_word() {
     };
     assert!(said(&asking, &sandboxed, &other).starts_with("shell:rm a "));
     assert_eq!(said(&asking, &asks, &json!({ "command": "ls" })), "free");
-    // Where nobody is asked, or the sandbox must be, it stays and is held.
+    // If no user is asked, or a sandbox is required, the line stays here and is sandboxed.
     assert!(said(&asking, &auto, &make) == "free" && line(&asking, &auto));
     let refusing = held(kernel, WhenMissing::Refuse);
     assert!(said(&refusing, &asks, &make) == "free" && line(&refusing, &asks));
-    // Who wants no sandbox is asked as ever.
+    // Without a configured sandbox, the approval is the usual one.
     assert_eq!(said(&tool(), &asks, &make), "free");
     assert!(said(&tool(), &asks, &json!({ "command": "rm a" })).starts_with("shell:rm a "));
 }

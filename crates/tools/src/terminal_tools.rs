@@ -1,7 +1,7 @@
 //! `ListTerminals`, `ReadTerminal`, `WriteTerminal`, `StopTerminal`: commands that were left in the background.
 //!
-//! Only those of the call's own Thread. What is typed can be anything to the program that reads it, so a person is asked
-//! for each time, and what reads like a refused command is refused (docs/design/terminals.md).
+//! A call reaches only terminals of its own Thread. A program may interpret input in any way, so every input needs an
+//! approval, and input that reads like a refused command is refused (docs/design/terminals.md).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,12 +22,12 @@ use tokio::sync::oneshot;
 
 use super::arguments::{decode, done, failed, spec};
 
-/// Time for a command to answer what was typed, when the model does not say.
+/// Default time for a command to react to its input.
 const USUAL_YIELD: Duration = Duration::from_secs(1);
 /// Longest command line in a list of terminals, characters.
 const LISTED_COMMAND_CHARS: usize = 200;
 
-/// Returns the tools. `profile` is what commands should be held by.
+/// Returns the tools. `profile` is the profile of commands.
 pub(super) fn all(terminals: &Terminals, profile: Profile) -> [Arc<dyn Tool>; 4] {
     let id = json!({ "type": "string", "description": "As Exec or ListTerminals said." });
     let chars = json!({ "type": "integer", "minimum": 1, "description": "10,000 when left out." });
@@ -146,10 +146,10 @@ impl Tool for TerminalTool {
 }
 
 impl TerminalTool {
-    /// Returns what it takes to type something.
+    /// Returns the permission to send an input.
     ///
     /// # Errors
-    /// There is no such terminal, or nobody may give the permission.
+    /// There is no such terminal, or no user may give the permission.
     fn may_type(
         &self,
         id: &str,
@@ -158,8 +158,8 @@ impl TerminalTool {
     ) -> Result<Permission, ToolRefusal> {
         let facts = self.terminals.facts(id);
         let facts = facts.ok_or_else(|| ToolRefusal(format!("there is no terminal {id}")))?;
-        // The program that reads it may be a shell: each line by itself, and all of it, since a line may move the shell
-        // for those behind it.
+        // The program that reads the input may be a shell. Each line is judged alone, and then all of them, since a
+        // line may change the shell's directory for later ones.
         let lines = std::iter::once(input).chain(input.lines());
         let mut is_open = false;
         for line in lines.filter(|line| !line.trim().is_empty()) {
@@ -288,7 +288,7 @@ fn listed(terminals: &[Terminal]) -> ToolOutput {
     done(lines.join("\n"))
 }
 
-/// Returns how a terminal is and the end of its output.
+/// Returns the state of a terminal and the end of its output.
 fn told(terminal: &Terminal) -> String {
     let cut = if terminal.truncated {
         let kept = terminal.output.chars().count() as u64;

@@ -49,7 +49,7 @@ impl Bench {
         self.workspace.call(&**tool, arguments).await
     }
 
-    /// Starts a command in the background; returns its id and what was said.
+    /// Starts a command in the background; returns its id and the output.
     async fn start(&self, command: &str) -> (String, ToolOutput) {
         let output = self
             .call("Exec", json!({ "command": command, "runInBackground": true }))
@@ -209,7 +209,7 @@ async fn what_is_written_is_asked_about_and_held_against_the_rules() {
         assert!(refused.starts_with("refused: "), "{input}: {refused}");
     }
     assert!(bench.may_write("term_0", "x", &environment).is_err());
-    // Where commands are held and this one is not, only a person's word for this very input counts.
+    // Where commands are sandboxed and this one is not, only a user's approval of this very input counts.
     let profile = Profile {
         files: Files::WorkspaceWrite,
         network: Network::Off,
@@ -224,7 +224,7 @@ async fn what_is_written_is_asked_about_and_held_against_the_rules() {
         approvals: ApprovalPolicy::AutoApprove,
         ..environment
     };
-    // What cannot be held against the rules that refuse is for a person to see, and nobody is asked.
+    // Input that cannot be judged needs an approval, and this policy never asks.
     let unread = "cat /proc/self/fd/9\n";
     let refused = bench.may_write(&id, unread, &auto).unwrap_err();
     assert!(refused.contains("cannot be held against the rules"), "{refused}");

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::RulesPolicy;
 
-/// A folder, and what calls in it run with.
+/// A folder, and the environment of its calls.
 pub(crate) struct Workspace(Folder);
 
 impl Deref for Workspace {
@@ -50,7 +50,7 @@ impl Workspace {
         context
     }
 
-    /// Prepares and runs a call without asking anybody.
+    /// Prepares and runs a call without an approval.
     pub(crate) async fn call(&self, tool: &dyn Tool, arguments: serde_json::Value) -> ToolOutput {
         let prepared = tool
             .prepare(&Self::json(&arguments), &self.environment())

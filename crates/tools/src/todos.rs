@@ -1,7 +1,7 @@
 //! `TodoWrite` and `UpdateTodos`: the steps of the Thread's plan without its texts (AppServer protocol 03 §8; clients
-//! know the names). Change nothing on disk, so that they are there in plan mode too.
+//! know the names). They change nothing on disk, so plan mode has them too.
 //!
-//! The change is checked against the plan there is, and applied to the one there is when the result is recorded.
+//! A change is checked against the plan at the time of the call, and applied to the plan at the time of its record.
 
 use bobbin_agent_api::tool::{
     CallContext, Effect, Permission, PreparedCall, Tool, ToolEnvironment, ToolOutput, ToolRefusal, ToolSpec,
@@ -136,7 +136,7 @@ impl PreparedCall for Prepared {
     }
 }
 
-/// Returns what the model is told: its steps with their ids, which it needs for the next update.
+/// Returns the result for the model: its steps with their ids, which the model needs for the next update.
 fn told(plan: &Plan) -> String {
     let word = |status: TodoStatus| match status {
         TodoStatus::Pending => "pending",

@@ -1,4 +1,4 @@
-//! The tools an agent has, by name: those that are always there, and sources of others that come and go.
+//! The tools of an agent, by name: permanent ones, and sources whose tools come and go.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,17 +28,17 @@ use super::web_fetch::WebFetch;
 use super::write_file::WriteFile;
 use bobbin_files::Leftovers;
 
-/// The tools an agent has. Cheap to clone.
+/// The tools of an agent. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct ToolSet {
     tools: Arc<BTreeMap<Arc<str>, Arc<dyn Tool>>>,
     sources: Arc<[Arc<dyn ToolSource>]>,
-    /// Of the tools that write files.
+    /// Temporary files of the tools that write.
     leftovers: Leftovers,
 }
 
 impl ToolSet {
-    /// Returns a set of these tools; of two with one name the later stays.
+    /// Returns a set of these tools; of two with one name, the later one is used.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         Self {
             tools: Arc::new(by_name(tools)),
@@ -47,20 +47,20 @@ impl ToolSet {
         }
     }
 
-    /// Returns the tools every agent has: files, search, plan, and `Exec`, whose commands `children` runs
-    /// with the variables of `environment`.
+    /// Returns the tools of every agent: files, search, plan, and `Exec`, whose commands `children` runs with the
+    /// variables of `environment`.
     pub fn built_in(children: Children, environment: Environment, shell: Shell) -> Self {
         Self::sandboxed(children, environment, shell, Sandbox::default())
     }
 
-    /// Returns the same tools, with commands that `sandbox` holds.
+    /// Returns the same tools, with commands confined by `sandbox`.
     pub fn sandboxed(children: Children, environment: Environment, shell: Shell, sandbox: Sandbox) -> Self {
         let terminals = Terminals::nowhere(children, Arc::new(SystemClock));
         Self::with_terminals(&terminals, environment, shell, sandbox)
     }
 
-    /// Returns the same tools, with commands that `terminals` runs: they can be left in the background, and there are
-    /// tools to deal with them there.
+    /// Returns the same tools, with commands run by `terminals`: they can be left in the background, and further tools
+    /// handle them there.
     pub fn with_terminals(
         terminals: &Terminals,
         environment: Environment,
@@ -94,20 +94,19 @@ impl ToolSet {
         }
     }
 
-    /// Has the names of temporary files noted in a directory, so that those that a kill leaves behind are removed.
+    /// Records the names of temporary files in a directory, so that those left by a kill can be removed.
     pub fn note_leftovers_in(&self, directory: &Path) {
         self.leftovers.keep_in(directory);
     }
 
-    /// Adds a source. Of two tools with one name, the one that is always there stays, then that of the earlier
-    /// source.
+    /// Adds a source. Of two tools with one name, a permanent one has precedence, then that of the earlier source.
     #[must_use]
     pub fn with_source(self, source: Arc<dyn ToolSource>) -> Self {
         let sources = self.sources.iter().cloned().chain([source]).collect();
         Self { sources, ..self }
     }
 
-    /// Adds tools that are always there, but for names that are taken.
+    /// Adds permanent tools, except those whose name is taken.
     #[must_use]
     pub fn and(self, more: Vec<Arc<dyn Tool>>) -> Self {
         if more.is_empty() {
@@ -141,25 +140,25 @@ impl ToolSet {
         }
     }
 
-    /// Returns once no source is just starting; see [`ToolSource::settled`].
+    /// Returns once no source is starting; see [`ToolSource::settled`].
     pub async fn settled(&self) {
         if !self.sources.is_empty() {
             join_all(self.sources.iter().map(|source| source.settled())).await;
         }
     }
 
-    /// Returns a tool that is always there, or one of a set as of [`ToolSet::now_of`].
+    /// Returns a permanent tool, or any tool of a set from [`ToolSet::now_of`].
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.get(name)
     }
 
-    /// Returns what a model is told of the tools that a mode leaves it, in order of their names. Those of
-    /// sources are there in a set as of [`ToolSet::now_of`].
+    /// Returns the descriptions of the tools that a mode allows, in order of their names. A set from
+    /// [`ToolSet::now_of`] includes the tools of sources.
     pub fn specs(&self, mode: Mode) -> Vec<ToolSpec> {
         self.left_by(mode).cloned().collect()
     }
 
-    /// Returns the names of the tools that a mode leaves.
+    /// Returns the names of the tools that a mode allows.
     pub fn names(&self, mode: Mode) -> impl Iterator<Item = &str> {
         self.left_by(mode).map(|spec| &*spec.name)
     }
@@ -178,7 +177,7 @@ fn by_name(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> BTreeMap<Arc<str>,
     named.collect()
 }
 
-/// Whether a mode leaves a tool to the model.
+/// Returns whether a mode allows a tool.
 pub fn is_allowed(spec: &ToolSpec, mode: Mode) -> bool {
     mode == Mode::Agent || spec.effect == Effect::Reads
 }

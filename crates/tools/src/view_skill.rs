@@ -1,7 +1,7 @@
-//! `SkillView`: what a skill says, for an agent that was told of it in its instructions.
+//! `SkillView`: returns the text of a skill that the agent's instructions list.
 //!
-//! Offered where there are skills, and gives no others than those: what people switched off stays unread. Changes
-//! nothing, so that it is there in plan mode too.
+//! Offered if there are skills, and returns only listed ones: skills that users disabled stay unread. It changes
+//! nothing, so plan mode has it too.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ struct Arguments {
 }
 
 impl ViewSkill {
-    /// Returns the tool over the prompts there are.
+    /// Returns the tool for these prompts.
     pub fn new(prompts: Arc<Prompts>) -> Self {
         let properties = serde_json::json!({
             "name": { "type": "string", "description": "A name from the list of skills" },

@@ -1,6 +1,6 @@
-//! Walks a directory as a person would look at it: without ignored files, without hidden ones (counted), and
-//! never into `.git` or `.craft`. Symbolic links are not followed. Each directory's entries come in order of
-//! their names. What a rule keeps from being read is left out, and so is everything in it.
+//! Walks a directory as a user would list it: without ignored files, without hidden ones (counted), and never into
+//! `.git` or `.craft`. Symbolic links are not followed. Each directory's entries are in order of their names. Paths
+//! that a rule hides are left out, with their contents.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use ignore::WalkBuilder;
 /// Longest glob, bytes.
 const MAX_GLOB_BYTES: usize = 1024;
 
-/// The ignore files that count: also those above the base, and without a repository.
+/// The ignore files that count: also those in parents of the base, and without a repository.
 const IGNORE_RULES: IgnoreRules = IgnoreRules {
     names: &[".ignore", ".gitignore"],
     parents: true,
@@ -23,7 +23,7 @@ const IGNORE_RULES: IgnoreRules = IgnoreRules {
     hidden: false,
 };
 
-/// What a walk may show.
+/// The paths that a walk may show.
 #[derive(Clone)]
 pub(super) struct Sight {
     root: PathBuf,
@@ -31,7 +31,7 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// Returns what the rules of a Turn leave to be seen.
+    /// Returns the paths that the rules of a Turn allow.
     pub(super) fn of(environment: &ToolEnvironment) -> Self {
         Self {
             root: environment.root.clone(),
@@ -45,14 +45,14 @@ impl Sight {
     }
 }
 
-/// A walk that has not begun.
+/// A walk that has not started.
 pub(super) struct Walk {
     builder: WalkBuilder,
     hidden: Arc<AtomicUsize>,
 }
 
 impl Walk {
-    /// Walks below `base`, which itself may be hidden or ignored.
+    /// Walks the contents of `base`, which itself may be hidden or ignored.
     pub(super) fn below(base: &Path, sight: Sight) -> Self {
         let hidden = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&hidden);
@@ -88,8 +88,8 @@ impl Walk {
         self
     }
 
-    /// Returns the entries without the base itself when that is a directory, and where hidden ones are
-    /// counted while the walk goes on.
+    /// Returns the entries without the base itself, if it is a directory, and the counter of hidden ones, which grows
+    /// during the walk.
     pub(super) fn entries(
         self,
     ) -> (
@@ -107,7 +107,7 @@ impl Walk {
     }
 }
 
-/// Chooses files by a glob: one without a slash looks at names, one with a slash at paths below the base.
+/// Chooses files by a glob: without a slash it matches names, with a slash it matches paths relative to the base.
 #[derive(Debug)]
 pub(super) struct Chosen {
     glob: Option<GlobMatcher>,
@@ -116,7 +116,7 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// # Errors
-    /// The glob is not one.
+    /// The glob is invalid.
     pub(super) fn by(glob: Option<&str>) -> Result<Self, ToolRefusal> {
         let Some(text) = glob.filter(|text| !text.is_empty()) else {
             return Ok(Self {
@@ -137,12 +137,12 @@ impl Chosen {
         })
     }
 
-    /// Whether there is a choice at all.
+    /// Returns whether every file is chosen.
     pub(super) fn is_everything(&self) -> bool {
         self.glob.is_none()
     }
 
-    /// Whether a file is chosen; `base` is where the walk began.
+    /// Returns whether a file is chosen; `base` is where the walk began.
     pub(super) fn takes(&self, base: &Path, file: &Path) -> bool {
         let Some(glob) = &self.glob else { return true };
         if self.by_name {

@@ -1,7 +1,7 @@
 //! `WebFetch`: a page of the web, as text.
 //!
-//! A person is asked for each place (scheme, host and port) unless a rule allows it. Rules name a place as the tool
-//! `WebFetch:HOST` or `WebFetch:HOST:PORT`; only such a rule lets a fetch into the machine's own network.
+//! Each place (scheme, host and port) needs an approval unless a rule allows it. Rules name a place as the tool
+//! `WebFetch:HOST` or `WebFetch:HOST:PORT`; only such a rule allows a fetch from the machine's own network.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ use bobbin_agent_api::cut::head;
 use bobbin_web::{Fetched, Reach, fetch, parse};
 
 const NAME: &str = "WebFetch";
-/// Most text given to the model.
+/// Most text for the model.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl WebFetch {
     pub(super) fn new() -> Self {
         let spec = spec(
             NAME,
-            // It reaches beyond the machine, and what is asked for can tell somebody something.
+            // A request leaves the machine, and its address can carry information.
             Effect::Writes,
             "Fetches a page by http or https and gives its text: HTML as plain text with links, other text as it is. \
              Redirects to other hosts are told and not followed. Nothing is logged in, and this machine's own network \
@@ -81,7 +81,7 @@ impl Tool for WebFetch {
     }
 }
 
-/// Returns how far a fetch may reach that a person wants: as far as a rule says.
+/// Returns how far a user's fetch may reach, according to the rules.
 ///
 /// # Errors
 /// A rule forbids it.
@@ -90,7 +90,7 @@ pub fn reach_for_a_person(url: &Url, policy: &dyn Policy) -> Result<Reach, Strin
     Ok(reach)
 }
 
-/// Returns what a fetch needs, and how far it may reach.
+/// Returns the permission for a fetch, and how far it may reach.
 fn permission(url: &Url, policy: &dyn Policy) -> Result<(Permission, Reach), ToolRefusal> {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     let port = url.port_or_known_default().unwrap_or_default();
@@ -100,7 +100,7 @@ fn permission(url: &Url, policy: &dyn Policy) -> Result<(Permission, Reach), Too
     if let Some(ruling) = says(Judgement::Deny) {
         return Err(ToolRefusal::denied(&ruling.reason));
     }
-    // A rule for all tools, or all that begin with "fetch", was not written with this place in mind.
+    // A rule for all tools, or for all whose names begin with "fetch", does not name this place on purpose.
     let names_a_place = |ruling: &Ruling| {
         ruling
             .rule

@@ -122,22 +122,22 @@ impl PreparedCall for Prepared {
     }
 }
 
-/// What came of a file in an editor.
+/// The result of a write in an editor.
 enum InEditor {
-    /// This.
+    /// The editor has written it, or the call has failed.
     Done(Box<ToolOutput>),
-    /// Nothing: the tool writes it.
+    /// The editor has not: the tool writes the file.
     Not(Over),
 }
 
-/// What a file may be written over.
+/// The content that a write may replace.
 enum Over {
     Anything,
-    /// This, or nothing where nothing stood.
+    /// Exactly this content; `None` if the file must not exist.
     This(Option<Vec<u8>>),
 }
 
-/// Has an editor write the file.
+/// Asks an editor to write the file.
 async fn write_in_editor(editor: &EditorOf, work: &FileWork, target: &Target, content: &str) -> InEditor {
     let Some(path) = target.confirmed().await else {
         return InEditor::Not(Over::Anything);

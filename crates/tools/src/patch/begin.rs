@@ -60,7 +60,7 @@ fn named(line: &str, head: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Returns how many of these lines belong to the file at hand.
+/// Returns how many of these lines belong to the current file.
 fn own(lines: &[&str]) -> usize {
     let heads = [ADD, DELETE, UPDATE];
     let begins = |line: &&str| heads.iter().any(|head| line.trim_end().starts_with(head));
@@ -100,7 +100,7 @@ fn updated(path: String, lines: &[&str]) -> Result<(FilePatch, usize), String> {
             if !hunk.lines.is_empty() {
                 hunks.push(std::mem::take(&mut hunk));
             }
-            // Some write `@@ line @@`, or the numbers of a unified diff, which say nothing here.
+            // Some models write `@@ line @@`, or the numbers of a unified diff, which have no meaning here.
             let anchor = anchor.trim().trim_end_matches("@@").trim();
             if !anchor.is_empty() && super::unified::numbers(line).is_none() {
                 hunk.anchors.push(anchor.to_owned());
@@ -115,7 +115,7 @@ fn updated(path: String, lines: &[&str]) -> Result<(FilePatch, usize), String> {
             continue;
         }
         let (mark, text) = match line.chars().next() {
-            // An empty line that lost its blank.
+            // An empty line whose leading blank is missing.
             None => (Mark::Keep, ""),
             Some(' ') => (Mark::Keep, &line[1..]),
             Some('-') => (Mark::Remove, &line[1..]),
@@ -133,7 +133,7 @@ fn updated(path: String, lines: &[&str]) -> Result<(FilePatch, usize), String> {
         hunks.push(hunk);
     }
     for hunk in &mut hunks {
-        // Blank lines between sections are nobody's.
+        // Blank lines between sections are ignored.
         let is_blank = |line: &(Mark, String)| line.0 == Mark::Keep && line.1.is_empty();
         while !hunk.at_end && hunk.lines.last().is_some_and(is_blank) {
             hunk.lines.pop();

@@ -1,9 +1,9 @@
-//! Patches as models write them, over several files. Pure: text in, what each file becomes out.
+//! Patches over several files, as models write them. Pure: maps text to the new content of each file.
 //!
-//! Two forms are read: the one that begins with `*** Begin Patch`, and unified diffs, git's headers included. Both
-//! become [`FilePatch`]es; [`place`] finds where a hunk belongs, more tolerantly than `patch` where only blanks differ,
-//! and never where two places fit equally. A patch that cannot be read or placed is an error that says which part and
-//! why, fit for a model. Bounded by [`MAX_PATCH_BYTES`] and [`MAX_FILES`].
+//! Two forms are read: the one that begins with `*** Begin Patch`, and unified diffs, including git's headers. Both
+//! become [`FilePatch`]es. [`place`] finds the place of a hunk: more tolerantly than `patch` where only blanks differ,
+//! and never where two places fit equally. If a patch cannot be read or placed, the error tells the model which part
+//! and why. Bounded by [`MAX_PATCH_BYTES`] and [`MAX_FILES`].
 
 mod begin;
 mod place;
@@ -13,7 +13,7 @@ pub(crate) use place::patched;
 
 /// Longest patch.
 pub(crate) const MAX_PATCH_BYTES: usize = 1 << 20;
-/// Most files in one.
+/// Most files in one patch.
 const MAX_FILES: usize = 200;
 
 /// What a patch does to one file.
@@ -21,18 +21,18 @@ const MAX_FILES: usize = 200;
 pub(crate) struct FilePatch {
     /// The file, as the patch names it.
     pub(crate) path: String,
-    /// What happens to it.
+    /// The change.
     pub(crate) action: Action,
 }
 
-/// What happens to a file.
+/// A change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// It is made, with this content.
+    /// Creates it with this content.
     Add(String),
-    /// It goes.
+    /// Deletes it.
     Delete,
-    /// Its content changes, and its name where there is another.
+    /// Changes its content, and its name if `to` is set.
     Update {
         /// The new name.
         to: Option<String>,
@@ -44,33 +44,33 @@ pub(crate) enum Action {
 /// One place of a file that changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Hunk {
-    /// Lines that stand above it, outermost first: what follows `@@` in the first form.
+    /// Earlier lines of the file, outermost first: the text after `@@` in the first form.
     pub(crate) anchors: Vec<String>,
-    /// Line, from 1, at which it was when the patch was made: in a unified diff.
+    /// Line, from 1, at which the hunk was when the patch was made; unified diffs only.
     pub(crate) line: Option<usize>,
     /// Its lines, without line ends.
     pub(crate) lines: Vec<(Mark, String)>,
-    /// It ends with the file.
+    /// The hunk ends with the file.
     pub(crate) at_end: bool,
-    /// The file ends without a line end behind it.
+    /// The file ends without a line end.
     pub(crate) no_newline: bool,
 }
 
-/// What happens to a line.
+/// A change of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// It stays.
+    /// The line stays.
     Keep,
-    /// It goes.
+    /// The line is removed.
     Remove,
-    /// It comes.
+    /// The line is added.
     Add,
 }
 
 /// Reads a patch of either form.
 ///
 /// # Errors
-/// It is none; the sentence says where and why.
+/// The text is no patch; the sentence says where and why.
 pub(crate) fn read(text: &str) -> Result<Vec<FilePatch>, String> {
     if text.len() > MAX_PATCH_BYTES {
         return Err(format!(

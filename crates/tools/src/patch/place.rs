@@ -1,14 +1,14 @@
-//! Where a hunk belongs in a file, and what the file becomes.
+//! Finds the place of a hunk in a file, and applies the hunk.
 //!
-//! Lines are compared exactly first, then without the blanks at their ends, then without those at both, then with
-//! typographic signs taken for plain ones. Lines that stay keep the file's own text, and its line ends are kept. A hunk
-//! without a number or an anchor that fits in several places fits in none.
+//! Lines are compared exactly first, then without trailing blanks, then without blanks at both ends, then with
+//! typographic signs taken for plain ones. Unchanged lines keep the file's own text and line ends. A hunk without a
+//! number or an anchor that fits in several places has no place.
 
 use super::{Hunk, Mark};
 
-/// Lines of a hunk told when it is not found.
+/// Lines of a hunk shown when it is not found.
 const TOLD_LINES: usize = 6;
-/// Characters of each.
+/// Characters of each such line.
 const TOLD_CHARS: usize = 120;
 
 /// Returns the content of a file after its hunks.
@@ -59,9 +59,9 @@ pub(crate) fn patched(content: &str, hunks: &[Hunk]) -> Result<String, String> {
 
 struct File<'a> {
     lines: Vec<&'a str>,
-    /// What its lines end with.
+    /// The line end of the file.
     end: &'static str,
-    /// The last line ends like the others.
+    /// Whether the last line has a line end.
     ended: bool,
 }
 
@@ -71,7 +71,7 @@ impl<'a> File<'a> {
         let crlf = all > 0 && content.matches("\r\n").count() == all;
         let end = if crlf { "\r\n" } else { "\n" };
         let mut lines: Vec<&str> = content.split(end).collect();
-        // What follows the last line end.
+        // The part after the last line end.
         let ended = lines.last() == Some(&"");
         if ended {
             lines.pop();
@@ -162,7 +162,7 @@ impl<'a> File<'a> {
         Err(format!("{why}:\n{}", told(&wanted)))
     }
 
-    /// Returns where lines come that stand beside none.
+    /// Returns the place of added lines in a hunk without other lines.
     fn insertion(&self, hunk: &Hunk, from: usize) -> usize {
         match hunk.line {
             Some(line) => (line - 1).clamp(from, self.lines.len().max(from)),
@@ -182,7 +182,7 @@ const LEVELS: [Same; 4] = [
     |line, wanted| plain(line).eq(plain(wanted)),
 ];
 
-/// Returns a line with signs that models mix up taken for one.
+/// Returns the characters of a line, with typographic signs replaced by plain ones.
 fn plain(line: &str) -> impl Iterator<Item = char> {
     line.trim().chars().map(|c| match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',

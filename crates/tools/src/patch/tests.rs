@@ -1,4 +1,4 @@
-//! Patches as tables, and any bytes at all.
+//! Tables of patches, and patches of arbitrary bytes.
 
 use proptest::prelude::*;
 use rstest::rstest;
@@ -155,7 +155,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Texts of a few lines, of few different ones.
+/// Texts of a few lines from a small set.
 fn content() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec!["a", "b", "", " a", "a ", "-- b", "c\t", "\u{201c}d\u{201d}"]);
     (prop::collection::vec(line, 0..12), any::<bool>(), any::<bool>()).prop_map(|(lines, ended, crlf)| {
@@ -182,7 +182,7 @@ proptest! {
         drop(read(&String::from_utf8_lossy(&bytes)));
     }
 
-    /// What we show as a diff can be given back to us.
+    /// A diff that the server shows can be applied as a patch.
     #[test]
     fn a_diff_of_ours_leads_from_the_one_to_the_other(before in content(), after in content()) {
         let (before, after) = (before.replace('\r', ""), after.replace('\r', ""));

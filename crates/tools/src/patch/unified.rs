@@ -1,8 +1,8 @@
-//! Unified diffs, as `diff -u` and git write them, and as models do: the numbers are taken as a hint.
+//! Unified diffs, as `diff -u`, git and models write them; line numbers are only hints.
 
 use super::{Action, FilePatch, Hunk, Mark};
 
-/// What is known of the file at hand.
+/// The state of the current file's section.
 #[derive(Default)]
 struct Section {
     old: Option<String>,
@@ -33,7 +33,7 @@ pub(super) fn read(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
         {
             at += 1;
             let (old, new) = (file_name(old), file_name(new));
-            // The names of git's own head, where it is the same file's.
+            // The names in git's own header, if it is the same file's.
             let known = section.take_if(|section| {
                 let unnamed = section.from.is_none() && section.to.is_none();
                 section.old.is_none() && (unnamed || section.from == old || section.to == new)
@@ -95,7 +95,7 @@ impl Section {
             (Some(old), Some(new)) => {
                 let to = (old != new).then_some(new);
                 if self.hunks.is_empty() && to.is_none() {
-                    // A change of mode alone, or a header without anything.
+                    // A change of mode alone, or an empty section.
                     return Err(format!("the section of {old} changes nothing"));
                 }
                 let hunks = self.hunks;
@@ -107,7 +107,7 @@ impl Section {
     }
 }
 
-/// Reads a hunk that says it has so many old and new lines. Returns it and how many lines it took.
+/// Reads a hunk with the stated numbers of old and new lines. Returns the hunk and how many lines of the patch it took.
 fn hunk(lines: &[&str], old: usize, new: usize) -> (Hunk, usize) {
     let (mut old, mut new) = (old, new);
     let mut hunk = Hunk::default();
@@ -142,7 +142,7 @@ fn hunk(lines: &[&str], old: usize, new: usize) -> (Hunk, usize) {
     (hunk, used)
 }
 
-/// Returns the first old line and the numbers of old and new lines of a hunk's head.
+/// Returns the first old line and the numbers of old and new lines from a hunk's header.
 pub(super) fn numbers(line: &str) -> Option<(usize, usize, usize)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
@@ -156,7 +156,7 @@ pub(super) fn numbers(line: &str) -> Option<(usize, usize, usize)> {
 
 /// Returns the file of a `---` or `+++` line; `None` for `/dev/null`.
 fn file_name(text: &str) -> Option<String> {
-    // Some write the time behind a tab.
+    // Some programs write the time after a tab.
     let name = unquoted(text.split('\t').next().unwrap_or_default().trim());
     if name == "/dev/null" {
         return None;
@@ -165,7 +165,7 @@ fn file_name(text: &str) -> Option<String> {
     Some(stripped.map_or_else(|| name.clone(), str::to_owned)).filter(|name| !name.is_empty())
 }
 
-/// Returns the names of a `diff --git` line, where they can be told apart.
+/// Returns the names of a `diff --git` line, if they are unambiguous.
 fn both_names(names: &str) -> (Option<String>, Option<String>) {
     match names.split_once(" b/") {
         Some((old, new)) => (file_name(old), Some(new.to_owned())),
@@ -173,7 +173,7 @@ fn both_names(names: &str) -> (Option<String>, Option<String>) {
     }
 }
 
-/// Takes git's quotes off a name.
+/// Removes git's quotes from a name.
 fn unquoted(name: &str) -> String {
     let Some(inner) = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) else {
         return name.to_owned();

@@ -1,7 +1,7 @@
-//! The look at what lies below a directory.
+//! Searches the contents of a directory for paths that a rule protects.
 //!
-//! Reads names only, and on the thread that judges: so it is bounded in what it looks at and in time. Every entry costs time,
-//! those too that a program leaves out, of which a directory may have millions.
+//! Reads names only, on the thread that judges, and is therefore bounded in entries and in time. Ignored entries cost
+//! time too, and a directory may have millions of them.
 
 use std::cell::OnceCell;
 use std::fs::{DirEntry, read_dir};
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 use bobbin_files::{IgnoreRules, Ignores};
 use bobbin_rules::{LeavesOut, Look};
 
-/// Most entries below a directory that are looked at for what a rule keeps back (some milliseconds).
+/// Most entries of directories that are searched for protected paths (some milliseconds).
 pub(super) const MAX_BELOW: usize = 4096;
-/// Longest time for all directories of a line (guess: as long as the parser has).
+/// Longest time for all directories of a line (guess: the parser's limit).
 const MAX_TIME: Duration = Duration::from_millis(100);
 
-/// The looks for one line.
+/// The searches for one line.
 #[derive(Debug)]
 pub(super) struct Below {
     time: Duration,
-    /// When they are over.
+    /// When their time is over.
     until: OnceCell<Instant>,
 }
 
@@ -38,7 +38,7 @@ impl Below {
         }
     }
 
-    /// Whether something in or below a directory fits, or links lead away from there, or there is too much to say.
+    /// Returns whether an entry in a directory fits, links lead out of it, or a bound was reached.
     pub(super) fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool {
         let until = *self.until.get_or_init(|| Instant::now() + self.time);
         if fits(directory) {
@@ -48,7 +48,7 @@ impl Below {
         let mut seen = 1;
         let mut deeper = vec![PathBuf::new()];
         while let Some(part) = deeper.pop() {
-            // What cannot be looked at cannot be read either, by a command that has our rights.
+            // A command has the server's rights at most, so it cannot read an unreadable directory either.
             let Ok(entries) = read_dir(directory.join(&part)) else {
                 continue;
             };
@@ -63,7 +63,7 @@ impl Below {
                 if let Some(ignores) = &ignores
                     && ignores.leaves_out(&directory.join(&inside), is_directory)
                 {
-                    // Bounded in time alone: where much is built, most is left out.
+                    // Ignored entries are bounded by time alone: build directories have many.
                     seen -= 1;
                     continue;
                 }
@@ -75,18 +75,18 @@ impl Below {
                 }
             }
         }
-        // The program may read an ignore file that we do not, and show by it what another one leaves out.
+        // The program may read an ignore file that this search does not, and so reach files that another one excludes.
         !ignores.is_none_or(|ignores| ignores.is_complete())
     }
 }
 
-/// Whether an entry is a directory, and whether it is a link.
+/// Returns whether an entry is a directory, and whether it is a link.
 fn kind(entry: &DirEntry) -> (bool, bool) {
     let kind = entry.file_type();
     kind.map_or((false, false), |kind| (kind.is_dir(), kind.is_symlink()))
 }
 
-/// Returns what a program leaves out below a directory by its ignore files.
+/// Returns the entries of a directory that a program skips by its ignore files.
 fn ignores(directory: &Path, leaves_out: LeavesOut) -> Option<Ignores> {
     let rules = match leaves_out {
         LeavesOut::Nothing => return None,
@@ -152,9 +152,9 @@ mod tests {
             ("kept", "key", AsRipgrep, false),
             ("kept", "key", AsAg, false),
             ("out", "key", AsRipgrep, false),
-            // It does not know the files above.
+            // The program does not know the ignore files of parent directories.
             ("out", "key", AsAg, true),
-            // Named itself, it is gone through.
+            // A directory that is named itself is searched.
             ("named", "key", AsRipgrep, true),
         ] {
             let found = holds(&workspace, directory, leaves_out, name);

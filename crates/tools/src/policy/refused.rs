@@ -1,32 +1,32 @@
-//! The files and directories that a rule keeps every command from reading, as they are on the disk now.
+//! Finds the files and directories that a rule hides from every command, as they are on disk now.
 //!
-//! A place that a pattern names whole is one look. What lies anywhere below a directory is searched for, those next to the
-//! top first, and without following links: what a link leads to is judged by its own path. Blocking; bounded in entries and
-//! in matches. What is beyond the bounds is not found, which docs/design/confinement.md says.
+//! A pattern without wildcards takes one lookup. Otherwise the search covers a directory, breadth first and without
+//! following links: a link's target is judged by its own path. Blocking; bounded in entries and in matches. Paths
+//! beyond the bounds are not found, which docs/design/confinement.md says.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use bobbin_rules::{Judgement, PathUse, RefusedPlace, RuleSet};
 
-/// Most entries that are looked at for all rules (guess: a tenth of a second).
+/// Most entries examined for all rules (guess: a tenth of a second).
 const MAX_ENTRIES: usize = 65_536;
 /// Most matches: each is a mount, and so is each directory on the way to it.
 const MAX_MATCHES: usize = 256;
 
-/// Places that stay as they are: without its programs and libraries no command starts, confined or not, and of `/proc` and
-/// `/dev` every command has its own.
+/// Places that are never hidden: no command starts without the system's programs and libraries, and every command has
+/// its own `/proc` and `/dev`.
 const LEFT_ALONE: &[&str] = &[
     "/proc", "/dev", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/gnu",
 ];
 
-/// Returns what no command that runs in `root` may read and what is there, without `root` itself.
+/// Returns the existing paths that no command in `root` may read, without `root` itself.
 pub(super) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut tops = Vec::new();
     for place in rules.refused(root) {
         match place {
-            // A rule for all that the workspace lies in is a rule for all that is in the workspace.
+            // A rule for a parent of the workspace is a rule for everything in the workspace.
             RefusedPlace::All(top) | RefusedPlace::Within(top) if root.starts_with(&top) => {
                 tops.push(root.to_owned());
             }
@@ -42,7 +42,7 @@ pub(super) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
     let mut deeper = VecDeque::from(tops);
     let mut looks = 0;
     while let Some(directory) = deeper.pop_front() {
-        // What cannot be looked at cannot be read either, by a command that has our rights.
+        // A command has the server's rights at most, so it cannot read an unreadable directory either.
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
             if looks == MAX_ENTRIES || found.len() >= MAX_MATCHES {
                 tracing::debug!(looks, "not every path that a rule refuses was looked for");
@@ -55,7 +55,7 @@ pub(super) fn refused(rules: &RuleSet, root: &Path) -> Vec<PathBuf> {
                 continue;
             }
             if matches!(rules.path(PathUse::Read, &path, root), Some((Judgement::Deny, _))) {
-                // One that a rule names whole is there already.
+                // A rule without wildcards may have added the path before.
                 if !found.contains(&path) {
                     found.push(path);
                 }

@@ -1,8 +1,9 @@
-//! Whether git runs nothing that a repository names when it reads it, and the variables that keep git to that repository.
+//! Decides whether git can read a repository without running a program that the repository names, and returns the
+//! variables that restrict git to that repository.
 //!
-//! `git status` and its like run programs that the configuration of a repository names: file system monitors, filters,
-//! drivers for differences, pagers. A folder that was unpacked, and not cloned, may bring such a configuration along. So
-//! it is read before they run without a question: every setting in it must be one that runs nothing.
+//! `git status` and similar commands run programs that a repository's configuration names: file system monitors,
+//! filters, diff drivers, pagers. A folder that was unpacked, not cloned, may bring such a configuration. So the
+//! configuration is read before git runs without an approval: every setting must be one that runs nothing.
 
 use std::ffi::OsString;
 use std::fs::symlink_metadata;
@@ -15,9 +16,9 @@ use nix::unistd::{AccessFlags, Uid, access};
 
 /// Longest configuration that is read, bytes.
 const MAX_CONFIG_BYTES: u64 = 64 << 10;
-/// Longest index that is searched for repositories in it, bytes (some hundred thousand files).
+/// Longest index that is searched for nested repositories, bytes (some hundred thousand files).
 const MAX_INDEX_BYTES: u64 = 32 << 20;
-/// Settings by their sections, in small letters; no name stands for all of a section.
+/// Harmless settings by section, in lower case; a section without names is harmless as a whole.
 const HARMLESS: &[(&str, &[&str])] = &[
     (
         "core",
@@ -45,13 +46,13 @@ const HARMLESS: &[(&str, &[&str])] = &[
 ];
 /// The mode of a repository in an index.
 const REPOSITORY: [u8; 4] = [0, 0, 0xe0, 0];
-/// Extensions of an index that keep entries elsewhere: in another file, and in objects of the repository.
+/// Extensions of an index that store entries elsewhere: in another file, or in objects of the repository.
 const ELSEWHERE: [&[u8]; 2] = [b"link", b"sdir"];
-/// Settings of judged reads. The search for changes and the hooks would run programs.
+/// Settings of judged reads. Without them, the search for changes and the hooks would run programs.
 const SETTINGS: [(&str, &str); 2] = [("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null")];
 
-/// Returns the variables of a judged read at the top of a workspace. With them git looks for no other repository, in the
-/// workspace itself or in a directory above, should that one change after the judgement.
+/// Returns the variables of a judged read at the root of a workspace. They stop git from searching for another
+/// repository, in the workspace or in a parent directory, should the judged one change after the judgement.
 pub(crate) fn read_variables(root: &Path) -> Vec<(String, OsString)> {
     let mut variables = vec![
         ("GIT_DIR".to_owned(), root.join(".git").into()),
@@ -65,25 +66,25 @@ pub(crate) fn read_variables(root: &Path) -> Vec<(String, OsString)> {
     variables
 }
 
-/// Whether git runs nothing in a workspace that is the top of a work tree.
+/// Returns whether git runs no program in a workspace that is the root of a work tree.
 pub(super) fn is_plain(root: &Path) -> bool {
     let git = root.join(".git");
-    // Git asks for the right to search these directories. Where it is missing, `.git` is no repository for git.
+    // Git needs search permission for these directories. Without it, `.git` is no repository for git.
     let is_directory = |path: &Path| {
         symlink_metadata(path).is_ok_and(|found| found.is_dir()) && access(path, AccessFlags::X_OK).is_ok()
     };
-    // Git checks the owner of a repository that it finds, and not of one that GIT_DIR names.
+    // Git checks the owner of a repository that it finds, but not of one that GIT_DIR names.
     let is_own =
         |path: &Path| symlink_metadata(path).is_ok_and(|found| found.uid() == Uid::effective().as_raw());
     let is_missing = |name: &str| symlink_metadata(git.join(name)).is_err();
-    // Where `.git` is no repository, git takes the workspace itself for one, or goes up.
+    // If `.git` is no repository, git tries the workspace itself, or its parents.
     is_directory(&git)
         && is_own(&git)
         && is_own(root)
         && is_directory(&git.join("objects"))
         && is_directory(&git.join("refs"))
         && text(&git.join("HEAD")).is_some_and(|head| is_head(head.trim_end()))
-        // Objects from elsewhere, a second configuration, and the one hook of a command that reads.
+        // Objects from elsewhere, a second configuration, and the only hook of a command that reads.
         && ["objects/info/alternates", "config.worktree", "commondir", "hooks/post-index-change"]
             .iter()
             .all(|name| is_missing(name))
@@ -96,14 +97,14 @@ fn is_head(head: &str) -> bool {
     head.starts_with("ref: refs/heads/") || is_commit
 }
 
-/// Returns a short text of an ordinary file.
+/// Returns the text of a short ordinary file.
 fn text(path: &Path) -> Option<String> {
     let bytes = bytes(path, MAX_CONFIG_BYTES)?;
     String::from_utf8(bytes).ok()
 }
 
 fn bytes(path: &Path, most: u64) -> Option<Vec<u8>> {
-    // Nothing else is opened: a pipe, or a file with a lease on it, would wait.
+    // Nothing else is opened: a pipe, or a file with a lease, would block.
     let file = open_file(path).ok()?;
     if file.metadata().ok()?.len() > most {
         return None;
@@ -113,11 +114,11 @@ fn bytes(path: &Path, most: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether every setting runs nothing, and no address has a password in it.
+/// Returns whether no setting runs a program, and no address contains a password.
 fn is_harmless(config: &str) -> bool {
     let mut section = String::new();
     config.lines().map(str::trim).all(|line| {
-        // A line that goes on in the next would hide what that says.
+        // A continued line would hide the text of the next.
         if line.ends_with('\\') || line.contains('\0') {
             return false;
         }
@@ -145,7 +146,8 @@ fn is_harmless(config: &str) -> bool {
     })
 }
 
-/// Whether an index has repositories within the repository, whose configurations are read too, or may have them elsewhere.
+/// Returns whether an index has nested repositories, whose configurations git reads too, or may store such entries
+/// elsewhere.
 ///
 /// Searches all bytes: an index says where git begins to read entries and extensions, and a parser here could begin at
 /// another place.
@@ -160,8 +162,8 @@ fn has_repositories(index: &Path) -> bool {
     })
 }
 
-/// Whether an extension begins here that keeps entries elsewhere: its name, and a length that fits into the rest.
-/// The length tells it from a path such as `src/link.rs`.
+/// Returns whether `rest` begins with an extension that stores entries elsewhere: its name, and a length that fits into
+/// the rest. The length distinguishes it from a path such as `src/link.rs`.
 fn keeps_elsewhere(rest: &[u8]) -> bool {
     let Some((name, rest)) = rest.split_at_checked(4) else {
         return false;
@@ -252,7 +254,7 @@ mod tests {
         let workspace = workspace();
         let objects = workspace.root().join(".git/objects");
         std::fs::set_permissions(&objects, std::fs::Permissions::from_mode(0o600)).unwrap();
-        // The superuser may search it, and git run by the superuser takes it for a repository.
+        // The superuser may search it, so git run by the superuser takes it for a repository.
         assert_eq!(is_plain(workspace.root()), Uid::effective().is_root());
     }
 }
