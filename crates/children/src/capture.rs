@@ -1,21 +1,21 @@
-//! The part of a command's output that is kept: its head and its tail.
+//! The captured part of a command's output: its head and its tail.
 //!
-//! Bounded by one limit in bytes of text: the first half of it fills once, the second half is a ring of
-//! the latest text. What falls between them is only counted.
+//! One limit in bytes of text covers both. The first half fills once; the second half is a ring of the latest text.
+//! Text between them is only counted.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-/// What was kept of a command's output.
+/// The captured output of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// The text; where something was left out of the middle, a line says how much.
+    /// The text. If its middle was left out, a line says how much.
     pub text: String,
     /// Bytes of text that were left out; 0 when the text is complete.
     pub dropped_bytes: u64,
-    /// Bytes the command wrote, kept or not.
+    /// Bytes the command wrote, captured or not.
     pub total_bytes: u64,
-    /// Characters of text it wrote, kept or not.
+    /// Characters of text it wrote, captured or not.
     pub total_chars: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Returns an empty capture that keeps up to `limit` bytes of text.
+    /// Returns an empty capture of up to `limit` bytes of text.
     pub(crate) fn new(limit: usize) -> Self {
         let head_limit = limit.div_ceil(2);
         Self {
@@ -55,7 +55,7 @@ impl Capture {
     pub(crate) fn push(&mut self, text: &str) {
         self.chars += text.chars().count() as u64;
         let mut rest = text;
-        // Once anything went past the head, the head is closed, even if a small character would still fit.
+        // Once any text has gone past the head, the head is closed, even if a small character would still fit.
         if self.tail.is_empty() && self.dropped == 0 {
             let fits = rest.floor_char_boundary(self.head_limit - self.head.len());
             self.head.push_str(&rest[..fits]);
@@ -68,9 +68,9 @@ impl Capture {
         self.dropped += excess as u64;
     }
 
-    /// Returns what was kept; `total_bytes` is what the command wrote.
+    /// Returns the captured output; `total_bytes` is the number of bytes the command wrote.
     pub(crate) fn finish(mut self, total_bytes: u64) -> Captured {
-        // The ring is cut by bytes; a character that lost its beginning goes as a whole.
+        // The ring is cut by bytes, so an incomplete first character is removed.
         let cut = self
             .tail
             .iter()

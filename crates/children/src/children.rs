@@ -1,4 +1,4 @@
-//! What starts children: through a parent of our own, or directly.
+//! Starts children: through a parent process of our own, or directly.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -31,42 +31,42 @@ pub struct Children {
     helper: Option<Arc<Helper>>,
 }
 
-/// How a child's streams are laid.
+/// How a child's streams are connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Streams {
-    /// Output and errors in one pipe, in the order they were written: a command.
+    /// Output and errors in one pipe, in the order of writing: for commands.
     Together,
-    /// A pipe for each, and one for the input that stays open: a child to speak with.
+    /// A pipe for each stream, and an input that stays open: for children that speak a protocol.
     Apart,
 }
 
-/// The ends of a child's streams that are its own.
+/// The child's ends of its streams.
 type Theirs = [OwnedFd; 3];
 
-/// The ends that are ours.
+/// Our ends of the streams.
 #[derive(Debug)]
 pub(crate) struct Ours {
-    /// Standard input and what is to be written there, unless the child has none.
+    /// Standard input and the bytes to write there, unless the child has no input.
     pub(crate) input: Option<(pipe::Sender, Vec<u8>)>,
-    /// Standard output, and standard error too where the streams are one.
+    /// Standard output; with standard error if both share a pipe.
     pub(crate) output: pipe::Receiver,
-    /// Standard error, where the streams are apart.
+    /// Standard error, if it has a pipe of its own.
     pub(crate) errors: Option<pipe::Receiver>,
 }
 
 impl Children {
-    /// Returns what starts children through parents that `helper` runs.
+    /// Returns a starter of children whose parents `helper` runs.
     ///
-    /// Without one, and on systems other than Linux, a child is started directly: it leads a process group, which is killed with it.
-    /// What leaves that group is out of reach then, and so is all of it when the server is killed: right for tests, wrong for
-    /// a server. Nothing can be confined so.
+    /// Without a helper, and on systems other than Linux, a child is started directly. It leads a process group,
+    /// which is killed with it. Processes that leave the group survive, and all of them survive when the server is
+    /// killed. Nothing can be confined. That is enough for tests, not for a server.
     pub fn new(helper: Option<Helper>) -> Self {
         Self {
             helper: helper.map(Arc::new),
         }
     }
 
-    /// Starts a process. A caller that goes away meanwhile leaves nothing running.
+    /// Starts a process. If the caller drops the future, nothing is left running.
     pub(crate) async fn start(
         &self,
         spec: ProcessSpec,
@@ -87,12 +87,9 @@ impl Children {
     }
 }
 
-/// Returns what starts a program with these streams.
+/// Returns the command for a program with these streams.
 pub(crate) fn command(program: &Path, [stdin, stdout, stderr]: Theirs) -> Command {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this crate is the one that starts processes"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "only this crate starts processes")]
     let mut command = Command::new(program);
     command
         .env_clear()
@@ -102,7 +99,7 @@ pub(crate) fn command(program: &Path, [stdin, stdout, stderr]: Theirs) -> Comman
     command
 }
 
-/// Lays the streams of a child.
+/// Makes the pipes of a child.
 fn lay(streams: Streams, input: Input) -> io::Result<(Ours, Theirs)> {
     let (stdin, input) = match (streams, input) {
         (Streams::Together, Input::Null) => (File::open("/dev/null")?.into(), None),
@@ -117,7 +114,7 @@ fn lay(streams: Streams, input: Input) -> io::Result<(Ours, Theirs)> {
         }
     };
     let (output, stdout) = pipe_to_read()?;
-    // One pipe for both streams: the order of arrival is the order in which it was written.
+    // One pipe for both streams preserves the order of writing.
     let (errors, stderr) = match streams {
         Streams::Together => (None, stdout.try_clone()?),
         Streams::Apart => {

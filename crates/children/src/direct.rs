@@ -1,4 +1,4 @@
-//! A child without a parent of ours between: a process group, killed with its leader. For tests, and for systems other than
+//! A child without a parent of ours: a process group, killed with its leader. For tests, and for systems other than
 //! Linux.
 
 use std::io;
@@ -17,12 +17,12 @@ pub(crate) struct Direct {
     child: Child,
     group: Pid,
     exit: Option<Exit>,
-    /// It must not be signalled again: its id may be another's.
+    /// After the kill the group is never signalled again: its id may belong to another process.
     killed: bool,
 }
 
 impl Direct {
-    /// Starts a process. Blocks until it runs its program; called in a runtime.
+    /// Starts a process. Blocks until it runs its program. Call it in a runtime.
     pub(crate) fn start(spec: &ProcessSpec, streams: [OwnedFd; 3]) -> Result<Self, ChildError> {
         if spec.confinement.is_some() {
             return Err(ChildError::Confinement(
@@ -74,7 +74,7 @@ impl Direct {
 
     pub(crate) fn terminate(&self) {
         self.signal(Signal::SIGTERM);
-        // A stopped process hears only once it goes on.
+        // A stopped process handles a signal only once it continues.
         self.signal(Signal::SIGCONT);
     }
 
@@ -86,7 +86,7 @@ impl Direct {
     }
 
     fn signal(&self, signal: Signal) {
-        // The usual error is that nobody is left.
+        // The usual error means that the group is empty.
         if let Err(error) = killpg(self.group, signal) {
             tracing::debug!(group = %self.group, %signal, %error, "a child's group was not signalled");
         }

@@ -1,13 +1,13 @@
-//! The environment that children get: an allow-list cut from the server's own.
+//! The environment of children: an allow-list applied to the server's own.
 //!
-//! A command chosen by a model can print its environment, so nothing passes because it happened to be
-//! there, and a name that looks like a secret does not pass even when it is listed. Built once by the
-//! binary; this crate never reads the process environment itself.
+//! A command chosen by a model can print its environment. So a variable passes only if it is listed, and a name
+//! that looks like a secret never passes. The binary builds this once; this crate never reads the process
+//! environment.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-/// Names that pass: who and where the user is, how text looks, where the usual tool chains live.
+/// Allowed names: the user's name and home, text display, locations of common tool chains.
 const ALLOWED: &[&str] = &[
     "PATH",
     "HOME",
@@ -62,10 +62,10 @@ impl Environment {
         Self::default()
     }
 
-    /// Returns those variables of `base` that children may have.
+    /// Returns the variables of `base` that children may have.
     ///
-    /// These are a fixed list (`PATH`, `HOME`, `LC_*` and the like) and the names in `also`. Names that look
-    /// like secrets never pass, listed or not; use [`Environment::set`] to hand one over on purpose.
+    /// These are a fixed list (`PATH`, `HOME`, `LC_*` and the like) and the names in `also`. Names that look like
+    /// secrets never pass, listed or not; use [`Environment::set`] to pass one on purpose.
     pub fn from_base(base: impl IntoIterator<Item = (OsString, OsString)>, also: &[String]) -> Self {
         let variables = base
             .into_iter()

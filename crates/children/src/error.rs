@@ -1,6 +1,6 @@
 //! Why a child process could not be run.
 //!
-//! How a process that did run has ended is never an error; see `Exit`.
+//! The end of a process that did run is never an error; see `Exit`.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,33 +9,33 @@ use std::time::Duration;
 /// Why a child process could not be started or waited for.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
-    /// The process that runs a child could not be started or spoken with; nothing was started.
+    /// The parent process could not be started, or the connection to it failed. The child did not start.
     #[error("cannot start the process that starts others")]
     Parent(#[source] io::Error),
-    /// The process that watched over a child was killed, and the child with it.
+    /// The parent process was killed, and the child with it.
     #[error("the process that watched over it was ended from outside, and it with that")]
     ParentGone,
-    /// It did not start in time, and was not run.
+    /// The child did not start in time and was not run.
     #[error("it had not started after {} ms", .0.as_millis())]
     NotStarted(Duration),
-    /// It cannot be confined as it was to be, and was not run: why, as half a sentence.
+    /// The child cannot be confined as planned and was not run. The text is the reason, as half a sentence.
     #[error("it cannot be confined: {0}")]
     Confinement(String),
     /// The directory to run in does not exist or cannot be entered.
     #[error("cannot run in directory {}", path.display())]
     WorkingDirectory {
-        /// The directory that was asked for.
+        /// The requested directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// The program was not found, may not be executed, or the system has no room for another process.
     #[error("cannot start {}", program.display())]
     Spawn {
-        /// The program that was asked for.
+        /// The requested program.
         program: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },

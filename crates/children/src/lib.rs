@@ -1,15 +1,15 @@
-//! Child processes: started, watched, ended with everything they started.
+//! Child processes: starts them, watches them, and ends them with everything they started.
 //!
-//! The only crate of the workspace that starts a process. It knows nothing of Threads, tools or
-//! protocols, and it does not read the environment: the binary hands in an [`Environment`] built once.
+//! No other crate of the workspace starts a process. This crate knows nothing of Threads, tools or protocols, and
+//! does not read the environment: the binary passes an [`Environment`] built once.
 //!
 //! Three promises, each with its tests:
 //!
-//! 1. **A child leaves nothing behind.** Every child has a parent of ours ([`run_child`]), which ends whatever came of it before
-//!    its end is reported, in whatever session that is.
-//! 2. **Nor does a server that was killed.** The parent sees the end of the socket that it shares with the server.
-//! 3. **Nothing waits or grows without a bound**: output is captured up to a limit, chunks go through the
-//!    caller's bounded channel, and a grandchild that holds the pipe cannot hold us.
+//! 1. **A child leaves nothing behind.** Every child has a parent of ours ([`run_child`]). The parent ends all
+//!    descendants of the child, in any session, before it reports the child's end.
+//! 2. **Nor does a killed server.** The parent sees the end of the socket that it shares with the server.
+//! 3. **All waits and buffers are bounded.** Output is captured up to a limit, chunks go through the caller's
+//!    bounded channel, and a grandchild that keeps the pipe open cannot block the server.
 //!
 //! Unix only; on systems other than Linux, a child is its process group.
 #![cfg(unix)]

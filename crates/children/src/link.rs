@@ -1,4 +1,4 @@
-//! The server's end of what it shares with the parent of one child.
+//! The server's end of the socket to the parent of one child.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,31 +19,31 @@ use crate::parent::SOCKET;
 use crate::parent::message::{Order, Report, StartFailure, encode, take};
 use crate::{ChildError, Exit, ProcessSpec};
 
-/// The longest that a child may take to start. Many times what a busy machine needs.
+/// The longest time for a child to start: many times the need of a busy machine.
 const START: Duration = Duration::from_secs(10);
-/// The longest wait for what bubblewrap has said of its failure.
+/// The longest wait for bubblewrap's error message.
 const SAID: Duration = Duration::from_secs(1);
-/// Bytes of that.
+/// Most bytes of that message.
 const MAX_SAID: u64 = 600;
 
-/// A parent and its child. Dropped, everything that came of the child is killed.
+/// A parent and its child. Dropping it kills the child and its descendants.
 #[derive(Debug)]
 pub(crate) struct Link {
     reports: OwnedReadHalf,
-    /// Whose end kills the child; `None` once that is wanted.
+    /// The end of this stream kills the child; `None` once the child is to be killed.
     control: Option<OwnedWriteHalf>,
-    /// What was read of the next report.
+    /// Bytes of the next report, read so far.
     read: Vec<u8>,
     exit: Option<Exit>,
-    /// Reaped by the runtime.
+    /// The runtime reaps this process.
     parent: Child,
 }
 
 impl Link {
-    /// Starts a parent and the child through it. `output` is read only to tell why bubblewrap failed.
+    /// Starts a parent and, through it, the child. Reads `output` only for bubblewrap's error message.
     ///
     /// # Cancel safety
-    /// Dropping the future kills what was started.
+    /// Dropping the future kills the started processes.
     pub(crate) async fn start(
         helper: &Helper,
         spec: ProcessSpec,
@@ -60,7 +60,7 @@ impl Link {
         };
         let mapped = parent.fd_mappings(vec![socket]);
         mapped.map_err(|error| ChildError::Parent(io::Error::other(error)))?;
-        // A start takes a millisecond or two, in which the kernel copies what the new process has of this one.
+        // A start takes one or two milliseconds, in which the kernel copies this process's tables.
         let parent = tokio::task::spawn_blocking(move || parent.spawn()).await;
         let parent = parent
             .map_err(io::Error::from)
@@ -110,7 +110,7 @@ impl Link {
             },
             StartFailure::Start(Failure::Confinement(why)) => ChildError::Confinement(why),
             StartFailure::Bubblewrap => {
-                // What it wrote is followed by the end: all that had the pipe open is being killed.
+                // The output ends soon: all processes that have the pipe open are being killed.
                 let mut said = Vec::new();
                 drop(timeout(SAID, output.take(MAX_SAID).read_to_end(&mut said)).await);
                 let said = String::from_utf8_lossy(&said).trim().replace('\n', " ");
@@ -123,10 +123,10 @@ impl Link {
         })
     }
 
-    /// Gives the order, and returns once the child runs or has failed.
+    /// Sends the order, and returns once the child runs or has failed to start.
     async fn order(&mut self, order: &[u8]) -> Result<(), Result<StartFailure, ChildError>> {
         if let Some(control) = &mut self.control {
-            // One that reads no more has ended, which is what its reports say.
+            // If the write fails, the parent has ended, and its reports say so.
             drop(control.write_all(order).await);
         }
         match self.report().await {
@@ -147,7 +147,7 @@ impl Link {
     /// Waits until the child has exited.
     ///
     /// # Cancel safety
-    /// Safe: nothing that was read is lost.
+    /// Cancel safe: dropping the future loses no bytes.
     pub(crate) async fn exited(&mut self) -> Result<Exit, ChildError> {
         loop {
             if let Some(exit) = self.exit {
@@ -161,7 +161,7 @@ impl Link {
         }
     }
 
-    /// Waits until nothing of the child is left.
+    /// Waits until the child and its descendants are gone.
     pub(crate) async fn ended(&mut self) -> Result<Exit, ChildError> {
         loop {
             match self.report().await? {
@@ -181,9 +181,9 @@ impl Link {
         }
     }
 
-    /// Kills everything that came of the child.
+    /// Kills the child and its descendants.
     pub(crate) fn kill(&mut self) {
-        // Its end is the word for that.
+        // Closing the stream tells the parent to kill.
         self.control = None;
     }
 

@@ -1,4 +1,4 @@
-//! How long and how much a command may run, and how it ended.
+//! The limits of a command, and how it ended.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::Captured;
 
-/// What bounds one command.
+/// The limits of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Time until the command is asked to end, from when it has started.
+    /// Time from the start until the command is asked to end.
     pub wall_clock: Duration,
     /// Time between the polite signal (TERM) and the last one (KILL), after a time-out or a cancellation.
     pub grace: Duration,
-    /// Bytes of output text kept for the outcome: half of it from the beginning, half from the end.
+    /// Bytes of captured output text: half from the beginning, half from the end.
     pub captured_bytes: usize,
 }
 
 impl Default for Limits {
-    /// Two minutes (guess: a build step, not a build), two seconds, 1 MiB.
+    /// Returns two minutes (a guess: a build step, not a build), two seconds, 1 MiB.
     fn default() -> Self {
         Self {
             wall_clock: Duration::from_mins(2),
@@ -33,26 +33,27 @@ impl Default for Limits {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal, which was not ours.
+    /// A signal that we did not send ended it.
     Signaled(i32),
-    /// By us, since it had more than these bytes of memory with all that it had started: `ResourceLimits::memory_bytes`.
+    /// We ended it because it and its descendants had more than this many bytes of memory:
+    /// `ResourceLimits::memory_bytes`.
     OverMemory(u64),
-    /// By us, after [`Limits::wall_clock`].
+    /// We ended it after [`Limits::wall_clock`].
     TimedOut,
-    /// By us, because the caller cancelled it.
+    /// We ended it because the caller cancelled it.
     Cancelled,
 }
 
-/// What is left of a command: everything that it started is gone.
+/// The result of a command, after everything it started is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// How it ended.
     pub exit: Exit,
-    /// From when it started until everything of it was gone.
+    /// From the start until everything it started was gone.
     pub duration: Duration,
-    /// What it wrote on standard output and standard error, merged in order of arrival.
+    /// Its standard output and standard error, merged in order of arrival.
     pub output: Captured,
 }
 

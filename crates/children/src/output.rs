@@ -1,9 +1,9 @@
 //! One command's output on its way from the pipe to the sink and into the capture.
 //!
-//! Standard output and standard error share one pipe, so the kernel itself keeps the order in which they
-//! were written. Bounds: one read of [`CHUNK_BYTES`] and its text are held at a time, the rest waits in
-//! the pipe. While the command runs, a full sink holds it back like a full pipe would; once it is being ended,
-//! chunks the sink has no room for are left out of the stream (never out of the capture).
+//! Standard output and standard error share one pipe, so the kernel preserves the order of writing. At most one
+//! read of [`CHUNK_BYTES`] and its text are in memory; the rest waits in the pipe. While the command runs, a full
+//! sink blocks it as a full pipe would. While the command is being ended, chunks that do not fit into the sink are
+//! left out of the stream, but never out of the capture.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -23,13 +23,13 @@ pub const CHUNK_BYTES: usize = 8 * 1024;
 /// Chunks that wait in [`output_channel`]: 128 KiB at most (guess: twice a pipe).
 const CHANNEL_CHUNKS: usize = 16;
 
-/// Most bytes read after the group was killed. A pipe holds no more unless a process that left
-/// the group goes on writing (Linux `pipe-max-size`, default).
+/// Most bytes read after the group was killed. A pipe has no more unless a process outside the group goes on
+/// writing (Linux `pipe-max-size`, default).
 const LEFTOVER_BYTES: usize = 1024 * 1024;
 
-/// Receives output as it arrives, in chunks of at most [`CHUNK_BYTES`] that never cut a character.
+/// Receives output as it arrives, in chunks of at most [`CHUNK_BYTES`] that never split a character.
 ///
-/// A receiver that was dropped does not disturb the command.
+/// Dropping the receiver does not affect the command.
 pub type OutputSink = mpsc::Sender<String>;
 
 /// Returns a sink with a reasonable bound and its receiver.
@@ -37,16 +37,16 @@ pub fn output_channel() -> (OutputSink, mpsc::Receiver<String>) {
     mpsc::channel(CHANNEL_CHUNKS)
 }
 
-/// What to do when the sink has no room.
+/// What to do when the sink is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
-    /// Wait, and so hold the command back.
+    /// Wait, which blocks the command.
     Wait,
-    /// Leave the chunk out.
+    /// Leave the chunk out of the stream.
     KeepUp,
 }
 
-/// Reads a command's output and hands it on.
+/// Reads a command's output and passes it on.
 #[derive(Debug)]
 pub(crate) struct Output {
     /// `None` after the end of the output.
@@ -55,7 +55,7 @@ pub(crate) struct Output {
     decoder: Utf8Stream,
     capture: Capture,
     sink: Option<OutputSink>,
-    /// Text that is captured but not yet with the sink.
+    /// Captured text that the sink has not received yet.
     ready: String,
     pace: Pace,
     total_bytes: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Returns the reader of `pipe` that keeps up to `captured_bytes`.
+    /// Returns the reader of `pipe` that captures up to `captured_bytes`.
     pub(crate) fn new(pipe: pipe::Receiver, sink: Option<OutputSink>, captured_bytes: usize) -> Self {
         Self {
             pipe: Some(pipe),
@@ -78,7 +78,7 @@ impl Output {
         }
     }
 
-    /// Returns whether nobody holds the other end of the pipe any more.
+    /// Returns whether the other end of the pipe is closed everywhere.
     pub(crate) fn ended(&self) -> bool {
         self.pipe.is_none()
     }
@@ -97,7 +97,7 @@ impl Output {
     ///
     /// # Cancel safety
     ///
-    /// Safe: nothing that was read is lost when the future is dropped.
+    /// Cancel safe: dropping the future loses no output.
     pub(crate) async fn pump(&mut self) {
         loop {
             self.hand_over().await;
@@ -113,15 +113,14 @@ impl Output {
         }
     }
 
-    /// Moves what is still in the pipe, without waiting for more to be written.
+    /// Moves the rest of the pipe without waiting for more output.
     ///
     /// # Cancel safety
     ///
-    /// Safe, and can be called again.
+    /// Cancel safe; can be called again.
     pub(crate) async fn flush(&mut self) {
         self.hand_over().await;
-        // The runtime's own reads believe a readiness that may be older than the last bytes, so this asks
-        // the kernel itself.
+        // The runtime caches readiness, which may be older than the last bytes, so this asks the kernel.
         let fd = self.pipe.take().and_then(|pipe| pipe.into_nonblocking_fd().ok());
         if let Some(mut pipe) = fd.map(File::from) {
             let mut left = LEFTOVER_BYTES;
@@ -132,7 +131,7 @@ impl Output {
                         self.accept(count);
                     }
                     Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                    // The end, or nothing there now.
+                    // The end, or an empty pipe.
                     _ => break,
                 }
             }
@@ -143,12 +142,12 @@ impl Output {
         self.hand_over().await;
     }
 
-    /// Returns what was captured.
+    /// Returns the captured output.
     pub(crate) fn into_captured(self) -> Captured {
         self.capture.finish(self.total_bytes)
     }
 
-    /// Takes the first `count` bytes of the buffer in.
+    /// Accepts the first `count` bytes of the buffer.
     fn accept(&mut self, count: usize) {
         self.total_bytes += count as u64;
         self.last_read = Instant::now();
@@ -157,7 +156,7 @@ impl Output {
         self.capture.push(&self.ready[kept..]);
     }
 
-    /// Gives the sink what is ready for it.
+    /// Passes `ready` to the sink.
     async fn hand_over(&mut self) {
         while !self.ready.is_empty() {
             let Some(sink) = &self.sink else {
@@ -170,7 +169,7 @@ impl Output {
             };
             match permit {
                 Some(permit) => permit.send(take_chunk(&mut self.ready)),
-                // No room that we would wait for, or nobody there.
+                // The sink is full and should not block, or its receiver is gone.
                 None => self.ready.clear(),
             }
         }

@@ -1,8 +1,8 @@
-//! A child that stays: somebody to speak with over pipes, until it ends or is ended.
+//! A long-lived child that speaks over pipes until it exits or is ended.
 //!
-//! Knows nothing of what is said. The caller owns the pipes and bounds what it reads from them; a caller that stops
-//! reading holds back the child and nobody else. Everything that the child started is gone once [`PipedChild::end`] returns, and
-//! is killed at once when the [`PipedChild`] is dropped.
+//! The protocol is the caller's. The caller owns the pipes and bounds its reads; a caller that stops reading blocks
+//! only this child. [`PipedChild::end`] returns once everything the child started is gone. Dropping the
+//! [`PipedChild`] kills all of it at once.
 
 use std::time::Duration;
 
@@ -23,16 +23,16 @@ pub struct PipedChild {
 /// The streams of a [`PipedChild`].
 #[derive(Debug)]
 pub struct Pipes {
-    /// What it is told; dropping it is the polite way to say that this is all.
+    /// The child's input. Dropping it is the polite request to exit.
     pub input: pipe::Sender,
-    /// What it says.
+    /// The child's output.
     pub output: pipe::Receiver,
-    /// What it says beside that, for people.
+    /// The child's messages for the user.
     pub errors: pipe::Receiver,
 }
 
 impl Children {
-    /// Starts a process to speak with. The spec's input is not used: the caller writes it.
+    /// Starts a long-lived process with pipes. The spec's input is not used: the caller writes the input.
     ///
     /// # Errors
     ///
@@ -61,22 +61,22 @@ impl Children {
 }
 
 impl PipedChild {
-    /// Returns the id of its process, or of the parent that watches over it.
+    /// Returns the id of its process, or of its parent process.
     pub fn id(&self) -> i32 {
         self.running.id()
     }
 
-    /// Waits until it has exited. What it started may still be there: [`PipedChild::end`] clears up.
+    /// Waits until it has exited. Its descendants may still run: [`PipedChild::end`] ends them.
     ///
     /// # Cancel safety
     ///
-    /// Safe: the exit is seen again by the next call.
+    /// Cancel safe: the next call sees the exit again.
     pub async fn exited(&mut self) {
         // `end` returns the error.
         drop(self.running.exited().await);
     }
 
-    /// Ends it, with everything it started: it may exit by itself for `grace`, then it is asked to, and after
+    /// Ends it with everything it started. It may exit by itself for `grace`; then it is asked to end, and after
     /// another `grace` it is killed. Close its input first.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl PipedChild {
     pub async fn end(mut self, grace: Duration) -> Result<Exit, ChildError> {
         if timeout(grace, self.running.exited()).await.is_err() {
             self.running.terminate();
-            // Whether it obeyed or not, the kill follows.
+            // The kill follows in any case.
             drop(timeout(grace, self.running.exited()).await);
         }
         let exit = timeout(REAP, self.running.end()).await;

@@ -14,22 +14,22 @@ use crate::output::Output;
 use crate::running::Running;
 use crate::{Captured, ChildError, Children, Exit, Input, Limits, Outcome, OutputSink, ProcessSpec};
 
-/// How long the output must be quiet before a group whose leader is gone is killed (guess: well above
-/// what a pipeline's last writer needs, well below what a person notices).
+/// How long the output must be quiet before a group without its leader is killed (a guess: well above the needs of
+/// a pipeline's last writer, well below what a user notices).
 const QUIET: Duration = Duration::from_millis(200);
 
-/// The longest wait for that quiet, when somebody goes on writing.
+/// The longest wait for that quiet while a process goes on writing.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// The longest wait for a killed leader: only one stuck in the kernel takes longer.
+/// The longest wait for a killed leader. Only a process stuck in the kernel takes longer.
 pub(crate) const REAP: Duration = Duration::from_secs(2);
 
 impl Children {
-    /// Runs a command until it ends, or until it is ended by `limits` or `cancel`.
+    /// Runs a command until it exits, or until `limits` or `cancel` ends it.
     ///
-    /// Its output goes to `sink` while it runs. The leader's exit ends the command: members of its group that are
-    /// still there may finish what they are writing, then they are killed. To end it early, the group gets
-    /// TERM and, after the grace period, KILL. A sink nobody reads holds the command back, but not its end.
+    /// Its output goes to `sink` while it runs. The leader's exit ends the command: other members of its group may
+    /// finish writing, then they are killed. To end it early, the group gets TERM and, after the grace period,
+    /// KILL. A sink without a reader blocks the command, but not its end.
     ///
     /// # Errors
     ///
@@ -48,9 +48,9 @@ impl Children {
         self.run_with(spec, limits, sink, None, cancel).await
     }
 
-    /// Runs a command as [`Children::run`] does, with a standard input that stays open: what comes through `typed`
-    /// is written to it, in order, until its sender is dropped. The spec's own input is not used. A command that does not read fills the
-    /// channel, and nothing else.
+    /// Runs a command as [`Children::run`] does, with a standard input that stays open. Text from `typed` is
+    /// written to it, in order, until the sender is dropped. The spec's own input is not used. A command that does
+    /// not read only fills the channel.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Children {
         typed: mpsc::Receiver<Vec<u8>>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, ChildError> {
-        // Bytes, so that there is a pipe at all.
+        // An empty input, so that there is a pipe.
         let spec = spec.input(Input::Bytes(Vec::new()));
         self.run_with(spec, limits, sink, Some(typed), cancel).await
     }
@@ -103,7 +103,7 @@ impl Children {
         };
         let (mut running, ours) = started?;
         let Ours { output, input, .. } = ours;
-        // It has its time from now on.
+        // Its time starts now.
         let begin = Instant::now();
         let mut time_out = pin!(sleep(limits.wall_clock));
         let mut output = Output::new(output, sink, limits.captured_bytes);
@@ -161,7 +161,7 @@ async fn until_exit(
     }
 }
 
-/// Asks the group to end and gives it up to `grace`, its output being read all the while.
+/// Asks the group to end and waits up to `grace`, reading its output meanwhile.
 async fn end(running: &mut Running, output: &mut Output, grace: Duration) {
     running.terminate();
     let limit = Instant::now() + grace;
@@ -173,11 +173,11 @@ async fn end(running: &mut Running, output: &mut Output, grace: Duration) {
             () = output.pump(), if !output.ended() => {}
         }
     }
-    // The leader is gone; others may still be tidying up, which ends with the output or in silence.
+    // The leader is gone. Other members may still clean up, which ends with the output or in silence.
     until_quiet(output, limit, &CancellationToken::new()).await;
 }
 
-/// Moves output until its end, until nothing came for [`QUIET`], or until `limit`.
+/// Moves output until its end, until none came for [`QUIET`], or until `limit`.
 async fn until_quiet(output: &mut Output, limit: Instant, cancel: &CancellationToken) {
     let begin = Instant::now();
     while !output.ended() {
@@ -195,7 +195,7 @@ async fn until_quiet(output: &mut Output, limit: Instant, cancel: &CancellationT
     }
 }
 
-/// Moves what the dead have left in the pipe; the sink may take its time, but no longer than the command could.
+/// Moves the rest of the output of the killed group. The sink may be as slow as the command's limits allow.
 async fn flush(output: &mut Output, time_out: Pin<&mut Sleep>, cancel: &CancellationToken) {
     let in_time = tokio::select! {
         biased;
@@ -209,7 +209,7 @@ async fn flush(output: &mut Output, time_out: Pin<&mut Sleep>, cancel: &Cancella
     }
 }
 
-/// Writes a child's input, then what is typed, and closes it.
+/// Writes a child's input, then the typed text, and closes the pipe.
 async fn feed(input: Option<(pipe::Sender, Vec<u8>)>, typed: Option<mpsc::Receiver<Vec<u8>>>) {
     let Some((mut stdin, mut bytes)) = input else {
         return;

@@ -1,9 +1,9 @@
-//! A child that was started, from its start until nothing of it is left.
+//! A started child, from its start until everything of it is gone.
 
 use crate::direct::Direct;
 use crate::{ChildError, Exit};
 
-/// A started child. Dropped, it is killed with everything that came of it.
+/// A started child. Dropping it kills the child and its descendants.
 #[derive(Debug)]
 pub(crate) struct Running {
     control: Control,
@@ -23,7 +23,7 @@ impl Running {
         Self { control }
     }
 
-    /// Returns the id of the process that the server has started: its parent, or itself.
+    /// Returns the id of the process that the server started: the parent, or the child itself.
     pub(crate) fn id(&self) -> i32 {
         match &self.control {
             #[cfg(target_os = "linux")]
@@ -32,10 +32,10 @@ impl Running {
         }
     }
 
-    /// Waits until it has exited. What it started may still be there.
+    /// Waits until it has exited. Its descendants may still run.
     ///
     /// # Cancel safety
-    /// Safe: the exit is seen again by the next call.
+    /// Cancel safe: the next call sees the exit again.
     pub(crate) async fn exited(&mut self) -> Result<Exit, ChildError> {
         match &mut self.control {
             #[cfg(target_os = "linux")]
@@ -53,7 +53,7 @@ impl Running {
         }
     }
 
-    /// Kills what is left of it, waits until nothing is, and returns how it had ended.
+    /// Kills what is left of it, waits until all is gone, and returns how the child ended.
     pub(crate) async fn end(&mut self) -> Result<Exit, ChildError> {
         match &mut self.control {
             #[cfg(target_os = "linux")]
@@ -72,7 +72,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         match &mut self.control {
-            // Its socket is closed, which says the same.
+            // Its socket is closed, which kills the child.
             #[cfg(target_os = "linux")]
             Control::Parent(_) => {}
             Control::Direct(child) => child.kill(),

@@ -1,6 +1,6 @@
-//! What to start: program, arguments, directory, environment, input, what confines and limits it.
+//! What to start: program, arguments, directory, environment, input, confinement, limits.
 //!
-//! A plain value; starting it is the business of `Children`.
+//! A plain value; `Children` starts it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,38 +23,37 @@ pub struct ProcessSpec {
     pub env: Environment,
     /// What it reads on standard input.
     pub input: Input,
-    /// What confines it.
+    /// How it is confined; `None` for no confinement.
     pub confinement: Option<Confinement>,
-    /// How much it may have.
+    /// Its limits.
     pub limits: ResourceLimits,
 }
 
-/// What confines a child, for as long as it and all that it starts live.
+/// How a child and all its descendants are confined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// How it is confined.
     pub plan: Plan,
-    /// The program of bubblewrap, if that is around it: as [`Plan::outer`] says.
+    /// The path of bubblewrap, if [`Plan::outer`] says that it is used.
     #[serde(with = "bobbin_sandbox::optional_path")]
     pub bubblewrap: Option<PathBuf>,
 }
 
-/// How much a child may have of the machine, with all that it starts. `None` is as much as there is. Systems other than Linux
-/// limit nothing.
+/// The limits of a child and its descendants. `None` means no limit. Systems other than Linux enforce none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// Processes and threads; in bubblewrap, where that makes a user namespace.
+    /// Most processes and threads; enforced only in bubblewrap with a user namespace.
     pub processes: Option<u64>,
-    /// Bytes of memory of all its processes together, pages of files left out.
+    /// Most bytes of memory of all its processes together, not counting pages of files.
     pub memory_bytes: Option<u64>,
-    /// Bytes of each file that it writes.
+    /// Most bytes of each file that it writes.
     pub file_bytes: Option<u64>,
 }
 
-/// What a child finds on its standard input.
+/// A child's standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing: end of file at once.
+    /// Empty: end of file at once.
     Null,
     /// These bytes, then end of file. A child that does not read them is no error.
     Bytes(Vec<u8>),
@@ -113,7 +112,7 @@ impl ProcessSpec {
         self
     }
 
-    /// Has it confined.
+    /// Sets how the child is confined.
     #[must_use]
     pub fn confined(mut self, confinement: Confinement) -> Self {
         self.confinement = Some(confinement);

@@ -1,7 +1,7 @@
-//! Bytes to text, chunk by chunk, without ever cutting a character.
+//! Bytes to text, chunk by chunk, without splitting a character.
 //!
-//! Invalid bytes become U+FFFD exactly as `String::from_utf8_lossy` does for the whole text. Holds at most
-//! the three bytes of an unfinished character.
+//! Invalid bytes become U+FFFD exactly as `String::from_utf8_lossy` does for the whole text. At most the three
+//! bytes of an unfinished character are buffered.
 
 /// Decodes a stream of bytes whose chunks end anywhere.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Utf8Stream {
     }
 }
 
-/// Appends what `bytes` decode to and returns the unfinished character at their end.
+/// Appends the decoded text of `bytes` and returns the unfinished character at their end.
 fn decode<'a>(bytes: &'a [u8], text: &mut String) -> &'a [u8] {
     let mut chunks = bytes.utf8_chunks().peekable();
     while let Some(chunk) = chunks.next() {
@@ -39,7 +39,7 @@ fn decode<'a>(bytes: &'a [u8], text: &mut String) -> &'a [u8] {
         if invalid.is_empty() {
             continue;
         }
-        // Only the very end of the bytes can be a beginning; `error_len` is `None` for a valid one.
+        // Only the end of the bytes can be an unfinished character; `error_len` is `None` for one.
         if chunks.peek().is_none() && std::str::from_utf8(invalid).is_err_and(|e| e.error_len().is_none()) {
             return invalid;
         }

@@ -1,8 +1,8 @@
-//! The start of the child, in bubblewrap or without.
+//! Starts the child, with or without bubblewrap.
 
 #![expect(
     unsafe_code,
-    reason = "what happens between fork and exec has no safe form; the block says why it holds"
+    reason = "code between fork and exec has no safe form; each block says why it is sound"
 )]
 
 use std::ffi::OsString;
@@ -30,14 +30,14 @@ use crate::{Confinement, ResourceLimits};
 /// A child that was started.
 pub(super) struct Launched {
     pub(super) tree: Tree,
-    /// With bubblewrap, where the helper in it reports. At its end the program runs, or why it does not has been read.
+    /// The report of the helper in bubblewrap. At its end, either the program runs or the failure has been read.
     pub(super) report: Option<File>,
 }
 
-/// Starts what was ordered.
+/// Starts the child of an order.
 ///
 /// # Errors
-/// Nothing of it runs.
+/// The reason; nothing of the child runs.
 pub(super) fn launch(order: Order) -> Result<Launched, StartFailure> {
     std::env::set_current_dir(&order.directory)
         .map_err(|error| StartFailure::Directory(error.raw_os_error().unwrap_or_default()))?;
@@ -55,7 +55,7 @@ fn not_confined(error: &io::Error) -> StartFailure {
     )))
 }
 
-/// Starts the program itself, which confines itself before it runs.
+/// Starts the program itself; the new process confines itself before it runs the program.
 fn directly(order: Order) -> Result<Launched, Failure> {
     let not_heard = |error: io::Error| Failure::Confinement(format!("it cannot be heard of: {error}"));
     let (mut reader, writer) = io::pipe().map_err(not_heard)?;
@@ -68,7 +68,7 @@ fn directly(order: Order) -> Result<Launched, Failure> {
         before_exec(parent, limits, files)?;
         let Some(plan) = &plan else { return Ok(()) };
         confine(plan).map_err(|error| {
-            // A closure like this returns a number only.
+            // A `pre_exec` closure can return only an error number.
             drop(
                 writer
                     .take()
@@ -77,7 +77,7 @@ fn directly(order: Order) -> Result<Launched, Failure> {
             io::ErrorKind::Other.into()
         })
     };
-    // SAFETY: this process has one thread, so that the new one, a copy of it, may do what any process may.
+    // SAFETY: this process has one thread, so its copy may make any call.
     unsafe { command.pre_exec(prepare) };
     let started = command.spawn();
     drop(command);
@@ -103,7 +103,7 @@ fn in_bubblewrap(order: &Order, bubblewrap: &Path) -> io::Result<Launched> {
     let Some(Confinement { plan, .. }) = &order.confinement else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    // By its real name: in the view, a link would lead somewhere else.
+    // By its real name: in the view, a link may lead elsewhere.
     let view = view_arguments(plan, &order.directory.canonicalize()?);
     let handed = Handed {
         plan: plan.within(),
@@ -114,13 +114,13 @@ fn in_bubblewrap(order: &Order, bubblewrap: &Path) -> io::Result<Launched> {
     };
     let view = in_memory(&separated(view))?;
     let handed = in_memory(&handed.encode()?)?;
-    // Open: its name may lead nowhere in the view, or to something else after an upgrade.
+    // By descriptor: in the view, or after an upgrade, the name may lead elsewhere.
     let helper = OwnedFd::from(File::open("/proc/self/exe")?);
     let (reader, writer) = io::pipe()?;
     let writer = OwnedFd::from(writer);
     let number = |descriptor: &OwnedFd| descriptor.as_raw_fd().to_string();
     let mut command = command(bubblewrap, order);
-    // Others see what a process is called with, and the view names hidden places.
+    // Other users can see arguments, and the view's arguments name hidden places.
     command
         .args(["--args", &number(&view)])
         .arg(format!("/proc/self/fd/{}", number(&helper)))
@@ -131,14 +131,15 @@ fn in_bubblewrap(order: &Order, bubblewrap: &Path) -> io::Result<Launched> {
         for descriptor in [&view, &handed, &helper, &writer] {
             fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
         }
-        // Bubblewrap must not end before what it started has had its time to end; the helper hears TERM again.
+        // Bubblewrap must not end before its processes had time to end, so TERM stays blocked; the helper unblocks
+        // TERM.
         SigSet::from(Signal::SIGTERM).thread_set_mask()?;
         Ok(())
     };
-    // SAFETY: this process has one thread, so that the new one, a copy of it, may do what any process may.
+    // SAFETY: this process has one thread, so its copy may make any call.
     unsafe { command.pre_exec(prepare) };
     let child = command.spawn()?;
-    // With it go our copies of what was handed on, the writing end of the report for one.
+    // Dropping it closes our copies of the passed descriptors, among them the report's writing end.
     drop(command);
     Ok(Launched {
         tree: Tree::new(child),
@@ -146,12 +147,9 @@ fn in_bubblewrap(order: &Order, bubblewrap: &Path) -> io::Result<Launched> {
     })
 }
 
-/// Returns what starts a program in a group of its own, with the variables and streams of the child.
+/// Returns the command for a program in a group of its own, with the child's variables and streams.
 fn command(program: impl AsRef<std::ffi::OsStr>, order: &Order) -> Command {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this crate is the one that starts processes"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "only this crate starts processes")]
     let mut command = Command::new(program);
     command
         .env_clear()
@@ -160,7 +158,7 @@ fn command(program: impl AsRef<std::ffi::OsStr>, order: &Order) -> Command {
     command
 }
 
-/// Done in the new process: it ends with this one, hears every signal, and its files have their limits.
+/// Runs in the new process: ties its life to this one, unblocks all signals, and sets the limits on files.
 fn before_exec(parent: Pid, limits: ResourceLimits, files: Option<u64>) -> io::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
     if getppid() != parent {
@@ -177,7 +175,7 @@ fn before_exec(parent: Pid, limits: ResourceLimits, files: Option<u64>) -> io::R
     Ok(())
 }
 
-/// Returns arguments as bubblewrap reads them: each with a zero byte behind it.
+/// Returns arguments in bubblewrap's format: each followed by a zero byte.
 fn separated(arguments: Vec<OsString>) -> Vec<u8> {
     let mut text = Vec::new();
     for argument in arguments {
@@ -187,7 +185,7 @@ fn separated(arguments: Vec<OsString>) -> Vec<u8> {
     text
 }
 
-/// Returns a file in memory with a text, which is read from its beginning.
+/// Returns a file in memory with this content, positioned at its beginning.
 fn in_memory(text: &[u8]) -> io::Result<OwnedFd> {
     let file = File::from(memfd_create(c"arguments", MFdFlags::MFD_CLOEXEC)?);
     file.write_all_at(text, 0)?;

@@ -1,4 +1,4 @@
-//! What the server and a parent say to each other: values behind their length.
+//! The messages between the server and a parent: values with their length in front.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -11,10 +11,11 @@ use crate::{Confinement, Exit, ResourceLimits};
 
 /// Largest message, bytes.
 const MAX_BYTES: usize = 4 << 20;
-/// Bytes of the length before each.
+/// Bytes of the length in front of each message.
 const LENGTH: usize = 4;
 
-/// What a parent starts: the first message to it. After it, each byte asks the child to end, and the end of the socket kills it.
+/// The child to start: the first message to a parent. After this message, each byte asks the child to end, and the
+/// end of the socket kills the child.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) program: OsString,
@@ -24,7 +25,7 @@ pub(crate) struct Order {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) confinement: Option<Confinement>,
     pub(crate) limits: ResourceLimits,
-    /// The soft limit of open files, where this server's is another.
+    /// The soft limit of open files, if this server's own limit differs.
     pub(crate) files: Option<u64>,
 }
 
@@ -33,11 +34,11 @@ pub(crate) struct Order {
 pub(crate) enum Report {
     /// The child runs, confined as ordered.
     Started,
-    /// It does not, and nothing of it has run.
+    /// The child did not start, and nothing of it has run.
     Failed(StartFailure),
-    /// The child has ended. What it started may still be there.
+    /// The child has exited. Its descendants may still run.
     Exited(Exit),
-    /// Nothing of it is left.
+    /// The child and its descendants are gone.
     Ended,
 }
 
@@ -46,16 +47,16 @@ pub(crate) enum Report {
 pub(crate) enum StartFailure {
     /// Its directory cannot be entered: an error number.
     Directory(i32),
-    /// What starts or confines it failed.
+    /// Starting or confining it failed.
     Start(Failure),
-    /// Bubblewrap did not start the helper. It has said why on the child's standard error.
+    /// Bubblewrap did not start the helper. Its error message is in the child's standard error.
     Bubblewrap,
 }
 
 /// Returns a message's bytes.
 ///
 /// # Errors
-/// It is too large.
+/// The message is too large.
 pub(crate) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let bytes = postcard::to_extend(message, vec![0; LENGTH]).map_err(io::Error::other)?;
     encoded(bytes).ok_or_else(|| io::Error::other("there is too much to send to its parent"))
@@ -68,10 +69,10 @@ fn encoded(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Takes the first message off the bytes that were read so far; `None` while it is not whole.
+/// Removes the first message from the bytes read so far; `None` while it is incomplete.
 ///
 /// # Errors
-/// It is no message.
+/// The bytes are no valid message.
 pub(crate) fn take<T: for<'a> Deserialize<'a>>(bytes: &mut Vec<u8>) -> io::Result<Option<T>> {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else {
         return Ok(None);

@@ -1,8 +1,8 @@
-//! The parent of a child: a process of our own binary between the server and what it starts.
+//! The parent of a child: a process of our own binary between the server and the child.
 //!
-//! Every child has one. It has one thread and no runtime, is the subreaper of what it starts, and shares one socket with the
-//! server. At the end of that socket, that is when the server wants the child's end or is gone for whatever reason, it ends
-//! everything that it has started, in whatever session. See `docs/design/sandbox.md`.
+//! Every child has a parent. The parent has one thread and no runtime, is the subreaper of its descendants, and
+//! shares one socket with the server. The socket ends when the server wants the child's end, or when the server is
+//! gone. The parent then ends everything that the child started, in any session. See `docs/design/sandbox.md`.
 
 mod launch;
 mod run;

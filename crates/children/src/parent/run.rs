@@ -1,4 +1,4 @@
-//! What a parent does from its start to its end.
+//! The work of a parent, from its start to its end.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -21,32 +21,33 @@ use super::message::{Order, Report, StartFailure, read, write};
 use super::tree::{Tree, memory};
 use crate::Exit;
 
-/// How often memory is added up.
+/// How often the child's memory is measured.
 const LOOK_AT_MEMORY: Duration = Duration::from_millis(500);
-/// How often what is left is killed, while something is.
+/// How often the remaining processes are killed.
 const KILL_AGAIN: Duration = Duration::from_millis(20);
 
-/// Runs as the parent of one child: reads on its socket what to start, starts it, reports, and ends everything that came of it.
+/// Runs as the parent of one child: reads the order from its socket, starts the child, reports, and ends the
+/// child's descendants.
 ///
-/// Call it before any thread is started, in a process that was started by [`Children`](crate::Children) as its
+/// Call it before any thread starts, in a process that [`Children`](crate::Children) started as its
 /// [`Helper`](crate::Helper).
 pub fn run_child() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
-        // The server sees the end of this process.
+        // The server sees this process exit.
         Err(_) => ExitCode::FAILURE,
     }
 }
 
 fn run() -> io::Result<()> {
     let mut socket = UnixStream::from(take_descriptor(SOCKET)?);
-    // Nothing is handed on but the streams: not the socket, nor what the server was started with.
+    // The child inherits the streams only: not the socket, nor other descriptors of the server.
     keep_back();
     let Some(order) = read::<Order>(&mut socket)? else {
         return Ok(());
     };
-    // A session rather than a mere group: without a terminal to ask on, `ssh` or `sudo` fails at once instead of being
-    // stopped until the time-out.
+    // A session and not only a group: without a terminal for a prompt, `ssh` or `sudo` fails at once instead of
+    // being stopped until the time-out.
     setsid()?;
     set_child_subreaper(true)?;
     let ended = SigSet::from(Signal::SIGCHLD);
@@ -57,7 +58,7 @@ fn run() -> io::Result<()> {
         Ok(launched) => launched,
         Err(failure) => return write(&mut socket, &Report::Failed(failure)),
     };
-    // The streams are the child's alone: they end with it.
+    // Only the child has the streams open, so they end with it.
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;
     dup2_stdout(&nothing)?;
@@ -79,12 +80,12 @@ fn run() -> io::Result<()> {
     parent.watch()
 }
 
-/// How far the child is.
+/// State of the child.
 enum Step {
-    /// The helper in bubblewrap has not reported, or not to its end.
+    /// The helper in bubblewrap has not finished its report.
     Starting(File, Vec<u8>),
     Started,
-    /// It has ended or was not started.
+    /// The child has ended or was not started.
     Over,
 }
 
@@ -92,7 +93,7 @@ struct Parent {
     socket: UnixStream,
     ended: SignalFd,
     tree: Tree,
-    /// Most bytes that the child may have with all that it has started.
+    /// Most bytes of memory of the child and its descendants.
     memory: Option<u64>,
     over_memory: bool,
     step: Step,
@@ -100,7 +101,7 @@ struct Parent {
 }
 
 impl Parent {
-    /// Watches over the child until nothing of it is left.
+    /// Watches the child until it and its descendants are gone.
     fn watch(&mut self) -> io::Result<()> {
         let mut look = Instant::now() + LOOK_AT_MEMORY;
         loop {
@@ -129,11 +130,11 @@ impl Parent {
         }
     }
 
-    /// Reports the child's end once.
+    /// Reports the child's exit, once.
     fn see_exit(&mut self) {
         let Some(exit) = self.tree.exit() else { return };
         if let Step::Starting(report, text) = &mut self.step {
-            // Another process may have the other end open, and has nothing to report.
+            // Another process may have the writing end open without reporting, so this never blocks.
             while is_readable(report) && hear(report, text) {}
             let note = StartNote::read(text);
             self.settle(note);
@@ -148,10 +149,10 @@ impl Parent {
         }
     }
 
-    /// Waits until something happens.
+    /// Waits for an event.
     fn wait(&self, longest: Option<Duration>) -> io::Result<()> {
         let longest = longest.map_or(PollTimeout::NONE, |longest| {
-            // Rounded up: never busy.
+            // Rounded up, to avoid a busy loop.
             let millis = u16::try_from(longest.as_millis().saturating_add(1)).unwrap_or(u16::MAX);
             PollTimeout::from(millis)
         });
@@ -168,19 +169,19 @@ impl Parent {
         }
     }
 
-    /// Hears what the server wants.
+    /// Reads the server's requests.
     fn hear_server(&mut self) {
         let mut asked = [0; 16];
         match self.socket.read(&mut asked) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(count) if count > 0 => self.tree.terminate(),
-            // The server wants no more of it, or is gone.
+            // The server wants the child's end, or is gone.
             Ok(_) | Err(_) => self.killing = true,
         }
     }
 
-    /// Hears what the helper in bubblewrap reports, and passes it on at its end.
+    /// Reads the report of the helper in bubblewrap, and passes it on at its end.
     fn hear_helper(&mut self) {
         if let Step::Starting(report, text) = &mut self.step
             && is_readable(report)
@@ -205,7 +206,7 @@ impl Parent {
         (self.step, self.killing) = (Step::Over, true);
     }
 
-    /// Tells the server; one that is gone ends the child in any case.
+    /// Sends a report to the server; if the server is gone, the child is ended anyway.
     fn report(&mut self, report: &Report) {
         drop(write(&mut self.socket, report));
     }
@@ -216,7 +217,7 @@ fn is_readable(report: &File) -> bool {
     matches!(poll(&mut watched, PollTimeout::ZERO), Ok(1..))
 }
 
-/// Reads a piece of what the helper reports. Returns whether there may be more.
+/// Reads a part of the helper's report. Returns whether there may be more.
 fn hear(report: &mut File, text: &mut Vec<u8>) -> bool {
     let mut piece = [0; 4096];
     match report.read(&mut piece) {

@@ -1,4 +1,4 @@
-//! The processes that a parent has started: its children, and theirs.
+//! The processes that a parent has started: its children, and their descendants.
 
 use std::path::Path;
 use std::process::Child;
@@ -11,11 +11,11 @@ use nix::unistd::Pid;
 use crate::Exit;
 use crate::outcome::exit_of;
 
-/// What sizes in `/proc` are counted in, bytes.
+/// The unit of sizes in `/proc`, in bytes.
 const KIB: u64 = 1024;
 
-/// A child that leads a group, and everything that came of it. What loses its own parent becomes a child of this process, which
-/// is a subreaper.
+/// A child that leads a group, with its descendants. Orphaned descendants become children of this process, which is
+/// a subreaper.
 #[derive(Debug)]
 pub(super) struct Tree {
     leader: Child,
@@ -24,7 +24,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Takes charge of a child, which leads a group.
+    /// Manages a child, which leads a group.
     pub(super) fn new(leader: Child) -> Self {
         Self {
             group: Pid::from_raw(leader.id().cast_signed()),
@@ -33,7 +33,7 @@ impl Tree {
         }
     }
 
-    /// Returns how the leader ended, if it has. Reaps other children that have ended.
+    /// Returns how the leader ended, if it has. Reaps other children that have exited.
     pub(super) fn exit(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
             self.exit = match self.leader.try_wait() {
@@ -41,14 +41,14 @@ impl Tree {
                 Err(_) => Some(Exit::Signaled(Signal::SIGKILL as i32)),
             };
             for child in children().filter(|child| *child != self.group) {
-                // A child's id stays its own until it is reaped here.
+                // A child's id cannot be reused before it is reaped here.
                 let _ = waitpid(child, Some(WaitPidFlag::WNOHANG));
             }
         }
         self.exit
     }
 
-    /// Returns whether nothing is left. Reaps what has ended.
+    /// Returns whether all processes are gone. Reaps those that have exited.
     pub(super) fn is_gone(&self) -> bool {
         while self.exit.is_some() {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -62,12 +62,12 @@ impl Tree {
 
     /// Asks the leader's group to end.
     pub(super) fn terminate(&self) {
-        // The usual error is that nobody is left. One that was stopped hears only once it goes on.
+        // The usual error means that the group is empty. A stopped process handles TERM only once it continues.
         self.signal(Signal::SIGTERM);
         self.signal(Signal::SIGCONT);
     }
 
-    /// Kills the leader's group and all children. What those had started become children then, to be killed the next time.
+    /// Kills the leader's group and all children. Their children become ours and are killed by the next call.
     pub(super) fn kill(&self) {
         self.signal(Signal::SIGKILL);
         for child in children() {
@@ -75,7 +75,7 @@ impl Tree {
         }
     }
 
-    /// Signals the group while its id cannot be another's: the leader was not reaped.
+    /// Signals the group while the leader is not reaped, so the id cannot belong to another group.
     fn signal(&self, signal: Signal) {
         if self.exit.is_none() {
             let _ = killpg(self.group, signal);
@@ -83,7 +83,8 @@ impl Tree {
     }
 }
 
-/// Returns the bytes of memory that everything that came of this process has together, pages of files left out. What they share counts for each.
+/// Returns the bytes of memory of all descendants of this process, not counting pages of files. Shared memory
+/// counts for each process.
 pub(super) fn memory() -> u64 {
     let mut open: Vec<Pid> = children().collect();
     let mut sum = 0;
@@ -100,7 +101,7 @@ pub(super) fn memory() -> u64 {
     sum
 }
 
-/// Returns the children of this process, which has one thread.
+/// Returns the children of this process. It must have one thread.
 fn children() -> impl Iterator<Item = Pid> {
     listed(Path::new("/proc/thread-self/children")).into_iter()
 }
@@ -111,7 +112,7 @@ fn listed(file: &Path) -> Vec<Pid> {
     ids.map(Pid::from_raw).collect()
 }
 
-/// Reads how much memory a process has of its own or shares, as its status says it.
+/// Reads how much private and shared memory a process has, from its `/proc` status.
 fn resident(status: &str) -> u64 {
     let of = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
