@@ -83,7 +83,7 @@ fn named(request: &CallContext) -> Option<Once> {
         client_request_id: Option<ClientRequestId>,
     }
     let params = request.params.as_deref()?;
-    // What is wrong with the params is told by those who decode them whole.
+    // The handler, which decodes the params whole, answers what is wrong with them.
     let id = decode::params::<Named>(Some(params)).ok()?.client_request_id?;
     Some(Once::new(id.as_str(), &request.method, params.get()))
 }

@@ -30,7 +30,7 @@ use crate::wire::{self, RpcError, decode};
 
 /// Requests of one connection that may be unanswered at once (01 §11).
 const MAX_IN_FLIGHT: usize = 32;
-/// What an overloaded client is told to wait.
+/// How long an overloaded client is asked to wait.
 pub(crate) const RETRY_AFTER_MS: u64 = 250;
 /// How long requests that were read before the end of input have to be answered.
 const DRAIN: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 //!
 //! Kept in memory for as long as the server runs, for what they did is a file or a process and not a transaction of
 //! the store: after a restart a repeated request is carried out again, which for each of them comes to the same unless
-//! somebody did something else in between. At most [`MAX_NAMES`] names and [`MAX_BYTES`] of answers; the oldest go
+//! another request did something else in between. At most [`MAX_NAMES`] names and [`MAX_BYTES`] of answers; the oldest go
 //! first. What failed was not carried out and is not kept.
 
 use std::collections::VecDeque;
@@ -164,7 +164,7 @@ impl Answer {
 }
 
 impl Drop for Answer {
-    /// What nobody answers was not carried out: those who wait are told so by their connections.
+    /// A request that is not answered was not carried out: the connections of those that wait answer with an error.
     fn drop(&mut self) {
         drop(self.settle(None));
     }

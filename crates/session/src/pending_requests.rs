@@ -1,6 +1,6 @@
 //! The questions this client has been asked and has not answered.
 //!
-//! One task a question, ended by the answer, by somebody else's answer, or with the Session. A question is
+//! One task a question, ended by the answer, by another client's answer, or with the Session. A question is
 //! put to one connection once as long as it follows the Thread. A client that leaves a Thread may still answer what
 //! it was asked (02 §5.6), and is asked anew when it comes back; at most [`MAX_LEFT`] such questions are kept.
 
@@ -107,7 +107,7 @@ impl PendingRequests {
                     () = tokio::time::sleep(ASK_AGAIN) => {}
                 }
             }
-            // Whoever cancelled it has taken it out, and it may have been put in anew since; what is left behind
+            // The code that cancelled it has taken it out, and it may have been put in again since; what is left behind
             // is dropped when the next is.
             if !settled.is_cancelled() {
                 settled.cancel();

@@ -143,7 +143,7 @@ impl Access {
         };
         let given = query_token(uri).or_else(|| bearer_token(headers));
         let given = given.filter(|given| !given.is_empty()).ok_or(Denied::NoToken)?;
-        // Constant in the token's bytes; only its length can be told.
+        // Constant in the token's bytes; only its length can be measured.
         if given.ct_eq(token.as_bytes()).into() {
             Ok(())
         } else {

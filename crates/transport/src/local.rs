@@ -68,7 +68,7 @@ impl LocalListener {
         })
     }
 
-    /// Accepts until told to stop, then waits for the connections to end.
+    /// Accepts until `stop`, then waits for the connections to end.
     pub async fn run(self, connections: Arc<dyn Connections>, stop: CancellationToken) {
         let tasks = TaskTracker::new();
         let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));

@@ -195,7 +195,7 @@ fn of_thread(thread_id: String, event: &Event, view: &View, seq: Option<u64>) ->
             };
             message(wire::THREAD_QUEUE_UPDATED, &params)
         }
-        // Version 1 has no word for it; who reads by number must be told, or would miss it.
+        // Version 1 has no notification for it; a client that reads by number would miss the event without one.
         (Event::TurnsRolledBack { first, count }, _) => {
             let params = wire::ThreadRolledBackNotification {
                 thread_id,

@@ -17,7 +17,7 @@ const PLAIN: Kind = Kind {
     numbers: Numbers::Hidden,
 };
 
-fn told(frames: &[(&str, Frame)], kind: Kind) -> String {
+fn encoded(frames: &[(&str, Frame)], kind: Kind) -> String {
     let mut lines = Vec::new();
     for (name, frame) in frames {
         lines.push(format!("# {name}"));
@@ -52,27 +52,27 @@ fn json(frame: &Frame, kind: Kind) -> Vec<Value> {
 
 #[test]
 fn frames_of_threads() {
-    insta::assert_snapshot!(told(&of_threads(), RICH));
+    insta::assert_snapshot!(encoded(&of_threads(), RICH));
 }
 
 #[test]
 fn frames_of_turns() {
-    insta::assert_snapshot!(told(&of_turns(), RICH));
+    insta::assert_snapshot!(encoded(&of_turns(), RICH));
 }
 
 #[test]
 fn frames_of_items() {
-    insta::assert_snapshot!(told(&of_items(), RICH));
+    insta::assert_snapshot!(encoded(&of_items(), RICH));
 }
 
 #[test]
 fn frames_of_approvals() {
-    insta::assert_snapshot!(told(&of_approvals(), RICH));
+    insta::assert_snapshot!(encoded(&of_approvals(), RICH));
 }
 
 #[test]
 fn frames_of_deltas() {
-    insta::assert_snapshot!(told(&of_deltas(), RICH));
+    insta::assert_snapshot!(encoded(&of_deltas(), RICH));
 }
 
 #[test]

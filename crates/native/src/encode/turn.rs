@@ -49,7 +49,7 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
             out.push(of_item(seq, wire::ITEM_COMPLETED, thread, *turn, item));
         }
         Event::ItemAdded { turn, item } if kind.tool_executions.shows(item) => {
-            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, &begun(item)));
+            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, &opened(item)));
             let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, wire::ITEM_COMPLETED, thread, *turn, item));
         }
@@ -59,13 +59,13 @@ pub(super) fn encode(frame: &Frame, event: &Event, kind: Kind, out: &mut Vec<Wir
                 wire::ITEM_STARTED,
                 thread,
                 approval.turn,
-                &begun(item),
+                &opened(item),
             ));
             let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, wire::ITEM_COMPLETED, thread, approval.turn, item));
         }
         Event::ApprovalResolved { turn, item, .. } => {
-            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, &begun(item)));
+            out.push(of_item(seq, wire::ITEM_STARTED, thread, *turn, &opened(item)));
             let seq = kind.seq(frame, out.len());
             out.push(of_item(seq, wire::ITEM_APPROVAL_RESOLVED, thread, *turn, item));
             let seq = kind.seq(frame, out.len());
@@ -180,7 +180,7 @@ pub(super) fn delta(thread_id: String, delta: &Delta, seq: Option<u64>) -> WireM
 }
 
 /// Returns an Item as it looked when it was opened.
-fn begun(item: &Item) -> Item {
+fn opened(item: &Item) -> Item {
     Item {
         status: ItemStatus::Started,
         completed_at: None,

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 pub struct Opaque(Arc<RawValue>);
 
 impl Opaque {
-    /// Wraps a raw value that somebody else already holds.
+    /// Wraps a raw value that is shared already.
     pub fn from_shared(raw: Arc<RawValue>) -> Self {
         Self(raw)
     }

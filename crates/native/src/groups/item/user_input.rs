@@ -53,7 +53,7 @@ fn answer(result: Option<wire::RequestUserInputResult>) -> QuestionAnswer {
     }
 }
 
-/// Returns what clients are told of a question that is settled.
+/// Returns the notification of a question that is settled.
 pub(crate) fn resolved(question: &Question) -> wire::UserInputResolvedNotification {
     wire::UserInputResolvedNotification {
         thread_id: question.thread.to_string(),

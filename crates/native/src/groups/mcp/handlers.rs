@@ -1,4 +1,4 @@
-//! `mcp/*`: tool servers (AppServer protocol 05 §8). Served where there is somebody who runs them.
+//! `mcp/*`: tool servers (AppServer protocol 05 §8). Served where the server runs them.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ pub(super) fn list(client: &Client, models: &Arc<dyn ModelCatalog>, _: IgnoredAn
     client.reads.spawn(async move {
         tokio::select! {
             biased;
-            // Whoever asked waits no longer.
+            // The client waits no longer.
             () = cancelled.cancelled() => drop(responder),
             listed = models.list() => responder.ok(result(listed)),
         }

@@ -11,7 +11,7 @@ use crate::wire::{self, RpcError};
 
 /// Most pieces of content in one answer.
 const MAX_PIECES: usize = 256;
-/// Most bytes of one answer: it stands in the record of its Turn and goes to whoever reads that.
+/// Most bytes of one answer: it stands in the record of its Turn and goes to every reader of that.
 const MAX_ANSWER: usize = 2 << 20;
 /// Longest code and longest message of an answer.
 const MAX_WORDS: usize = 4 << 10;

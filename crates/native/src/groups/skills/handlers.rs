@@ -1,5 +1,5 @@
-//! `skills/*`: what agents can look at when it is of use (AppServer protocol 05 §4). Served where there is somebody
-//! who keeps them. Files are read in tasks that end with the connection.
+//! `skills/*`: what agents can look at when it is of use (AppServer protocol 05 §4). Served where the server has
+//! prompts. Files are read in tasks that end with the connection.
 //!
 //! `skills/setEnabled` and `skills/uninstall` take no name of a request: sent twice, the one does the same and the other
 //! finds nothing. Nothing is ever adapted for a workspace, so `skills/restoreOriginal` finds the original.

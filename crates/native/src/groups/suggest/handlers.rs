@@ -51,7 +51,7 @@ pub(super) async fn commit_message(
         };
         let made = tokio::select! {
             biased;
-            // Whoever asked waits no longer.
+            // The client waits no longer.
             () = cancelled.cancelled() => return drop(responder),
             made = work => made,
         };

@@ -178,7 +178,7 @@ async fn below(
         }
     }
     match client.hub().for_descendants(&id, beforehand, command).await {
-        // What is wrong with the Thread itself is told where it is looked up.
+        // The look-up of the Thread answers what is wrong with the Thread itself.
         Ok(()) | Err(CoreError::Refused(Refusal::ThreadNotFound(_))) => Some(responder),
         Err(error) => {
             fail(responder, &error);

@@ -1,7 +1,7 @@
-//! What clients are told about Threads.
+//! Notifications about Threads.
 //!
 //! AppServer protocol 02 §6; who receives what is decided in `native`. `seq` stands where a Thread's log is read, not in
-//! what everybody is told.
+//! broadcasts.
 
 use bobbin_model::{Runtime, ThreadStatus};
 use schemars::JsonSchema;

@@ -180,7 +180,7 @@ async fn turns(
     let page = wire::TurnPage {
         next_cursor: first.filter(|_| more).map(|turn| turn.to_string()),
     };
-    // Who asks for no pages is told of one only where there is more than an answer can hold.
+    // A client that asks for no pages gets one only where there is more than an answer can hold.
     let asked = limit < usize::MAX || before.is_some();
     let page = (asked || more).then_some(page);
     let turns = finished.iter().chain(live);

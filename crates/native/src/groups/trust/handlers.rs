@@ -64,7 +64,7 @@ pub(crate) async fn send_notice(trust: Trust, peer: PeerHandle) {
         seq: None,
     };
     if let Err(error) = peer.notify(wire::SYSTEM_EVENT, &params).await {
-        tracing::debug!(%error, "a client has left before it was told what waits");
+        tracing::debug!(%error, "a client left before it was sent what waits");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What clients are told about Turns and Items, except for deltas.
+//! Notifications about Turns and Items, except for deltas.
 //!
 //! AppServer protocol 03 §6 and §7; the order is kept by `core`. `threadId` and `turnId` stand beside
 //! `turn` because event filters of some clients look only there.

@@ -27,7 +27,7 @@ pub(super) async fn enqueue(client: &Client, params: wire::TurnEnqueueParams, re
                 queued_input: convert::queued(id, &enqueued.entry),
                 queued_inputs: convert::queue(id, &enqueued.queue),
             });
-            // What was told long ago is not the queue's newest word.
+            // An answer that repeats an old one is not the queue's newest state.
             if enqueued.started.is_none() && enqueued.seq <= attached.log().visible() {
                 return;
             }
@@ -99,7 +99,7 @@ pub(super) async fn steer(client: &Client, params: wire::TurnSteerParams, respon
             if !steered.running {
                 return;
             }
-            // Whoever has not subscribed still sees what becomes of it.
+            // A client that has not subscribed still sees what becomes of it.
             let (start, lifetime) = (Start::At(steered.seq), Lifetime::OthersTurnEnds(steered.turn));
             session.subscribe(&SubscribeOptions {
                 handle: attached,

@@ -39,7 +39,7 @@ pub(super) async fn start(client: &Client, params: wire::TurnStartParams, respon
                 ..convert::turn(attached.id(), &started.turn, shown)
             };
             responder.ok(wire::TurnStartResult { turn });
-            // Whoever has not subscribed still follows the Turn it started.
+            // A client that has not subscribed still follows the Turn it started.
             let lifetime = Lifetime::TurnEnds(started.turn.id);
             session.subscribe(&SubscribeOptions {
                 handle: attached,
