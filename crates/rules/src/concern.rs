@@ -2,58 +2,58 @@
 
 use std::fmt;
 
-/// Something that keeps a command line from being allowed. Its text is for people.
+/// A reason not to allow a command line without a question. Its text is for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Concern {
-    /// It is longer, deeper or more than is read.
+    /// The line is longer, deeper or has more commands than the limits.
     TooMuch,
     /// It is empty, or has a character no plain command has.
     Character,
-    /// The parser could not make sense of it.
+    /// The parser could not parse it.
     Unreadable,
-    /// The output of a command becomes part of it.
+    /// The output of a command becomes part of the line.
     Substitution,
-    /// A variable or an arithmetic value becomes part of it.
+    /// A variable or an arithmetic value becomes part of the line.
     Expansion,
-    /// Its words depend on which files there are, or on braces.
+    /// Its words depend on existing files, or on braces.
     Pattern,
-    /// It carries a text as the input of a command.
+    /// It passes a text as the input of a command.
     HereDocument,
-    /// It sets variables, for itself or for what follows.
+    /// It sets variables, for itself or for later commands.
     Assignment,
-    /// It writes into a file, or reads one, by redirection.
+    /// It writes or reads a file by redirection.
     Redirection,
-    /// It leaves a command running in the background.
+    /// It starts a command in the background.
     Background,
     /// It has a loop, a condition, a group or a function.
     Compound,
-    /// It uses a part of the language that is not judged; its name.
+    /// It uses a part of the shell's language that is not judged; the name of that part.
     Unusual(String),
-    /// Two readers of the line do not agree on what it says.
+    /// The two readers of the line disagree.
     Disagreement,
-    /// What is run is known only when it runs.
+    /// The program's name is known only at run time.
     DynamicName,
-    /// A word is known only when it runs, and may be what a rule refuses; the word.
+    /// A word is known only at run time, and a rule may refuse it; the word.
     Hidden(String),
-    /// A shell takes its commands from where they are not seen, and rules refuse some.
+    /// A shell takes its commands from an unknown source, and rules refuse some commands.
     HiddenCommands,
-    /// The shell goes to another directory in a way that is not followed.
+    /// The shell changes its directory in a way that is not followed.
     Whereabouts,
-    /// A path in it leads to another place for each process.
+    /// A path in the line leads to a different place in each process.
     Place,
-    /// The command changes how the shell understands what follows, or runs a text; its name.
+    /// The command changes how the shell treats later commands, or runs a text; its name.
     ShellState(String),
-    /// A shell takes its commands from elsewhere.
+    /// A shell takes its commands from another source.
     ShellInput(String),
-    /// The command runs another one in a way that needs a person's word; its name.
+    /// The command runs another one in a way that needs the user's permission; its name.
     Wrapper(String),
     /// The arguments of a command that runs others are not understood; its name.
     WrapperArguments(String),
-    /// An option turns the command into something else than the rule was meant for; the option.
+    /// An option makes the command do something that the rule does not cover; the option.
     Hazard(String),
-    /// Its arguments name something that another rule is about; that rule.
+    /// Its arguments mention something that another rule is about; that rule.
     Mentions(usize),
-    /// It reads a directory in which something lies that a rule for paths keeps back; that rule.
+    /// It reads a directory that contains something a rule for paths refuses; that rule.
     Below(usize),
 }
 

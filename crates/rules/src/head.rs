@@ -1,15 +1,15 @@
-//! How a line begins that an answer for a session may cover as a kind: `git diff`, `cargo test`.
+//! The beginning of a line that an answer for a session may cover as a kind: `git diff`, `cargo test`.
 //!
-//! A line has such a head only if it is one plain command of a listed program and subcommand, none of its options runs or
-//! writes something of its own, and none of its words leads out of the workspace, by its spelling or by links. All other lines
-//! (interpreters, scripts, wrappers, several commands) stand for themselves.
+//! A line has a head only if it is one plain command of a listed program and subcommand. None of its options may
+//! run or write something else, and none of its words may lead out of the workspace, by spelling or by links. All
+//! other lines (interpreters, scripts, wrappers, several commands) have no head.
 
 use crate::shell::{Link, steps};
 use crate::wrapper::hazard;
 use crate::{Places, Standing};
 
-/// Programs whose commands differ by what they are about and not by what they may do, with their subcommands; without
-/// one where the list is empty.
+/// Programs with their subcommands whose lines differ in their subject and not in what they can do. An empty list
+/// means that the program has no subcommands.
 const HEADS: &[(&str, &[&str])] = &[
     (
         "git",
@@ -43,7 +43,7 @@ pub(crate) fn head(line: &str, places: &dyn Places) -> Option<String> {
     let (head, words) = spelled(line)?;
     let is_inside = |part: &str| {
         let place = places.find(places.root(), part);
-        // What cannot be found is opened by no program either.
+        // A path that cannot exist is opened by no program either.
         place.is_none_or(|place| place.standing == Standing::Inside)
     };
     let mut parts = words.iter().flat_map(|word| word.split(['=', ':']));
@@ -52,7 +52,7 @@ pub(crate) fn head(line: &str, places: &dyn Places) -> Option<String> {
         .then_some(head)
 }
 
-/// Returns the head of a line by its spelling, and the words behind it.
+/// Returns the head of a line by its spelling, and the remaining words.
 fn spelled(line: &str) -> Option<(String, Vec<String>)> {
     let [step] = <[_; 1]>::try_from(steps(line)?).ok()?;
     if step.link != Link::First || !step.redirects.is_empty() || step.words.iter().any(|word| !word.exact) {
@@ -74,12 +74,12 @@ fn spelled(line: &str) -> Option<(String, Vec<String>)> {
     (stays && hazard(&words, |_| false).is_none()).then_some((head, rest))
 }
 
-/// Whether the spelling of a word leads nowhere outside of the directory in which the command runs.
+/// Whether a word, by its spelling, stays in the directory in which the command runs.
 fn stays_inside(word: &str) -> bool {
     let leads_out = word.starts_with(['/', '~'])
         || word.split(['/', '=', ':']).any(|part| part == "..")
         || (word.starts_with('-') && word.contains('/'))
-        // It may be shortened.
+        // The option may be abbreviated.
         || word.starts_with("--no-i");
     !leads_out
 }

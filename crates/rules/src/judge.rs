@@ -1,4 +1,4 @@
-//! The judgement of a line: everything that was found in it, held against the rules.
+//! Judges a line: compares everything found in it with the rules.
 
 mod below;
 mod expand;
@@ -22,15 +22,15 @@ use crate::wrapper::{
 };
 use crate::{Because, Concern, Judgement, Part, Places, RuleSet, Verdict};
 
-/// Most texts within texts that are read.
+/// Most texts within texts, such as `sh -c` in `sh -c`.
 const MAX_NESTED: usize = 4;
-/// Longest that a line and the texts in it may be together: each of them is parsed.
+/// Most bytes of a line and the texts in it: each of them is parsed.
 const MAX_BYTES: usize = 3 * (64 << 10);
-/// Most commands that are judged, all texts together.
+/// Most commands judged, of all texts together.
 const MAX_PARTS: usize = 256;
-/// Most words of what may be a command, from wherever it may begin: each beginning is tried.
+/// Most words of a possible command whose beginning is unknown: each beginning is tried.
 const MAX_GUESSED: usize = 256;
-/// What makes a shell expand `*` to hidden files too.
+/// Options that make a shell expand `*` to hidden files too.
 const SHOWS_ALL: &[&str] = &[
     "dotglob",
     "GLOBIGNORE",
@@ -66,7 +66,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
     let root = [places.root().to_owned()];
     let mut judgement = judge.text(line, &root, false, 0);
     if line.contains("\\\n") {
-        // Taken away before anything else is read, also inside of words.
+        // The shell removes these before it reads anything else, also inside words.
         judgement = judgement.max(judge.text(&line.replace("\\\n", ""), &root, false, 1));
     }
     if judge.work.is_over() {
@@ -77,7 +77,7 @@ pub(crate) fn line(rules: &RuleSet, line: &str, places: &dyn Places) -> Verdict 
 
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is one thing found in the line"
+    reason = "each field is one fact about the line"
 )]
 struct Judge<'a> {
     rules: &'a RuleSet,
@@ -85,38 +85,38 @@ struct Judge<'a> {
     parts: Vec<Part>,
     concerns: Vec<Concern>,
     looks: usize,
-    /// Looks for directories.
+    /// Number of searched directories.
     looks_below: usize,
-    /// Directories that were looked through.
+    /// Number of directories walked through.
     walks: usize,
-    /// Whether something in the text at hand may take commands from its input.
+    /// Whether a command in the current text may take commands from its input.
     reads_commands: bool,
     /// Whether a shell in it certainly does.
     shell_input: bool,
-    /// Bytes of the line and of the texts in it, so far.
+    /// Bytes of the line and its texts so far.
     bytes_read: usize,
-    /// What may still be compared.
+    /// Comparisons left.
     work: Work,
-    /// Programs whose names are known; no more than there are parts.
+    /// Known names of programs; at most as many as parts.
     programs: Vec<String>,
-    /// Whether a rule asks about something, or may be about it.
+    /// Whether a rule asks about a part of the line, or may.
     rule_asks: bool,
     variables: Variables,
-    /// Whether `*` may stand for hidden files too.
+    /// Whether `*` may match hidden files too.
     shows_all: bool,
-    /// Names of files that words have become.
+    /// Number of file names that words were expanded to.
     names_found: usize,
-    /// Directories that were listed for that.
+    /// Number of directories listed for that.
     listed: usize,
 }
 
-/// Where a command was found.
+/// The place of a command in the line.
 struct Found<'a> {
     directories: &'a [PathBuf],
     has_input: bool,
-    /// Whether the line is plain: nothing in one that is not is allowed.
+    /// Whether the line is plain. Only plain lines can be allowed.
     plain: bool,
-    /// Whether some of its words are names of files that a pattern fits.
+    /// Whether some of its words are file names expanded from a pattern.
     has_names: bool,
     nested: usize,
 }
@@ -169,7 +169,7 @@ impl Judge<'_> {
         if !whole {
             judgement = judgement.max(self.worry(Concern::TooMuch));
         }
-        // Where one step is not known, none behind it is.
+        // After a step that moves to an unknown directory, all directories are unknown.
         let lost = !whole || all.iter().any(|words| is_lost(words, &everywhere, self.ground()));
         let mut standing = if lost { everywhere } else { directories.to_vec() };
         let straight = steps
@@ -215,7 +215,7 @@ impl Judge<'_> {
         judgement
     }
 
-    /// Judges a command of a plain line as what it becomes if files come to be that its words fit.
+    /// Judges a command of a plain line with its patterns expanded to file names.
     fn live(&mut self, words: &[Word], directories: &[PathBuf], nested: usize) -> Judgement {
         let found = Found {
             directories,
@@ -233,7 +233,7 @@ impl Judge<'_> {
         judgement
     }
 
-    /// Judges what was found in a line that is not plain: nothing of it is allowed.
+    /// Judges the findings in a line that is not plain: no part of it can be allowed.
     fn rough(&mut self, text: &str, reading: &Reading, directories: &[PathBuf], nested: usize) -> Judgement {
         let mut judgement = Judgement::Ask;
         for concern in &reading.concerns {
@@ -262,7 +262,7 @@ impl Judge<'_> {
             .iter()
             .flat_map(|words| self.alternatives(words))
             .collect();
-        // What runs in which order, and what moves the shell for what, is not told apart.
+        // The order of commands, and which of them move the shell, are not told apart.
         let moves = self.moves(commands.clone(), directories);
         let (standing, whole) = everywhere(&moves, directories, self.ground());
         let (standing, more) = everywhere(&guessed, &standing, self.ground());
@@ -308,7 +308,7 @@ impl Judge<'_> {
         judgement
     }
 
-    /// Judges what may be a command: only what refuses it is kept.
+    /// Judges a possible command; only refusals count.
     fn guess(&mut self, words: &[Word], directories: &[PathBuf]) -> Judgement {
         let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         let mut starts = (0..texts.len()).take_while(|_| !self.work.is_over());
@@ -330,7 +330,7 @@ impl Judge<'_> {
         Judgement::Deny
     }
 
-    /// Judges one command and what it runs, and keeps that for the explanation.
+    /// Judges one command and the commands it runs, and records them for the explanation.
     fn command(&mut self, words: &[Word], found: &Found<'_>) -> Judgement {
         if self.parts.len() >= MAX_PARTS {
             return self.worry(Concern::TooMuch);
@@ -400,7 +400,8 @@ impl Judge<'_> {
             for command in &carried.commands {
                 let judgement = self.command(command, &inside);
                 let because = self.last_reason(judgement);
-                // What a rule names whole is allowed with what it runs, unless a rule speaks of that.
+                // A command that a rule names in full is allowed together with the commands it runs, unless a rule
+                // is about those.
                 if by_name.is_none() || matches!(because, Because::Rule(_)) {
                     raise(judgement, because);
                 }
@@ -446,7 +447,7 @@ impl Judge<'_> {
         if highest.0 > Judgement::Allow {
             return highest;
         }
-        // A light wrapper around something that is allowed.
+        // A light wrapper around an allowed command.
         if let Some(carried) = carries
             && by_name.is_none()
             && !(carried.commands.is_empty() && carried.texts.is_empty())
@@ -456,7 +457,8 @@ impl Judge<'_> {
         self.allowed(&texts, words, found)
     }
 
-    /// Returns a rule that refuses what begins with any of these words, and notes what may be refused.
+    /// Returns a rule that refuses commands beginning with any of these words, and records words that may be
+    /// refused.
     fn inside(&mut self, words: &[Word], texts: &[&str]) -> Option<usize> {
         for at in (1..words.len()).filter(|at| !words[*at].exact) {
             self.hidden(&words[at..]);
@@ -466,7 +468,8 @@ impl Judge<'_> {
             .find_map(|at| self.first(Judgement::Deny, &[&texts[at..]]))
     }
 
-    /// Returns a rule that allows a command that runs another, and names it to the last word, or up to its subcommand.
+    /// Returns a rule that allows a command that runs another, and that names it to the last word, or up to its
+    /// subcommand.
     fn named(&self, texts: &[&str], words: &[Word]) -> Option<usize> {
         let exact = words.iter().all(|word| word.exact);
         let rule = self
@@ -480,7 +483,7 @@ impl Judge<'_> {
         (pattern.is_literal() || has_subcommand).then_some(rule)
     }
 
-    /// Whether a rule, or what the reading tools may do, allows a command that nothing speaks against.
+    /// Whether a rule, or the table of reading commands, allows a command with no concern.
     fn allowed(&mut self, texts: &[&str], words: &[Word], found: &Found<'_>) -> (Judgement, Because) {
         let spot = Spot {
             places: self.places,
@@ -505,7 +508,7 @@ impl Judge<'_> {
                 );
             }
             if found.has_names {
-                // What files there are may be another's doing.
+                // Another process may have created the matching files.
                 return (Judgement::Ask, Because::Concern(Concern::Pattern));
             }
             Because::Rule(rule)
@@ -521,13 +524,12 @@ impl Judge<'_> {
         if found.plain {
             (Judgement::Allow, because)
         } else {
-            // Its line is asked about; by itself there is nothing to say against it.
+            // The line needs a question; the command itself has no concern.
             (Judgement::Ask, Because::NoRule)
         }
     }
 
-    /// Returns a rule that refuses or asks and that fits the end of a command: the program may be a wrapper
-    /// that nobody has heard of.
+    /// Returns a refusing or asking rule that fits the end of a command: the program may be an unknown wrapper.
     fn mentioned(&self, texts: &[&str]) -> Option<usize> {
         let mut starts = (1..texts.len()).take_while(|_| !self.work.is_over());
         starts.find_map(|at| {
@@ -566,7 +568,7 @@ impl Judge<'_> {
     }
 
     fn verdict(self, judgement: Judgement) -> Verdict {
-        // Whatever was not looked at to its end is not allowed, wherever that was noticed.
+        // A line that was not checked to its end is not allowed, wherever the check stopped.
         let judgement = if self.concerns.is_empty() {
             judgement
         } else {
@@ -578,7 +580,7 @@ impl Judge<'_> {
                 .find(|part| wanted(&part.because))
                 .map(|part| part.because.clone())
         };
-        // A rule says more than a concern, and a concern more than nothing.
+        // A rule is a better reason than a concern, and a concern better than none.
         let by_rule = part(|because| matches!(because, Because::Rule(_)));
         let by_concern = part(|because| matches!(because, Because::Concern(_)));
         let concern = self.concerns.first().cloned().map(Because::Concern);

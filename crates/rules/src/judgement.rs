@@ -1,17 +1,17 @@
-//! What a judgement says: the word itself, what decided it, and the same for each command of a line.
+//! Judgements: the value, its reason, and both for each command of a line.
 
 use std::fmt;
 
 use crate::Concern;
 
-/// What may happen. Ordered: of several judgements the highest counts.
+/// Whether an operation may run. Ordered: the highest of several judgements counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Judgement {
-    /// It may be done without a question.
+    /// The operation may run without a question.
     Allow,
-    /// A person is asked.
+    /// The user is asked.
     Ask,
-    /// It is refused; nobody is asked.
+    /// The operation is refused without a question.
     Deny,
 }
 
@@ -25,27 +25,27 @@ impl fmt::Display for Judgement {
     }
 }
 
-/// What decided.
+/// The reason for a judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Because {
-    /// A rule; its place in [`RuleSet::rules`](crate::RuleSet::rules).
+    /// A rule, by its index in [`RuleSet::rules`](crate::RuleSet::rules).
     Rule(usize),
-    /// It does no more than the reading tools, which are not asked about either.
+    /// The command does no more than the reading tools, which run without a question too.
     PlainRead,
-    /// Something in it keeps it from being allowed.
+    /// A concern keeps it from being allowed.
     Concern(Concern),
-    /// No rule speaks of it.
+    /// No rule fits it.
     NoRule,
 }
 
 /// The judgement of one command of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// The command as the shell would see it, its words joined by spaces, at most 200 characters.
+    /// The command as the shell sees it: its words joined by spaces, at most 200 characters.
     pub text: String,
     /// The judgement.
     pub judgement: Judgement,
-    /// What decided it.
+    /// The reason.
     pub because: Because,
 }
 
@@ -54,28 +54,27 @@ pub struct Part {
 pub struct Verdict {
     /// The judgement.
     pub judgement: Judgement,
-    /// What decided it.
+    /// The reason.
     pub because: Because,
-    /// Every command that was found in it, in order, those inside of others included.
+    /// Every command found in it, in order, nested commands included.
     pub parts: Vec<Part>,
-    /// What keeps the line as a whole from being allowed.
+    /// The concerns about the line as a whole.
     pub concerns: Vec<Concern>,
-    /// Names of the programs in it, as far as they are known; each once.
+    /// The known names of its programs, each once.
     pub programs: Vec<String>,
-    /// Whether a rule asks about a part of it, or may be about one: then no earlier answer counts.
+    /// Whether a rule asks about a part of it, or may. Then no earlier answer counts.
     pub rule_asks: bool,
-    /// How it begins, if lines that begin so differ only by what they are about: `git diff`.
+    /// Its head, if lines with this head differ only in their subject: `git diff`.
     pub head: Option<String>,
 }
 
 impl Verdict {
-    /// Whether every part of the line was held against the rules. Where it was not, a rule that refuses may have been
-    /// passed by.
+    /// Whether every part of the line was compared with the rules. If not, a refusing rule may have been missed.
     pub fn is_whole(&self) -> bool {
         self.missed().is_none()
     }
 
-    /// Returns why a part of the line was not held against the rules.
+    /// Returns why a part of the line was not compared with the rules.
     pub fn missed(&self) -> Option<&Concern> {
         let missed = |concern: &&Concern| {
             matches!(

@@ -1,12 +1,11 @@
-//! Which commands and paths an agent may use: rules of people, and a judgement of each command line.
+//! Which commands and paths an agent may use: the rules of users, and a judgement of each command line.
 //!
-//! A line is read twice, by a parser for all of a shell's language and by a small reader that knows only plain
-//! commands. Everything the first one finds, at any depth, is held against the rules that refuse or ask. Only
-//! a line that both readers understand, and understand alike, can be allowed. What is not understood is
-//! asked about: nothing here guesses.
+//! Two readers read a line: a parser for all of a shell's language, and a small reader that knows only plain
+//! commands. Everything that the parser finds, at any depth, is compared with the rules that refuse or ask. A line
+//! can be allowed only if both readers understand it in the same way. Any other line is asked about.
 //!
-//! Values and functions without effects, nothing of ours; a clock only to stop a parser that takes too long. Where a path leads is answered by the caller's
-//! [`Places`]. Bounds: 64 KiB a line, 256 commands in it, 4 texts inside texts, 1,000 rules.
+//! Values and pure functions. A clock is used only to stop a parser that takes too long. The caller's [`Places`]
+//! resolves paths. Limits: 64 KiB a line, 256 commands in it, 4 texts inside texts, 1,000 rules.
 
 mod concern;
 mod head;

@@ -1,8 +1,8 @@
-//! Where paths lead: asked of the caller, who may look at the disk.
+//! Where paths lead. The caller answers this and may read the disk.
 
 use std::path::{Path, PathBuf};
 
-/// What is done with a path.
+/// How a path is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathUse {
     /// It is read or listed.
@@ -11,7 +11,7 @@ pub enum PathUse {
     Write,
 }
 
-/// Which part of the machine a path lies in.
+/// The part of the machine that a path is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// In the workspace.
@@ -20,37 +20,37 @@ pub enum Standing {
     Reserved,
     /// Elsewhere.
     Outside,
-    /// Nobody can say: the path passes through a place that is another one for each process, such as `/proc/self`.
+    /// Unknown: the path contains a place that differs between processes, such as `/proc/self`.
     Unknown,
 }
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Absolute, every symbolic link followed; the best guess where the standing is unknown.
+    /// Absolute, with every symbolic link followed; the best guess if the part is unknown.
     pub path: PathBuf,
-    /// Where that is.
+    /// The part of the machine that it is in.
     pub standing: Standing,
 }
 
-/// What a program leaves out of a directory by itself.
+/// Which entries of a directory a program skips by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LeavesOut {
-    /// Nothing: it reads all that is there.
+    /// None: it reads all entries.
     #[default]
     Nothing,
-    /// As ripgrep does: what is hidden, and what files for git, ripgrep and their like say.
+    /// As ripgrep: hidden entries, and entries in the ignore files of git, ripgrep and similar programs.
     AsRipgrep,
-    /// As `ag` does: what is hidden, and what files for git and its like say that do not lie above.
+    /// As `ag`: hidden entries, and entries in ignore files, except ignore files in parent directories.
     AsAg,
 }
 
-/// What is seen of what lies below a directory.
+/// Which entries under a directory a program reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Look {
-    /// What is not.
+    /// The skipped entries.
     pub leaves_out: LeavesOut,
-    /// Whether what symbolic links lead to is, which may be anywhere.
+    /// Whether it follows symbolic links, which may lead anywhere.
     pub links: bool,
 }
 
@@ -65,15 +65,16 @@ pub trait Places {
     /// Whether there is a directory at a resolved path.
     fn is_directory(&self, path: &Path) -> bool;
 
-    /// Returns the names in a resolved directory, without `.` and `..`; `None` where there are too many.
+    /// Returns the names in a resolved directory, without `.` and `..`; `None` if there are too many.
     fn names(&self, directory: &Path) -> Option<Vec<String>>;
 
-    /// Whether a resolved path in the workspace belongs to git or to the server, or keys are kept there.
+    /// Whether a resolved path in the workspace belongs to git or to the server, or contains keys.
     fn is_reserved(&self, path: &Path) -> bool;
 
-    /// Whether the workspace is a repository whose own configuration names no programs for git to run when it reads.
+    /// Whether the workspace is a repository whose configuration names no programs that git would run when it
+    /// reads.
     fn is_plain_repository(&self) -> bool;
 
-    /// Whether something below a directory fits; also where there is too much below to say.
+    /// Whether an entry under a directory fits. Also true if there are too many entries to check.
     fn holds(&self, directory: &Path, look: Look, fits: &dyn Fn(&Path) -> bool) -> bool;
 }

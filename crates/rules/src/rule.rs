@@ -1,4 +1,4 @@
-//! One rule: what it speaks of, what it says, and who wrote it.
+//! One rule: its subject, its judgement, and its source.
 
 use std::path::Path;
 
@@ -21,26 +21,26 @@ pub struct RuleText {
     pub path: Option<String>,
     /// `read` or `write`: which use of the path; both when left out.
     pub operation: Option<String>,
-    /// Why, for people and for the model.
+    /// The reason, for the user and the model.
     pub reason: Option<String>,
-    /// Where it is written.
+    /// The file and place of the rule.
     pub source: String,
 }
 
-/// A rule that was read.
+/// A rule after parsing.
 #[derive(Debug)]
 pub struct Rule {
-    /// What it says.
+    /// Its judgement.
     pub judgement: Judgement,
-    /// What it speaks of.
+    /// Its subject.
     pub subject: Subject,
-    /// Why, in the words of who wrote it.
+    /// The reason, as its author wrote it.
     pub reason: Option<String>,
-    /// Where it is written.
+    /// The file and place of the rule.
     pub source: String,
 }
 
-/// What a rule speaks of.
+/// The subject of a rule.
 #[derive(Debug)]
 pub struct Subject(pub(crate) Kind);
 
@@ -54,25 +54,25 @@ pub(crate) enum Kind {
 /// Why a rule cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// The action is not one of three.
+    /// The action is none of the three.
     #[error("a rule's Action is {0:?}; it can be allow, ask or deny")]
     Action(String),
-    /// The operation is not one of two.
+    /// The operation is none of the two.
     #[error("a rule's Operation is {0:?}; it can be read or write")]
     Operation(String),
-    /// It names nothing, or more than one thing.
+    /// It names no subject, or more than one.
     #[error("a rule has one of Command, Path and Tool; the one for {0} has none or several")]
     Subject(String),
-    /// The pattern is empty, too long, or no pattern.
+    /// The pattern is empty, too long, or invalid.
     #[error("{0:?} is no pattern")]
     Pattern(String),
-    /// There are more than are kept.
+    /// There are more rules than the limit.
     #[error("there are more than {0} rules")]
     TooMany(usize),
 }
 
 impl Rule {
-    /// Reads a rule; `home` is where `~/` begins.
+    /// Reads a rule; `home` replaces `~`.
     ///
     /// # Errors
     /// Any [`RuleError`] but [`RuleError::TooMany`].
@@ -119,7 +119,7 @@ impl Rule {
 }
 
 impl std::fmt::Display for Rule {
-    /// Writes the rule in one line, as it is shown to people.
+    /// Writes the rule in one line, as users see it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let judgement = self.judgement;
         match &self.subject.0 {

@@ -8,10 +8,10 @@ use crate::rule::Kind;
 use crate::work::Work;
 use crate::{Judgement, PathUse, Places, Rule, RuleError, RuleText, Verdict, judge};
 
-/// Most rules that are kept.
+/// Most rules in a set.
 const MAX_RULES: usize = 1000;
 
-/// The rules in force. Never changes.
+/// The rules in force. Immutable.
 #[derive(Debug, Default)]
 pub struct RuleSet {
     rules: Vec<Rule>,
@@ -19,11 +19,11 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// Reads rules; `home` is where `~/` begins.
+    /// Parses rules; `home` replaces `~`.
     ///
     /// # Errors
-    /// One of them cannot be used, or there are too many. None is left out: a rule that refuses must not
-    /// get lost by a slip of the pen.
+    /// A rule cannot be used, or there are too many. No rule is left out: a typing error must not disable a
+    /// refusing rule.
     pub fn new(rules: impl IntoIterator<Item = RuleText>, home: Option<&Path>) -> Result<Self, RuleError> {
         let mut read = Vec::new();
         for rule in rules {
@@ -38,12 +38,12 @@ impl RuleSet {
         })
     }
 
-    /// Returns all rules; [`Because::Rule`](crate::Because::Rule) counts in them.
+    /// Returns all rules; [`Because::Rule`](crate::Because::Rule) is an index into them.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// Returns where `~/` begins.
+    /// Returns the home directory that `~` stands for.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
@@ -63,7 +63,7 @@ impl RuleSet {
         }
     }
 
-    /// Returns what the rules say of a resolved path, and which one decides.
+    /// Returns the rules' judgement of a resolved path, and the deciding rule.
     pub fn path(&self, used: PathUse, path: &Path, root: &Path) -> Option<(Judgement, usize)> {
         self.highest(|kind| match kind {
             Kind::Path(operation, pattern) => {
@@ -73,7 +73,7 @@ impl RuleSet {
         })
     }
 
-    /// Returns where the paths lie that a rule keeps from being read.
+    /// Returns the places that a rule refuses to have read.
     pub fn refused(&self, root: &Path) -> Vec<RefusedPlace> {
         let places = self.rules.iter().filter_map(|rule| match &rule.subject.0 {
             Kind::Path(used, pattern)
@@ -86,8 +86,8 @@ impl RuleSet {
         places.collect()
     }
 
-    /// Returns what the rules say of a tool, and which one decides. `*` and `?` are not special in tools' names,
-    /// but a name that ends with `*` covers all that begin so.
+    /// Returns the rules' judgement of a tool, and the deciding rule. `*` and `?` are ordinary characters in tool
+    /// names, but a rule's name that ends with `*` covers all names with that prefix.
     pub fn tool(&self, name: &str) -> Option<(Judgement, usize)> {
         self.highest(|kind| match kind {
             Kind::Tool(wanted) => match wanted.strip_suffix('*') {
@@ -98,7 +98,7 @@ impl RuleSet {
         })
     }
 
-    /// Returns the first rule with this judgement that a command fits.
+    /// Returns the first rule with this judgement that fits a command.
     pub(crate) fn command_rule(
         &self,
         judgement: Judgement,
@@ -118,7 +118,7 @@ impl RuleSet {
             .iter()
             .enumerate()
             .filter(|(_, rule)| speaks(&rule.subject.0));
-        // The first of the highest: `max_by_key` gives the last.
+        // The first of the highest: `max_by_key` returns the last, so the order is reversed.
         found
             .rev()
             .max_by_key(|(_, rule)| rule.judgement)

@@ -1,8 +1,8 @@
-//! Where the shell stands: what `cd` and its relatives do to the commands behind them.
+//! The shell's directory: what `cd` and similar commands do to later commands.
 //!
-//! A shell follows `cd` by names: `..` takes the last name off, whatever link that was. A command follows what the
-//! names lead to. Where both come to the same place, that place is known. Everywhere else there are only guesses,
-//! which count for rules that refuse or ask: by the name, and by what it leads to. Bounds: [`MAX_DIRECTORIES`].
+//! A shell follows `cd` by names: `..` removes the last name, even if that name was a link. A command follows the
+//! links. Where both give the same place, the directory is known. Otherwise there are only guesses, by name and by
+//! links, which count for rules that refuse or ask. Limit: [`MAX_DIRECTORIES`].
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,20 +10,20 @@ use crate::Places;
 use crate::shell::{Word, guesses};
 use crate::wrapper::{carried, name};
 
-/// Most directories a command may be standing in; each `cd` that may not have happened doubles them, and every path
-/// is looked up from each.
+/// Most directories in which a command may run. Each `cd` that may not happen doubles them, and every path is
+/// resolved from each.
 pub(crate) const MAX_DIRECTORIES: usize = 32;
-/// Those of them that are kept where there are more: the line is not allowed then anyway.
+/// How many of them stay when there are more: the line is not allowed then anyway.
 const KEPT: usize = 8;
 /// Most texts within texts that are searched for a `cd`.
 const MAX_NESTED: usize = 4;
-/// What moves the shell.
+/// Commands that change the shell's directory.
 const MOVERS: &[&str] = &["cd", "chdir", "pushd", "popd"];
-/// What runs a part of the shell in the shell itself.
+/// Commands that run a builtin in the shell itself.
 const IN_THE_SHELL: &[&str] = &["command", "builtin", "exec", "time", "noglob", "nocorrect", "-"];
-/// Beginnings of words that stand for the directory the shell is in, or was in.
+/// Prefixes of words that mean the shell's current or previous directory.
 const HERE: &[&str] = &["$PWD", "${PWD}", "~+", "$OLDPWD", "${OLDPWD}", "~-"];
-/// Options by which a program goes elsewhere before it does anything, when the directory is the next word.
+/// Options with which a program changes its directory first; the directory is the next word.
 const GOES_TO: &[&str] = &[
     "-C",
     "-D",
@@ -38,27 +38,27 @@ const GOES_TO: &[&str] = &[
     "--prefix",
 ];
 
-/// What a command does to where the shell stands.
+/// The effect of a command on the shell's directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     /// Nothing.
     No,
-    /// It goes to these, one for each it came from.
+    /// It goes to these directories, one for each it came from.
     To(Vec<PathBuf>),
-    /// It may go to any of these, or elsewhere.
+    /// It may go to any of these directories, or to an unknown one.
     Perhaps(Vec<PathBuf>),
 }
 
-/// What is known of the machine.
+/// Facts about the machine.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
-    /// Tells where paths lead.
+    /// Resolves paths.
     pub(crate) places: &'a dyn Places,
-    /// Where `~` is; `None` where nobody asks.
+    /// The home directory; `None` if unknown.
     pub(crate) home: Option<&'a Path>,
 }
 
-/// Returns the path that a word says: where it is not known as it stands, what its first part stands for most often.
+/// Returns the path that a word means. An unknown first part is replaced by its most likely value.
 pub(crate) fn said(word: &Word, text: &str, home: Option<&Path>) -> String {
     if word.exact {
         return text.to_owned();
@@ -79,7 +79,7 @@ pub(crate) fn said(word: &Word, text: &str, home: Option<&Path>) -> String {
     }
 }
 
-/// Returns what a command does to a shell that stands in one of these.
+/// Returns the effect of a command on a shell in one of these directories.
 pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Move {
     let Ground { places, home } = ground;
     let Some(targets) = targets(words, 0) else {
@@ -103,12 +103,12 @@ pub(crate) fn moved(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Mov
     Move::Perhaps(perhaps)
 }
 
-/// Whether a command moves the shell, and nobody knows where to.
+/// Whether a command moves the shell to an unknown directory.
 pub(crate) fn is_lost(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> bool {
     targets(words, 0).is_some() && known(words, from, ground.places).is_none()
 }
 
-/// Returns where `cd` leads from each of these, if its names say so and nothing else is in the way.
+/// Returns the directories to which `cd` leads from each of these, if its names and the links agree.
 fn known(words: &[Word], from: &[PathBuf], places: &dyn Places) -> Option<Vec<PathBuf>> {
     let [cd, path] = words else { return None };
     if *cd != Word::exact("cd") || !path.exact || path.text.starts_with(['-', '+']) {
@@ -121,8 +121,7 @@ fn known(words: &[Word], from: &[PathBuf], places: &dyn Places) -> Option<Vec<Pa
     known.collect()
 }
 
-/// Returns every directory that any of these commands may be standing in, whatever runs in which order, and whether
-/// those are all.
+/// Returns every directory in which any of these commands may run, in any order, and whether the list is complete.
 pub(crate) fn everywhere(
     commands: &[Vec<Word>],
     from: &[PathBuf],
@@ -147,7 +146,7 @@ pub(crate) fn everywhere(
     (all, true)
 }
 
-/// Returns the directories that a command's own options take it to, beside those it is started in.
+/// Returns the directories to which a command's own options take it, besides its starting directories.
 pub(crate) fn chosen(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Vec<PathBuf> {
     let mut named = Vec::new();
     for (at, word) in words.iter().enumerate().skip(1) {
@@ -178,7 +177,7 @@ pub(crate) fn chosen(words: &[Word], from: &[PathBuf], ground: Ground<'_>) -> Ve
     all
 }
 
-/// Returns what a command that moves the shell names; `None` for one that does not move it.
+/// Returns the targets of a command that moves the shell; `None` for other commands.
 fn targets(words: &[Word], nested: usize) -> Option<Vec<Word>> {
     let first = name(words.first()?);
     if MOVERS.contains(&first.as_str()) {
@@ -213,7 +212,7 @@ fn targets(words: &[Word], nested: usize) -> Option<Vec<Word>> {
     None
 }
 
-/// Returns where a path leads by its names alone, as `cd` understands it.
+/// Returns the directory to which a path leads by its names alone, as `cd` reads it.
 fn by_name(directory: &Path, text: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in directory.join(text).components() {

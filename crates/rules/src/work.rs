@@ -1,11 +1,12 @@
-//! What judging one line may cost, in comparisons: the same for the same line and rules on every machine.
+//! The limit on the work for one line, in comparisons. It does not depend on the machine.
 
 use std::cell::Cell;
 
-/// Most comparisons of characters for one line (some 20 ms). An ordinary line under a hundred rules takes some hundred.
+/// Most comparisons of characters for one line (some 20 ms). An ordinary line under a hundred rules takes a few
+/// hundred.
 const MAX_WORK: usize = 4_000_000;
 
-/// What is left of it.
+/// The comparisons left.
 #[derive(Debug)]
 pub(crate) struct Work(Cell<usize>);
 
@@ -16,13 +17,13 @@ impl Default for Work {
 }
 
 impl Work {
-    /// Takes some of it; `false` where nothing is left.
+    /// Uses up some comparisons; `false` if none are left.
     pub(crate) fn spend(&self, comparisons: usize) -> bool {
         self.0.set(self.0.get().saturating_sub(comparisons));
         self.0.get() > 0
     }
 
-    /// Whether nothing is left: then what was not compared counts as not seen.
+    /// Whether no comparisons are left. Uncompared text then counts as not checked.
     pub(crate) fn is_over(&self) -> bool {
         self.0.get() == 0
     }

@@ -1,10 +1,11 @@
-//! Files that a command reaches without naming them: what lies below the directories that it is given, or stands in.
+//! Files that a command reaches without naming them: the content of its directories.
 //!
-//! A rule for paths is held against the words of a command. `grep -r key .` names no file that a rule speaks of, and shows
-//! them all. So a directory in which something lies that a rule keeps back is asked about; and where the command is one
-//! that is known to show what is in the files below, the rule counts as one the line may have passed by.
+//! A rule for paths is compared with the words of a command. `grep -r key .` names no file of a rule, but shows all
+//! of them. So a command that reads a directory with a refused file in it needs a question. If the command is known
+//! to show file contents, the rule also counts as possibly missed.
 //!
-//! The list of such programs is one of known cases. What programs read that are not given a directory is not known here.
+//! The list of such programs covers known cases only. Programs that read without being given a directory are not
+//! covered.
 
 use std::path::{Path, PathBuf};
 
@@ -17,9 +18,9 @@ use crate::shell::{Word, pieces};
 use crate::stands::said;
 use crate::{Concern, Judgement, Look, PathUse};
 
-/// Most directories of one line that are looked through.
+/// Most directories walked through for one line.
 const MAX_DIRECTORIES: usize = 8;
-/// Programs that tell names of files and not what is in them, or do nothing with them.
+/// Programs that show names of files and not their contents, or do nothing with them.
 const NAMES_ONLY: &[&str] = &[
     "basename", "cd", "chdir", "dirname", "du", "echo", "fd", "fdfind", "find", "ls", "mkdir", "printf",
     "pushd", "pwd", "readlink", "realpath", "rmdir", "stat", "test", "touch", "tree", "[",
@@ -27,14 +28,14 @@ const NAMES_ONLY: &[&str] = &[
 
 /// Options with which `find` runs a program.
 const RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
-/// Programs that show or copy all that is below a directory which they are given.
+/// Programs that show or copy everything under a directory they are given.
 const TAKES_ALL: &[&str] = &[
     "7z", "bsdtar", "cp", "cpio", "gtar", "ln", "mv", "pax", "rclone", "rsync", "scp", "tar", "zip",
 ];
 
 impl Judge<'_> {
-    /// Returns a rule that keeps something back which lies below a directory that a command reads, and whether the
-    /// command is known to show it.
+    /// Returns a rule that refuses a file under a directory that a command reads, and whether the command is known
+    /// to show that file.
     pub(super) fn below(
         &mut self,
         words: &[Word],
@@ -42,7 +43,7 @@ impl Judge<'_> {
         directories: &[PathBuf],
     ) -> Option<(usize, bool)> {
         let name = program(&words[0].text);
-        // What it finds it gives to another.
+        // It passes the files it finds to another program.
         let finds = name == "find" && words.iter().any(|word| RUNS.contains(&word.text.as_str()));
         if !self.has_path_rules() || (NAMES_ONLY.contains(&name.as_str()) && !finds) {
             return None;
@@ -71,7 +72,7 @@ impl Judge<'_> {
             for text in named_by(&word.text) {
                 let text = said(word, text, self.rules.home());
                 for from in directories {
-                    // Counted beside the looks for what the words themselves name.
+                    // Counted separately from the lookups for the words themselves.
                     if self.looks_below == MAX_LOOKS {
                         self.worry(Concern::TooMuch);
                         return None;
@@ -105,7 +106,7 @@ impl Judge<'_> {
         directories: &[PathBuf],
     ) -> Option<Searcher<'a>> {
         let all = texts(words);
-        // Without options of git's own there is no other view of the command.
+        // Without options of git itself, the command has no second form.
         let view = if bare.is_empty() { &all[..] } else { bare };
         let git = (name == "git" && view.get(1) == Some(&"grep")).then(|| &view[2..]);
         let exact = words.iter().all(|word| word.exact);
@@ -133,7 +134,7 @@ impl Judge<'_> {
                 Kind::Path(used, pattern) if *used != Some(PathUse::Write) => Some((at, pattern)),
                 _ => None,
             })
-            // Links may lead to where the directory does not.
+            // Links may lead out of the directory.
             .filter(|(_, pattern)| look.links || pattern.may_reach(directory, root))
             .collect();
         let (first, _) = patterns.first()?;
@@ -141,7 +142,7 @@ impl Judge<'_> {
             return None;
         }
         if self.walks == MAX_DIRECTORIES {
-            // As where there is too much below one.
+            // Treated as a directory with too many entries.
             return Some(*first);
         }
         self.walks += 1;
@@ -151,7 +152,7 @@ impl Judge<'_> {
     }
 }
 
-/// Returns what the names fit that `find` finds, where one `-name` says so.
+/// Returns the pattern of names that `find` finds, if a single `-name` gives one.
 fn names_of_find(words: &[Word]) -> Option<Mask> {
     let joins = |word: &Word| matches!(word.text.as_str(), "-o" | "-or" | "!" | "-not" | "," | "-path");
     let at = words.iter().position(|word| word.text == "-name")?;

@@ -1,4 +1,4 @@
-//! What the words of a line become before it runs, as far as that is known: variables that the line sets, names of files.
+//! What the words of a line expand to, as far as known: variables that the line sets, names of files.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +9,15 @@ use crate::shell::{Link, Piece, Reading, Word, here_document, steps};
 use crate::stands::{everywhere, is_lost};
 use crate::wrapper::name;
 
-/// Most commands that one becomes because a variable has several values.
+/// Most commands that one command expands to because a variable has several values.
 const MAX_ALTERNATIVES: usize = 16;
 /// Most values within values.
 const MAX_DEPTH: usize = 4;
-/// Most names of files that the words of a line become.
+/// Most file names that the words of a line expand to.
 const MAX_NAMES: usize = 1024;
 /// Most directories that are listed for a line.
 const MAX_LISTED: usize = 64;
-/// Longest text that a word becomes, bytes.
+/// Longest text that a word expands to, in bytes.
 const MAX_TEXT: usize = 64 << 10;
 /// Commands that set variables in ways that are not followed.
 const SETTERS: &[&str] = &[
@@ -32,14 +32,14 @@ const SETTERS: &[&str] = &[
     "source",
     "vared",
 ];
-/// Variables whose values are known from elsewhere.
+/// Variables with known values.
 const PLACES: &[&str] = &["~", "HOME", "OLDPWD", "PWD"];
 
-/// What variables may be in a line, from all of its texts.
+/// The possible values of variables in a line, from all its texts.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     values: Vec<(String, Word)>,
-    /// Whether any of them may be anything.
+    /// Whether any variable may have an unknown value.
     unknown: bool,
 }
 
@@ -64,11 +64,11 @@ impl Variables {
     }
 }
 
-/// Pieces, and `None` where one word ends and the next begins.
+/// Pieces, with `None` between two words.
 type Pieces = Vec<Option<Piece>>;
 
 impl Judge<'_> {
-    /// Returns what a command may be once its variables have their values.
+    /// Returns the possible commands after expanding the variables.
     pub(super) fn alternatives(&mut self, words: &[Word]) -> Vec<Vec<Word>> {
         let mut all: Vec<Vec<Word>> = vec![Vec::new()];
         for word in words {
@@ -77,7 +77,7 @@ impl Judge<'_> {
                 self.worry(Concern::TooMuch);
                 values = vec![vec![word.clone()]];
             }
-            // Nearly always: each beginning is copied only where there are several ends.
+            // The usual case: without alternatives, nothing is copied.
             if let [end] = values.as_slice() {
                 for begin in &mut all {
                     begin.extend_from_slice(end);
@@ -147,7 +147,7 @@ impl Judge<'_> {
         all
     }
 
-    /// Puts the names of files in the place of the words that they fit. A word that none fits stays as it is.
+    /// Replaces patterns by the file names that they match. A pattern without a match stays as it is.
     pub(super) fn with_names(&mut self, words: &[Word], directories: &[PathBuf]) -> Vec<Word> {
         let mut all = Vec::with_capacity(words.len());
         for word in words {
@@ -163,7 +163,7 @@ impl Judge<'_> {
             names.sort_unstable();
             names.dedup();
             if all.is_empty() && names.len() > 1 {
-                // A set counts as any character here: which of them is the program is not known.
+                // A set counts as any character here, so the program is not known.
                 self.worry(Concern::DynamicName);
             }
             if names.is_empty() {
@@ -175,7 +175,7 @@ impl Judge<'_> {
         all
     }
 
-    /// Puts names in the place of patterns in commands that move the shell, as often as one moves to where another begins.
+    /// Expands patterns in commands that move the shell, repeated because one move may start where another ended.
     pub(super) fn moves(&mut self, commands: Vec<Vec<Word>>, directories: &[PathBuf]) -> Vec<Vec<Word>> {
         let is_wild = |words: &[Word], judge: &Self| {
             words.iter().any(Word::is_wild) && is_lost(words, directories, judge.ground())
@@ -198,7 +198,7 @@ impl Judge<'_> {
         moves
     }
 
-    /// Returns the paths that a pattern becomes; `None` where there is too much to say.
+    /// Returns the paths that a pattern matches; `None` if there are too many.
     fn names(&mut self, directory: &Path, pieces: &[Piece]) -> Option<Vec<String>> {
         let mut found = vec![String::new()];
         for (at, part) in parts(pieces).iter().enumerate() {
@@ -269,7 +269,7 @@ fn parts(pieces: &[Piece]) -> Vec<Vec<Piece>> {
     parts
 }
 
-/// Returns what a value becomes where it stands.
+/// Returns the pieces of a value, split into words unless quoted.
 fn split(value: &str, quoted: bool) -> Pieces {
     let text = |text: String| Some(Piece::Text(text));
     if quoted {
@@ -286,7 +286,7 @@ fn split(value: &str, quoted: bool) -> Pieces {
         if !word.is_empty() {
             all.push(text(std::mem::take(&mut word)));
         }
-        // A set in brackets in a value is rare: it counts as any text.
+        // A set in brackets in a value is rare; it counts as any text.
         all.push((!c.is_whitespace()).then(|| Piece::Wild(if c == '[' { '*' } else { c }.to_string())));
     }
     if !word.is_empty() {
@@ -295,7 +295,7 @@ fn split(value: &str, quoted: bool) -> Pieces {
     all
 }
 
-/// Returns what the value of one variable becomes where it stands in another.
+/// Returns the pieces of one variable's value inside another's.
 fn as_value(pieces: Pieces, quoted: bool) -> Pieces {
     let mut all = Vec::new();
     for piece in pieces {
@@ -307,7 +307,7 @@ fn as_value(pieces: Pieces, quoted: bool) -> Pieces {
     all
 }
 
-/// Returns the words that these pieces make. `from` is the word they were made of.
+/// Returns the words that these pieces form. `from` is the original word.
 fn words_of(from: &Word, pieces: &[Option<Piece>]) -> Vec<Word> {
     let mut words = Vec::new();
     for pieces in pieces.split(Option::is_none) {
@@ -333,7 +333,7 @@ fn words_of(from: &Word, pieces: &[Option<Piece>]) -> Vec<Word> {
     words
 }
 
-/// Returns what commands print, where that is plain from their words.
+/// Returns the output of a text's commands, if their words make it plain.
 fn output_of(text: &str) -> Option<String> {
     if let Some(body) = here_document(text) {
         return Some(body);

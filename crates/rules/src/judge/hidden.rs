@@ -1,7 +1,7 @@
-//! What a line keeps from being seen: words that are known only when it runs, and may be what a rule refuses.
+//! Words that are known only at run time, and that a rule may refuse.
 //!
-//! Such a line is asked about anyway. Where nobody is asked it is not run, but only if a rule refuses what the word may be:
-//! `cargo build $FLAGS` runs where `git push` is refused.
+//! Such a line needs a question anyway. Where no user can be asked, the line is not run, but only if a rule may
+//! refuse the word: `cargo build $FLAGS` runs where `git push` is refused.
 
 use super::Judge;
 use crate::rule::Kind;
@@ -9,12 +9,12 @@ use crate::shell::{Piece, Word};
 use crate::wrapper::{name, without_git_options};
 use crate::{Concern, Judgement, PathUse};
 
-/// Programs that do nothing with files that their words name.
+/// Programs that do not open files that their words name.
 const TEXT_ONLY: &[&str] = &[
     ":", "declare", "echo", "exit", "export", "expr", "false", "kill", "local", "printf", "readonly",
     "return", "seq", "sleep", "true", "typeset",
 ];
-/// Beginnings of git's settings that run nothing.
+/// Prefixes of git settings that run nothing.
 const QUIET_SETTINGS: &[&str] = &[
     "advice.",
     "color.",
@@ -43,7 +43,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Notes that a command may become one that a rule refuses.
+    /// Records that a command may become one that a rule refuses.
     pub(super) fn hidden(&mut self, words: &[Word]) {
         let Some(unknown) = words.iter().find(|word| !word.exact) else {
             return;
@@ -72,7 +72,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Notes that a shell may go where the paths of a line are others.
+    /// Records that the shell may change to a directory from which the line's paths are others.
     pub(super) fn hidden_moves(&mut self, words: &[Word]) {
         if let Some(word) = words.iter().find(|word| word.is_wild())
             && self.refuses_paths()
@@ -81,7 +81,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Notes that a word may become a path that a rule refuses.
+    /// Records that a word may become a path that a rule refuses.
     pub(super) fn hidden_path(&mut self, word: &Word) {
         if word.exact || word.is_wild() || is_place(word) || !self.refuses_paths() {
             return;
@@ -89,14 +89,14 @@ impl Judge<'_> {
         self.worry(Concern::Hidden(word.text.clone()));
     }
 
-    /// Notes that a command takes what it runs from where it is not seen.
+    /// Records that a command takes its commands from an unknown source.
     pub(super) fn hidden_commands(&mut self) {
         if self.refuses_commands() || self.refuses_paths() {
             self.worry(Concern::HiddenCommands);
         }
     }
 
-    /// Notes settings of git that may run a program, or make another name for a subcommand.
+    /// Records git settings that may run a program or define an alias.
     pub(super) fn hidden_settings(&mut self, words: &[Word]) {
         if name(&words[0]) != "git" || !self.refuses_commands() {
             return;
@@ -123,7 +123,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a word begins with a directory that is known, and the rest of it is.
+/// Whether a word is a known directory followed by a known rest.
 fn is_place(word: &Word) -> bool {
     let Some((first, rest)) = word.pieces.split_first() else {
         return false;

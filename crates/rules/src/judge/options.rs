@@ -1,29 +1,29 @@
-//! The options of a command, read as most programs read theirs: letters behind one dash, names behind two.
+//! The options of a command, read by the usual convention: letters after one dash, names after two.
 
 use std::iter::Peekable;
 
-/// Letters of options with which the programs that have them are given a pattern.
+/// Option letters that give a search program its pattern.
 const PATTERNS: [char; 2] = ['e', 'f'];
 
-/// A command's words behind its program.
+/// A command's words after its program.
 #[derive(Debug, Default)]
 pub(super) struct Options<'a> {
-    /// Options of one letter with their values. Behind a letter that is not known all others count as letters.
+    /// One-letter options with their values. After an unknown letter, all following characters count as letters.
     letters: Vec<(char, &'a str)>,
-    /// Options of a name, without the dashes, with what would be their values.
+    /// Named options without the dashes, with their possible values.
     names: Vec<(&'a str, &'a str)>,
-    /// What is no option and no value.
+    /// Words that are neither options nor values.
     pub(super) operands: Vec<&'a str>,
-    /// How many of them stand before `--`.
+    /// How many operands come before `--`.
     pub(super) before_dashes: Option<usize>,
-    /// Whether it is known which words are operands.
+    /// Whether the operands are known for certain.
     pub(super) is_clear: bool,
     /// Whether an option has given the pattern.
     pub(super) has_pattern: bool,
 }
 
 impl<'a> Options<'a> {
-    /// Reads words of a program whose `flags` have no value, and whose `valued` have one in the same word or the next.
+    /// Reads the words of a program. `flags` have no value; `valued` have one in the same word or the next.
     pub(super) fn read(words: impl Iterator<Item = &'a str>, flags: &str, valued: &str) -> Self {
         let mut options = Self {
             is_clear: true,
@@ -32,7 +32,7 @@ impl<'a> Options<'a> {
         let mut rest = words.peekable();
         while let Some(word) = rest.next() {
             if word == "--" {
-                // What looks like an option behind it counts as one all the same: it may be the value of another.
+                // A later word with a dash still counts as an option: this `--` may be the value of another option.
                 options.before_dashes.get_or_insert(options.operands.len());
             } else if let Some(long) = word.strip_prefix("--") {
                 let both = long.split_once('=');
@@ -58,7 +58,7 @@ impl<'a> Options<'a> {
         let mut letters = short.chars();
         while let Some(letter) = letters.next() {
             if !valued.contains(letter) {
-                // A number stands for lines around a match.
+                // A number is the count of context lines.
                 self.is_clear &= flags.contains(letter) || letter.is_ascii_digit();
                 self.letters.push((letter, ""));
                 continue;
@@ -73,18 +73,18 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Whether one of these letters is there.
+    /// Whether one of these letters is present.
     pub(super) fn letter(&self, wanted: &str) -> bool {
         self.letters.iter().any(|(letter, _)| wanted.contains(*letter))
     }
 
-    /// Whether a name is there that begins so.
+    /// Whether a name with one of these prefixes is present.
     pub(super) fn begins(&self, wanted: &[&str]) -> bool {
         let mut names = self.names.iter();
         names.any(|(name, _)| wanted.iter().any(|start| name.starts_with(start)))
     }
 
-    /// Whether one of these names is there, to its last character.
+    /// Whether one of these exact names is present.
     pub(super) fn named(&self, wanted: &[&str]) -> bool {
         self.names.iter().any(|(name, _)| wanted.contains(name))
     }

@@ -1,4 +1,4 @@
-//! Paths in a line, held against rules for paths from wherever the command may be standing.
+//! Paths in a line, compared with rules for paths from every directory in which the command may run.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use crate::shell::{Redirect, Word};
 use crate::stands::said;
 use crate::{Because, Concern, Judgement, Part, PathUse, Standing};
 
-/// Most looks at the disk for one line: a word, from one directory.
+/// Most path lookups for one line: one word from one directory each.
 pub(super) const MAX_LOOKS: usize = 2048;
-/// Most parts of a word that are looked up beside all of it.
+/// Most parts of a word that are resolved besides the whole word.
 const MAX_PARTS_OF_A_WORD: usize = 16;
-/// Writing to these is writing to where the command writes anyway.
+/// Writing to these goes to the command's own output.
 const OUTPUTS: &[&str] = &["/dev/stdout", "/dev/stderr"];
 
 impl Judge<'_> {
-    /// Whether a rule speaks against the use of paths.
+    /// Whether a rule refuses or asks about paths.
     pub(super) fn has_path_rules(&self) -> bool {
         let mut rules = self.rules.rules().iter();
         rules.any(|rule| matches!(rule.subject.0, Kind::Path(..)) && rule.judgement > Judgement::Allow)
     }
 
-    /// Holds every word of a command that may be a path against the rules for paths.
+    /// Compares every word of a command that may be a path with the rules for paths.
     pub(super) fn paths_of(&mut self, words: &[Word], directories: &[PathBuf]) -> Option<(Judgement, usize)> {
         if !self.has_path_rules() {
             return None;
@@ -44,7 +44,7 @@ impl Judge<'_> {
                         self.worry(Concern::Place);
                     }
                     let read = self.path_rule(PathUse::Read, &place.path);
-                    // Nobody knows whether it would write.
+                    // It is unknown whether the command would write.
                     let write = self.path_rule(PathUse::Write, &place.path);
                     let write = write.map(|(judgement, rule)| (judgement.min(Judgement::Ask), rule));
                     for one in [read, write].into_iter().flatten() {
@@ -58,7 +58,7 @@ impl Judge<'_> {
         highest
     }
 
-    /// Whether a rule allows to write the file of a redirection, wherever the command may be standing.
+    /// Whether a rule allows writing the file of a redirection, from every directory in which the command may run.
     fn may_write(&self, redirect: &Redirect, directories: &[PathBuf]) -> bool {
         let target = &redirect.target;
         target.exact
@@ -72,7 +72,7 @@ impl Judge<'_> {
             })
     }
 
-    /// Returns what the rules say of a resolved path.
+    /// Returns the rules' judgement of a resolved path.
     fn path_rule(&self, used: PathUse, path: &Path) -> Option<(Judgement, usize)> {
         let comparisons = self.rules.rules().len() * path.as_os_str().len();
         if !self.work.spend(comparisons) {
@@ -126,7 +126,7 @@ impl Judge<'_> {
     }
 }
 
-/// Returns the texts in a word that may be paths: all of it, and what stands in it as in `--file=path`, `@path`,
+/// Returns the texts in a word that may be paths: the whole word, and parts of it as in `--file=path`, `@path`,
 /// `HEAD:path`, `-fpath` or `{path,path}`.
 pub(super) fn named_by(word: &str) -> impl Iterator<Item = &str> {
     let parts = word

@@ -1,7 +1,7 @@
-//! Programs that show what is in the files below a directory, and what their options say about which files those are.
+//! Programs that show the content of files under a directory, and which files their options select.
 //!
-//! A list of known cases, and so are the letters. A letter that is missing among `flags` and `valued` costs a question too
-//! many: then it is not known which words are paths. One that wrongly stands there may cost a question that was needed.
+//! The programs and letters are known cases only. A letter missing in `flags` and `valued` costs an unneeded
+//! question, because the paths are then unknown. A wrong letter may cost a needed one.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,19 +12,19 @@ use crate::{LeavesOut, Look};
 /// A program that searches files.
 struct Program {
     names: &'static [&'static str],
-    /// Whether it reads all that is below where it stands when it is told nothing else.
+    /// Whether it reads its current directory when given no path.
     always: bool,
     /// Letters of options without a value.
     flags: &'static str,
     /// Letters of options with one.
     valued: &'static str,
-    /// Letters with which it follows symbolic links; nothing where it always does.
+    /// Letters with which it follows symbolic links; `None` if it always does.
     links: Option<&'static str>,
-    /// What it leaves out when no option says otherwise.
+    /// Entries that it skips by default.
     leaves_out: LeavesOut,
 }
 
-/// Ripgrep's options that say which files are read, `-g` in full.
+/// Ripgrep's options that select files, long forms of `-g`.
 const GLOBS: &[&str] = &["glob", "iglob"];
 const GREP_FLAGS: &str = "abchilnoqrsvwxEFGHILPR";
 const GREP_VALUED: &str = "ABCDdefm";
@@ -66,7 +66,7 @@ const PROGRAMS: &[Program] = &[
         always: false,
         flags: GREP_FLAGS,
         valued: GREP_VALUED,
-        // `S` is BSD's; GNU's has none.
+        // `S` is an option of BSD's grep; GNU's has none.
         links: Some("RS"),
         leaves_out: LeavesOut::Nothing,
     },
@@ -79,7 +79,7 @@ const PROGRAMS: &[Program] = &[
         leaves_out: LeavesOut::Nothing,
     },
 ];
-/// `git grep`, which follows no links. It reads what git knows, which may be ignored all the same.
+/// `git grep`, which follows no links. It reads tracked files, which may be ignored files too.
 const GIT_GREP: Program = Program {
     names: &[],
     always: true,
@@ -89,8 +89,8 @@ const GIT_GREP: Program = Program {
     leaves_out: LeavesOut::Nothing,
 };
 
-/// Programs that are no searchers and follow symbolic links below a directory: letters and beginnings of names of options
-/// with which they do.
+/// Programs that are no searchers but follow symbolic links under a directory, with the letters and option prefixes
+/// that make them do so.
 const FOLLOWERS: &[(&str, &str, &[&str])] = &[
     ("bsdtar", "hL", &[]),
     ("cp", "L", &["der"]),
@@ -102,13 +102,13 @@ const FOLLOWERS: &[(&str, &str, &[&str])] = &[
     ("zip", "rR", &["rec"]),
 ];
 
-/// What is known of a command that searches files.
+/// A command that searches files.
 #[derive(Debug)]
 pub(super) struct Searcher<'a> {
-    /// Whether it reads where it stands.
+    /// Whether it reads its current directory.
     pub(super) reads_here: bool,
     pub(super) look: Look,
-    /// What the names of files end with that it reads; of all where there is nothing.
+    /// The endings of the file names it reads; empty for all names.
     pub(super) tails: Vec<&'a str>,
 }
 
@@ -122,8 +122,8 @@ impl Searcher<'_> {
     }
 }
 
-/// Returns what is known of a command that searches files. `words` are those behind the program, `bare` those behind git's
-/// subcommand where there is one; `exact` says whether they are all that the program is given.
+/// Returns the facts about a command that searches files. `words` follow the program, `bare` follow git's
+/// subcommand if there is one; `exact` says whether these are all arguments.
 pub(super) fn searcher<'a>(
     name: &str,
     words: &[&'a str],
@@ -143,7 +143,7 @@ pub(super) fn searcher<'a>(
     if !goes_down {
         return None;
     }
-    // A pattern, then paths.
+    // A pattern comes first, then paths.
     let pattern = usize::from(!options.has_pattern);
     let paths = options.operands.get(pattern..).unwrap_or_default();
     let names_paths = if of_git {
@@ -173,12 +173,12 @@ pub(super) fn searcher<'a>(
     })
 }
 
-/// Whether words of `git grep` are paths, and not revisions, which it would read from here on down.
+/// Whether words of `git grep` are paths and not revisions.
 fn names_paths_of_git(options: &Options<'_>, paths: &[&str], is_directory: impl Fn(&str) -> bool) -> bool {
-    // In front of a pattern they say nothing about what stands behind it.
+    // `--` before the pattern says nothing about words after the pattern.
     let dashes = options.before_dashes.filter(|at| *at > 0 || options.has_pattern);
     let behind = dashes.map(|at| options.operands.get(at..).unwrap_or_default());
-    // Without `--` it takes no word that may be both, and nothing behind a path for a revision.
+    // Without `--`, git refuses an ambiguous word, and a revision after a path.
     let known = match behind {
         Some(behind) => behind,
         None if paths.first().is_some_and(|first| is_directory(first)) => paths,
@@ -188,11 +188,11 @@ fn names_paths_of_git(options: &Options<'_>, paths: &[&str], is_directory: impl 
     !known.is_empty() && known.iter().all(is_plain)
 }
 
-/// Whether options have a program read what it leaves out otherwise.
+/// Whether options make a program read entries that it skips by default.
 fn lifts(leaves_out: LeavesOut, options: &Options<'_>) -> bool {
     match leaves_out {
         LeavesOut::Nothing => false,
-        // Whatever fits a glob, a type or a line with `!` is read although it is hidden.
+        // A glob, a type or a line with `!` can include hidden files.
         LeavesOut::AsRipgrep => {
             let mut globs = options.values('g', GLOBS);
             options.letter("u.t")
@@ -200,16 +200,16 @@ fn lifts(leaves_out: LeavesOut, options: &Options<'_>) -> bool {
                 || options.named(&["hidden", "ignore-file", "type", "unrestricted"])
                 || globs.any(|glob| !glob.starts_with('!'))
         }
-        // Its names may be cut short.
+        // Its option names may be abbreviated.
         LeavesOut::AsAg => options.letter("uUatp") || options.begins(&["ag", "al", "hi", "pat", "sk", "u"]),
     }
 }
 
-/// Returns what all names end with that fit one of these globs; nothing where that cannot be said of one of them.
+/// Returns the endings of all names that match one of these globs; empty if a glob has no fixed ending.
 fn tails<'a>(globs: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let special = ['*', '?', '[', ']', '{', '}', ',', '/', '\\'];
     let tail = |glob: &'a str| {
-        // As lines of such a file: what is a remark there stands for nothing.
+        // Read as lines of an ignore file, where a comment matches nothing.
         let said = glob.trim_end();
         let tail = said.rsplit(special).next().filter(|tail| !tail.is_empty());
         tail.filter(|_| !said.starts_with('#'))
@@ -218,7 +218,7 @@ fn tails<'a>(globs: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     fitting.map(tail).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Whether a program that is no searcher follows symbolic links below a directory.
+/// Whether a program that is no searcher follows symbolic links under a directory.
 pub(super) fn follows(name: &str, words: &[&str]) -> bool {
     let Some((_, letters, names)) = FOLLOWERS.iter().find(|(known, ..)| *known == name) else {
         return false;
@@ -231,7 +231,7 @@ pub(super) fn follows(name: &str, words: &[&str]) -> bool {
         return false;
     }
     let options = Options::read(words.iter().copied(), letters, "");
-    // `tar chf`: the first word may do without its dash.
+    // `tar chf`: the first word may lack its dash.
     let bundle = words
         .first()
         .filter(|first| name.ends_with("tar") && !first.starts_with('-'));

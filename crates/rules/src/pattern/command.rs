@@ -5,13 +5,13 @@ use super::wild::{Case, Element, End, Glob, fits};
 use crate::shell::Word;
 use crate::work::Work;
 
-/// How a pattern is held against a command.
+/// How strictly a pattern is compared with a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// As far as possible: the program by its last name too, without regard to capitals, whatever follows.
-    /// For rules that refuse and ask.
+    /// As widely as possible: the program's last name counts too, case is ignored, and more words may follow. For
+    /// rules that refuse or ask.
     Wide,
-    /// To the letter. For rules that allow.
+    /// Exactly. For rules that allow.
     Exact,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct CommandPattern {
 }
 
 impl CommandPattern {
-    /// Reads a pattern. The last word `*` stands for any number of words, as `**` does anywhere.
+    /// Reads a pattern. A last word `*` matches any number of words, as `**` does anywhere.
     pub(crate) fn new(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split_whitespace().collect();
         let last = parts.len().checked_sub(1)?;
@@ -37,28 +37,28 @@ impl CommandPattern {
         })
     }
 
-    /// Returns the pattern as it is shown.
+    /// Returns the pattern's text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the program is named, not left to a wildcard.
+    /// Whether the program is named rather than left to a wildcard.
     pub(crate) fn names_a_program(&self) -> bool {
         matches!(self.words.first(), Some(Element::One(glob)) if glob.is_literal())
     }
 
-    /// Whether one of its words is exactly this.
+    /// Whether one of its words is exactly this word.
     pub(crate) fn says(&self, word: &str) -> bool {
         let says = |one: &Element<Glob>| matches!(one, Element::One(glob) if glob.is_literal() && glob.fits(word, Case::Counts, &Work::default()));
         self.words.iter().any(says)
     }
 
-    /// Whether a command whose words are not all known may fit when it runs, as widely as [`Reach::Wide`].
+    /// Whether a command with unknown words may fit at run time, compared as with [`Reach::Wide`].
     pub(crate) fn may_fit(&self, command: &[Word], work: &Work) -> bool {
         may_fit(&self.words, command, work)
     }
 
-    /// Whether each of its words is one word, to the letter.
+    /// Whether every word is literal, without wildcards.
     pub(crate) fn is_literal(&self) -> bool {
         let mut words = self.words.iter();
         words.all(|word| matches!(word, Element::One(glob) if glob.is_literal()))

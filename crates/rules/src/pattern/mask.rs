@@ -1,16 +1,17 @@
-//! Words that are not known to their end: what they may be.
+//! The possible texts of words that are not fully known.
 
 use super::wild::{Element, End, Glob, Matched, fits};
 use crate::shell::{Piece, Word};
 use crate::work::Work;
 
-/// What one word, or one part of a path, may be.
+/// The possible texts of one word, or of one part of a path.
 pub(crate) struct Mask {
     elements: Vec<Element<Option<char>>>,
 }
 
 impl Mask {
-    /// Returns what these pieces may be. A set in brackets counts as any character, and what is not known as any text.
+    /// Returns the possible texts of these pieces. A set in brackets counts as any character, an unknown piece as
+    /// any text.
     pub(crate) fn of(pieces: &[Piece]) -> Self {
         let mut elements = Vec::new();
         for piece in pieces {
@@ -23,7 +24,7 @@ impl Mask {
         Self { elements }
     }
 
-    /// Returns what a word may be.
+    /// Returns the possible texts of a word.
     pub(crate) fn of_word(word: &Word) -> Self {
         if word.exact {
             return Self::of(&[Piece::Text(word.text.clone())]);
@@ -34,7 +35,7 @@ impl Mask {
         Self::of(&word.pieces)
     }
 
-    /// Returns what a program's last name may be: what is not known may have a slash in it.
+    /// Returns the possible last names of a program: an unknown piece may contain a slash.
     pub(super) fn of_program(word: &Word) -> Self {
         let mut mask = Self::of_word(word);
         let is_slash = |element: &Element<Option<char>>| matches!(element, Element::One(Some('/')));
@@ -57,10 +58,10 @@ impl Mask {
         })
     }
 
-    /// Whether there is a text that fits this and a rule's word.
+    /// Whether any text fits both this mask and a rule's word.
     pub(super) fn meets(&self, glob: &Glob, ignores_case: bool, work: &Work) -> bool {
         let (mine, theirs) = (&self.elements, glob.elements());
-        // Row by row: whether what is left of both can be one text.
+        // Row by row: whether the rests of both can be one text.
         let mut below = vec![false; theirs.len() + 1];
         for at in (0..=mine.len()).rev() {
             let mut row = vec![false; theirs.len() + 1];
@@ -72,7 +73,7 @@ impl Mask {
                     (None, None) => true,
                     (Some(Element::Any), None) => below[other],
                     (None, Some(Element::Any)) => row[other + 1],
-                    // One more character for the wildcard, or no more.
+                    // The wildcard matches one more character, or ends.
                     (Some(Element::Any), Some(_)) | (Some(_), Some(Element::Any)) => {
                         below[other] || row[other + 1]
                     }
@@ -93,11 +94,11 @@ impl Mask {
     }
 }
 
-/// Whether a command may fit a rule's words when it runs, as far as its words are known.
+/// Whether a command may fit a rule's words at run time, as far as its words are known.
 pub(super) fn may_fit(pattern: &[Element<Glob>], words: &[Word], work: &Work) -> bool {
     let masks: Vec<Mask> = words.iter().map(Mask::of_word).collect();
     let program = words.first().map(Mask::of_program);
-    // Row by row, from the end: whether the rest of the command may fit the rest of the pattern.
+    // Row by row from the end: whether the rest of the command may fit the rest of the pattern.
     let mut below = vec![Matched::default(); words.len() + 1];
     for at in (0..=pattern.len()).rev() {
         let mut row = vec![Matched::default(); words.len() + 1];
@@ -106,7 +107,7 @@ pub(super) fn may_fit(pattern: &[Element<Glob>], words: &[Word], work: &Work) ->
                 return true;
             }
             let Some(element) = pattern.get(at) else {
-                // Whatever follows the pattern's words.
+                // Any words may follow the pattern's words.
                 row[word] = Matched {
                     from: true,
                     inside: true,
@@ -134,10 +135,10 @@ pub(super) fn may_fit(pattern: &[Element<Glob>], words: &[Word], work: &Work) ->
             let mut from = skips || (fits && (below[word + 1].from || (is_any && row[word + 1].from)));
             let mut inside = false;
             if known.is_wild() {
-                // Several names that fit.
+                // The word may become several fitting words.
                 from |= fits && !is_any && below[word].from;
             } else if known.may_be_many() {
-                // Inside of it any word may follow, or none.
+                // Inside a word that may become several, any word may follow, or none.
                 inside = row[word + 1].from || below[word].inside || below[word + 1].from;
                 from |= inside;
             }

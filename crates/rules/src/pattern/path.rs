@@ -1,26 +1,26 @@
-//! A pattern of paths: relative to the workspace, absolute, or from the home directory.
+//! A pattern of paths: relative to the workspace, absolute, or relative to the home directory.
 //!
-//! `*` and `?` stay within a part, `**` crosses parts. A pattern that a directory fits covers all that is in it.
+//! `*` and `?` stay within a part, `**` crosses parts. A pattern that fits a directory covers everything in it.
 
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// Where a pattern begins.
+/// The base of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Base {
-    /// The workspace, which is told with each question.
+    /// The workspace, which the caller passes with each question.
     Workspace,
     /// This directory.
     At(PathBuf),
 }
 
-/// Where the paths of a rule lie.
+/// The places that a rule refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefusedPlace {
-    /// All of this file or directory.
+    /// The whole file or directory.
     All(PathBuf),
-    /// Some of what is in this directory.
+    /// Some entries of this directory.
     Within(PathBuf),
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct PathPattern {
 }
 
 impl PathPattern {
-    /// Reads a pattern; `home` is where `~/` begins.
+    /// Reads a pattern; `home` replaces `~`.
     pub(crate) fn new(text: &str, home: Option<&Path>) -> Option<Self> {
         let (base, rest) = if let Some(rest) = text.strip_prefix("~/") {
             (Base::At(home?.to_owned()), rest)
@@ -56,12 +56,12 @@ impl PathPattern {
         })
     }
 
-    /// Returns the pattern as it is shown.
+    /// Returns the pattern's text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns where what fits lies, as far as the pattern tells.
+    /// Returns the place of fitting paths, as far as the pattern tells.
     pub(crate) fn place(&self, root: &Path) -> RefusedPlace {
         let (base, rest) = match &self.base {
             Base::Workspace => (root, self.text.strip_prefix("./").unwrap_or(&self.text)),
@@ -75,20 +75,20 @@ impl PathPattern {
         let known = parts.iter().take_while(|part| !special(part)).count();
         let mut begins = base.to_owned();
         begins.extend(&parts[..known]);
-        // All that is in a directory: the directory.
+        // All entries of a directory mean the directory.
         match parts[known..] {
             [] | ["**"] if known > 0 => RefusedPlace::All(begins),
             _ => RefusedPlace::Within(begins),
         }
     }
 
-    /// Whether something that lies below a directory may fit, as far as the pattern tells.
+    /// Whether an entry under a directory may fit, as far as the pattern tells.
     pub(crate) fn may_reach(&self, directory: &Path, root: &Path) -> bool {
         let (RefusedPlace::All(begins) | RefusedPlace::Within(begins)) = self.place(root);
         begins.starts_with(directory) || directory.starts_with(&begins)
     }
 
-    /// Whether a resolved path, or a directory it lies in, fits.
+    /// Whether a resolved path, or a directory that contains it, fits.
     pub(crate) fn covers(&self, path: &Path, root: &Path) -> bool {
         let base = match &self.base {
             Base::Workspace => root,

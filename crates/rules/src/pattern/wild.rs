@@ -8,7 +8,7 @@ use crate::work::Work;
 pub(super) enum Element<T> {
     /// Any number of things, none included.
     Any,
-    /// One thing of which this holds.
+    /// One thing that satisfies this.
     One(T),
 }
 
@@ -29,7 +29,7 @@ pub(super) fn fits<P, T>(
     one: impl Fn(&P, usize, &T) -> bool,
 ) -> bool {
     let (mut at, mut thing) = (0, 0);
-    // Where the last `Any` stands, and how many things it has taken so far.
+    // The position of the last `Any`, and how many things it has matched so far.
     let mut last: Option<(usize, usize)> = None;
     while thing < things.len() {
         match pattern.get(at) {
@@ -59,7 +59,7 @@ pub(super) fn fits<P, T>(
 pub(super) struct Glob(Vec<Element<Option<char>>>, bool);
 
 impl Glob {
-    /// Reads a word. Capital letters are kept.
+    /// Reads a word. Case is preserved.
     pub(super) fn new(text: &str) -> Self {
         let element = |c| match c {
             '*' => Element::Any,
@@ -74,7 +74,7 @@ impl Glob {
         &self.0
     }
 
-    /// Whether it is the text of a word without any wildcard.
+    /// Whether it has no wildcard.
     pub(super) fn is_literal(&self) -> bool {
         self.1
     }
@@ -82,7 +82,7 @@ impl Glob {
     /// Whether a word fits.
     pub(super) fn fits(&self, word: &str, case: Case, work: &Work) -> bool {
         let longest = word.len();
-        // A character has at most four bytes: most words are told apart by their lengths.
+        // A character has at most four bytes, so most words differ by length already.
         if !work.spend(1) || (self.is_literal() && !(longest.div_ceil(4)..=longest).contains(&self.0.len())) {
             return false;
         }
@@ -101,21 +101,21 @@ impl Glob {
     }
 }
 
-/// Whether the rest of a pattern can be the rest of a command.
+/// Whether the rest of a pattern fits the rest of a command.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Matched {
-    /// From the beginning of a word.
+    /// Starting at the beginning of a word.
     pub(super) from: bool,
-    /// From somewhere in a word that may become several.
+    /// Starting inside a word that may become several.
     pub(super) inside: bool,
 }
 
-/// Whether capitals differ from small letters.
+/// Whether case counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Case {
-    /// They do.
+    /// It counts.
     Counts,
-    /// They do not: some file systems see one program in `rm` and `RM`.
+    /// It does not: on some file systems `rm` and `RM` are the same program.
     Ignored,
 }
 

@@ -1,27 +1,28 @@
-//! What git may be asked without a question: what it tells of a repository whose configuration runs nothing.
+//! Git commands that run without a question: those that show a repository whose configuration runs nothing.
 //!
-//! Only from the top of the workspace: in a directory below, files that an agent may write would be a repository of their
-//! own.
+//! Only at the top of the workspace: in a directory under it, files that an agent may write could form a repository
+//! of their own.
 
 use super::Spot;
 
 /// A subcommand that only reads.
 struct Subcommand {
     name: &'static str,
-    /// Options, whole; one that ends with `=` has a value behind it, one that ends with `*` in the same word.
+    /// Allowed options. After one that ends with `=` the value is the next word; after one that ends with `*`, the
+    /// rest of the same word.
     options: &'static [&'static str],
     operands: Operands,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operands {
-    /// There are none.
+    /// No operands.
     None,
-    /// This word, and no other.
+    /// This word only.
     Word(&'static str),
-    /// Revisions, and paths in the workspace; it does not show what is in files.
+    /// Revisions, and paths in the workspace; the command does not show file contents.
     Names,
-    /// The same, and it may show what is in files.
+    /// As `Names`, but the command may show file contents.
     Contents,
 }
 
@@ -250,7 +251,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     subcommand("version", &[], Operands::None),
 ];
 
-/// Whether git only reads in the workspace; `rest` is what follows the program's name.
+/// Whether git only reads in the workspace; `rest` are the words after the program.
 pub(super) fn is_plain_read(rest: &[&str], spot: &Spot<'_>) -> bool {
     if rest == ["--version"] {
         return true;
@@ -266,7 +267,7 @@ pub(super) fn is_plain_read(rest: &[&str], spot: &Spot<'_>) -> bool {
         return false;
     };
     if spot.keeps_back && known.operands == Operands::Contents {
-        // What a rule for paths keeps back may be among it.
+        // The output may include files that a rule for paths refuses.
         return false;
     }
     let Some(operands) = operands(known, rest) else {
@@ -275,13 +276,13 @@ pub(super) fn is_plain_read(rest: &[&str], spot: &Spot<'_>) -> bool {
     let fits = match known.operands {
         Operands::None => operands.is_empty(),
         Operands::Word(word) => operands == [word],
-        // A revision is a path that is not there.
+        // A revision is a path that does not exist.
         Operands::Names | Operands::Contents => operands.iter().all(|operand| spot.is_inside(operand)),
     };
     fits && spot.directories == [spot.places.root().to_owned()] && spot.places.is_plain_repository()
 }
 
-/// Returns the words that are no options; `None` where an option is not known.
+/// Returns the operands; `None` if an option is not listed.
 fn operands<'a>(known: &Subcommand, rest: &[&'a str]) -> Option<Vec<&'a str>> {
     let mut operands = Vec::new();
     let mut words = rest.iter();
@@ -298,7 +299,7 @@ fn operands<'a>(known: &Subcommand, rest: &[&'a str]) -> Option<Vec<&'a str>> {
         let all = || known.options.iter().chain(more[0]).chain(more[1]);
         let counts =
             matches!(known.name, "log" | "show") && word[1..].bytes().all(|byte| byte.is_ascii_digit());
-        // A signature is checked by a program.
+        // Git runs a program to check a signature.
         let checks = word.contains("%G");
         if checks {
             return None;

@@ -1,7 +1,7 @@
-//! Commands that can do no more than the reading tools may do anyway.
+//! Commands that can do no more than the reading tools.
 //!
-//! Such a command runs without a question. It passes only when its program is listed, every flag of it is, and
-//! every path leads into the workspace, wherever the command may be standing by then.
+//! Such a command runs without a question. Its program and every option must be listed, and every path must lead
+//! into the workspace, from every directory in which the command may run.
 
 mod git;
 mod special;
@@ -14,25 +14,25 @@ use crate::stands::{Ground, is_lost};
 use crate::{LeavesOut, Look, Places, Standing};
 use table::{Operands, PROGRAMS, Program};
 
-/// Where a command runs.
+/// The context of a command.
 pub(crate) struct Spot<'a> {
-    /// Tells where paths lead.
+    /// Resolves paths.
     pub(crate) places: &'a dyn Places,
-    /// Every directory it may be standing in.
+    /// Every directory in which it may run.
     pub(crate) directories: &'a [PathBuf],
-    /// Whether its input is another command's output, or a file that was looked at.
+    /// Whether its input is another command's output, or a file that was already checked.
     pub(crate) has_input: bool,
-    /// Whether rules keep some files back.
+    /// Whether rules refuse some files.
     pub(crate) keeps_back: bool,
 }
 
 impl Spot<'_> {
-    /// Whether a path leads into the workspace from everywhere.
+    /// Whether a path leads into the workspace from every directory.
     pub(crate) fn is_inside(&self, text: &str) -> bool {
         self.all(text, |place| place.standing == Standing::Inside)
     }
 
-    /// Whether it leads to something there that is no directory.
+    /// Whether a path leads to something in the workspace that is no directory.
     fn is_file(&self, text: &str) -> bool {
         self.is_inside(text) && self.all(text, |place| !self.places.is_directory(&place.path))
     }
@@ -45,7 +45,7 @@ impl Spot<'_> {
             })
     }
 
-    /// Whether nothing below a path is reserved: a search shows all of it.
+    /// Whether no entry under a path is reserved: a search shows all of them.
     fn is_open_below(&self, text: &str, leaves_out: LeavesOut) -> bool {
         let look = Look {
             leaves_out,
@@ -57,7 +57,7 @@ impl Spot<'_> {
         })
     }
 
-    /// Whether these are read: files, or the input where there are none.
+    /// Whether these files may be read, or the input if there are none.
     fn may_read(&self, paths: &[&str]) -> bool {
         if paths.is_empty() {
             return self.has_input;
@@ -72,7 +72,7 @@ pub(crate) fn is_plain_read(words: &[&str], spot: &Spot<'_>) -> bool {
         return false;
     };
     match *name {
-        // To stand in another directory is no more than to look at it; what follows is judged from there.
+        // Changing the directory only reads; later commands are judged from the new directory.
         "cd" => {
             let words: Vec<Word> = words.iter().copied().map(Word::exact).collect();
             let ground = Ground {
@@ -108,7 +108,7 @@ impl Program {
             Operands::Texts => true,
             Operands::Format => operands.iter().all(|operand| operand.starts_with('+')),
             Operands::Input => !operands.is_empty() && spot.has_input,
-            // Without a path it looks at where it stands, which may be a part that is not to be read.
+            // Without a path it reads the current directory, which may be reserved.
             Operands::Paths if operands.is_empty() => spot.is_inside("."),
             Operands::Paths | Operands::PathsOrInput => spot.may_read(operands),
             Operands::OnePathOrInput => operands.len() < 2 && spot.may_read(operands),
@@ -123,7 +123,7 @@ impl Program {
                     return spot.may_read(paths);
                 }
                 let leaves_out = match self.operands {
-                    // A glob or a type may show what is hidden.
+                    // A glob or a type may include hidden files.
                     Operands::Search if !given.lifts => LeavesOut::AsRipgrep,
                     _ => LeavesOut::Nothing,
                 };
@@ -135,14 +135,14 @@ impl Program {
         }
     }
 
-    /// Reads words as this program does; `None` where one is not known to be harmless.
+    /// Reads the words as this program does; `None` if a word is not known to be harmless.
     fn given<'a>(&self, rest: &[&'a str]) -> Option<Given<'a>> {
         let mut given = Given::default();
         let mut words = rest.iter();
         let texts_only = self.names.contains(&"echo");
         while let Some(word) = words.next() {
             if texts_only {
-                // What looks like an option is a text for some.
+                // For some programs, such a word is a text and no option.
                 given.operands.push(word);
             } else if *word == "--" {
                 given.operands.extend(words.by_ref());
@@ -160,7 +160,7 @@ impl Program {
             } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
                 self.letters(letters, &mut words, &mut given)?;
             } else if *word == "-" {
-                // Its input, whatever that is.
+                // `-` is its input, which is unknown here.
                 return None;
             } else {
                 given.operands.push(word);
@@ -202,15 +202,15 @@ impl Program {
     }
 }
 
-/// The words of a program, read.
+/// The parsed words of a program.
 #[derive(Default)]
 struct Given<'a> {
     operands: Vec<&'a str>,
-    /// Whether an option has given the pattern.
+    /// Whether an option gave the pattern.
     has_pattern: bool,
-    /// Whether it reads what is below directories.
+    /// Whether it reads the entries under directories.
     goes_down: bool,
-    /// Whether it may show what it leaves out otherwise.
+    /// Whether it may show entries that it skips by default.
     lifts: bool,
 }
 

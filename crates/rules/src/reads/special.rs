@@ -1,4 +1,4 @@
-//! Programs whose words are a language of their own, and how much of it only reads.
+//! Programs with a language of their own in their words, and the part of that language that only reads.
 
 use super::Spot;
 use crate::wrapper::hazard;
@@ -7,7 +7,7 @@ use crate::wrapper::hazard;
 const TELL_THEIR_VERSION: &[&str] = &[
     "bash", "cmake", "gcc", "git", "make", "node", "python", "python3", "ruby", "sqlite3",
 ];
-/// What `find` may be told without a value: tests, and to print.
+/// Words of `find` without a value: tests, and printing.
 const FIND_FLAGS: &[&str] = &[
     "!",
     "(",
@@ -37,7 +37,7 @@ const FIND_FLAGS: &[&str] = &[
     "-writable",
     "-xdev",
 ];
-/// The same with a value, which is no path that it opens.
+/// Words of `find` with a value that is no path it opens.
 const FIND_VALUES: &[&str] = &[
     "-amin",
     "-atime",
@@ -66,7 +66,7 @@ const FIND_VALUES: &[&str] = &[
     "-user",
     "-wholename",
 ];
-/// What `test` may be asked. `-v` and `-R` look into a variable, whose name may be a command.
+/// Tests of `test`. `-v` and `-R` evaluate a variable, whose name may contain a command.
 const TESTS: &[&str] = &[
     "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-n", "-p", "-r", "-s", "-S", "-u", "-w", "-x",
     "-z", "-a", "-o", "-eq", "-ge", "-gt", "-le", "-lt", "-ne", "-ef", "-nt", "-ot",
@@ -80,7 +80,7 @@ pub(super) fn tells_its_version(name: &str) -> bool {
 pub(super) fn awk(rest: &[&str], spot: &Spot<'_>) -> bool {
     let mut words = rest.iter();
     let mut options = 0;
-    // `-v` sets variables, some of which say what is read.
+    // `-v` sets variables, and some variables name files to read.
     while let Some(word) = words.clone().next().filter(|word| word.starts_with("-F")) {
         words.next();
         options += 1;
@@ -96,7 +96,7 @@ pub(super) fn awk(rest: &[&str], spot: &Spot<'_>) -> bool {
     is_harmless("awk", rest) && !script.starts_with('-') && files.iter().all(is_file) && spot.may_read(files)
 }
 
-/// Whether it only tells names below directories of the workspace.
+/// Whether it only shows names under directories of the workspace.
 pub(super) fn find(rest: &[&str], spot: &Spot<'_>) -> bool {
     let begins = |word: &&&str| word.starts_with(['-', '(', ')', '!', ',']);
     let starts = rest.iter().take_while(|word| !begins(word)).count();
@@ -111,7 +111,7 @@ pub(super) fn find(rest: &[&str], spot: &Spot<'_>) -> bool {
     starts.iter().all(|start| spot.is_inside(start)) && (!starts.is_empty() || spot.is_inside("."))
 }
 
-/// Whether a filter reads nothing but the files that it is given, in the workspace.
+/// Whether a filter reads only the given files, all in the workspace.
 pub(super) fn jq(rest: &[&str], spot: &Spot<'_>) -> bool {
     let is_flag = |word: &&&str| {
         let letters = word.strip_prefix('-').unwrap_or_default();
@@ -127,7 +127,7 @@ pub(super) fn jq(rest: &[&str], spot: &Spot<'_>) -> bool {
     has_none && files.iter().all(plain) && spot.may_read(files)
 }
 
-/// Whether a script only prints, deletes and replaces in what goes by, and every file is in the workspace.
+/// Whether a script only prints, deletes and replaces lines, and every file is in the workspace.
 pub(super) fn sed(rest: &[&str], spot: &Spot<'_>) -> bool {
     let (mut files, mut has_script) = (Vec::new(), false);
     let mut words = rest.iter();
@@ -147,14 +147,14 @@ pub(super) fn sed(rest: &[&str], spot: &Spot<'_>) -> bool {
     files.is_some_and(|files| is_harmless("sed", rest) && spot.may_read(files))
 }
 
-/// Whether it asks about files and compares texts.
+/// Whether it only tests files and compares texts.
 pub(super) fn test(name: &str, rest: &[&str]) -> bool {
     let rest = match rest.split_last() {
         Some((&"]", rest)) if name == "[" => rest,
         _ if name == "[" => return false,
         _ => rest,
     };
-    // What looks like an option may be one, and what is compared as a number is evaluated by some shells.
+    // A word with a dash may be an option, and some shells evaluate a word that is compared as a number.
     let plain = |word: &&str| {
         let is_text = !word.starts_with('-') && !word.contains(['[', ']', '$', '`', '(', ')']);
         is_text || TESTS.contains(word)

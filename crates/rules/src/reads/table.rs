@@ -1,6 +1,6 @@
-//! Programs that only read, with what they may be given. No letter here follows links, executes, writes or waits.
+//! Programs that only read, with their allowed options. No listed letter follows links, executes, writes or waits.
 
-/// What a program that only reads may be given.
+/// The allowed options of a program that only reads.
 pub(super) struct Program {
     pub(super) names: &'static [&'static str],
     /// Letters that may follow one dash, alone or together.
@@ -14,24 +14,24 @@ pub(super) struct Program {
     pub(super) operands: Operands,
 }
 
-/// What its other words are.
+/// The kind of its other words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operands {
-    /// There are none.
+    /// No operands.
     None,
-    /// Texts, of which it opens none.
+    /// Texts that it does not open.
     Texts,
-    /// Paths, or where it stands.
+    /// Paths; without one it reads its current directory.
     Paths,
     /// Paths; without one it reads its input.
     PathsOrInput,
-    /// One path at most: it would write the second.
+    /// At most one path: it would write the second.
     OnePathOrInput,
     /// Files that are no directories, two or more.
     Files,
     /// A pattern, then paths or its input.
     PatternThenPaths,
-    /// A pattern, then paths or where it stands, with all that is below.
+    /// A pattern, then paths or the current directory, with everything under them.
     Search,
     /// Texts; it reads its input.
     Input,

@@ -1,8 +1,8 @@
-//! The third reader, for lines that the parser cannot make sense of: where it drops what it does not understand,
-//! this one looks at every word.
+//! The third reader, for lines that the parser cannot parse. The parser drops text that it does not understand;
+//! this reader reads every word.
 //!
-//! Its guesses count only for rules that refuse or ask. It reads the first 64 KiB, and counts neither words nor
-//! commands: it is there for lines with too many of them.
+//! Its guesses count only for rules that refuse or ask. It reads the first 64 KiB without a limit on words or
+//! commands, because it is for lines with too many of them.
 
 use super::{MAX_LINE_BYTES, Word};
 
@@ -11,8 +11,7 @@ const BEFORE: &[&str] = &[
     "!", "then", "do", "else", "elif", "if", "while", "until", "time", "coproc", "in",
 ];
 
-/// Returns what may be commands: the words between whatever can separate commands, quotes and backslashes taken
-/// off.
+/// Returns possible commands: the words between all possible separators, without quotes and backslashes.
 pub(crate) fn guesses(line: &str) -> Vec<Vec<Word>> {
     let line = &line[..line.floor_char_boundary(MAX_LINE_BYTES)];
     let separates = |c: char| {

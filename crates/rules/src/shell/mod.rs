@@ -1,4 +1,4 @@
-//! Reading a command line: what commands are in it, and whether it is plain.
+//! Reads a command line: which commands it has, and whether it is plain.
 
 mod crude;
 mod pieces;
@@ -15,24 +15,24 @@ use crate::Concern;
 
 /// Longest line that is read, bytes.
 pub(crate) const MAX_LINE_BYTES: usize = 64 << 10;
-/// Most commands in a line, those inside of others included.
+/// Most commands in a line, nested commands included.
 pub(crate) const MAX_COMMANDS: usize = 256;
 /// Most words in a line.
 pub(crate) const MAX_WORDS: usize = 4096;
 
-/// A word after the shell has taken its quotes off.
+/// A word after the shell has removed its quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// The text; where `exact` is false, the part of it that stands there.
+    /// The text; if `exact` is false, its known part.
     pub(crate) text: String,
-    /// Whether that is all of it, whatever happens.
+    /// Whether the text is the whole word in every case.
     pub(crate) exact: bool,
-    /// What it is made of, where that is not all of it and the parser has understood it.
+    /// Its pieces, if the word is not exact and the parser has understood it.
     pub(crate) pieces: Vec<Piece>,
 }
 
 impl Word {
-    /// Returns a word that is not known, and is not taken apart.
+    /// Returns an unknown word without pieces.
     pub(crate) fn unknown(text: impl Into<String>) -> Self {
         Self {
             exact: false,
@@ -40,7 +40,7 @@ impl Word {
         }
     }
 
-    /// Returns the word that is made of these.
+    /// Returns the word that these pieces form.
     pub(crate) fn of(pieces: Vec<Piece>) -> Self {
         let mut text = String::new();
         for piece in &pieces {
@@ -78,7 +78,7 @@ impl Word {
                 }))
     }
 
-    /// Whether files decide what it is, and nothing else.
+    /// Whether only existing files decide what it becomes.
     pub(crate) fn is_wild(&self) -> bool {
         let mut pieces = self.pieces.iter();
         !self.exact
@@ -86,7 +86,7 @@ impl Word {
             && pieces.all(|piece| matches!(piece, Piece::Text(_) | Piece::Wild(_)))
     }
 
-    /// Returns a word that is known.
+    /// Returns a known word.
     pub(crate) fn exact(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -101,26 +101,26 @@ impl Word {
 pub(crate) struct Redirect {
     /// The file.
     pub(crate) target: Word,
-    /// Whether it may be read.
+    /// Whether the file may be read.
     pub(crate) reads: bool,
-    /// Whether it may be written.
+    /// Whether the file may be written.
     pub(crate) writes: bool,
 }
 
-/// What was found in a line.
+/// The findings in a line.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    /// Every command, in order, those inside of others included.
+    /// Every command, in order, nested commands included.
     pub(crate) commands: Vec<Vec<Word>>,
-    /// Every redirection that is more than a copy of a stream.
+    /// Every redirection except copies of streams.
     pub(crate) redirects: Vec<Redirect>,
-    /// Texts that are some command's input.
+    /// Texts that are the input of a command.
     pub(crate) inputs: Vec<String>,
-    /// What each variable may be, in order: its name and a value.
+    /// Possible values of variables, in order: name and value.
     pub(crate) assignments: Vec<(String, Word)>,
     /// Whether an expansion may set variables.
     pub(crate) sets_more: bool,
-    /// What keeps the line from being allowed; each once.
+    /// The concerns about the line, each once.
     pub(crate) concerns: Vec<Concern>,
 }
 

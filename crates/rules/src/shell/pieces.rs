@@ -1,19 +1,19 @@
-//! A word in its pieces: what stands there, what files decide, and what is known only when the line runs.
+//! The pieces of a word: fixed text, patterns of file names, and parts known only at run time.
 
 use super::word::ansi;
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Characters as they are, quotes taken off.
+    /// Literal characters, without quotes.
     Text(String),
-    /// `*`, `?` or a set in brackets: files decide.
+    /// `*`, `?` or a set in brackets, which match file names.
     Wild(String),
     /// The value of a variable. Without quotes it may become several words.
     Variable { name: String, quoted: bool },
     /// The output of these commands.
     Output { text: String, quoted: bool },
-    /// Something else.
+    /// Any other part.
     Unknown,
 }
 
@@ -53,7 +53,7 @@ impl Reader<'_> {
                 '*' | '?' => self.pieces.push(Piece::Wild(c.to_string())),
                 '[' => match self.set() {
                     Some(set) => self.pieces.push(Piece::Wild(set)),
-                    // `[[:alpha:]]` and the like: which characters fit is not looked into.
+                    // `[[:alpha:]]` and similar sets: the matching characters are not determined.
                     None => match self.rest.rsplit_once(']') {
                         Some((inside, rest)) if !inside.contains(['$', '`', '"', '\'', '\\']) => {
                             self.rest = rest;
@@ -76,7 +76,7 @@ impl Reader<'_> {
                         Piece::Unknown
                     });
                 }
-                // Some shells put a home there.
+                // Some shells expand `~` to a home directory there.
                 '~' if self.ends_with(['=', ':']) => return self.pieces.push(Piece::Unknown),
                 '(' | ')' => return self.pieces.push(Piece::Unknown),
                 c => self.character(c),
@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `'…'` behind `$`.
+    /// Reads `'…'` after `$`.
     fn ansi(&mut self) {
         let mut escaped = true;
         let end = self.rest.char_indices().find(|(at, c)| {
@@ -118,7 +118,7 @@ impl Reader<'_> {
         self.text(&text);
     }
 
-    /// Reads what follows `$`, or a backquote.
+    /// Reads the part after `$` or a backquote.
     fn live(&mut self, mark: char, quoted: bool) {
         let piece = match self.rest.chars().next() {
             _ if mark == '`' => self.until('`').map(|text| Piece::Output { text, quoted }),
@@ -148,14 +148,14 @@ impl Reader<'_> {
             }
             _ => None,
         };
-        // What is not understood may end anywhere.
+        // The end of an unknown construct is unknown.
         if piece.is_none() {
             self.rest = "";
         }
         self.pieces.push(piece.unwrap_or(Piece::Unknown));
     }
 
-    /// Returns what stands before this character, and goes behind it.
+    /// Returns the text before this character, and moves past the character.
     fn until(&mut self, end: char) -> Option<String> {
         let (inside, rest) = self.rest.split_once(end)?;
         let inside = inside.to_owned();
@@ -163,7 +163,7 @@ impl Reader<'_> {
         (!inside.contains('\\')).then_some(inside)
     }
 
-    /// Returns what stands before the parenthesis that closes one.
+    /// Returns the text before the closing parenthesis.
     fn until_closed(&mut self) -> Option<String> {
         let mut depth = 0_usize;
         for (at, c) in self.rest.char_indices() {
@@ -181,7 +181,8 @@ impl Reader<'_> {
         None
     }
 
-    /// Reads a set of characters behind `[`; `None` where it is not closed or has anything in it that a shell changes.
+    /// Reads a set of characters after `[`; `None` if the set is not closed or contains a character that a shell
+    /// treats specially.
     fn set(&mut self) -> Option<String> {
         let (inside, _) = self.rest.split_once(']')?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.!,:@%+".contains(c);
@@ -193,7 +194,7 @@ impl Reader<'_> {
         Some(set)
     }
 
-    /// Reads braces that make no words: `{0}`, `{}`.
+    /// Reads braces that form no words: `{0}`, `{}`.
     fn in_braces(&mut self) -> Option<String> {
         let (inside, _) = self.rest.split_once('}')?;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -229,7 +230,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the text of `cat <<E … E`, where nothing in it is live.
+/// Returns the text of `cat <<E … E`, if no part of it is expanded.
 pub(crate) fn here_document(text: &str) -> Option<String> {
     let rest = text.trim().strip_prefix("cat")?.trim_start().strip_prefix("<<")?;
     let (mark, body) = rest.split_once('\n')?;

@@ -1,44 +1,45 @@
-//! The second reader: plain commands only, in the part of the language that every POSIX shell reads alike.
+//! The second reader: plain commands only, in the part of the language that every POSIX shell reads in the same
+//! way.
 //!
-//! Words of plain characters and of `*`, `?` and `[a-z]`, quotes without anything live in them, `&&`, `||`, `;`, line
-//! breaks and `|` between commands, redirections, comments, and variables in front of a command that only change how it
-//! prints. Anything else makes a line not plain. A line is allowed only if this reader and the parser find the same
-//! commands, so a mistake of one of them asks a question and does not run a command.
+//! A plain line has words of plain characters and of `*`, `?` and `[a-z]`, quotes without expansions, `&&`, `||`,
+//! `;`, line breaks and `|` between commands, redirections, comments, and variables before a command that only
+//! change how it prints. A line is allowed only if this reader and the parser find the same commands. So a mistake
+//! of one reader leads to a question, not to a command that runs.
 
 use super::{MAX_COMMANDS, MAX_WORDS, Piece, Redirect, Word};
 
-/// How a command stands to the one before it.
+/// The relation of a command to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Link {
     /// It is the first.
     First,
-    /// It runs if that one went well.
+    /// It runs if that command succeeded.
     And,
-    /// It runs if that one did not.
+    /// It runs if that command failed.
     Or,
-    /// It runs after it.
+    /// It runs after that command.
     Then,
-    /// It reads that one's output.
+    /// It reads that command's output.
     Pipe,
 }
 
 /// A plain command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// How it is reached.
+    /// Its relation to the command before it.
     pub(crate) link: Link,
-    /// Program and arguments, quotes taken off; never empty.
+    /// Program and arguments, without quotes; never empty.
     pub(crate) words: Vec<Word>,
     /// Files it reads or writes by redirection.
     pub(crate) redirects: Vec<Redirect>,
 }
 
-/// Words that are no command where a command may begin.
+/// Words that cannot start a command.
 const RESERVED: &[&str] = &[
     "!", "{", "}", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
     "function", "if", "in", "select", "then", "until", "while",
 ];
-/// Variables that change what a program prints, or how much it checks, and not what it runs.
+/// Variables that change what a program prints or how much it checks, and not what it runs.
 const HARMLESS: &[&str] = &[
     "CARGO_INCREMENTAL",
     "CARGO_TERM_COLOR",
@@ -61,7 +62,7 @@ const HARMLESS: &[&str] = &[
     "VERBOSE",
 ];
 
-/// Whether a variable in front of a command changes nothing of what it may do.
+/// Whether a variable before a command cannot change what the command may do.
 pub(super) fn is_harmless(name: &str) -> bool {
     HARMLESS.contains(&name)
 }
@@ -88,13 +89,13 @@ pub(crate) fn steps(line: &str) -> Option<Vec<Step>> {
     }
 }
 
-/// What stands behind a command.
+/// The token after a command.
 enum After {
     Command(Link),
     Nothing,
 }
 
-/// What stands where a word may begin.
+/// The token where a word may begin.
 enum Here {
     /// A word, and whether any of it was quoted.
     Word(Word, bool),
@@ -131,7 +132,7 @@ impl Reader<'_> {
                 break;
             };
             let text = word.text.as_str();
-            // `time` is a part of some shells, and times what would be a command there too.
+            // In some shells `time` is a keyword, and the next word starts a command.
             let begins = step.words.is_empty() || (step.words.len() == 1 && step.words[0].text == "time");
             if begins {
                 let reserved = !quoted && RESERVED.contains(&text);
@@ -143,7 +144,7 @@ impl Reader<'_> {
                 {
                     continue;
                 }
-                // A name with `=` is an assignment, an empty one no program.
+                // A name with `=` is an assignment, and an empty name is no program.
                 if reserved || text.is_empty() || text.contains('=') || !word.exact {
                     return None;
                 }
@@ -153,7 +154,7 @@ impl Reader<'_> {
         (!step.words.is_empty()).then_some(step)
     }
 
-    /// Reads what stands between two commands; `None` when it is not plain.
+    /// Reads the separator between two commands; `None` if it is not plain.
     fn link(&mut self) -> Option<After> {
         for (text, link) in [("&&", Link::And), ("||", Link::Or), ("|", Link::Pipe)] {
             if let Some(rest) = self.rest.strip_prefix(text) {
@@ -177,7 +178,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads a redirection if one stands here; `None` when it is not a plain one.
+    /// Reads a redirection, if there is one; `None` if it is not plain.
     fn redirect(&mut self, step: &mut Step) -> Option<bool> {
         let digits = self.rest.len() - self.rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         if !self.rest[digits..].starts_with(['<', '>']) {
@@ -235,7 +236,7 @@ impl Reader<'_> {
             if c == '#' && !begun {
                 break;
             }
-            // A digit before an arrow would belong to it; a word that runs into one is not plain.
+            // A digit before an arrow belongs to the arrow; a word that runs into an arrow is not plain.
             if matches!(c, '<' | '>') {
                 return None;
             }
@@ -264,11 +265,11 @@ impl Reader<'_> {
                     Some(set) => wild(&mut pieces, &mut word, set),
                     None => word.push('['),
                 },
-                // Some shells expand a leading `=`, and each of these where it leads.
+                // Some shells expand a leading `=`, or one of these characters, to a path.
                 c if c.is_alphanumeric() || "_./,:@%+-]".contains(c) => word.push(c),
                 '=' | '^' if !is_first => word.push(c),
                 '~' if word.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '^') => word.push(c),
-                // Braces without a comma make no words.
+                // Braces without a comma form no words.
                 '{' if !is_first => {
                     let (inside, rest) = self.rest.split_once('}')?;
                     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -297,11 +298,11 @@ impl Reader<'_> {
         Some(Here::Word(word, quoted))
     }
 
-    /// Reads a set of characters behind `[`; nothing inside where it is only that character, nothing at all where it is
-    /// not plain.
+    /// Reads a set of characters after `[`. Returns `Some(None)` if the character is only itself, `None` if the set
+    /// is not plain.
     #[expect(
         clippy::option_option,
-        reason = "no set and a set that is not plain are two things"
+        reason = ""no set" and "a set that is not plain" are two results"
     )]
     fn set(&mut self) -> Option<Option<String>> {
         if self.rest.is_empty() || self.rest.starts_with([' ', '\t', '\n', ';', '|']) {

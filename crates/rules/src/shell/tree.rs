@@ -1,7 +1,7 @@
-//! The first reader: the whole of a shell's language, by tree-sitter. Finds every command at any depth.
+//! The first reader: the whole of a shell's language, parsed by tree-sitter. Finds every command at any depth.
 //!
-//! The parser is given a tenth of a second, and the walk over its tree counts nodes. A line that needs more is
-//! asked about.
+//! The parser gets a tenth of a second, and the walk over its tree counts nodes. A line that needs more gets a
+//! question.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use super::word::word;
 use super::{MAX_COMMANDS, MAX_LINE_BYTES, MAX_WORDS, Piece, Reading, Redirect, Word};
 use crate::Concern;
 
-/// Most nodes looked at.
+/// Most nodes visited.
 const MAX_NODES: usize = 50_000;
 /// Most nodes within each other.
 const MAX_DEPTH: usize = 200;
 /// Most here-documents in a line.
 const MAX_HERE_DOCUMENTS: usize = 64;
-/// Time the parser gets. An ordinary line of 22 kB takes 8 ms, or five times that without optimizations; some
+/// Time limit of the parser. An ordinary line of 22 kB takes 8 ms, or five times that without optimizations; some
 /// lines of a few kilobytes would take minutes.
 const MAX_TIME: Duration = Duration::from_millis(100);
 
@@ -31,7 +31,7 @@ pub(crate) fn read(line: &str) -> Reading {
         return reading;
     }
     if line.matches("<<").count() > MAX_HERE_DOCUMENTS {
-        // The parser's time grows with the square of their number.
+        // The parser's time grows with the square of the number of here-documents.
         reading.worry(Concern::TooMuch);
         return reading;
     }
@@ -66,8 +66,8 @@ pub(crate) fn read(line: &str) -> Reading {
     reading
 }
 
-/// Returns the line as the parser may see it, every byte in its place: its scanner is written in C, takes
-/// characters beyond ASCII for indexes into tables, and crashes. To a shell they are letters.
+/// Returns the line in a form that is safe for the parser, with every byte in its place. The parser's scanner is
+/// written in C, uses characters beyond ASCII as indexes into tables, and crashes. To a shell they are letters.
 fn for_the_parser(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     for c in line.chars() {
@@ -80,7 +80,7 @@ fn for_the_parser(line: &str) -> String {
     shown
 }
 
-/// Characters that some shells or terminals understand in their own way.
+/// Characters that some shells or terminals treat specially.
 fn is_strange(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t')
 }
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks at every node, those on top first.
+    /// Visits every node, outer nodes first.
     fn walk(&mut self, root: Node<'_>) {
         let mut cursor = root.walk();
         let (mut depth, mut nodes) = (0, 0);
@@ -144,14 +144,14 @@ impl<'a> Walk<'a> {
             | "string_content"
             | "concatenation"
             | "file_descriptor"
-            // Always in an expansion, or in what sets them.
+            // Always part of an expansion or an assignment.
             | "variable_name"
             | "special_variable_name"
             | "comment"
-            // Judged with the command, the redirection or the assignment that they are in.
+            // Judged with its command, redirection or assignment.
             | "number"
             | "word"
-            // Always in a test or in arithmetic.
+            // Always part of a test or of arithmetic.
             | "test_operator"
             | "unary_expression"
             | "binary_expression" => {}
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
                 });
                 let mark = mark.and_then(|mark| self.line.get(mark.byte_range()));
                 let is_quoted = mark.is_some_and(|mark| mark.contains(['\'', '"', '\\']));
-                // The grammar makes no node of a command in backquotes there.
+                // The grammar has no node for a command in backquotes there.
                 if !is_quoted && text.contains('`') {
                     self.reading.worry(Concern::Unreadable);
                 }
@@ -185,14 +185,14 @@ impl<'a> Walk<'a> {
             }
             "command_substitution" | "process_substitution" => {
                 self.reading.worry(Concern::Substitution);
-                // One in backquotes within one in backquotes.
+                // Backquotes nested in backquotes.
                 if self.line.get(node.byte_range()).is_some_and(|text| text.contains("\\`")) {
                     self.reading.worry(Concern::Unreadable);
                 }
             }
             "simple_expansion" | "expansion" | "arithmetic_expansion" => {
                 self.reading.worry(Concern::Expansion);
-                // As in a here-document.
+                // As for a here-document.
                 if self.line.get(node.byte_range()).is_some_and(|text| text.contains('`')) {
                     self.reading.worry(Concern::Unreadable);
                 }
@@ -237,7 +237,7 @@ impl<'a> Walk<'a> {
                 | "subscript"
                     if node.kind() == "command" => {}
                 "comment" => {}
-                // The tree takes apart what is one word to a shell: `$.*`.
+                // The tree splits what is one word to a shell: `$.*`.
                 _ if child.start_byte() == end => {
                     if let Some(before) = words.last_mut() {
                         let text = before.text.clone() + &self.line[child.byte_range()];
@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
         self.keep(words);
     }
 
-    /// Reads `[ … ]` as the command that it is; `false` where it is more than words.
+    /// Reads `[ … ]` as a command; `false` if it has more than words.
     fn test(&mut self, node: Node<'_>) -> bool {
         let mut words = Vec::new();
         let mut open = vec![node];
@@ -336,7 +336,7 @@ impl<'a> Walk<'a> {
         if self.reading.commands.len() == MAX_COMMANDS {
             return self.reading.worry(Concern::TooMuch);
         }
-        // Variables and substitutions have nodes of their own, which say so.
+        // Variables and substitutions have their own nodes, which report them.
         let is_pattern = |word: &Word| {
             let mut pieces = word.pieces.iter();
             !word.exact && pieces.any(|piece| *piece == Piece::Unknown)

@@ -1,18 +1,18 @@
-//! From a node of the tree to the word that the shell makes of it.
+//! Converts a node of the tree to the shell's word.
 
 use tree_sitter::Node;
 
 use super::Word;
 use super::pieces::{Piece, pieces};
 
-/// Returns the word a node stands for, with its pieces where it is not exact.
+/// Returns the word of a node, with its pieces if it is not exact.
 pub(super) fn word(node: Node<'_>, source: &str) -> Word {
     let mut word = by_tree(node, source);
     if word.exact {
         return word;
     }
     word.pieces = pieces(text(node, source));
-    // Characters that are special elsewhere: `HEAD^`, `stash@{0}`.
+    // Characters that are special in other places: `HEAD^`, `stash@{0}`.
     let node = match node.kind() {
         "command_name" => node.named_child(0).unwrap_or(node),
         _ => node,
@@ -30,8 +30,7 @@ pub(super) fn word(node: Node<'_>, source: &str) -> Word {
     word
 }
 
-/// Whether the parts of a concatenation are all of it. What lies between them belongs to none: then the tree does not say
-/// everything.
+/// Whether the parts of a concatenation cover all of it. If text lies between them, the tree is incomplete.
 fn spans(node: Node<'_>) -> bool {
     let mut cursor = node.walk();
     let parts: usize = node
@@ -41,7 +40,7 @@ fn spans(node: Node<'_>) -> bool {
     parts == node.byte_range().len()
 }
 
-/// Does not recurse deeper than quotes go: a concatenation's parts have none.
+/// Recurses only as deep as quotes nest: parts of a concatenation are flat.
 fn by_tree(node: Node<'_>, source: &str) -> Word {
     let text = text(node, source);
     match node.kind() {
@@ -86,14 +85,14 @@ fn text<'a>(node: Node<'_>, source: &'a str) -> &'a str {
     source.get(node.byte_range()).unwrap_or_default()
 }
 
-/// Takes the backslashes out of a word without quotes.
+/// Removes the backslashes of an unquoted word.
 fn bare(text: &str) -> Word {
     let mut word = Word::exact(String::with_capacity(text.len()));
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
             '\\' => match chars.next() {
-                // Takes the line break away.
+                // Removes the line break.
                 Some('\n') => {}
                 Some(c) => word.text.push(c),
                 None => word.exact = false,
@@ -108,7 +107,7 @@ fn bare(text: &str) -> Word {
     word
 }
 
-/// Takes the double quotes off.
+/// Removes the double quotes.
 fn quoted(node: Node<'_>, source: &str) -> Word {
     let text = text(node, source);
     let Some(inside) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else {
@@ -142,7 +141,7 @@ fn quoted(node: Node<'_>, source: &str) -> Word {
     word
 }
 
-/// Decodes `$'…'` as far as it hides a name: enough to hold it against rules that refuse.
+/// Decodes `$'…'` as far as needed to compare a name with refusing rules.
 pub(super) fn ansi(text: &str) -> String {
     let inside = text
         .strip_prefix("$'")

@@ -1,6 +1,6 @@
-//! What the subcommands of git do that nobody expects of them: options with one meaning here and another there.
+//! Dangerous options of git's subcommands: the same option may be harmless for another subcommand.
 
-/// A subcommand of this kind.
+/// A subcommand with such options.
 struct Subcommand {
     name: &'static str,
     /// Letters after one dash, alone or among others.
@@ -14,7 +14,7 @@ const fn subcommand(name: &'static str, letters: &'static str, words: &'static [
 }
 
 const SUBCOMMANDS: &[Subcommand] = &[
-    // `-u` names the program at the other end, `-c` sets what a configuration file can.
+    // `-u` names the program at the other end; `-c` sets what a configuration file can set.
     subcommand("clone", "uc", &[]),
     subcommand("ls-remote", "u", &[]),
     subcommand("rebase", "x", &[]),
@@ -29,7 +29,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     subcommand("instaweb", "", &["instaweb"]),
     subcommand("hook", "", &["hook"]),
 ];
-/// Words with which `git config` only tells.
+/// Words with which `git config` only shows settings.
 const TELLS: &[&str] = &[
     "get",
     "list",
@@ -40,10 +40,10 @@ const TELLS: &[&str] = &[
     "-l",
 ];
 
-/// Returns the words of a command of git that its subcommand makes dangerous.
+/// Returns the words of a git command that are dangerous for its subcommand.
 pub(super) fn hazards<'a>(rest: &[&'a str]) -> Vec<&'a str> {
-    // Options before it that take a value are hazards themselves: a word taken for the subcommand by mistake makes a
-    // question more.
+    // Options with a value before the subcommand are hazards themselves, so a wrong subcommand here costs at most
+    // an unneeded question.
     let Some(at) = rest.iter().position(|word| !word.starts_with('-')) else {
         return Vec::new();
     };

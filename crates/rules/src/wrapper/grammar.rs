@@ -1,23 +1,23 @@
-//! Reading the arguments of a program that runs another.
+//! Reads the arguments of a program that runs another one.
 
 use super::Carried;
 use crate::Concern;
 use crate::shell::{Piece, Word};
 
-/// How much a program does to what it runs.
+/// How much a program changes the command that it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// Nothing that matters: the command is judged as if it stood alone.
+    /// Nothing that matters: the command is judged as if it were alone.
     Light,
-    /// Nothing that matters when it is given no option and no variable.
+    /// Nothing that matters, if the program gets no option and no variable.
     LightIfBare,
-    /// A person's word is needed, whatever is run.
+    /// The user is asked, whatever the command is.
     Heavy,
-    /// The same, and its arguments are not read.
+    /// As `Heavy`, and the program's arguments are not read.
     Open,
 }
 
-/// A program that runs what it is given.
+/// A program that runs a command from its arguments.
 pub(super) struct Wrapper {
     pub(super) name: &'static str,
     pub(super) weight: Weight,
@@ -27,17 +27,17 @@ pub(super) struct Wrapper {
     pub(super) values: &'static str,
     pub(super) long_flags: &'static [&'static str],
     pub(super) long_values: &'static [&'static str],
-    /// Words before the command.
+    /// Number of words before the command.
     pub(super) operands: usize,
-    /// Whether `NAME=value` may stand before the command.
+    /// Whether `NAME=value` may come before the command.
     pub(super) assignments: bool,
-    /// Words that begin a command; when there are any, nothing else does.
+    /// Words that start a command; if there are any, nothing else does.
     pub(super) marks: &'static [&'static str],
-    /// Words that end a command that was so begun.
+    /// Words that end a command started so.
     pub(super) until: &'static [&'static str],
 }
 
-/// Finds what a command of this program runs.
+/// Finds the commands that a command of this program runs.
 pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> Carried {
     if wrapper.weight == Weight::Open {
         return open(wrapper, words);
@@ -49,7 +49,7 @@ pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> Carried {
         return open(wrapper, words);
     };
     let command = &words[begin..];
-    // By another path or another spelling it may be another program.
+    // Under another path or spelling, it may be another program.
     let bare = begin == 1 + wrapper.operands;
     let known = words[0] == Word::exact(wrapper.name);
     let light = known
@@ -58,7 +58,7 @@ pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> Carried {
             Weight::LightIfBare => bare,
             Weight::Heavy | Weight::Open => false,
         };
-    // An option that comes from a variable may be another option, or a command.
+    // An option from a variable may be another option, or a command.
     let exact = words[..begin].iter().all(|word| word.exact);
     Carried {
         commands: if command.is_empty() {
@@ -73,7 +73,7 @@ pub(super) fn unwrap(wrapper: &Wrapper, words: &[Word]) -> Carried {
 }
 
 fn open(wrapper: &Wrapper, words: &[Word]) -> Carried {
-    // One of them may be a text for a shell: `ssh host 'a; b'`.
+    // Each of them may be a text for a shell: `ssh host 'a; b'`.
     let texts = words[1..]
         .iter()
         .filter(|word| word.exact && word.text.contains(' '));
@@ -85,7 +85,7 @@ fn open(wrapper: &Wrapper, words: &[Word]) -> Carried {
     }
 }
 
-/// Returns where the command begins; `None` when an option is not known.
+/// Returns the index of the command; `None` if an option is unknown.
 fn begin(wrapper: &Wrapper, words: &[Word]) -> Option<usize> {
     let mut at = 1;
     while let Some(word) = words.get(at) {
@@ -122,7 +122,7 @@ fn begin(wrapper: &Wrapper, words: &[Word]) -> Option<usize> {
     Some((at + wrapper.operands).min(words.len()))
 }
 
-/// Adds to a command of `xargs` the words that it reads: behind the others, or in the place of braces.
+/// Adds the words that `xargs` reads to its command: at the end, or in place of the braces.
 pub(super) fn add_input(command: &mut Vec<Word>) {
     for word in command.iter_mut().filter(|word| word.text.contains("{}")) {
         *word = Word {
@@ -139,7 +139,7 @@ enum Value {
     Next,
 }
 
-/// Reads letters after one dash; `None` when one is not known.
+/// Reads letters after one dash; `None` if a letter is unknown.
 fn short(wrapper: &Wrapper, letters: &str) -> Option<Value> {
     for (at, letter) in letters.char_indices() {
         if wrapper.values.contains(letter) {
@@ -149,7 +149,7 @@ fn short(wrapper: &Wrapper, letters: &str) -> Option<Value> {
         if !wrapper.flags.contains(letter) {
             return None;
         }
-        // Options whose value is optional and stands in the same word.
+        // Options with an optional value in the same word.
         if wrapper.name == "xargs" && "ile".contains(letter) {
             return Some(Value::Here);
         }

@@ -1,21 +1,21 @@
-//! Options that make a program do what nobody expects of it: run another one, or write.
+//! Options that make a program do something unexpected: run another program, or write.
 //!
-//! They matter only to rules that allow. A rule that is meant to allow one names it. These are the cases that are
-//! known: a program that is not here, or an option that was added to one, is let through by a rule that ends with `*`.
+//! They matter only to rules that allow; a rule that should allow such an option names it. The list covers known
+//! cases. A rule that ends with `*` allows unlisted programs and options.
 
 use super::more::MORE;
 use super::{git, scripts, values};
 
-/// A program's options of this kind.
+/// A program's hazardous options.
 struct Hazards {
     name: &'static str,
     /// One letter after one dash, alone or among others.
     letters: &'static str,
-    /// The same, but only before the first word that is no option.
+    /// One letter after one dash, but only before the first operand.
     early: &'static str,
     /// Words that begin with one dash or none, whole.
     words: &'static [&'static str],
-    /// Options with two dashes; they may be shortened.
+    /// Options with two dashes, which may be abbreviated.
     long: &'static [&'static str],
 }
 
@@ -86,7 +86,7 @@ const HAZARDS: &[Hazards] = &[
         letters: "",
         early: "",
         words: &[
-            // Behind the subcommand: Go takes it nowhere else.
+            // After the subcommand: Go accepts it nowhere else.
             "-C",
             "-exec",
             "-toolexec",
@@ -236,9 +236,9 @@ const HAZARDS: &[Hazards] = &[
     },
 ];
 
-/// Letters of `tar`'s options of this kind.
+/// Hazardous option letters of `tar`.
 const TAR: &str = "IFPCTg";
-/// Other names of programs that are listed.
+/// Aliases of listed programs.
 const ALIASES: &[(&str, &str)] = &[
     ("gsed", "sed"),
     ("gtar", "tar"),
@@ -265,7 +265,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("nvim", "vim"),
 ];
 
-/// Returns an option of this kind, unless the rule names it.
+/// Returns a hazardous option, unless the rule names it.
 pub(crate) fn hazard<'a>(words: &[&'a str], named: impl Fn(&str) -> bool) -> Option<&'a str> {
     let (name, rest) = words.split_first()?;
     let name = name.rsplit('/').next().unwrap_or(name);
@@ -299,7 +299,7 @@ pub(crate) fn hazard<'a>(words: &[&'a str], named: impl Fn(&str) -> bool) -> Opt
         "awk" => values::awk(rest),
         "curl" => values::curl(rest),
         "sqlite3" => values::sqlite(rest),
-        // The first runs its file, the others write theirs; a compiler takes options from one.
+        // `ldd` runs its file, the others write theirs; a compiler reads options from a file.
         "ldd" | "tee" | "truncate" | "install" => values::operands(rest),
         "gcc" | "rustc" | "javac" => rest
             .iter()
@@ -324,7 +324,7 @@ impl Hazards {
             return true;
         }
         if let Some(name) = option.strip_prefix("--") {
-            // Shortened, or one of a family: `--trace-ascii` for `trace`.
+            // Abbreviated, or one of a family: `--trace-ascii` for `trace`.
             let is_of = |known: &&str| {
                 let more = name.strip_prefix(known);
                 known.starts_with(name) || more.is_some_and(|more| more.starts_with('-'))
@@ -335,8 +335,8 @@ impl Hazards {
     }
 }
 
-/// Whether one of these letters stands after one dash; also inside of a value that stands in the same word: a
-/// question too many, not one too few.
+/// Whether one of these letters follows one dash. A letter in an option's value counts too, which costs at most an
+/// unneeded question.
 pub(super) fn is_among(word: &str, letters: &str) -> bool {
     let given = word.strip_prefix('-').filter(|given| !given.starts_with('-'));
     given.is_some_and(|given| given.chars().any(|letter| letters.contains(letter)))

@@ -1,4 +1,4 @@
-//! Commands that run other commands: what is run, as far as their arguments say.
+//! Commands that run other commands: which ones, as far as their arguments say.
 
 mod git;
 mod grammar;
@@ -15,26 +15,26 @@ pub(crate) use shells::{changes_the_shell, runs_a_script};
 use crate::Concern;
 use crate::shell::Word;
 
-/// What a command runs beside itself.
+/// The commands that a command runs besides itself.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
-    /// Commands, word for word.
+    /// Commands, as words.
     pub(crate) commands: Vec<Vec<Word>>,
     /// Texts for a shell.
     pub(crate) texts: Vec<Word>,
-    /// What keeps it from being as good as what it runs.
+    /// The concern about it beyond the commands it runs.
     pub(crate) concern: Option<Concern>,
-    /// Its arguments are not understood: any of them may begin a command.
+    /// Whether its arguments are unknown: any of them may start a command.
     pub(crate) is_open: bool,
 }
 
-/// Returns what a command runs; `None` for one that runs nothing it was given.
+/// Returns the commands that a command runs; `None` for one that runs no argument.
 pub(crate) fn carried(words: &[Word]) -> Option<Carried> {
     let name = name(words.first()?);
     if let Some(carried) = shells::carried(&name, words) {
         return Some(carried);
     }
-    // The loader of programs is one itself.
+    // The dynamic loader runs programs too.
     if name.starts_with("ld-") && name.contains(".so") {
         return Some(Carried {
             concern: Some(Concern::WrapperArguments(name)),
@@ -50,19 +50,19 @@ pub(crate) fn carried(words: &[Word]) -> Option<Carried> {
     Some(carried)
 }
 
-/// Whether a program runs others only under some of its subcommands, which are named second.
+/// Whether a program runs others only under some of its subcommands, its second words.
 pub(crate) fn takes_subcommand(program: &str) -> bool {
     matches!(program, "docker" | "podman" | "kubectl")
 }
 
-/// Returns the last part of a program's name, in small letters.
+/// Returns the last part of a program's name in lower case.
 pub(crate) fn name(word: &Word) -> String {
     let name = word.text.rsplit('/').next().unwrap_or_default();
     name.to_ascii_lowercase()
 }
 
-/// Returns a command of git as it is usually written: without the options that stand before its subcommand, and that under
-/// its own name; `None` where it is so already.
+/// Returns a git command in its usual form: its own subcommand, without options before it. `None` if it already has
+/// that form.
 pub(crate) fn without_git_options(words: &[Word]) -> Option<Vec<Word>> {
     let program = name(words.first()?);
     // `/usr/lib/git-core/git-push`

@@ -1,6 +1,6 @@
-//! More options that make a program run another one, or write: of interpreters, compilers, data bases and others.
+//! More options that make a program run another one, or write: of interpreters, compilers, databases and others.
 
-/// A program with its letters, whole words and long options of this kind.
+/// A program with its hazardous letters, words and long options.
 type More = (
     &'static str,
     &'static str,
@@ -8,7 +8,7 @@ type More = (
     &'static [&'static str],
 );
 
-/// Programs without options that count only in some place.
+/// Programs whose options are hazardous in every position.
 pub(super) const MORE: &[More] = &[
     ("split", "", &[], &["filter"]),
     ("perl", "eEMmIixdnp", &[], &[]),

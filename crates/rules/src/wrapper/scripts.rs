@@ -1,7 +1,7 @@
-//! Scripts and old ways of writing options, where letters after a dash do not tell what a program does: `sed`, `tar`,
-//! `make`, `uniq`. Like the other hazards, they matter only to rules that allow.
+//! Scripts and old option styles, where letters after a dash do not tell what a program does: `sed`, `tar`, `make`,
+//! `uniq`. Like the other hazards, they matter only to rules that allow.
 
-/// Long options of `sed` that neither write nor bring a script.
+/// Long options of `sed` that neither write nor give a script.
 const QUIET_SED: &[&str] = &[
     "quiet",
     "silent",
@@ -17,7 +17,7 @@ const QUIET_SED: &[&str] = &[
     "version",
 ];
 
-/// Returns the words of a `sed` that do more than print or replace, or that are not understood.
+/// Returns the words of a `sed` command that do more than print or replace, or that are unknown.
 pub(super) fn sed<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut has_script = false;
@@ -71,7 +71,7 @@ pub(super) fn sed<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
-/// Whether a script of `sed` only prints, deletes, counts or replaces in what goes by.
+/// Whether a `sed` script only prints, deletes, counts or replaces lines.
 fn is_plain_script(script: &str) -> bool {
     let mut rest = script.trim();
     if script.contains('\n') {
@@ -96,7 +96,7 @@ fn is_plain_script(script: &str) -> bool {
     }
 }
 
-/// `3`, `$`, `2,5`, `1~2`, `/text/,$`, and `!` behind them.
+/// `3`, `$`, `2,5`, `1~2`, `/text/,$`, each with an optional `!`.
 fn behind_addresses(script: &str) -> Option<&str> {
     let Some(rest) = behind_address(script)? else {
         return Some(script);
@@ -112,10 +112,10 @@ fn behind_addresses(script: &str) -> Option<&str> {
     Some(rest.strip_prefix('!').unwrap_or(rest).trim_start_matches(' '))
 }
 
-/// Returns what is behind an address; nothing inside when there is none, nothing at all when it is not understood.
+/// Returns the text after an address. `Some(None)` means no address, `None` an unknown one.
 #[expect(
     clippy::option_option,
-    reason = "no address and an address that is not understood are two things"
+    reason = ""no address" and "an unknown address" are two results"
 )]
 fn behind_address(script: &str) -> Option<Option<&str>> {
     if let Some(rest) = script.strip_prefix('$') {
@@ -151,7 +151,7 @@ fn behind_command(command: &str) -> Option<&str> {
     Some(rest)
 }
 
-/// Returns what is behind the next of these that no backslash stands before.
+/// Returns the text after the next delimiter that no backslash escapes.
 fn behind_part(text: &str, delimiter: char) -> Option<&str> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -168,7 +168,8 @@ fn behind_part(text: &str, delimiter: char) -> Option<&str> {
     None
 }
 
-/// Whether brackets hold nothing but plain characters: a delimiter in them ends a part for some and not for others.
+/// Whether a bracket set contains only plain characters: a delimiter in a set ends the part for some programs and
+/// not for others.
 fn is_plain_set(text: &str, delimiter: char) -> bool {
     let Some((inside, _)) = text.split_once(']') else {
         return false;
@@ -178,7 +179,7 @@ fn is_plain_set(text: &str, delimiter: char) -> bool {
     !inside.is_empty() && inside.chars().all(plain)
 }
 
-/// Returns the first word of a `tar` when it is letters without a dash (`tar xzf`) and one of these is among them.
+/// Returns the first word of a `tar` command if it is letters without a dash (`tar xzf`) and contains one of these.
 pub(super) fn tar<'a>(rest: &[&'a str], letters: &str) -> Vec<&'a str> {
     let first = rest.first().copied().filter(|word| !word.starts_with('-'));
     first
@@ -187,13 +188,13 @@ pub(super) fn tar<'a>(rest: &[&'a str], letters: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Returns words that set a variable of `make` or `configure`: one of them names the shell, others the compiler.
+/// Returns words that set a variable of `make` or `configure`: such a variable can name the shell or the compiler.
 pub(super) fn assignments<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     let sets = |word: &&&str| !word.starts_with('-') && word.contains('=');
     rest.iter().filter(sets).copied().collect()
 }
 
-/// Returns the second file of a `uniq` or an `xxd`, which is written.
+/// Returns the second file of `uniq` or `xxd`, which they write.
 pub(super) fn second_file<'a>(rest: &[&'a str], values: &str) -> Vec<&'a str> {
     let mut files = Vec::new();
     let mut words = rest.iter().copied();

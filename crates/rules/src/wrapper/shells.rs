@@ -1,15 +1,15 @@
-//! Shells and what in a shell runs a text.
+//! Shells and builtins that run a text.
 
 use super::Carried;
 use crate::Concern;
 use crate::shell::Word;
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
-/// Programs that a text is given to with `-c`, in other ways than a shell, and shells of other languages.
+/// Programs with a `-c` text that are no POSIX shells, and shells of other languages.
 const TEXT_RUNNERS: &[&str] = &[
     "su", "sg", "script", "flock", "watch", "fish", "csh", "tcsh", "nu", "pwsh", "xonsh", "elvish",
 ];
-/// Parts of a shell that change what follows.
+/// Builtins that change how the shell treats later commands.
 const STATE: &[&str] = &[
     ".",
     "source",
@@ -57,7 +57,7 @@ const STATE: &[&str] = &[
     "zmodload",
 ];
 
-/// Whether a command is a part of the shell that changes how it goes on.
+/// Whether a command is a builtin that changes how the shell goes on.
 pub(crate) fn changes_the_shell(words: &[Word]) -> bool {
     let Some(first) = words.first() else {
         return false;
@@ -69,7 +69,7 @@ pub(crate) fn changes_the_shell(words: &[Word]) -> bool {
     sets || STATE.contains(&name.as_str())
 }
 
-/// Whether a shell is given a script with its options: `bash -x script.sh`.
+/// Whether a shell gets a script after its options: `bash -x script.sh`.
 pub(crate) fn runs_a_script(words: &[Word]) -> bool {
     let rest = &words[1..];
     let reads_input = |word: &Word| word.text.starts_with('-') && word.text.contains(['s', 'o', 'O', 'i']);
@@ -78,7 +78,7 @@ pub(crate) fn runs_a_script(words: &[Word]) -> bool {
     exact && operand && !rest.iter().any(reads_input)
 }
 
-/// Returns what a shell, or a part of one, runs.
+/// Returns the commands that a shell or a builtin runs.
 pub(super) fn carried(name: &str, words: &[Word]) -> Option<Carried> {
     let rest = &words[1..];
     if SHELLS.contains(&name) {
@@ -111,7 +111,7 @@ pub(super) fn carried(name: &str, words: &[Word]) -> Option<Carried> {
             ..Carried::default()
         }),
         name if TEXT_RUNNERS.contains(&name) => Some(Carried {
-            // Any of its words may be the text; a rule that refuses must not be passed by in one of them.
+            // Any of its words may be the text, and a refusing rule must not miss it.
             texts: rest
                 .iter()
                 .filter(|word| word.text.contains(' '))
@@ -138,7 +138,7 @@ fn shell(name: &str, program: &Word, rest: &[Word]) -> Carried {
             .first()
             .is_some_and(|script| script.exact && script.text.len() > 1)
     {
-        // A script is a program like any other: rules speak of it by this very command.
+        // A script is a program like any other: rules name this very command.
         return Carried::default();
     }
     if !rest.iter().any(takes_text) {
@@ -151,7 +151,7 @@ fn shell(name: &str, program: &Word, rest: &[Word]) -> Carried {
     let plain =
         *program == Word::exact(name) && options == 1 && rest[0] == Word::exact("-c") && rest.len() == 2;
     Carried {
-        // With options that take a value the text comes later: every word counts as one.
+        // After options with a value the text comes later, so every word counts as a text.
         texts: if plain {
             vec![rest[1].clone()]
         } else {

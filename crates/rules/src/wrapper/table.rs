@@ -1,8 +1,8 @@
-//! Programs that run what they are given, and how their arguments are read.
+//! Programs that run a command from their arguments, and how to read these arguments.
 
 use super::grammar::{Weight, Wrapper};
 
-/// A program with options of one letter without (`flags`) and with (`values`) a value.
+/// A program with one-letter options without (`flags`) and with (`values`) a value.
 const fn wrapper(name: &'static str, weight: Weight, flags: &'static str, values: &'static str) -> Wrapper {
     Wrapper {
         name,
@@ -39,7 +39,7 @@ impl Wrapper {
     }
 }
 
-/// A program that runs what follows one of these words.
+/// A program that runs the command after one of these words.
 const fn marked(
     name: &'static str,
     marks: &'static [&'static str],
@@ -52,8 +52,8 @@ const fn marked(
     }
 }
 
-/// What is light does to a command nothing that matters here; what is heavy gives it other rights, other
-/// arguments, another place or another life.
+/// Light programs do nothing that matters here to a command; heavy ones change its rights, arguments, place or
+/// lifetime.
 pub(super) const WRAPPERS: &[Wrapper] = &[
     wrapper("nice", Weight::Light, "", "n").long(&[], &["adjustment"]),
     wrapper("nohup", Weight::Light, "", ""),

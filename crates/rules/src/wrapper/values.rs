@@ -1,12 +1,13 @@
-//! Arguments that make `awk`, `curl` and their like run programs, or read and write files. They matter to rules that allow.
+//! Arguments that make `awk`, `curl` and similar programs run programs, or read and write files. They matter to
+//! rules that allow.
 
-/// What a script of `awk` may not name: functions that run or read, and variables that say what is read.
+/// Names that an `awk` script may not use: functions that run or read, and variables that name files to read.
 const LIVE_AWK: &[&str] = &[
     "system", "getline", "close", "fflush", "ENVIRON", "PROCINFO", "ARGV", "ARGC", "ARGIND", "SYMTAB",
     "FUNCTAB",
 ];
 
-/// Returns the words of an `awk` that do more than print, or that are not understood.
+/// Returns the words of an `awk` command that do more than print, or that are unknown.
 pub(super) fn awk<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     let mut words = rest.iter().copied();
     while let Some(word) = words.next() {
@@ -20,7 +21,7 @@ pub(super) fn awk<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     Vec::new()
 }
 
-/// Whether a script of `awk` only looks at what goes by.
+/// Whether an `awk` script only reads its input.
 fn is_plain_awk(script: &str) -> bool {
     let names = script.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let mut depth = 0_i32;
@@ -35,7 +36,7 @@ fn is_plain_awk(script: &str) -> bool {
             _ if text => {}
             '{' => depth += 1,
             '}' => depth -= 1,
-            // Behind `print` it writes; in front of braces it compares.
+            // After `print` it redirects; before braces it compares.
             '>' if depth == 0 => compares = true,
             '>' | '@' => return false,
             _ => {}
@@ -44,13 +45,13 @@ fn is_plain_awk(script: &str) -> bool {
             return false;
         }
     }
-    // A regular expression may hold braces and quotes of its own, and a single bar.
+    // A regular expression may contain braces, quotes and a single bar.
     let bars = script.replace("||", "");
     let is_unclear = text || bars.contains('|') || (compares && script.contains('/'));
     !is_unclear && names.into_iter().all(|name| !LIVE_AWK.contains(&name))
 }
 
-/// Returns the words of a `curl` that name a file to send or to read.
+/// Returns the words of a `curl` command that name a file to send or read.
 pub(super) fn curl<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     let mut before = "";
@@ -66,7 +67,7 @@ pub(super) fn curl<'a>(rest: &[&'a str]) -> Vec<&'a str> {
         let names_file = value.starts_with('@')
             || ["=@", "=<", ";@"].iter().any(|mark| value.contains(mark))
             || word.to_ascii_lowercase().contains("file:");
-        // A cookie has a name and a value.
+        // A cookie has a name and a value; a file name has no `=`.
         let reads_cookies = matches!(before, "-b" | "--cookie") && !word.contains('=');
         if names_file || reads_cookies {
             found.push(word);
@@ -76,7 +77,7 @@ pub(super) fn curl<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
-/// Returns the words of a `sqlite3` that are commands of its own, or functions that write or load.
+/// Returns the words of a `sqlite3` command that are dot-commands, or functions that write or load.
 pub(super) fn sqlite<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     let is_live = |word: &&&str| {
         let lower = word.to_ascii_lowercase();
@@ -95,7 +96,7 @@ pub(super) fn sqlite<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     rest.iter().filter(is_live).copied().collect()
 }
 
-/// Returns the words that are no options.
+/// Returns the operands.
 pub(super) fn operands<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     rest.iter()
         .filter(|word| !word.starts_with('-'))
