@@ -302,7 +302,7 @@ impl Reader<'_> {
     /// is not plain.
     #[expect(
         clippy::option_option,
-        reason = ""no set" and "a set that is not plain" are two results"
+        reason = "a missing set and a set that is not plain are two results"
     )]
     fn set(&mut self) -> Option<Option<String>> {
         if self.rest.is_empty() || self.rest.starts_with([' ', '\t', '\n', ';', '|']) {

@@ -115,7 +115,7 @@ fn behind_addresses(script: &str) -> Option<&str> {
 /// Returns the text after an address. `Some(None)` means no address, `None` an unknown one.
 #[expect(
     clippy::option_option,
-    reason = ""no address" and "an unknown address" are two results"
+    reason = "a missing address and an unknown one are two results"
 )]
 fn behind_address(script: &str) -> Option<Option<&str>> {
     if let Some(rest) = script.strip_prefix('$') {
