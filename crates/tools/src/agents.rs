@@ -36,7 +36,7 @@ const CLOSE: &str = "CloseAgent";
 const RESUME: &str = "ResumeAgent";
 
 /// The tools: every Turn has the same, since making their schemas is costly.
-static TOOLS: LazyLock<[Arc<dyn Tool>; 5]> = LazyLock::new(|| {
+pub(super) static TOOLS: LazyLock<[Arc<dyn Tool>; 5]> = LazyLock::new(|| {
     [Kind::Spawn, Kind::Wait, Kind::Send, Kind::Close, Kind::Resume]
         .map(|kind| Arc::new(AgentTool::new(kind)) as Arc<dyn Tool>)
 });

@@ -51,8 +51,8 @@ pub use programs::Programs;
 pub use reserved::Reserved;
 pub use sandbox::Hold;
 pub use sandbox::{Sandbox, WhenMissing};
-pub use tool_set::ToolSet;
 pub use tool_set::is_allowed;
+pub use tool_set::{BUILT_IN, ToolSet};
 pub use view_skill::ViewSkill;
 pub use web_fetch::reach_for_a_person;
 

@@ -2,7 +2,7 @@
 
 use bobbin_agent_api::SystemClock;
 use bobbin_children::{Children, Environment, Shell};
-use bobbin_model::CommandStatus;
+use bobbin_model::{CommandStatus, Mode};
 use bobbin_rules::{RuleSet, RuleText};
 use bobbin_sandbox::{Files, Network};
 use bobbin_terminals::Bounds;
@@ -66,6 +66,23 @@ impl Bench {
             .map_err(|refusal| refusal.0)?;
         Ok(prepared.permission())
     }
+}
+
+#[test]
+fn the_built_in_tools_are_listed() {
+    let bench = Bench::new();
+    let agents = crate::agents::TOOLS
+        .iter()
+        .map(|tool| tool.spec().name.to_string());
+    let mut names: Vec<_> = bench
+        .tools
+        .names(Mode::Agent)
+        .map(str::to_owned)
+        .chain(agents)
+        .collect();
+    names.push("SkillView".to_owned());
+    names.sort();
+    assert_eq!(names, crate::BUILT_IN);
 }
 
 #[tokio::test]

@@ -37,6 +37,32 @@ pub struct ToolSet {
     leftovers: Leftovers,
 }
 
+/// Names of the built-in tools, those for subagents, terminals and skills among them.
+pub const BUILT_IN: [&str; 22] = [
+    "ApplyPatch",
+    "AskUser",
+    "CloseAgent",
+    "CreatePlan",
+    "EditFile",
+    "Exec",
+    "FindFiles",
+    "GrepFiles",
+    "ListTerminals",
+    "ReadFile",
+    "ReadTerminal",
+    "ResumeAgent",
+    "SendInput",
+    "SkillView",
+    "SpawnAgent",
+    "StopTerminal",
+    "TodoWrite",
+    "UpdateTodos",
+    "WaitAgent",
+    "WebFetch",
+    "WriteFile",
+    "WriteTerminal",
+];
+
 impl ToolSet {
     /// Returns a set of these tools; of two with one name, the later one is used.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {

@@ -244,19 +244,9 @@ impl Check {
 
     /// Reports an unknown name: as an error where it was to restrain something.
     fn unknown(&mut self, known: &Map<String, Value>, name: &str, place: &Place) {
-        let lower = name.to_lowercase();
-        let near = |title: &&String| {
-            let distance = strsim::damerau_levenshtein(&title.to_lowercase(), &lower);
-            (distance <= (title.len() / 3).max(1)).then_some(distance)
-        };
-        // What is too long is near to nothing and would take long to compare.
-        let near = known
-            .keys()
-            .filter(|_| name.len() <= MAX_SHOWN)
-            .filter_map(|title| near(&title).map(|distance| (distance, title)))
-            .min();
+        let near = nearest(known.keys().map(String::as_str), name);
         let hint = match near {
-            Some((_, title)) => format!("; did you mean {title}?"),
+            Some(title) => format!("; did you mean {title}?"),
             None if known.len() <= MAX_LISTED => {
                 let titles: Vec<_> = known.keys().map(String::as_str).collect();
                 format!("; there are {}", titles.join(", "))
@@ -264,13 +254,27 @@ impl Check {
             None => String::new(),
         };
         let complaint = format!("{} is not a setting{hint}", place.member(name, &Value::Null).path);
-        let meant = near.is_some_and(|(_, title)| is_set(&known[title], "x-restrains"));
+        let meant = near.is_some_and(|title| is_set(&known[title], "x-restrains"));
         if place.restrains || meant {
             self.errors.push(complaint);
         } else {
             self.warnings.push(complaint);
         }
     }
+}
+
+/// Returns the known name that is nearest to another one, if one is near.
+pub(super) fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
+    // What is too long is near to nothing and would take long to compare.
+    if name.len() > MAX_SHOWN {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    let near = |title: &'a str| {
+        let distance = strsim::damerau_levenshtein(&title.to_lowercase(), &lower);
+        (distance <= (title.len() / 3).max(1)).then_some((distance, title))
+    };
+    known.into_iter().filter_map(near).min().map(|(_, title)| title)
 }
 
 /// Returns how the schema spells a name or word.

@@ -218,6 +218,7 @@ impl Config {
     ) -> anyhow::Result<()> {
         self.sources.push(path.to_owned());
         let permissions = std::mem::take(&mut file.permissions);
+        self.take_warnings(path, rules::unknown_tools(&permissions.rules).collect());
         self.rules.add(path, permissions.rules, gate);
         self.rules.compile(home)?;
         self.sandbox.add(std::mem::take(&mut file.sandbox), gate)?;

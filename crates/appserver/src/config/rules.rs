@@ -8,9 +8,19 @@ use std::path::Path;
 
 use anyhow::Context;
 use bobbin_rules::{RuleSet, RuleText};
+use bobbin_tools::BUILT_IN;
 
+use super::check::nearest;
 use super::file::Rule;
 use crate::trust::Gate;
+
+/// Tools that had other names in earlier versions.
+const RENAMED: [(&str, &str); 4] = [
+    ("shell", "Exec"),
+    ("search", "GrepFiles"),
+    ("listFiles", "FindFiles"),
+    ("fetchUrl", "WebFetch"),
+];
 
 /// The rules as they were written.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -61,6 +71,28 @@ impl Rules {
         let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
         RuleSet::new(self.0.iter().cloned(), home.as_deref()).context("Permissions.Rules")
     }
+}
+
+/// Returns a warning for each rule whose tool is nearly a built-in one, or named as one was in an earlier version. Tools of MCP
+/// servers and of clients have any other name.
+pub(super) fn unknown_tools(rules: &[Rule]) -> impl Iterator<Item = String> {
+    let tools = rules
+        .iter()
+        .enumerate()
+        .filter_map(|(index, rule)| Some((index, rule.tool.as_deref()?)));
+    tools.filter_map(|(index, tool)| {
+        // `WebFetch:HOST` speaks of one host, `Web*` of all tools that begin so.
+        let name = tool.split(':').next().unwrap_or(tool);
+        if name.ends_with('*') || BUILT_IN.contains(&name) {
+            return None;
+        }
+        let renamed = RENAMED.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
+        let near = || nearest(BUILT_IN, name);
+        let meant = renamed.or_else(near)?;
+        Some(format!(
+            "Permissions.Rules[{index}].Tool: no tool is named {name}; did you mean {meant}?"
+        ))
+    })
 }
 
 /// Returns what a rule is called when its user is asked about it.
@@ -120,6 +152,25 @@ mod tests {
         let (rules, items) = added(&record);
         assert_eq!(rules.compile(None).unwrap().rules().len(), 3);
         assert!(items[0].trusted);
+    }
+
+    #[test]
+    fn a_rule_for_a_tool_that_is_not_there_is_reported_with_the_nearest_name() {
+        let rules = file(&json!([
+            { "Action": "deny", "Tool": "shell" },
+            { "Action": "deny", "Tool": "webfetch:a.test" },
+            { "Action": "ask", "Tool": "Exec" },
+            { "Action": "ask", "Tool": "Web*" },
+            { "Action": "ask", "Tool": "mcp__pantry__pour" },
+        ]));
+        let warnings: Vec<_> = unknown_tools(&rules.file.permissions.rules).collect();
+        assert_eq!(
+            warnings,
+            [
+                "Permissions.Rules[0].Tool: no tool is named shell; did you mean Exec?",
+                "Permissions.Rules[1].Tool: no tool is named webfetch; did you mean WebFetch?",
+            ]
+        );
     }
 
     #[test]
