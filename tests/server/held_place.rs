@@ -132,7 +132,7 @@ impl Place {
         let tool = self.shell(sandbox).await;
         let arguments = Json::of(arguments).unwrap();
         tool.prepare(&arguments, &self.environment())
-            .map_err(|refusal| refusal.0)
+            .map_err(|refusal| refusal.to_string())
     }
 
     /// Returns the shell tool, which knows what can hold commands.

@@ -70,23 +70,21 @@ pub enum OutsideWorkspace {
     Refuse,
 }
 
-/// The arguments of a call are not usable, or the call breaks a rule. The text goes to the model.
+/// Why a call is not run. The text goes to the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ToolRefusal(pub String);
-
-/// How the text of a refusal begins that is somebody's word, and not about the arguments.
-const DENIED: &str = "refused: ";
+pub enum ToolRefusal {
+    /// Its arguments cannot be used.
+    #[error("{0}")]
+    Unusable(String),
+    /// A rule, a mode or a place says no: [`ToolOutput::refused`] is set then.
+    #[error("refused: {0}")]
+    Denied(String),
+}
 
 impl ToolRefusal {
-    /// A refusal because a rule, a mode or a place says no.
+    /// Returns a refusal because a rule, a mode or a place says no.
     pub fn denied(why: impl std::fmt::Display) -> Self {
-        Self(format!("{DENIED}{why}"))
-    }
-
-    /// Whether it is one of those: [`ToolOutput::refused`] says so then.
-    pub fn is_denial(&self) -> bool {
-        self.0.starts_with(DENIED)
+        Self::Denied(why.to_string())
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bobbin_agent_api::TurnGone;
 use bobbin_agent_api::policy::{Judgement, Ruling};
-use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput, Touches};
+use bobbin_agent_api::tool::{Effect, Permission, PreparedCall, ToolOutput, ToolRefusal, Touches};
 use bobbin_agent_api::undo::FileChanges;
 use bobbin_core::engine::Ask;
 use bobbin_model::{ApprovalKind, Coverage, ItemBody, Scope};
@@ -159,10 +159,9 @@ impl TurnRun {
             Box::new(not_run("the tool failed; it was not run"))
         })?;
         prepared.map_err(|refusal| {
-            let refused = refusal.is_denial();
             Box::new(ToolOutput {
-                refused,
-                ..not_run(refusal.0)
+                refused: matches!(refusal, ToolRefusal::Denied(_)),
+                ..not_run(refusal.to_string())
             })
         })
     }

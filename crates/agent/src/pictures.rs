@@ -164,7 +164,8 @@ fn read_all(environment: &ToolEnvironment, wanted: Vec<Wanted>, room: (usize, us
 
 /// Reads one file, or returns the reason why not as half a sentence.
 fn read(environment: &ToolEnvironment, path: &str, most: usize) -> Result<Picture, String> {
-    let (target, permission) = locate(environment, path, Access::Read).map_err(|refusal| refusal.0)?;
+    let (target, permission) =
+        locate(environment, path, Access::Read).map_err(|refusal| refusal.to_string())?;
     if permission != Permission::Free {
         return Err("it lies outside the workspace, or a rule wants a question first".to_owned());
     }

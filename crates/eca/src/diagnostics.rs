@@ -164,7 +164,7 @@ impl Tool for Diagnostics {
         }
         let arguments: Arguments = arguments
             .decode()
-            .map_err(|error| ToolRefusal(format!("the arguments are not usable: {error}")))?;
+            .map_err(|error| ToolRefusal::Unusable(format!("the arguments are not usable: {error}")))?;
         let path = arguments.path.filter(|path| !path.trim().is_empty());
         let uri = path.map(|path| uri_of(&environment.root.join(path)));
         Ok(Box::new(Question {

@@ -35,7 +35,7 @@ impl Tool for HostedTool {
     fn prepare(&self, arguments: &Json, _: &ToolEnvironment) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let decoded = arguments
             .decode()
-            .map_err(|error| ToolRefusal(format!("the arguments are not usable: {error}")))?;
+            .map_err(|error| ToolRefusal::Unusable(format!("the arguments are not usable: {error}")))?;
         let permission =
             self.listed
                 .traits

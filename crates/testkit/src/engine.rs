@@ -275,7 +275,7 @@ impl ScriptEngine {
         })
         .await?;
         let prepared = tool.prepare(&arguments, turn.environment());
-        let prepared = prepared.map_err(|refusal| EngineFailure::Failed(refusal.0))?;
+        let prepared = prepared.map_err(|refusal| EngineFailure::Failed(refusal.to_string()))?;
         turn.start_call(&call_id).await?;
         let context = turn.call_context(&call_id, turn.cancelled().clone(), Arc::new(Unheard));
         let output = prepared.run(context).await;

@@ -235,7 +235,9 @@ impl Tool for AgentTool {
             Kind::Wait => {
                 let wait: WaitArguments = decode(arguments)?;
                 if wait.agents.len() > MAX_NAMES {
-                    return Err(ToolRefusal(format!("at most {MAX_NAMES} subagents can be named")));
+                    return Err(ToolRefusal::Unusable(format!(
+                        "at most {MAX_NAMES} subagents can be named"
+                    )));
                 }
                 AgentRequest::Wait(wait)
             }
@@ -258,7 +260,7 @@ fn spawn(mut arguments: SpawnArguments) -> Result<SpawnArguments, ToolRefusal> {
         .as_deref()
         .filter(|role| ![WORKER, EXPLORER].contains(role))
     {
-        return Err(ToolRefusal(format!(
+        return Err(ToolRefusal::Unusable(format!(
             "there is no role {role:?}; there are {WORKER:?} and {EXPLORER:?}"
         )));
     }
@@ -268,7 +270,7 @@ fn spawn(mut arguments: SpawnArguments) -> Result<SpawnArguments, ToolRefusal> {
         .filter(|name| !name.is_empty());
     let long = |name: &String| name.chars().count() > MAX_NICKNAME;
     if arguments.agent_nickname.as_ref().is_some_and(long) {
-        return Err(ToolRefusal(format!(
+        return Err(ToolRefusal::Unusable(format!(
             "a nickname has at most {MAX_NICKNAME} characters"
         )));
     }
@@ -277,10 +279,10 @@ fn spawn(mut arguments: SpawnArguments) -> Result<SpawnArguments, ToolRefusal> {
 
 fn text(name: &str, text: &str) -> Result<(), ToolRefusal> {
     if text.trim().is_empty() {
-        return Err(ToolRefusal(format!("{name} must not be empty")));
+        return Err(ToolRefusal::Unusable(format!("{name} must not be empty")));
     }
     if text.len() > MAX_INPUT {
-        return Err(ToolRefusal(format!(
+        return Err(ToolRefusal::Unusable(format!(
             "{name} has more than {MAX_INPUT} bytes; put it into a file and name that"
         )));
     }
@@ -398,7 +400,7 @@ mod tests {
     fn refusal(kind: Kind, arguments: &serde_json::Value) -> Option<String> {
         let workspace = Workspace::new();
         let prepared = AgentTool::new(kind).prepare(&Workspace::json(arguments), &workspace.environment());
-        prepared.err().map(|refusal| refusal.0)
+        prepared.err().map(|refusal| refusal.to_string())
     }
 
     #[test]

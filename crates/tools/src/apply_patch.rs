@@ -70,8 +70,9 @@ impl Tool for ApplyPatch {
         environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
-        let files = read(&arguments.patch)
-            .map_err(|why| ToolRefusal(format!("the patch is not usable, and nothing was changed: {why}")))?;
+        let files = read(&arguments.patch).map_err(|why| {
+            ToolRefusal::Unusable(format!("the patch is not usable, and nothing was changed: {why}"))
+        })?;
         let mut permission = Permission::Free;
         let mut asked: Vec<PathBuf> = Vec::new();
         let mut find = |path: &str, access: Access| -> Result<Target, ToolRefusal> {
@@ -96,7 +97,7 @@ impl Tool for ApplyPatch {
         }
         if asked.len() > 1 {
             let names: Vec<_> = asked.iter().map(|path| path.to_string_lossy()).collect();
-            return Err(ToolRefusal(format!(
+            return Err(ToolRefusal::Unusable(format!(
                 "a person's word is needed for each of these files, and a patch can ask for one; change them one by \
                  one: {}",
                 names.join(", ")
@@ -423,18 +424,24 @@ mod tests {
                 .map(|call| call.permission())
         };
         let leak = "*** Update File: a\n*** Move to: leak/b";
-        assert!(prepare(leak, OutsideWorkspace::Refuse).unwrap_err().is_denial());
+        assert!(matches!(
+            prepare(leak, OutsideWorkspace::Refuse),
+            Err(ToolRefusal::Denied(_))
+        ));
         assert!(matches!(
             prepare(leak, OutsideWorkspace::Ask),
             Ok(Permission::Ask { .. })
         ));
         let hook = "*** Add File: .git/hooks/pre-commit\n+x";
-        assert!(prepare(hook, OutsideWorkspace::Ask).unwrap_err().is_denial());
+        assert!(matches!(
+            prepare(hook, OutsideWorkspace::Ask),
+            Err(ToolRefusal::Denied(_))
+        ));
         let two = format!("{leak}\n*** Add File: leak/c\n+x");
         assert!(
             prepare(&two, OutsideWorkspace::Ask)
                 .unwrap_err()
-                .0
+                .to_string()
                 .contains("one by one")
         );
         assert_eq!(

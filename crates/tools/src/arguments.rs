@@ -37,7 +37,7 @@ pub(super) fn spec(
 pub(super) fn decode<'a, T: Deserialize<'a>>(arguments: &'a Json) -> Result<T, ToolRefusal> {
     arguments
         .decode()
-        .map_err(|error| ToolRefusal(format!("the arguments are not usable: {error}")))
+        .map_err(|error| ToolRefusal::Unusable(format!("the arguments are not usable: {error}")))
 }
 
 /// Returns the output of a successful call.

@@ -88,7 +88,7 @@ impl Tool for AskUser {
         _environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
-        let wrong = |why: String| Err(ToolRefusal(why));
+        let wrong = |why: String| Err(ToolRefusal::Unusable(why));
         if arguments.question.trim().is_empty() || arguments.question.len() > MAX_TEXT_BYTES {
             return wrong(format!("a question has 1 to {MAX_TEXT_BYTES} bytes"));
         }
@@ -152,7 +152,7 @@ mod tests {
 
     fn asked(arguments: &serde_json::Value) -> Result<Inquiry, String> {
         let prepared = AskUser::new().prepare(&Workspace::json(arguments), &Workspace::new().environment());
-        let prepared = prepared.map_err(|refusal| refusal.0)?;
+        let prepared = prepared.map_err(|refusal| refusal.to_string())?;
         Ok(prepared.inquiry().unwrap())
     }
 

@@ -78,7 +78,7 @@ impl Tool for ClientTool {
         arguments: &Json,
         environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
-        fit(&self.declared, arguments).map_err(ToolRefusal)?;
+        fit(&self.declared, arguments).map_err(ToolRefusal::Unusable)?;
         let permission = match &self.declared.approval {
             Some(approval) => self.permission(approval, arguments, environment)?,
             None => May::If(Permission::Free),
@@ -99,7 +99,7 @@ impl Tool for ClientTool {
 }
 
 fn nobody() -> ToolRefusal {
-    ToolRefusal("the thread has no client".to_owned())
+    ToolRefusal::Unusable("the thread has no client".to_owned())
 }
 
 /// The permission for a call.
@@ -119,10 +119,12 @@ impl ClientTool {
     ) -> Result<May, ToolRefusal> {
         let arguments: Map<String, Value> = arguments
             .decode()
-            .map_err(|error| ToolRefusal(format!("the arguments are not usable: {error}")))?;
+            .map_err(|error| ToolRefusal::Unusable(format!("the arguments are not usable: {error}")))?;
         let text = |name: &str| {
             let value = arguments.get(name).and_then(Value::as_str);
-            value.ok_or_else(|| ToolRefusal(format!("{name} is missing: a person is asked about it")))
+            value.ok_or_else(|| {
+                ToolRefusal::Unusable(format!("{name} is missing: a person is asked about it"))
+            })
         };
         let target = text(&approval.target_argument)?;
         let operation = match &approval.operation {
@@ -139,14 +141,14 @@ impl ClientTool {
                     "edit" => Access::Edit,
                     other => {
                         debug_assert!(!is_file_operation(other));
-                        return Err(ToolRefusal(format!(
+                        return Err(ToolRefusal::Unusable(format!(
                             "{other:?} is nothing that is done to a file"
                         )));
                     }
                 };
                 Ok(match locate(environment, target, access) {
                     Ok((_, permission)) => May::If(permission),
-                    Err(refusal) => May::Not(refusal.0),
+                    Err(refusal) => May::Not(refusal.to_string()),
                 })
             }
             ApprovalKind::Shell => may_run(operation, target, environment),

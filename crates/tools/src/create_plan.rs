@@ -90,20 +90,27 @@ fn plan(arguments: Arguments) -> Result<Plan, ToolRefusal> {
 /// There are too many, one is empty, or two have one id; the text is for the model.
 pub(super) fn todos(steps: Vec<Step>) -> Result<Vec<Todo>, ToolRefusal> {
     if steps.len() > MAX_TODOS {
-        return Err(ToolRefusal(format!("a plan has at most {MAX_TODOS} steps")));
+        return Err(ToolRefusal::Unusable(format!(
+            "a plan has at most {MAX_TODOS} steps"
+        )));
     }
     let mut taken = HashSet::new();
     let mut todos = Vec::with_capacity(steps.len());
     for (index, step) in steps.into_iter().enumerate() {
         if step.content.trim().is_empty() {
-            return Err(ToolRefusal(format!("step {} of the plan is empty", index + 1)));
+            return Err(ToolRefusal::Unusable(format!(
+                "step {} of the plan is empty",
+                index + 1
+            )));
         }
         let id = step
             .id
             .filter(|id| !id.is_empty())
             .unwrap_or_else(|| (index + 1).to_string());
         if !taken.insert(id.clone()) {
-            return Err(ToolRefusal(format!("two steps of the plan have the id {id}")));
+            return Err(ToolRefusal::Unusable(format!(
+                "two steps of the plan have the id {id}"
+            )));
         }
         todos.push(Todo {
             id,

@@ -65,12 +65,14 @@ impl Tool for EditFile {
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
         if arguments.old_text.is_empty() {
-            return Err(ToolRefusal(
+            return Err(ToolRefusal::Unusable(
                 "oldText is empty; WriteFile writes whole files".to_owned(),
             ));
         }
         if arguments.old_text == arguments.new_text {
-            return Err(ToolRefusal("oldText and newText are the same".to_owned()));
+            return Err(ToolRefusal::Unusable(
+                "oldText and newText are the same".to_owned(),
+            ));
         }
         let (target, permission) = locate(environment, &arguments.path, Access::Edit)?;
         Ok(Box::new(Prepared {

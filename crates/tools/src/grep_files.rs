@@ -108,7 +108,7 @@ impl Tool for GrepFiles {
 fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolRefusal> {
     let pattern = &arguments.pattern;
     if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES {
-        return Err(ToolRefusal(format!(
+        return Err(ToolRefusal::Unusable(format!(
             "a pattern has 1 to {MAX_PATTERN_BYTES} bytes"
         )));
     }
@@ -119,7 +119,7 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolRefusal> {
         .dfa_size_limit(MAX_REGEX_BYTES)
         .line_terminator(Some(b'\n'))
         .build(pattern)
-        .map_err(|error| ToolRefusal(format!("the pattern is not usable: {error}")))
+        .map_err(|error| ToolRefusal::Unusable(format!("the pattern is not usable: {error}")))
 }
 
 struct Prepared {

@@ -106,7 +106,7 @@ impl Target {
                 "{} leads elsewhere since it was checked; nothing was done",
                 self.text
             )),
-            Err(refusal) => Err(refusal.0),
+            Err(refusal) => Err(refusal.to_string()),
         }
     }
 }
@@ -202,7 +202,7 @@ fn expanded<'a>(text: &'a str, home: Option<&Path>) -> Result<Cow<'a, str>, Tool
     };
     match home.and_then(Path::to_str) {
         Some(home) => Ok(format!("{home}{rest}").into()),
-        None => Err(ToolRefusal(format!(
+        None => Err(ToolRefusal::Unusable(format!(
             "{text} begins with ~, and there is no home; give the whole path, or ./~ for a file of that name"
         ))),
     }
@@ -223,12 +223,12 @@ pub fn resolve(root: &Path, text: &str) -> Result<PathBuf, ToolRefusal> {
 /// As [`resolve`].
 pub fn trace(root: &Path, text: &str, stands: Option<&Path>) -> Result<Trace, ToolRefusal> {
     if text.is_empty() || text.len() > MAX_PATH_BYTES || text.contains('\0') {
-        return Err(ToolRefusal(format!(
+        return Err(ToolRefusal::Unusable(format!(
             "a path has 1 to {MAX_PATH_BYTES} bytes and no zero byte"
         )));
     }
     real_path(&root.join(text), stands)
-        .map_err(|error| ToolRefusal(format!("cannot resolve {text}: {error}")))
+        .map_err(|error| ToolRefusal::Unusable(format!("cannot resolve {text}: {error}")))
 }
 
 /// A resolved path, and what the way to it passed.

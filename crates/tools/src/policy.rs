@@ -493,7 +493,12 @@ mod tests {
         };
         let write = |path: &str| permission(&write_file(), json!({ "path": path, "content": "" }));
         let read = |path: &str| permission(&read_file(), json!({ "path": path }));
-        assert!(read("secrets/key").unwrap_err().0.contains("deny path `secrets`"));
+        assert!(
+            read("secrets/key")
+                .unwrap_err()
+                .to_string()
+                .contains("deny path `secrets`")
+        );
         assert!(write("secrets/new").is_err());
         assert!(matches!(write("docs/plan"), Ok(Permission::Ask { .. })));
         assert_eq!(read("docs/plan"), Ok(Permission::Free));

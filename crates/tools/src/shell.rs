@@ -124,13 +124,13 @@ impl Tool for ShellTool {
         let arguments: Arguments = decode(arguments)?;
         let command = arguments.command.trim();
         if command.is_empty() || command.len() > MAX_COMMAND_BYTES || command.contains('\0') {
-            return Err(ToolRefusal(format!(
+            return Err(ToolRefusal::Unusable(format!(
                 "a command has 1 to {MAX_COMMAND_BYTES} bytes and no zero byte"
             )));
         }
         let ruled = environment.policy.command(command, &environment.root);
         if let Some(why) = ruled.refusal(environment.approvals) {
-            return Err(ToolRefusal(format!("refused: {why}; it was not run")));
+            return Err(ToolRefusal::Denied(format!("{why}; it was not run")));
         }
         self.sandbox.settle_now();
         let hold = match self.sandbox.hold(&environment.root) {
@@ -251,8 +251,9 @@ fn permission(
     };
     match hold {
         // Each such command needs its own approval: rules and earlier answers were given for sandboxed commands.
-        None if asks_nobody => Err(ToolRefusal(
-            "refused: nothing runs outside of the sandbox without a person's word, and this thread asks nobody".to_owned(),
+        None if asks_nobody => Err(ToolRefusal::Denied(
+            "nothing runs outside of the sandbox without a person's word, and this thread asks nobody"
+                .to_owned(),
         )),
         None => Ok(Permission::Ask {
             scope: Scope::new(
@@ -272,15 +273,18 @@ fn permission(
             // A command that only reads in the workspace does what the reading tools do, which are not sandboxed
             // either. Git can start other programs, depending on the repository.
             WhenMissing::Ask if ruled.only_reads() && !starts_git(ruled) => Ok(Permission::Free),
-            WhenMissing::Ask if asks_nobody => Err(ToolRefusal(format!(
-                "refused: {missing}, and this thread asks nobody; to run commands without a sandbox, set Sandbox.Profile \
+            WhenMissing::Ask if asks_nobody => Err(ToolRefusal::Denied(format!(
+                "{missing}, and this thread asks nobody; to run commands without a sandbox, set Sandbox.Profile \
                  to full"
             ))),
             WhenMissing::Ask => {
                 let mut scope = scope();
                 // An answer given for sandboxed commands covers no others.
                 scope.conditions.push(UNCONFINED.to_owned());
-                Ok(ask(scope, &format!(" It would run without a sandbox: {missing}.")))
+                Ok(ask(
+                    scope,
+                    &format!(" It would run without a sandbox: {missing}."),
+                ))
             }
         },
         Some(Hold::Open) if ruling.judgement == Judgement::Ask => Ok(ask(scope(), "")),
@@ -299,8 +303,8 @@ fn permission(
 }
 
 fn not_confined(why: &str) -> ToolRefusal {
-    ToolRefusal(format!(
-        "refused: commands run in a sandbox only, and there is none: {why}"
+    ToolRefusal::Denied(format!(
+        "commands run in a sandbox only, and there is none: {why}"
     ))
 }
 

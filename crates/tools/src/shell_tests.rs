@@ -155,7 +155,7 @@ fn held(support: Support, when_missing: WhenMissing) -> ShellTool {
 /// Returns the question, or the refusal, or "free".
 fn said(tool: &ShellTool, environment: &ToolEnvironment, arguments: &serde_json::Value) -> String {
     match tool.prepare(&Workspace::json(arguments), environment) {
-        Err(refusal) => refusal.0,
+        Err(refusal) => refusal.to_string(),
         Ok(call) => match call.permission() {
             Permission::Free => "free".to_owned(),
             Permission::Ask { scope, reason } => format!("{} {reason}", scope.session_key()),

@@ -129,11 +129,11 @@ impl Tool for TerminalTool {
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let arguments: Arguments = decode(arguments)?;
         if self.action != Action::List && arguments.session_id.is_empty() {
-            return Err(ToolRefusal("sessionId is missing".to_owned()));
+            return Err(ToolRefusal::Unusable("sessionId is missing".to_owned()));
         }
         let permission = match (self.action, &arguments.input) {
             (Action::Write, Some(input)) => self.may_type(&arguments.session_id, input, environment)?,
-            (Action::Write, None) => return Err(ToolRefusal("input is missing".to_owned())),
+            (Action::Write, None) => return Err(ToolRefusal::Unusable("input is missing".to_owned())),
             (Action::List | Action::Read | Action::Stop, _) => Permission::Free,
         };
         Ok(Box::new(Prepared {
@@ -157,7 +157,7 @@ impl TerminalTool {
         environment: &ToolEnvironment,
     ) -> Result<Permission, ToolRefusal> {
         let facts = self.terminals.facts(id);
-        let facts = facts.ok_or_else(|| ToolRefusal(format!("there is no terminal {id}")))?;
+        let facts = facts.ok_or_else(|| ToolRefusal::Unusable(format!("there is no terminal {id}")))?;
         // The program that reads the input may be a shell. Each line is judged alone, and then all of them, since a
         // line may change the shell's directory for later ones.
         let lines = std::iter::once(input).chain(input.lines());
@@ -166,13 +166,13 @@ impl TerminalTool {
             let ruled = environment.policy.command(line, &environment.root);
             is_open |= ruled.rule_asks || ruled.unseen.is_some();
             if let Some(why) = ruled.refusal(environment.approvals) {
-                return Err(ToolRefusal(format!("refused: {why}; it was not written")));
+                return Err(ToolRefusal::Denied(format!("{why}; it was not written")));
             }
         }
         let outside = !facts.sandboxed && self.profile.holds_something();
         if outside && environment.approvals == ApprovalPolicy::AutoApprove {
-            return Err(ToolRefusal(
-                "refused: nothing is written to a command outside of the sandbox without a person's word, and this \
+            return Err(ToolRefusal::Denied(
+                "nothing is written to a command outside of the sandbox without a person's word, and this \
                  thread asks nobody"
                     .to_owned(),
             ));

@@ -63,7 +63,7 @@ impl Bench {
         let tool = self.tools.get("WriteTerminal").unwrap();
         let prepared = tool
             .prepare(&arguments, environment)
-            .map_err(|refusal| refusal.0)?;
+            .map_err(|refusal| refusal.to_string())?;
         Ok(prepared.permission())
     }
 }

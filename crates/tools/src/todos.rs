@@ -79,12 +79,14 @@ fn written(arguments: &Json) -> Result<PlanChange, ToolRefusal> {
 fn updated(arguments: &Json) -> Result<PlanChange, ToolRefusal> {
     let Updated { updates } = decode(arguments)?;
     if updates.len() > MAX_TODOS {
-        return Err(ToolRefusal(format!("a plan has at most {MAX_TODOS} steps")));
+        return Err(ToolRefusal::Unusable(format!(
+            "a plan has at most {MAX_TODOS} steps"
+        )));
     }
     let change = |update: Update| {
         let blank = |text: &str| text.trim().is_empty();
         if blank(&update.id) || update.content.as_deref().is_some_and(blank) {
-            return Err(ToolRefusal(
+            return Err(ToolRefusal::Unusable(
                 "a step has an id, and its content is not empty".to_owned(),
             ));
         }

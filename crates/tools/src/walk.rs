@@ -125,12 +125,14 @@ impl Chosen {
             });
         };
         if text.len() > MAX_GLOB_BYTES {
-            return Err(ToolRefusal(format!("a glob has at most {MAX_GLOB_BYTES} bytes")));
+            return Err(ToolRefusal::Unusable(format!(
+                "a glob has at most {MAX_GLOB_BYTES} bytes"
+            )));
         }
         let glob = GlobBuilder::new(text.trim_start_matches("./"))
             .literal_separator(true)
             .build()
-            .map_err(|error| ToolRefusal(format!("the glob is not usable: {error}")))?;
+            .map_err(|error| ToolRefusal::Unusable(format!("the glob is not usable: {error}")))?;
         Ok(Self {
             glob: Some(glob.compile_matcher()),
             by_name: !text.contains('/'),

@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::arguments::{decode, done, failed, spec};
 use bobbin_agent_api::cut::head;
-use bobbin_web::{Fetched, Reach, fetch, parse};
+use bobbin_web::{FetchError, Fetched, Reach, fetch, parse};
 
 const NAME: &str = "WebFetch";
 /// Most text for the model.
@@ -70,7 +70,7 @@ impl Tool for WebFetch {
         environment: &ToolEnvironment,
     ) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
         let Arguments { url, offset } = decode(arguments)?;
-        let url = parse(&url).map_err(ToolRefusal)?;
+        let url = parse(&url).map_err(ToolRefusal::Unusable)?;
         let (permission, reach) = permission(&url, &*environment.policy)?;
         Ok(Box::new(Prepared {
             url,
@@ -86,7 +86,7 @@ impl Tool for WebFetch {
 /// # Errors
 /// A rule forbids it.
 pub fn reach_for_a_person(url: &Url, policy: &dyn Policy) -> Result<Reach, String> {
-    let (_, reach) = permission(url, policy).map_err(|refusal| refusal.0)?;
+    let (_, reach) = permission(url, policy).map_err(|refusal| refusal.to_string())?;
     Ok(reach)
 }
 
@@ -150,7 +150,7 @@ impl PreparedCall for Prepared {
             match fetched {
                 Ok(fetched) => shown(&fetched, self.offset),
                 Err(error) => ToolOutput {
-                    refused: error.starts_with("refused: "),
+                    refused: matches!(error, FetchError::NotPublic(_)),
                     ..failed(format!("{error} ({})", self.url))
                 },
             }
@@ -195,7 +195,7 @@ mod tests {
         let policy = RulesPolicy::new(RuleSet::new(rules, None).unwrap());
         permission(&parse(url).unwrap(), &policy)
             .map(|(permission, reach)| (permission == Permission::Free, reach))
-            .map_err(|refusal| refusal.0)
+            .map_err(|refusal| refusal.to_string())
     }
 
     #[rstest]

@@ -37,6 +37,25 @@ pub enum Reach {
     Anywhere,
 }
 
+/// Why an address was not read: half a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// It is not a place of the public internet, and no rule names it.
+    #[error(
+        "refused: {0} leads into this machine or its own network; a rule that allows the tool WebFetch:{0} would let it"
+    )]
+    NotPublic(String),
+    /// It could not be had.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<String> for FetchError {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
@@ -88,21 +107,21 @@ pub(super) fn check(url: &Url) -> Result<(), String> {
 ///
 /// # Cancel safety
 /// Dropping the future drops the connection.
-pub async fn fetch(url: Url, reach: Reach) -> Result<Fetched, String> {
+pub async fn fetch(url: Url, reach: Reach) -> Result<Fetched, FetchError> {
     tokio::time::timeout(MAX_TIME, follow(url, reach))
         .await
-        .unwrap_or_else(|_| Err(format!("it took longer than {} s", MAX_TIME.as_secs())))
+        .unwrap_or_else(|_| Err(format!("it took longer than {} s", MAX_TIME.as_secs()).into()))
 }
 
-async fn follow(mut url: Url, reach: Reach) -> Result<Fetched, String> {
+async fn follow(mut url: Url, reach: Reach) -> Result<Fetched, FetchError> {
     for _ in 0..=MAX_REDIRECTS {
         let response = get(&url, reach, TYPES).await?;
         if !response.status().is_redirection() {
-            return read(url, response).await;
+            return Ok(read(url, response).await?);
         }
         let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
         let Some(to) = to else {
-            return read(url, response).await;
+            return Ok(read(url, response).await?);
         };
         let next = url
             .join(to)
@@ -114,17 +133,15 @@ async fn follow(mut url: Url, reach: Reach) -> Result<Fetched, String> {
         let upgraded =
             usual_ports && next.host() == url.host() && url.scheme() == "http" && next.scheme() == "https";
         if !(same || upgraded) {
-            return Err(format!(
-                "it leads to another place, which was not fetched: {next}"
-            ));
+            return Err(format!("it leads to another place, which was not fetched: {next}").into());
         }
         url = next;
     }
-    Err(format!("it leads on more than {MAX_REDIRECTS} times"))
+    Err(format!("it leads on more than {MAX_REDIRECTS} times").into())
 }
 
 /// Asks for one address, of the places that its name was found to lead to.
-pub(super) async fn get(url: &Url, reach: Reach, types: &str) -> Result<Response, String> {
+pub(super) async fn get(url: &Url, reach: Reach, types: &str) -> Result<Response, FetchError> {
     let places = look_up(url, reach).await?;
     let host = url.host_str().unwrap_or_default();
     let client = Client::builder()
@@ -140,11 +157,11 @@ pub(super) async fn get(url: &Url, reach: Reach, types: &str) -> Result<Response
         .get(url.clone())
         .header(USER_AGENT, concat!("bobbin/", env!("CARGO_PKG_VERSION")))
         .header(ACCEPT, types);
-    request.send().await.map_err(|error| words(&error))
+    Ok(request.send().await.map_err(|error| words(&error))?)
 }
 
 /// Looks a name up and checks all that it leads to.
-async fn look_up(url: &Url, reach: Reach) -> Result<Vec<SocketAddr>, String> {
+async fn look_up(url: &Url, reach: Reach) -> Result<Vec<SocketAddr>, FetchError> {
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or(80);
     let literal = host
@@ -159,14 +176,11 @@ async fn look_up(url: &Url, reach: Reach) -> Result<Vec<SocketAddr>, String> {
             .collect(),
     };
     if places.is_empty() {
-        return Err(format!("{host} has no address"));
+        return Err(format!("{host} has no address").into());
     }
     // One that is not public is enough: whoever answers for the name would choose.
     if reach == Reach::Public && !places.iter().all(|place| is_public(place.ip())) {
-        return Err(format!(
-            "refused: {host} leads into this machine or its own network; a rule that allows the tool \
-             WebFetch:{host} would let it"
-        ));
+        return Err(FetchError::NotPublic(host.to_owned()));
     }
     Ok(places)
 }
@@ -311,12 +325,18 @@ mod tests {
             "http://u:p@127.0.0.1/",
         ] {
             let (address, served) = serve(vec![answer(&format!("301 Moved\r\nlocation: {to}"), "")]).await;
-            let error = fetch(url(&address), Reach::Anywhere).await.unwrap_err();
+            let error = fetch(url(&address), Reach::Anywhere)
+                .await
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("it leads"), "{error}");
             served.await.unwrap();
         }
         let (address, served) = serve(vec![answer("301 Moved\r\nlocation: /", ""); MAX_REDIRECTS + 1]).await;
-        let error = fetch(url(&address), Reach::Anywhere).await.unwrap_err();
+        let error = fetch(url(&address), Reach::Anywhere)
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("more than 5"), "{error}");
         served.await.unwrap();
     }
@@ -332,7 +352,7 @@ mod tests {
     #[tokio::test]
     async fn the_machines_own_network_is_not_reached_however_it_is_written(#[case] address: &str) {
         let error = fetch(url(address), Reach::Public).await.unwrap_err();
-        assert!(error.starts_with("refused: "), "{error}");
+        assert!(matches!(error, FetchError::NotPublic(_)), "{error}");
     }
 
     #[rstest]
@@ -358,6 +378,7 @@ mod tests {
             fetch(url(&address), Reach::Anywhere)
                 .await
                 .unwrap_err()
+                .to_string()
                 .contains("image/png")
         );
         served.await.unwrap();

@@ -9,7 +9,7 @@ mod fetch;
 mod page;
 mod picture;
 
-pub use fetch::{Fetched, Reach, fetch, parse};
+pub use fetch::{FetchError, Fetched, Reach, fetch, parse};
 pub use picture::fetch_picture;
 
 /// Reads a page that a person named, wherever it is, as text.
@@ -20,7 +20,8 @@ pub use picture::fetch_picture;
 /// # Cancel safety
 /// Dropping the future drops the connection.
 pub async fn read_page(address: &str) -> Result<String, String> {
-    let fetched = fetch(parse(address)?, Reach::Anywhere).await?;
+    let fetched = fetch(parse(address)?, Reach::Anywhere).await;
+    let fetched = fetched.map_err(|error| error.to_string())?;
     if fetched.ok {
         Ok(fetched.text)
     } else {

@@ -31,7 +31,7 @@ pub async fn fetch_picture(url: Url, reach: Reach, most: usize) -> Result<Vec<u8
 
 async fn follow(mut url: Url, mut reach: Reach, most: usize) -> Result<Vec<u8>, String> {
     for _ in 0..=MAX_REDIRECTS {
-        let response = get(&url, reach, TYPES).await?;
+        let response = get(&url, reach, TYPES).await.map_err(|error| error.to_string())?;
         let status = response.status();
         if !status.is_redirection() {
             if !status.is_success() {

@@ -59,7 +59,7 @@ fn inside(root: &Path, paths: &[String]) -> Result<Vec<String>, SuggestError> {
         return Err(SuggestError::Invalid(text));
     }
     let relative = |path: &String| {
-        let found = resolve(root, path).map_err(|refusal| SuggestError::Invalid(refusal.0))?;
+        let found = resolve(root, path).map_err(|refusal| SuggestError::Invalid(refusal.to_string()))?;
         let inside = found.strip_prefix(root).ok().and_then(Path::to_str);
         let outside = || SuggestError::Invalid(format!("'{path}' is not in the workspace."));
         let inside = inside.ok_or_else(outside)?;

@@ -107,7 +107,7 @@ impl Tool for Foreign {
     }
 
     fn prepare(&self, _: &Json, _: &ToolEnvironment) -> Result<Box<dyn PreparedCall>, ToolRefusal> {
-        Err(ToolRefusal("it is not called".to_owned()))
+        Err(ToolRefusal::Unusable("it is not called".to_owned()))
     }
 }
 
