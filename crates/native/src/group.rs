@@ -1,6 +1,6 @@
 //! Method groups: what a group has, and how a request finds its handler.
 //!
-//! A group is a value ([`Group`]) in a folder of its own under `groups`; the one list there is all that knows it. The
+//! A group is a value (`Group`) in a folder of its own under `groups`; the one list there is all that knows it. The
 //! coverage tests and `proto-schema/` are made from its rows.
 
 use std::borrow::Cow;

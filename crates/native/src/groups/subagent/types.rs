@@ -1,6 +1,6 @@
 //! Subagents: the Threads below a Thread, and the edges between them.
 //!
-//! AppServer protocol 05 §10.2. Their news is in [`crate::wire::system`].
+//! AppServer protocol 05 §10.2. Their news is in [`crate::groups::system`].
 
 use bobbin_model::EdgeStatus;
 use schemars::JsonSchema;
