@@ -148,7 +148,7 @@ async fn deliver(
 fn check_not_a_users(state: &ThreadState) -> Done<()> {
     if state.live.is_some() && started_by_parent(state).is_none() {
         return Err(SubAgentError::Full(
-            "a person is at work with this subagent; send it later, or start another one".to_owned(),
+            "a user is at work with this subagent; send it later, or start another one".to_owned(),
         ));
     }
     Ok(())

@@ -172,7 +172,7 @@ async fn the_agent_above_does_not_break_into_what_a_person_does_below() {
     std::fs::write(workspace.path().join("go"), "").unwrap();
     let results = results(&bench.last_turn().await);
     assert!(
-        !results[3].1 && results[3].0.contains("a person is at work"),
+        !results[3].1 && results[3].0.contains("a user is at work"),
         "{results:?}"
     );
     assert_eq!(below.snapshot().await.state.header.config, Some(personal));
