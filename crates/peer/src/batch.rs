@@ -1,8 +1,8 @@
-//! Answers to incoming batches, gathered until the last one is there. Plain data.
+//! Answers to incoming batches, gathered until each batch is complete. Plain data.
 //!
-//! Bounded by the admitted requests and the batch limit: a batch is open only while one of its
-//! requests is. The answers that wait for others are bounded in bytes, all batches of the connection together; one too
-//! many is replaced by an error. Rules: peer spec 5.
+//! Bounded by the admitted requests and the batch limit: a batch is open only while one of its requests is. One
+//! limit in bytes covers all gathered answers of the connection; an answer over the limit is replaced by an error.
+//! Rules: peer spec 5.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::redact::Methods;
 /// Where the answer to a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplyTo {
-    /// Straight to the wire.
+    /// Directly to the wire.
     Single,
     /// Into an array with others.
     Batch { batch: u64, element: usize },
 }
 
-/// An answer and the method it belongs to, where the log needs to know.
+/// An answer, with its method if the log needs the method.
 type Answer = (Vec<u8>, Option<Arc<str>>);
 
 #[derive(Debug, Default)]
 struct Batch {
     answers: Vec<(usize, Answer)>,
-    /// Elements that will be answered, and one more while elements are still being looked at.
+    /// Elements that still need an answer, plus one while elements are still being read.
     open: usize,
 }
 
@@ -33,7 +33,7 @@ struct Batch {
 pub(crate) struct Batches {
     last: u64,
     open: HashMap<u64, Batch>,
-    /// Bytes of all answers filed.
+    /// Bytes of all gathered answers.
     bytes: usize,
 }
 
@@ -58,12 +58,12 @@ impl Batches {
         }
     }
 
-    /// Whether an answer of this many bytes can wait within `limit` with those that do.
+    /// Whether an answer of this many bytes fits within `limit` beside the gathered ones.
     pub(crate) fn has_room(&self, bytes: usize, limit: usize) -> bool {
         self.bytes.saturating_add(bytes) <= limit
     }
 
-    /// Files an announced answer; returns the array when it was the last one.
+    /// Adds an expected answer; returns the array when this was the last one.
     pub(crate) fn file(
         &mut self,
         batch: u64,
@@ -77,7 +77,7 @@ impl Batches {
         self.close_one(batch)
     }
 
-    /// Notes that every element has been looked at; returns the array if all answers are there.
+    /// Notes that every element has been read; returns the array if all answers are there.
     pub(crate) fn dispatched(&mut self, batch: u64) -> Option<(Vec<u8>, Methods)> {
         self.close_one(batch)
     }

@@ -1,7 +1,7 @@
-//! A bound on the answers that wait to be written, shared by the connections of a server.
+//! A shared limit on the answers that wait to be written on all connections of a server.
 //!
-//! Each connection bounds its own queue; many that do not read could fill memory together. The budget counts; a server
-//! asks it before it makes a large answer. Answers in a queue stay there.
+//! Each connection limits its own queue, but many slow clients could fill memory together. The budget only counts;
+//! a server checks it before it makes a large answer. Queued answers stay queued.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

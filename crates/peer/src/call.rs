@@ -1,4 +1,4 @@
-//! Own calls from the sending to the answer, one by one or as a batch.
+//! Outgoing calls from sending to answer, single or as a batch.
 
 use std::borrow::Borrow;
 use std::future::{Future, poll_fn};
@@ -25,11 +25,11 @@ use crate::timer;
 /// A call that is queued.
 pub(crate) struct Begun {
     pub(crate) id: u64,
-    /// Whether it already knows who waits for it: whoever began it, as of the same poll.
+    /// Whether its caller is registered already, as of the same poll.
     known: bool,
 }
 
-/// A call on its way; dropping it gives it up.
+/// A call on its way; dropping it abandons the call.
 #[derive(Debug)]
 pub(crate) struct Call<S: Borrow<Arc<Shared>>> {
     shared: S,
@@ -95,8 +95,8 @@ impl PeerHandle {
         .await
     }
 
-    /// Queues a call; its answer is waited for with [`Call::answer`], and nothing in between. It gives up when its time is over, whether it has been
-    /// queued by then or still waits for room. `begin` says, at the moment it is queued, which progress token it has.
+    /// Queues a call; [`Call::answer`] waits for its answer. The time limit covers waiting for room too. `begin`
+    /// gets the call's progress token at the moment of queueing.
     pub(crate) async fn begin_call(
         &self,
         method: &str,
@@ -134,7 +134,7 @@ impl PeerHandle {
         Ok(Begun { id, known })
     }
 
-    /// Waits for a call to be queued, as long as the call has; says whether it was at once.
+    /// Waits for a call to be queued, within the call's time limit; says whether it was queued at once.
     async fn in_time<T>(
         &self,
         queued: impl Future<Output = T>,
@@ -142,7 +142,7 @@ impl PeerHandle {
         method: &str,
     ) -> Result<(T, bool), CallError> {
         let mut queued = pin!(queued);
-        // Most often there is room, and no timer is needed.
+        // Usually there is room, and no timer is needed.
         if let Poll::Ready(queued) = poll_fn(|cx| Poll::Ready(queued.as_mut().poll(cx))).await {
             return Ok((queued, true));
         }
@@ -150,7 +150,7 @@ impl PeerHandle {
             return Ok((queued.await, false));
         };
         let out_of_time = {
-            // Whoever calls need not be in a runtime.
+            // The caller need not be in a runtime.
             let _entered = self.shared.runtime.enter();
             sleep_until(limit.deadline)
         };
@@ -166,14 +166,14 @@ impl PeerHandle {
         }
     }
 
-    /// Asks several things in one JSON-RPC batch and waits for all answers, in the order asked.
+    /// Sends several calls in one JSON-RPC batch and waits for all answers, in the order of the calls.
     ///
-    /// Only for far ends known to take batches. Params that are neither object nor array are refused
-    /// before anything is sent; `null` is left out.
+    /// Only for other sides known to accept batches. Params that are neither object nor array are refused before
+    /// anything is sent; `null` is left out.
     ///
     /// # Errors
     ///
-    /// [`CallError`] when the batch could not be sent; what became of each call is in the list.
+    /// [`CallError`] when the batch could not be sent; the list has the result of each call.
     pub async fn call_batch(
         &self,
         calls: &[(&str, Value)],
@@ -243,7 +243,7 @@ impl PeerHandle {
 }
 
 impl Shared {
-    /// Makes the timer look at the deadlines, starting it if this is the first one.
+    /// Makes the timer check the deadlines, starting it for the first one.
     fn arm_timer(self: &Arc<Self>) {
         let first = self.peek(|state| !std::mem::replace(&mut state.timer_running, true));
         if first {
@@ -253,8 +253,8 @@ impl Shared {
         }
     }
 
-    /// Tells the other side that nobody waits for this call any more. Skipped where there is no
-    /// room: it is a courtesy.
+    /// Notifies the other side that this call was abandoned. Skipped if the queue is full: the notification is
+    /// optional.
     pub(crate) fn cancel_remote(&self, state: &mut State, id: u64, after: &mut After) {
         if !self.options.cancel_on_abandon || state.phase != Phase::Active {
             return;

@@ -1,7 +1,7 @@
-//! Own calls waiting for their answer, and the ids of those that stopped waiting lately. Plain data.
+//! Outgoing calls that wait for an answer, and the ids of recently abandoned ones. Plain data.
 //!
-//! Bounded by the callers, who each hold one future and take from here what became of it; the grace table by its own cap.
-//! Rules: peer spec 10.2 and 10.3.
+//! Bounded by the callers, who each hold one future and take their result from here; a limit bounds the table of
+//! late answers. Rules: peer spec 10.2 and 10.3.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::task::{Poll, Waker};
@@ -20,14 +20,14 @@ pub(crate) type CallResult = Result<Box<RawValue>, CallError>;
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) method: Box<str>,
-    /// Whoever waits for the answer.
+    /// The task that waits for the answer.
     pub(crate) caller: Option<Waker>,
     pub(crate) timeout: Option<Timeout>,
     /// Token of its progress values.
     pub(crate) progress: Option<u64>,
 }
 
-/// When a call gives up, and after how long that was to be.
+/// When a call times out, and the original time limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeout {
     pub(crate) deadline: Instant,
@@ -35,18 +35,18 @@ pub(crate) struct Timeout {
     pub(crate) renewal: Renewal,
 }
 
-/// Whether progress gives a call more time.
+/// Whether progress extends a call's time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Renewal {
     Never,
-    /// Each value starts the time anew, up to a moment if there is one.
+    /// Each value restarts the time limit, up to a latest moment if there is one.
     OnProgress {
         until: Option<Instant>,
     },
 }
 
 impl Timeout {
-    /// A deadline this far away; what no clock can hold is as far as one can.
+    /// Returns a deadline this far away, at most as far as a clock can represent.
     pub(crate) fn new(now: Instant, after: Duration) -> Self {
         // Thirty years of 365 days: further than any connection lives, well within any clock.
         const FAR: Duration = Duration::from_hours(262_800);
@@ -63,18 +63,18 @@ pub(crate) struct Calls {
     last_id: u64,
     last_token: u64,
     pending: Recent<u64, Pending>,
-    /// What became of calls whose callers have not looked since.
+    /// Results of calls whose callers have not polled since.
     ended: Recent<u64, CallResult>,
     deadlines: BTreeSet<(Instant, u64)>,
     grace: Grace,
     pub(crate) progress: ProgressTable,
 }
 
-/// Ids whose late answer is no surprise, oldest first.
+/// Ids whose late answer is expected, oldest first.
 #[derive(Debug)]
 struct Grace {
     order: VecDeque<(Instant, u64)>,
-    /// Whose late answer it would be.
+    /// The methods of these calls.
     methods: HashMap<u64, Box<str>>,
     window: Duration,
     cap: usize,
@@ -117,7 +117,7 @@ impl Calls {
         self.pending.insert(id, pending);
     }
 
-    /// Takes a call out, whatever the reason.
+    /// Removes a call, for any reason.
     pub(crate) fn remove(&mut self, id: u64) -> Option<Pending> {
         let pending = self.pending.remove(&id)?;
         if let Some(timeout) = pending.timeout {
@@ -129,13 +129,13 @@ impl Calls {
         Some(pending)
     }
 
-    /// Keeps what became of a call that was taken out, for its caller, who is to be woken.
+    /// Stores the result of a removed call for its caller, who is to be woken.
     pub(crate) fn keep(&mut self, id: u64, outcome: CallResult) {
         self.ended.insert(id, outcome);
     }
 
-    /// What became of a call; until that is known, `waker` is who waits for it. Also returns who did before: to be dropped
-    /// with the state unlocked.
+    /// Returns the result of a call, or registers `waker` until there is one. Also returns the waker registered
+    /// before, which must be dropped after the state is unlocked.
     pub(crate) fn poll(&mut self, id: u64, waker: &Waker) -> (Poll<CallResult>, Option<Waker>) {
         if let Some(outcome) = self.ended.remove(&id) {
             return (Poll::Ready(outcome), None);
@@ -155,7 +155,7 @@ impl Calls {
         (Poll::Pending, former)
     }
 
-    /// Forgets a call that its caller gives up. Returns whether it had not ended, and who waited for it.
+    /// Removes a call that its caller abandons. Returns whether it was still open, and its registered waker.
     pub(crate) fn give_up(&mut self, id: u64, now: Instant) -> (bool, Option<Waker>) {
         self.ended.remove(&id);
         let Some(pending) = self.remove(id) else {
@@ -165,7 +165,7 @@ impl Calls {
         (true, pending.caller)
     }
 
-    /// Gives the call with this progress token more time, where it asked for that.
+    /// Extends the time limit of the call with this progress token, if the call asked for that.
     pub(crate) fn renew(&mut self, token: u64, now: Instant) {
         let Some((&id, pending)) = self
             .pending
@@ -188,18 +188,18 @@ impl Calls {
         timeout.deadline = renewed;
     }
 
-    /// The method that an answer with this id belongs to, even if it comes late.
+    /// Returns the method of the call with this id, even after it was abandoned.
     pub(crate) fn method(&self, id: u64) -> Option<&str> {
         let pending = self.pending.get(&id).map(|pending| &pending.method);
         pending.or_else(|| self.grace.methods.get(&id)).map(AsRef::as_ref)
     }
 
-    /// The earliest deadline there is.
+    /// Returns the earliest deadline.
     pub(crate) fn earliest(&self) -> Option<Instant> {
         self.deadlines.first().map(|&(deadline, _)| deadline)
     }
 
-    /// Takes one call out whose deadline has passed; its id enters the grace table.
+    /// Removes one call whose deadline has passed; late answers to its id are expected for a while.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<(u64, Pending)> {
         let &(deadline, id) = self.deadlines.first()?;
         if deadline > now {
@@ -222,7 +222,7 @@ impl Calls {
         self.grace.methods.insert(id, method);
     }
 
-    /// Whether an answer to this id is merely late; it may be so once only.
+    /// Whether an answer to this id is merely late. True once for each id.
     pub(crate) fn take_late(&mut self, id: u64, now: Instant) -> bool {
         self.prune(now);
         if self.grace.methods.remove(&id).is_none() {
@@ -241,7 +241,7 @@ impl Calls {
         }
     }
 
-    /// Takes every call out, oldest first.
+    /// Removes every call, oldest first.
     pub(crate) fn drain(&mut self) -> Vec<(u64, Pending)> {
         self.deadlines.clear();
         self.progress = ProgressTable::default();

@@ -1,11 +1,10 @@
 //! The one task of a connection: both halves of the transport, polled one after the other.
 //!
-//! Neither half waits for the other; they share a task so that what the reader answers at once is written by the
-//! same poll that read the question. The reader goes first and stops after a number of messages, so the writer
-//! has its turn in every poll that may leave it something to do. They also share what the runtime lets a task do in
-//! one poll; where the reader has used that up and left the writer nothing, the writer goes first in the next poll,
-//! and the reader again in the one after. The task ends by itself: the reader when input ends or shutdown begins, the
-//! writer last of all, which is what `closed` waits for.
+//! Neither half waits for the other. They share a task so that an immediate answer is written by the same poll that
+//! read the request. The reader goes first and stops after a number of messages, so the writer has its turn in
+//! every poll that may leave it work. Both halves share the runtime's budget for one poll of a task. If the reader
+//! uses up that budget, the writer goes first in the next poll. The task ends by itself: the reader at the end of
+//! input or at shutdown, then the writer, which `closed` waits for.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -32,7 +31,7 @@ pub(crate) async fn run(
     let mut output = pin!(writer::run(Arc::clone(&shared), stopped));
     let (mut reading, mut starved) = (true, false);
     poll_fn(|cx| {
-        // A task is always woken by the same waker.
+        // The waker of a task never changes.
         shared.task.get_or_init(|| cx.waker().clone());
         let output_first = starved;
         if output_first && output.as_mut().poll(cx).is_ready() {
@@ -42,7 +41,7 @@ pub(crate) async fn run(
             let _reading = Reading::begin(&shared);
             input.as_mut().poll(cx).is_pending()
         };
-        // Not twice in a row: then it would be the reader that gets nothing.
+        // Not twice in a row, or the reader would get no turn.
         starved = !output_first && !has_budget_remaining();
         if shared.is_quiet() {
             return Poll::Pending;

@@ -1,4 +1,4 @@
-//! What a handler is told about the message it serves.
+//! The context that a handler gets with its message.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -113,7 +113,7 @@ impl<'de> serde::Deserialize<'de> for NoParams {
 pub struct Extensions(RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 
 impl Extensions {
-    /// Puts a value in, in place of the former one of its type.
+    /// Inserts a value, replacing the former one of its type.
     pub fn insert<T: Send + Sync + 'static>(&self, value: T) {
         let former = self.0.write().insert(TypeId::of::<T>(), Arc::new(value));
         // Dropped here, with the lock released.

@@ -1,5 +1,5 @@
-//! What this thread is polling: which handler, so that one who asks for the end of its own connection is not waited for, and
-//! which reader, so that what comes of its messages does not wake the task it is part of.
+//! What the current thread is polling. The handler: a handler that ends its own connection must not wait for
+//! itself. The reader: its messages must not wake the task that it is part of.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::job::Slot;
 use crate::shared::Shared;
 
 thread_local! {
-    /// A connection, by address, and a slot; no connection has the address 0.
+    /// A connection, by address, and a slot; the address 0 means none.
     static CURRENT: Cell<(usize, Slot)> = const { Cell::new((0, 0)) };
-    /// The connection whose reader has its turn on this thread, by address.
+    /// The connection whose reader is being polled on this thread, by address.
     static READING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A handler is being polled for as long as this exists.
+/// Marks that a handler is being polled, for as long as it exists.
 pub(crate) struct Polling {
     before: (usize, Slot),
 }
@@ -33,7 +33,7 @@ impl Drop for Polling {
     }
 }
 
-/// The reader of a connection has its turn for as long as this exists.
+/// Marks that a connection's reader is being polled, for as long as it exists.
 pub(crate) struct Reading {
     before: usize,
 }
@@ -57,12 +57,12 @@ fn address(shared: &Shared) -> usize {
 }
 
 impl Shared {
-    /// Whether this is called from the turn of the connection's own reader.
+    /// Whether the connection's own reader is being polled on this thread.
     pub(crate) fn is_reading(&self) -> bool {
         READING.get() == address(self)
     }
 
-    /// The slot of the handler that is calling, if one of this connection is.
+    /// Returns the slot of the calling handler, if it belongs to this connection.
     pub(crate) fn current_slot(self: &Arc<Self>) -> Option<Slot> {
         let (connection, slot) = CURRENT.get();
         (connection == address(self)).then_some(slot)

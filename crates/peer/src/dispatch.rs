@@ -1,7 +1,6 @@
 //! From one frame to jobs, resolved calls, immediate answers and log entries.
 //!
-//! Everything here happens on the reading task, in arrival order, and waits for nothing.
-//! Rules: peer spec 4 to 9.
+//! Runs on the reading task, in arrival order, and never waits. Rules: peer spec 4 to 9.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -30,9 +29,9 @@ pub(crate) struct Dispatcher<'a> {
     /// Whether the framing keeps message boundaries.
     framed: bool,
     parse_errors_in_row: u32,
-    /// Bytes of the connection up to the message at hand.
+    /// Bytes of the connection up to the current message.
     bytes_read: u64,
-    /// Whether the write queue was over its bounds when the last message came.
+    /// Whether the write queue was over its limits at the last message.
     congested: Cell<bool>,
 }
 
@@ -53,12 +52,12 @@ impl<'a> Dispatcher<'a> {
         self.congested.get()
     }
 
-    /// Says whether the boundaries of what comes next can be relied on.
+    /// Sets whether message boundaries are reliable from here on.
     pub(crate) fn set_framed(&mut self, framed: bool) {
         self.framed = framed;
     }
 
-    /// Takes one frame; returns whether it held JSON.
+    /// Handles one frame; returns whether it was JSON.
     pub(crate) fn frame(&mut self, frame: &[u8], bytes_read: u64) -> bool {
         self.bytes_read = bytes_read;
         match read(frame, &self.shared.options) {
@@ -82,7 +81,7 @@ impl<'a> Dispatcher<'a> {
         state.counters.bytes_read = self.bytes_read;
     }
 
-    /// Answers a body that cannot be read, as far as the options say.
+    /// Answers an unreadable body, as far as the options say.
     pub(crate) fn parse_error(&mut self, reason: &str) {
         let options = &self.shared.options;
         self.shared.note(&Note::Error(format!("parse error: {reason}")));
@@ -122,7 +121,7 @@ impl<'a> Dispatcher<'a> {
         self.shared.emit(LogEntry::Read(&shown));
     }
 
-    /// The method of the own call that an answer with this id belongs to.
+    /// Returns the method of the outgoing call that an answer with this id belongs to.
     fn answered(&self, id: &str) -> Option<String> {
         let id = own_call(id)?;
         self.shared
@@ -160,10 +159,10 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    /// Whether messages are still taken.
+    /// Whether messages are still accepted.
     #[expect(
         clippy::unused_self,
-        reason = "reads as a question to the dispatcher beside its siblings"
+        reason = "a method like its siblings, for a uniform call"
     )]
     fn is_open(&self, state: &State, after: &mut After) -> bool {
         if state.phase == Phase::Active {
@@ -351,12 +350,12 @@ fn read<'f>(frame: &'f [u8], options: &PeerOptions) -> Result<(&'f str, Parsed<'
     if !bobbin_framing::within_depth(text.as_bytes(), max_depth) {
         return Err(format!("nested deeper than {max_depth}"));
     }
-    // One more than are taken tells that there are too many.
+    // One element over the limit shows that there are too many.
     let parsed = parse(text, max_elements(options).saturating_add(1)).map_err(|error| error.to_string())?;
     Ok((text, parsed))
 }
 
-/// Most elements of an array that are looked at.
+/// Most elements of an array that are read.
 fn max_elements(options: &PeerOptions) -> usize {
     match options.batches {
         Batches::Accept => options.max_batch,
@@ -364,7 +363,7 @@ fn max_elements(options: &PeerOptions) -> usize {
     }
 }
 
-/// `null` is absent, objects and arrays are themselves, the rest is an error.
+/// Returns `None` for `null`, objects and arrays as they are, and an error for the rest.
 fn structured(params: Option<&RawValue>) -> Result<Option<&RawValue>, ()> {
     let Some(params) = params.filter(|raw| !is_null(raw)) else {
         return Ok(None);
@@ -396,9 +395,9 @@ pub(crate) fn reply_invalid(shared: &Arc<Shared>, reason: &str) {
     });
 }
 
-/// The number of the own call that a response with this id answers.
+/// Returns the number of the outgoing call that a response with this id answers.
 fn own_call(id: &str) -> Option<u64> {
-    // As we wrote it, and nearly everyone sends it back.
+    // The form we send, which nearly every implementation returns unchanged.
     if let Ok(id) = id.parse() {
         return Some(id);
     }

@@ -1,4 +1,4 @@
-//! Messages to bytes. Pure; what cannot be serialized fails here, before anything is queued.
+//! Messages to bytes. Pure; serialization errors appear here, before anything is queued.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use crate::id::{WireId, push_int};
 
 const HEAD: &[u8] = br#"{"jsonrpc":"2.0""#;
 
-/// Whether text beyond ASCII is written as itself or as escapes.
+/// Whether text beyond ASCII is written as it is or as escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Charset {
     Utf8,
@@ -31,12 +31,12 @@ impl Charset {
         }
     }
 
-    /// Turns a message someone else encoded into the bytes to send.
+    /// Converts an already encoded message into the bytes to send.
     pub(crate) fn convert(self, message: Bytes) -> Bytes {
         if self == Self::Utf8 || message.is_ascii() {
             return message;
         }
-        // In JSON, characters beyond ASCII stand in strings only, where an escape means the same.
+        // In JSON, characters beyond ASCII occur only in strings, where an escape means the same.
         let Ok(text) = std::str::from_utf8(&message) else {
             return message;
         };
@@ -58,7 +58,7 @@ impl Charset {
 /// A message ready to be written.
 #[derive(Debug)]
 pub(crate) enum Text {
-    /// A short one, whose room is used again once it is written.
+    /// A short message, whose buffer is reused after writing.
     Short(Vec<u8>),
     Long(Bytes),
 }
@@ -81,21 +81,21 @@ impl From<Bytes> for Text {
 }
 
 thread_local! {
-    /// Room to write a message in, between two messages.
+    /// A reusable buffer for a message.
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// The same for params, which become part of a message.
+    /// A reusable buffer for params, which become part of a message.
     static PARAMS: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Longest message whose room is used again.
+/// Longest message whose buffer is reused.
 const SHORT: usize = 1 << 10;
 
-/// Takes back the room of a message.
+/// Returns the buffer of a message for reuse.
 pub(crate) fn spent(room: Vec<u8>) {
     keep(&ROOM, room);
 }
 
-/// Takes back the room of params.
+/// Returns the buffer of params for reuse.
 pub(crate) fn spent_params(room: Vec<u8>) {
     keep(&PARAMS, room);
 }
@@ -138,7 +138,7 @@ pub(crate) fn answer(id: &WireId, result: &impl Serialize) -> Result<Vec<u8>, se
 pub(crate) fn error(id: &WireId, error: &ErrorObject) -> Vec<u8> {
     let mut out = answer_head(id, 128);
     out.extend_from_slice(br#","error":"#);
-    // Numbers, a string and raw JSON: none of them can fail, nor does a vector.
+    // Numbers, a string and raw JSON into a vector cannot fail.
     let _infallible = serde_json::to_writer(&mut out, error);
     out.push(b'}');
     out
@@ -156,7 +156,7 @@ pub(crate) fn array(messages: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Serializes params; `None` when they are absent, which is how `null` is written.
+/// Serializes params; `None` for `null`, which is left out.
 pub(crate) fn params(params: &impl Serialize) -> Result<Option<Vec<u8>>, SendError> {
     let mut text = PARAMS.take();
     text.reserve(128);
@@ -176,7 +176,7 @@ pub(crate) fn message(id: Option<u64>, method: &str, params: Option<&[u8]>) -> V
     const ID: &[u8] = br#","id":"#;
     const METHOD: &[u8] = br#","method":"#;
     const PARAMS: &[u8] = br#","params":"#;
-    // To the byte, for a method without escapes: long messages that fill their room are passed on as they are.
+    // The exact size for a method without escapes, so long messages need no copy.
     let room = HEAD.len()
         + id.map_or(0, |id| {
             ID.len() + id.checked_ilog10().map_or(1, |log| log as usize + 1)
@@ -204,7 +204,7 @@ pub(crate) fn message(id: Option<u64>, method: &str, params: Option<&[u8]>) -> V
     out
 }
 
-/// JSON text from wherever it was made.
+/// JSON text of any origin.
 pub trait RawJson {
     /// Returns the text; trusted to be one JSON value.
     fn json(&self) -> &[u8];

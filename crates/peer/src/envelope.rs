@@ -1,6 +1,6 @@
-//! From one JSON text to what kind of message it is.
+//! Parses one JSON text and determines which kind of message it is.
 //!
-//! Decides by the *presence* of members on the raw object: params, results and ids stay raw text
+//! The kind follows from the *presence* of members in the raw object. Params, results and ids stay raw text
 //! borrowed from the frame. Pure. Rules: peer spec 4.
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use crate::options::{NullId, VersionCheck};
 const HEAD: &str = r#"{"jsonrpc":"2.0""#;
 const VERSION_TWO: &str = r#""2.0""#;
 
-/// The members of a message that mean something; of duplicates the last one counts.
+/// The known members of a message; of duplicates the last one counts.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Envelope<'a> {
     jsonrpc: Option<&'a str>,
@@ -31,12 +31,12 @@ pub(crate) struct Envelope<'a> {
 #[derive(Debug)]
 pub(crate) enum Parsed<'a> {
     Object(Envelope<'a>),
-    /// The first of its elements, as many as were asked for.
+    /// Its first elements, up to the requested number.
     Array(Vec<&'a RawValue>),
     Scalar,
 }
 
-/// What a message is, and what it carries.
+/// The kind of a message, with its content.
 #[derive(Debug)]
 pub(crate) enum Incoming<'a> {
     Request {
@@ -53,13 +53,13 @@ pub(crate) enum Incoming<'a> {
         result: Option<&'a RawValue>,
         error: Option<&'a RawValue>,
     },
-    /// To be answered with `-32600`.
+    /// Must be answered with `-32600`.
     Invalid { id: WireId, reason: &'static str },
-    /// To be logged and forgotten.
+    /// Must be logged and dropped.
     Ignored { reason: &'static str },
 }
 
-/// Parses one message text, keeping this many elements of an array at most; the error is a parse error.
+/// Parses one message text with at most this many elements of an array; the error is a parse error.
 pub(crate) fn parse(text: &str, max_elements: usize) -> Result<Parsed<'_>, serde_json::Error> {
     match text.trim_ascii_start().as_bytes().first() {
         Some(b'{') => match Envelope::read(text) {
@@ -71,8 +71,8 @@ pub(crate) fn parse(text: &str, max_elements: usize) -> Result<Parsed<'_>, serde
     }
 }
 
-/// The first elements of an array; the rest is checked and not kept, so that a text costs no more than its own size
-/// however many elements it has.
+/// Returns the first elements of an array. The rest is checked but not stored, so memory depends on the text's size
+/// and not on the number of elements.
 fn elements(text: &str, most: usize) -> Result<Vec<&RawValue>, serde_json::Error> {
     struct First(usize);
 
@@ -110,16 +110,16 @@ fn elements(text: &str, most: usize) -> Result<Vec<&RawValue>, serde_json::Error
     Ok(kept)
 }
 
-/// Why a text is no object whose members can be told.
+/// Returns why a text is no readable object.
 fn refusal(text: &str) -> serde_json::Error {
     match serde_json::from_str::<&RawValue>(text) {
         Err(error) => error,
-        // Raw text may hold what no string can.
+        // Raw text may contain escapes that no string can.
         Ok(_) => serde_json::Error::custom("a member name is not a string"),
     }
 }
 
-/// Says what a message object is (peer spec 4.1 and 4.2).
+/// Determines the kind of a message object (peer spec 4.1 and 4.2).
 pub(crate) fn classify<'a>(envelope: &Envelope<'a>, version: VersionCheck, null_id: NullId) -> Incoming<'a> {
     let echoed = || envelope.id.and_then(WireId::parse).unwrap_or(WireId::NULL);
     if version == VersionCheck::Strict && !envelope.jsonrpc.is_some_and(is_version_two) {
@@ -188,7 +188,7 @@ impl<'a> Envelope<'a> {
             Members::of(text)?
         };
         loop {
-            // As nearly everyone writes them; the long way takes these too.
+            // The usual form; the general parser below accepts the others.
             if members.skip(r#","id":"#) {
                 envelope.id = Some(members.short()?);
                 continue;

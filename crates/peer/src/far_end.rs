@@ -1,5 +1,5 @@
-//! A far end for tests that writes any bytes and reads when it likes. Public, so that the tests of
-//! protocols on top have it too.
+//! A scripted other side for tests, which writes any bytes and reads when the test says so. Public, so that tests
+//! of protocols on top can use it too.
 
 use std::future::poll_fn;
 
@@ -25,8 +25,8 @@ pub enum StreamFraming {
     ContentLength,
 }
 
-/// The other end of a peer's byte stream, under a script's control. Dropping it breaks the
-/// stream in both directions; not reading from it stalls the peer's writes.
+/// The other end of a peer's byte stream, controlled by a script. Dropping it breaks the stream in both directions;
+/// not reading stalls the peer's writes.
 pub struct FarEnd {
     reader: Box<dyn FrameReader>,
     output: WriteHalf<DuplexStream>,
@@ -51,11 +51,11 @@ impl FarEnd {
         }
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes unchanged.
     ///
     /// # Errors
     ///
-    /// Fails when the peer has let its input go.
+    /// Fails when the peer has closed its input.
     pub async fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.output.write_all(bytes).await
     }
@@ -64,7 +64,7 @@ impl FarEnd {
     ///
     /// # Errors
     ///
-    /// Fails when the peer has let its input go.
+    /// Fails when the peer has closed its input.
     pub async fn send(&mut self, message: &str) -> std::io::Result<()> {
         let mut out = BytesMut::new();
         match self.framing {
@@ -80,7 +80,7 @@ impl FarEnd {
     ///
     /// # Errors
     ///
-    /// [`FramingError`] when what the peer wrote is not framed; a bug in the peer.
+    /// [`FramingError`] when the peer's output is not framed correctly; that is a bug in the peer.
     ///
     /// # Cancel safety
     ///

@@ -1,4 +1,4 @@
-//! The handle: what anyone may ask of a connection, from anywhere, for as long as they like.
+//! The handle: everything a program can do with a connection, from any task and at any time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,14 +23,14 @@ use crate::redact::Methods;
 use crate::shared::Shared;
 use crate::stats::{Phase, Stats};
 
-/// A call or notification that the layers have seen.
+/// An outgoing call or notification after the layers.
 pub(crate) struct Message {
     pub(crate) method: Box<str>,
     pub(crate) params: Option<Vec<u8>>,
 }
 
 impl Message {
-    /// Bytes it takes at most, whatever its id.
+    /// Most bytes it takes, whatever its id.
     pub(crate) fn size(&self) -> usize {
         // An id has at most 20 digits.
         self.method.len() + self.params.as_ref().map_or(0, Vec::len) + 64
@@ -56,12 +56,12 @@ impl PeerHandle {
     }
 
     /// Waits until the answers in the write queue are within
-    /// [`max_queue_bytes`](crate::PeerOptions::max_queue_bytes). Returns whether the connection is still there. Call it before a
-    /// large answer is made.
+    /// [`max_queue_bytes`](crate::PeerOptions::max_queue_bytes). Returns whether the connection is still open. Call
+    /// it before making a large answer.
     ///
     /// # Cancel safety
     ///
-    /// Safe.
+    /// Cancel safe.
     pub async fn answers_drained(&self) -> bool {
         crate::reader::wait_for_room(&self.shared).await
     }
@@ -93,11 +93,10 @@ impl PeerHandle {
         sent.inspect_err(|error| self.warn_closed(error, method))
     }
 
-    /// Sends messages that are encoded already, as one batch of writes; returns after the last one
-    /// was flushed. Nothing else is written between them.
+    /// Sends already encoded messages as one batch of writes; returns after the last one was flushed. Nothing else
+    /// is written between them.
     ///
-    /// Waits for room for all of them together; an empty queue takes any batch. Layers do not see
-    /// these messages.
+    /// Waits for room for all of them together; an empty queue accepts any batch. Layers do not see these messages.
     ///
     /// # Errors
     ///
@@ -122,16 +121,16 @@ impl PeerHandle {
         flushed.await.unwrap_or(Err(SendError::Closed))
     }
 
-    /// Asks the other side and waits for its answer, however long that takes.
+    /// Calls the other side and waits for its answer without a time limit.
     ///
     /// # Errors
     ///
-    /// [`CallError`] says whether the other side answered with an error or never will answer.
+    /// [`CallError`] says whether the other side answered with an error or will never answer.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future gives the call up: the other side is told by a cancel notification
-    /// unless the options say otherwise.
+    /// Dropping the future abandons the call: a cancel notification is sent to the other side unless the options
+    /// say otherwise.
     pub async fn call<R: DeserializeOwned>(
         &self,
         method: &str,
@@ -170,14 +169,14 @@ impl PeerHandle {
         self.ask(method, params, timeout).await
     }
 
-    /// Begins the shutdown sequence and returns at once.
+    /// Starts the shutdown sequence and returns at once.
     pub fn begin_shutdown(&self) {
         self.shared.begin_shutdown();
     }
 
-    /// Begins the shutdown sequence and returns when the connection has stopped: all handlers have
-    /// ended and the last answer is written. Called from one of the connection's own handlers it
-    /// does not wait for that handler.
+    /// Starts the shutdown sequence and returns when the connection has stopped: all handlers have ended and the
+    /// last answer is written. When one of the connection's own handlers calls it, it does not wait for that
+    /// handler.
     pub async fn shutdown(&self) {
         let slot = self.shared.current_slot();
         if let Some(slot) = slot {
@@ -193,8 +192,8 @@ impl PeerHandle {
             .await;
     }
 
-    /// As [`begin_shutdown`](Self::begin_shutdown); a WebSocket is closed with this code and
-    /// reason. The first reason given stands.
+    /// As [`begin_shutdown`](Self::begin_shutdown); a WebSocket is closed with this code and reason. The first
+    /// reason counts.
     pub fn close_with(&self, code: u16, reason: impl Into<std::borrow::Cow<'static, str>>) {
         // In one step: of two that come at once, the one that begins the shutdown also says why.
         let reason = CloseReason::new(code, reason);
@@ -213,7 +212,7 @@ impl PeerHandle {
             .await;
     }
 
-    /// Returns how far the connection has come.
+    /// Returns the connection's phase.
     pub fn phase(&self) -> Phase {
         self.shared.peek(|state| state.phase)
     }

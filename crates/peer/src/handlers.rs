@@ -1,7 +1,7 @@
-//! The tables that say what serves which method, and how each piece of work stands to the others.
+//! The tables of handlers by method, and how each handler is scheduled relative to others.
 //!
-//! Built once per connection by the configure function and not changed afterwards. The tables are
-//! owned by the connection's reader and dropped with it, so handlers may hold the peer's handle.
+//! The configure function builds them once per connection; they do not change afterwards. The connection's reader
+//! owns them and drops them with itself, so handlers may hold the peer's handle.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -21,15 +21,15 @@ use crate::lanes::Track;
 use crate::layer::Layer;
 use crate::responder::Responder;
 
-/// How a handler's runs stand to other work of the same connection.
+/// How a handler is scheduled relative to other work of the same connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mode {
-    /// Started at once, beside everything else.
+    /// Started at once, concurrent with everything else.
     Concurrent,
     /// Started when the work that arrived earlier in the same lane has ended. Calls and
     /// notifications may share a lane.
     Ordered(Cow<'static, str>),
-    /// Started at once; nothing that arrives later is started until it has ended.
+    /// Started at once; later messages wait until it has ended.
     Barrier,
 }
 
@@ -43,13 +43,13 @@ impl Mode {
 /// What a cancel does to a running handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelStyle {
-    /// Its future is dropped at its next await point.
+    /// Drops its future at its next await point.
     Drop,
-    /// It goes on and looks at its token itself.
+    /// Lets it go on; the handler checks its token itself.
     Cooperative,
 }
 
-/// Everything a registration can say about how its handler runs. Made from a [`Mode`].
+/// The settings of a registration. Made from a [`Mode`].
 #[derive(Debug, Clone)]
 pub struct Route {
     mode: Mode,
@@ -68,19 +68,18 @@ impl From<Mode> for Route {
 }
 
 impl Route {
-    /// Says what a cancel does. Default: [`CancelStyle::Drop`]; for deferred handlers
+    /// Sets the effect of a cancel. Default: [`CancelStyle::Drop`]; for deferred handlers
     /// [`CancelStyle::Cooperative`].
     ///
-    /// The future of a deferred handler is dropped in either case, since it only hands work on; the
-    /// style says whether a request that was handed on is answered `-32800` at once or when its
-    /// new owner answers.
+    /// The future of a deferred handler is dropped in either case, since it only passes work on. The style decides
+    /// whether a cancelled request is answered `-32800` at once, or by its new owner.
     #[must_use]
     pub fn cancel(mut self, style: CancelStyle) -> Self {
         self.cancel = Some(style);
         self
     }
 
-    /// Allows waiting notifications of this handler to be dropped, oldest first, when too many wait.
+    /// Allows dropping waiting notifications of this handler, oldest first, when too many wait.
     #[must_use]
     pub fn droppable(mut self) -> Self {
         self.droppable = true;
@@ -88,7 +87,7 @@ impl Route {
     }
 }
 
-/// A handler at work. Calls answer through their [`Responder`]; an error is for the log.
+/// A running handler. Calls answer through their [`Responder`]; an error goes to the log.
 pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>>;
 type CallFn = Arc<dyn Fn(CallContext, Responder) -> HandlerFuture + Send + Sync>;
 type NotificationFn = Arc<dyn Fn(NotificationContext) -> HandlerFuture + Send + Sync>;
@@ -138,7 +137,7 @@ pub struct Handlers {
     ignored: Vec<String>,
     lanes: HashMap<Cow<'static, str>, usize>,
     layers: Vec<Arc<dyn Layer>>,
-    /// Refuses unknown methods where layers are to see them first.
+    /// Refuses unknown methods, if layers see them first.
     missing: Option<Arc<CallEntry>>,
     duplicate: Option<String>,
 }
@@ -152,9 +151,9 @@ impl fmt::Debug for Handlers {
     }
 }
 
-/// Lane of notification handlers that ask for nothing else.
+/// The default lane of notification handlers.
 const DEFAULT_LANE: &str = "";
-/// What fallbacks are registered as; shows in errors only.
+/// The name of fallbacks in errors.
 const FALLBACK: &str = "*";
 
 impl Handlers {
@@ -227,11 +226,11 @@ impl Handlers {
         self
     }
 
-    /// Serves a method by handing the request on.
+    /// Serves a method by passing the request on.
     ///
-    /// The future only decodes and passes the [`Responder`] to whoever will answer; its lane goes
-    /// on as soon as the future ends, while the request counts as running until the responder is
-    /// used or dropped. The future is first polled on the connection's reader: it must not block.
+    /// The future only decodes and passes on the [`Responder`]. Its lane goes on as soon as the future ends. The
+    /// request counts as running until the responder is used or dropped. The connection's reader polls the future
+    /// first, so the future must not block.
     #[must_use]
     pub fn on_call_deferred<F, Fut>(mut self, method: &str, route: impl Into<Route>, handler: F) -> Self
     where
@@ -242,9 +241,9 @@ impl Handlers {
         self
     }
 
-    /// As [`on_call_deferred`](Self::on_call_deferred), for every method without a handler of its
-    /// own. In one lane with [`fallback_notification_deferred`](Self::fallback_notification_deferred)
-    /// it hands everything on in the order it arrived.
+    /// As [`on_call_deferred`](Self::on_call_deferred), for every method without a handler of its own. In one lane
+    /// with [`fallback_notification_deferred`](Self::fallback_notification_deferred), it passes on everything in
+    /// order of arrival.
     #[must_use]
     pub fn fallback_call_deferred<F, Fut>(mut self, route: impl Into<Route>, handler: F) -> Self
     where
@@ -307,7 +306,7 @@ impl Handlers {
         self
     }
 
-    /// Serves a notification by handing it on; see [`on_call_deferred`](Self::on_call_deferred).
+    /// Serves a notification by passing it on; see [`on_call_deferred`](Self::on_call_deferred).
     #[must_use]
     pub fn on_notification_deferred<F, Fut>(
         mut self,
@@ -346,7 +345,7 @@ impl Handlers {
         self
     }
 
-    /// Drops notifications whose method starts with `prefix` and has no handler, without a word.
+    /// Drops notifications silently whose method starts with `prefix` and has no handler.
     #[must_use]
     pub fn ignore_notifications(mut self, prefix: &str) -> Self {
         self.ignored.push(prefix.to_owned());
@@ -441,7 +440,7 @@ impl Handlers {
         }
     }
 
-    /// Says whether the tables can be used.
+    /// Checks the tables for contradictions.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         self.duplicate
             .clone()
@@ -456,7 +455,7 @@ impl Handlers {
         self.layers.as_slice().into()
     }
 
-    /// What serves a call of this method, and the method's name to keep.
+    /// Returns the handler for a call of this method, with the shared method name.
     pub(crate) fn call(&self, method: &str) -> Option<(Arc<str>, Arc<CallEntry>)> {
         if let Some(entry) = self.calls.get(method) {
             Some((Arc::clone(&entry.method), Arc::clone(entry)))
@@ -466,7 +465,7 @@ impl Handlers {
         }
     }
 
-    /// What serves a notification of this method, and the method's name to keep.
+    /// Returns the handler for a notification of this method, with the shared method name.
     pub(crate) fn notification(&self, method: &str) -> Option<(Arc<str>, Arc<NotificationEntry>)> {
         match self.notifications.get(method) {
             Some(entry) => Some((Arc::clone(&entry.method), Arc::clone(entry))),

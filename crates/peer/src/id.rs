@@ -1,12 +1,12 @@
-//! Request ids as they stand on the wire, and when two of them are the same.
+//! Request ids as on the wire, and when two of them are equal.
 //!
-//! An answer carries the id textually as it came; comparison is by value: `1`, `1.0` and `10e-1`
-//! are one id, `1` and `"1"` are two. Rules: peer spec 4.3.
+//! An answer repeats the id's text unchanged. Comparison is by value: `1`, `1.0` and `10e-1` are one id, `1` and
+//! `"1"` are two. Rules: peer spec 4.3.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The id of an incoming request, kept as received. Cheap to clone.
+/// The id of an incoming request, unchanged. Cheap to clone.
 #[derive(Clone)]
 pub struct WireId(Repr);
 
@@ -21,7 +21,7 @@ enum Repr {
     },
 }
 
-/// What two ids have in common when they are equal.
+/// The normal form of an id: equal for equal ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum IdKey {
     /// Any number that is an integer in range.
@@ -32,14 +32,14 @@ pub(crate) enum IdKey {
         digits: Arc<str>,
         exponent: i64,
     },
-    /// A number whose exponent no one can have meant; equal only to the same text.
+    /// A number with an unreasonable exponent; equal only to the same text.
     Odd(Arc<str>),
     /// A string, decoded.
     Text(Arc<str>),
 }
 
 impl WireId {
-    /// The id of answers to messages whose id could not be told.
+    /// The id of answers to messages whose id is unreadable.
     pub const NULL: Self = Self(Repr::Null);
 
     /// Reads an id from the text of a JSON value; `None` when it is neither string, number nor null.
@@ -71,7 +71,7 @@ impl WireId {
         matches!(self.0, Repr::Null)
     }
 
-    /// What to compare by; the null id equals nothing.
+    /// Returns the normal form; the null id equals no other.
     pub(crate) fn key(&self) -> Option<IdKey> {
         match &self.0 {
             Repr::Null => None,
@@ -80,7 +80,7 @@ impl WireId {
         }
     }
 
-    /// Bytes of its text that are kept beside the value itself.
+    /// Returns the bytes of its text, besides the value itself.
     pub(crate) fn text_len(&self) -> usize {
         match &self.0 {
             Repr::Null | Repr::Int(_) => 0,
@@ -154,7 +154,7 @@ fn number_key(text: &str) -> IdKey {
     })
 }
 
-/// The integer these parts make, if they make one that fits.
+/// Returns the integer of these parts, if it fits.
 fn integer(negative: bool, digits: &str, exponent: i64) -> Option<IdKey> {
     // 19 digits are as many as an i64 has.
     let power = u32::try_from(exponent).ok().filter(|&power| power < 19)?;

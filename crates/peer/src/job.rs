@@ -19,7 +19,7 @@ pub(crate) struct Job {
     pub(crate) target: Target,
 }
 
-/// Jobs to start, oldest first. Most often there is one, which takes no room of its own.
+/// Jobs to start, oldest first. Usually there is one, which needs no allocation.
 #[derive(Debug, Default)]
 pub(crate) enum Starts {
     #[default]
@@ -51,24 +51,24 @@ impl Starts {
         }
     }
 
-    /// Moves everything in `more` behind what is here.
+    /// Moves everything in `more` to the end.
     pub(crate) fn append(&mut self, more: &mut Self) {
         while let Some(job) = more.pop() {
             self.push(job);
         }
     }
 
-    /// Takes the one job there is, if it is the only one and `wanted`.
+    /// Removes the only job, if there is one and it is `wanted`.
     pub(crate) fn only(&mut self, wanted: impl Fn(&Job) -> bool) -> Option<Job> {
         match self {
             Self::One(job) if wanted(job) => self.pop(),
-            // More than one, or what is left of more than one.
+            // Several jobs, or the rest of several.
             Self::None | Self::One(_) | Self::Many(_) => None,
         }
     }
 }
 
-/// What will handle it.
+/// The handler of a job.
 #[derive(Debug)]
 pub(crate) enum Target {
     Call(Arc<CallEntry>),
@@ -87,7 +87,7 @@ impl Job {
         }
     }
 
-    /// Whether its future is first polled by whoever starts it, without a task of its own.
+    /// Whether its starter polls its future first, without a task of its own.
     pub(crate) fn is_inline(&self) -> bool {
         match &self.target {
             Target::Call(entry) => entry.inline,
@@ -95,14 +95,14 @@ impl Job {
         }
     }
 
-    /// Whether nothing waits for the end of its future: until that has gone past its first poll, the books need not
-    /// know of it.
+    /// Whether no work waits for the end of its future. Such a job is recorded only if its first poll does not
+    /// finish it.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(&self.target, Target::Call(entry)
             if entry.inline && entry.track == Track::Concurrent && !entry.drops_on_cancel)
     }
 
-    /// Whether a cancel drops its future, as against only telling it.
+    /// Whether a cancel drops its future, rather than only setting the token.
     pub(crate) fn drops_on_cancel(&self) -> bool {
         match &self.target {
             Target::Call(entry) => entry.inline || entry.drops_on_cancel,

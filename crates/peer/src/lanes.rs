@@ -1,14 +1,13 @@
-//! Which work may start now and which waits for other work. Plain data.
+//! Which work may start now, and which waits for other work. Plain data.
 //!
-//! A lane runs one piece of work at a time, in arrival order. A barrier holds everything that
-//! arrived behind it until it has ended. Nothing here runs anything: callers are handed the jobs to
-//! start. Rules: peer spec 8.
+//! A lane runs one job at a time, in arrival order. A barrier delays everything that arrives later until it has
+//! ended. Nothing here runs jobs: callers get the jobs to start. Rules: peer spec 8.
 
 use std::collections::VecDeque;
 
 use crate::job::{Job, Slot};
 
-/// How a piece of work stands to others, with the lane by number.
+/// How a job is scheduled, with its lane by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Track {
     Concurrent,
@@ -26,7 +25,7 @@ struct Lane {
 pub(crate) struct Lanes {
     all: Vec<Lane>,
     barrier: Option<Slot>,
-    /// What arrived behind the barrier.
+    /// Jobs that arrived after the barrier.
     held: VecDeque<Job>,
 }
 
@@ -39,7 +38,7 @@ impl Lanes {
         }
     }
 
-    /// Takes a job in; gives it back if it may start at once.
+    /// Adds a job; returns it if it may start at once.
     pub(crate) fn admit(&mut self, job: Job) -> Option<Job> {
         if self.barrier.is_some() {
             self.held.push_back(job);
@@ -67,7 +66,7 @@ impl Lanes {
         }
     }
 
-    /// Notes that a job's future has ended; hands out what may start because of it.
+    /// Notes that a job's future has ended; passes the jobs that may now start to `start`.
     pub(crate) fn release(&mut self, slot: Slot, track: Track, mut start: impl FnMut(Job)) {
         match track {
             Track::Lane(lane) => {
@@ -90,7 +89,7 @@ impl Lanes {
         }
     }
 
-    /// Takes a waiting job out.
+    /// Removes a waiting job.
     pub(crate) fn remove(&mut self, slot: Slot, track: Track) -> Option<Job> {
         let take = |queue: &mut VecDeque<Job>| {
             let at = queue.iter().position(|job| job.slot() == slot)?;
@@ -103,7 +102,7 @@ impl Lanes {
         waiting.or_else(|| take(&mut self.held))
     }
 
-    /// Takes the oldest waiting notification out that may be dropped, if there is one.
+    /// Removes the oldest waiting notification that may be dropped, if there is one.
     pub(crate) fn remove_droppable(&mut self) -> Option<Job> {
         let oldest = |queue: &VecDeque<Job>| {
             let at = queue.iter().position(Job::is_droppable)?;
@@ -122,7 +121,7 @@ impl Lanes {
         }
     }
 
-    /// Takes every waiting job out, oldest first.
+    /// Removes every waiting job, oldest first.
     pub(crate) fn drain(&mut self) -> Vec<Job> {
         let mut all: Vec<Job> = self.held.drain(..).collect();
         for lane in &mut self.all {

@@ -1,7 +1,7 @@
-//! Layers: what stands around every handler and every send, the same for every protocol.
+//! Layers: code around every handler and every send, the same for every protocol.
 //!
-//! A layer sees raw params. It may answer or refuse by itself, go on to the next one, or do
-//! something before and after. The handler is the innermost; the first layer added the outermost.
+//! A layer sees raw params. It may answer or refuse by itself, continue with the next layer, or do something before
+//! and after. The handler is the innermost; the first layer added is the outermost.
 
 use std::sync::Arc;
 
@@ -12,8 +12,7 @@ use crate::error::SendError;
 use crate::handlers::{CallEntry, HandlerFuture, NotificationEntry};
 use crate::responder::Responder;
 
-/// Something around all handlers and sends of a connection. Every method has a default that only
-/// goes on.
+/// Code around all handlers and sends of a connection. Every default method only continues.
 pub trait Layer: Send + Sync + std::fmt::Debug {
     /// Serves an incoming request, unknown methods included.
     fn call(&self, cx: CallContext, responder: Responder, next: NextCall) -> HandlerFuture {
@@ -25,18 +24,18 @@ pub trait Layer: Send + Sync + std::fmt::Debug {
         next.run(cx)
     }
 
-    /// Looks at a call or notification of our own before it is queued, and may change it.
+    /// Sees an outgoing call or notification before it is queued, and may change it.
     ///
     /// # Errors
     ///
-    /// An error keeps the message from being sent and goes to the sender.
+    /// An error stops the message and is returned to the sender.
     fn outgoing(&self, message: &mut Outgoing) -> Result<(), SendError> {
         let _ = message;
         Ok(())
     }
 }
 
-/// A call or notification of our own on its way out.
+/// An outgoing call or notification.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     /// Method name.
@@ -47,7 +46,7 @@ pub struct Outgoing {
 
 pub(crate) type Layers = Arc<[Arc<dyn Layer>]>;
 
-/// What comes after a layer, for a request.
+/// The rest of the layers and the handler, for a request.
 pub struct NextCall {
     layers: Layers,
     at: usize,
@@ -59,7 +58,7 @@ impl NextCall {
         Self { layers, at: 0, entry }
     }
 
-    /// Goes on to the next layer, or to the handler.
+    /// Continues with the next layer, or with the handler.
     pub fn run(mut self, cx: CallContext, responder: Responder) -> HandlerFuture {
         match self.layers.get(self.at).cloned() {
             None => (self.entry.run)(cx, responder),
@@ -79,7 +78,7 @@ impl std::fmt::Debug for NextCall {
     }
 }
 
-/// What comes after a layer, for a notification.
+/// The rest of the layers and the handler, for a notification.
 pub struct NextNotification {
     layers: Layers,
     at: usize,
@@ -91,7 +90,7 @@ impl NextNotification {
         Self { layers, at: 0, entry }
     }
 
-    /// Goes on to the next layer, or to the handler.
+    /// Continues with the next layer, or with the handler.
     pub fn run(mut self, cx: NotificationContext) -> HandlerFuture {
         match self.layers.get(self.at).cloned() {
             None => (self.entry.run)(cx),

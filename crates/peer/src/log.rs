@@ -1,7 +1,7 @@
-//! The log callback: every message and every incident, as they happen.
+//! The log callback: receives every message and incident as it happens.
 //!
-//! Called from library tasks with the state unlocked, in order per direction. It must be quick, and may do with the
-//! connection whatever does not wait; a panic inside it is caught. Entries: peer spec 13.
+//! Library tasks call it with the state unlocked, in order for each direction. It must be quick and must not wait;
+//! otherwise it may use the connection. A panic in it is caught. Entries: peer spec 13.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -60,8 +60,8 @@ pub fn tee(first: LogFn, second: LogFn) -> LogFn {
     })
 }
 
-/// What is blanked in logged messages: method name to JSON pointers into the whole message, such
-/// as `/params/token`, and `/result/token` for the answer to that method.
+/// Which members are blanked in logged messages: method name to JSON pointers into the whole message, such as
+/// `/params/token`, and `/result/token` for the answer to that method.
 #[derive(Debug, Clone, Default)]
 pub struct Redaction(HashMap<String, Vec<String>>);
 
@@ -83,7 +83,7 @@ impl Redaction {
         let Some(pointers) = method.and_then(|method| self.0.get(method)) else {
             return Cow::Borrowed(text);
         };
-        // What parses as a message parses here too; if not, nothing of it is shown.
+        // Every valid message parses here too; any other text is not shown.
         let Ok(mut value) = serde_json::from_str::<Value>(text) else {
             return Cow::Borrowed("redacted");
         };
@@ -107,7 +107,7 @@ impl Log {
         Self { callback }
     }
 
-    /// Whether making up an entry for a message is worth the work.
+    /// Whether a log callback is set, so that entries are worth making.
     pub(crate) fn is_on(&self) -> bool {
         self.callback.is_some()
     }
@@ -121,7 +121,7 @@ impl Log {
     }
 }
 
-/// An entry about an incident, made under the lock and emitted after it.
+/// An entry about an incident, made under the lock and emitted afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Note {
     Error(String),

@@ -1,24 +1,23 @@
-//! The members of an object's JSON text, one after the other, each value as the text it is.
+//! The members of an object's JSON text, one after the other, each value as raw text.
 //!
-//! Reads the object's own structure and the short values of an envelope by itself; every other value,
-//! and whatever is out of the ordinary, is left to `serde_json`. Takes what `serde_json` takes and nothing
-//! else; what is wrong with a text it does not take is not its business. Pure.
+//! This code reads the object's structure and the short values of an envelope; `serde_json` reads all other values
+//! and unusual text. Accepts exactly what `serde_json` accepts, but reports no reason for a refusal. Pure.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What stands next in an object.
+/// The next token in an object.
 pub(crate) enum Next<'a> {
-    /// A member of this name; its value is to be taken before the walk goes on.
+    /// A member of this name; take its value before continuing.
     Member(Cow<'a, str>),
-    /// Nothing: the object and the text are over.
+    /// The end of the object and the text.
     End,
 }
 
-/// The value at the end of a path of member names; of members with one name the last counts. Holds nothing else, however many
-/// members there are.
+/// Returns the value at the end of a path of member names; of duplicates the last counts. Needs no memory for other
+/// members.
 pub(crate) fn at_path<'a>(object: &'a RawValue, path: &[String]) -> Option<&'a RawValue> {
     let mut value = object;
     for name in path {
@@ -35,11 +34,11 @@ pub(crate) fn at_path<'a>(object: &'a RawValue, path: &[String]) -> Option<&'a R
     Some(value)
 }
 
-/// A walk through one object. Every answer of `None` means that the text is not JSON.
+/// A walk through one object. `None` from any method means that the text is not JSON.
 pub(crate) struct Members<'a> {
     text: &'a str,
     at: usize,
-    /// Whether a comma must stand before the next member.
+    /// Whether a comma must come before the next member.
     behind_one: bool,
 }
 
@@ -68,7 +67,7 @@ impl<'a> Members<'a> {
         Some(members)
     }
 
-    /// Goes on behind the first members, which are known.
+    /// Continues after the first members, which are known.
     pub(crate) fn behind(text: &'a str, first: &str) -> Self {
         Self {
             text,
@@ -77,7 +76,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Passes a comma and the member name behind it, where they stand here exactly so.
+    /// Skips a comma and a member name, if the text has exactly these here.
     pub(crate) fn skip(&mut self, head: &str) -> bool {
         let bytes = self.text.as_bytes();
         let found = self.behind_one
@@ -139,7 +138,7 @@ impl<'a> Members<'a> {
         self.value().map(RawValue::get)
     }
 
-    /// Passes the string that begins here; says whether it is without escapes. One with escapes is not checked
+    /// Skips the string that begins here; says whether it has no escapes. A string with escapes is not checked
     /// further.
     fn string(&mut self) -> Option<bool> {
         let bytes = self.text.as_bytes();
@@ -162,7 +161,7 @@ impl<'a> Members<'a> {
         Some(plain)
     }
 
-    /// Skips blanks; the byte behind them, if there is one.
+    /// Skips white space; returns the byte after it, if there is one.
     fn peek(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.as_bytes().get(self.at)?;
@@ -189,7 +188,7 @@ mod tests {
 
     use super::{Members, Next};
 
-    /// The members as `serde_json` tells them.
+    /// The members as `serde_json` reads them.
     #[derive(Debug, PartialEq)]
     struct Told(Vec<(String, String)>);
 

@@ -1,4 +1,4 @@
-//! What a connection is asked to be like: every policy and every bound, with its default.
+//! The options of a connection: every policy and every limit, with its default.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use crate::budget::AnswerBudget;
 use crate::error::{ErrorObject, code};
 use crate::log::{LogFn, Redaction};
 
-/// What to do about the `jsonrpc` member of incoming messages.
+/// How the `jsonrpc` member of incoming messages is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VersionCheck {
     /// It must be `"2.0"`.
     #[default]
     Strict,
-    /// It is not looked at.
+    /// It is not checked.
     Lenient,
 }
 
-/// What a method with `"id": null` is.
+/// How a method with `"id": null` is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NullId {
     /// A request, answered with `"id": null`.
@@ -27,7 +27,7 @@ pub enum NullId {
     Notification,
 }
 
-/// What to do about incoming arrays.
+/// How incoming arrays are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Batches {
     /// Serve them (JSON-RPC 2.0 section 6).
@@ -50,7 +50,7 @@ pub enum ParseErrorReply {
     Always,
 }
 
-/// What to do about a message over the size limit, beyond logging it.
+/// How a message over the size limit is treated, besides logging it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OversizeReply {
     /// Nothing.
@@ -66,7 +66,7 @@ pub enum EofPolicy {
     /// Cancel them at once.
     #[default]
     CancelNow,
-    /// Let running and queued work end by itself for at most this long, then cancel.
+    /// Allow running and queued work at most this long to end by itself, then cancel.
     DrainFirst(Duration),
 }
 
@@ -88,7 +88,7 @@ impl Default for CancelDialect {
     }
 }
 
-/// How progress tokens and progress notifications look on this connection.
+/// The form of progress tokens and progress notifications on this connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgressDialect {
     /// Method name of the progress notification.
@@ -103,7 +103,7 @@ pub struct ProgressDialect {
 }
 
 impl ProgressDialect {
-    /// `$/progress` with `workDoneToken`, as the editor protocols have it.
+    /// `$/progress` with `workDoneToken`, the form of editor protocols.
     pub fn work_done() -> Self {
         Self {
             method: "$/progress".to_owned(),
@@ -113,7 +113,7 @@ impl ProgressDialect {
         }
     }
 
-    /// `notifications/progress` with `_meta.progressToken`, as MCP has it.
+    /// `notifications/progress` with `_meta.progressToken`, the form of MCP.
     pub fn meta() -> Self {
         Self {
             method: "notifications/progress".to_owned(),
@@ -124,13 +124,13 @@ impl ProgressDialect {
     }
 }
 
-/// Policies and bounds of one connection. Start from [`PeerOptions::default`] or
-/// [`PeerOptions::bridge`] and change fields.
+/// Policies and limits of one connection. Start from [`PeerOptions::default`] or [`PeerOptions::bridge`] and change
+/// fields.
 #[derive(Clone)]
 pub struct PeerOptions {
     /// Log callback. Default none.
     pub log: Option<LogFn>,
-    /// What is blanked in logged messages. Default nothing.
+    /// Members that are blanked in logged messages. Default none.
     pub redaction: Redaction,
     /// Default strict.
     pub version_check: VersionCheck,
@@ -142,69 +142,69 @@ pub struct PeerOptions {
     pub max_batch: usize,
     /// Default when framed.
     pub parse_error_reply: ParseErrorReply,
-    /// Most `-32700` answers in a row without a good message between. Default 8.
+    /// Most `-32700` answers in a row without a valid message in between. Default 8.
     pub max_parse_error_replies: u32,
     /// Default never.
     pub oversize_reply: OversizeReply,
     /// `message` of our `-32600` answers; the reason goes to `data.detail`. Default
     /// `Invalid Request`.
     pub invalid_request_message: &'static str,
-    /// Deepest JSON nesting taken. Default 120; above 126 typed decoding may fail on depth.
+    /// Deepest accepted JSON nesting. Default 120; above 126 typed decoding may fail on depth.
     pub max_depth: usize,
-    /// Read errors without a good message between after which the connection ends. Default 100.
+    /// Read errors in a row without a valid message, after which the connection ends. Default 100.
     pub max_consecutive_errors: u32,
-    /// Requests admitted and not yet answered; one more is answered with
+    /// Most admitted requests without an answer; the next one is answered with
     /// [`overload_error`](Self::overload_error). Default 1,024.
     pub max_running_requests: usize,
-    /// Bytes of their methods, ids and params; one request is always let in, whatever its size, and one more than these hold
-    /// is answered with [`overload_error`](Self::overload_error). Default 128 MiB.
+    /// Most bytes of their methods, ids and params; the next request over this is answered with
+    /// [`overload_error`](Self::overload_error). One request is always admitted, whatever its size. Default 128
+    /// MiB.
     pub max_running_request_bytes: usize,
-    /// The answer to a request too many. Default `-32603` "Server overloaded"; the codes
-    /// made for this belong to the protocol on top.
+    /// The answer to a request over the limits. Default `-32603` "Server overloaded"; the protocol on top may have
+    /// a code for this.
     pub overload_error: ErrorObject,
-    /// Notifications waiting in lanes; beyond it one is dropped. Default 10,000.
+    /// Most notifications waiting in lanes; over it one is dropped. Default 10,000.
     pub max_queued_notifications: usize,
     /// Bytes of params waiting in lanes with them. Default 16 MiB.
     pub max_queued_notification_bytes: usize,
-    /// Bytes in the write queue at which senders wait; also the largest message that can be sent by itself, answers
-    /// aside. Default 64 MiB.
+    /// Bytes in the write queue at which senders wait; also the largest single message, answers aside. Default 64
+    /// MiB.
     ///
-    /// Answers cannot wait and are queued beyond it. When the answers in the queue come to more than this by
-    /// themselves, nothing more is read until they are within it again; what was read before is still answered. Calls and
-    /// notifications never stop the reader, however many wait, so that two ends that are both full of them go on reading
-    /// each other. The queue may thus hold twice this, and the answers to what was already taken in
-    /// ([`max_running_requests`](Self::max_running_requests) of
-    /// [`max_answer_bytes`](Self::max_answer_bytes) at most). Two ends that each owe the other more than this in answers,
-    /// and do not read meanwhile, hold each other up: [`write_stall_timeout`](Self::write_stall_timeout) ends that.
+    /// Answers cannot wait and are queued beyond this limit. When the answers in the queue alone exceed the limit,
+    /// the reader pauses until they are within it again; requests read before are still answered. Calls and
+    /// notifications never pause the reader, however many wait, so two full ends go on reading each other. So the
+    /// queue may hold twice this limit, and the answers to admitted requests (at most
+    /// [`max_running_requests`](Self::max_running_requests) of [`max_answer_bytes`](Self::max_answer_bytes)). Two
+    /// ends that each owe the other more answers than this, and do not read meanwhile, block each other:
+    /// [`write_stall_timeout`](Self::write_stall_timeout) ends that.
     pub max_queue_bytes: usize,
-    /// The largest answer that is sent, whatever the write queue holds; a larger one becomes an error. So does one to
-    /// a batch when it comes to more than this with all the answers that wait for others of their batch. Default 64 MiB.
+    /// The largest answer that is sent, whatever the write queue holds; a larger one becomes an error. The same
+    /// limit covers the gathered answers of all batches. Default 64 MiB.
     pub max_answer_bytes: usize,
-    /// Counts the answers in the write queue together with those of other connections. The peer refuses nothing for it: a
-    /// handler asks it before it makes a large answer. Default none.
+    /// Counts the answers in the write queue together with those of other connections. The peer refuses nothing
+    /// because of it: a handler checks it before it makes a large answer. Default none.
     pub answer_budget: Option<Arc<AnswerBudget>>,
     /// Messages in the write queue: the same rules as for [`max_queue_bytes`](Self::max_queue_bytes). Default 65,536.
     pub max_queue_messages: usize,
-    /// Bytes that go into one write together; a larger message has its own. Default 256 KiB, which keeps the framing's
-    /// buffer small and lets stalls be noticed early.
+    /// Most bytes in one write; a larger message has a write of its own. Default 256 KiB, which keeps the framing's
+    /// buffer small and detects stalls early.
     pub flush_bytes: usize,
-    /// A write that makes no progress for this long ends the connection. Default none: a far end that stops reading
-    /// is waited for without limit, even one that waits for us to read.
+    /// A write without progress for this long ends the connection. Default none: the peer waits without limit for
+    /// another side that stops reading, even if both sides wait for each other.
     pub write_stall_timeout: Option<Duration>,
-    /// Longest wait for the last messages to be written once all handlers have ended; begins anew as long as the far end
-    /// takes something. Default 2 s.
+    /// Longest wait for the last messages to be written once all handlers have ended; restarts whenever the other
+    /// side accepts bytes. Default 2 s.
     pub flush_grace: Duration,
-    /// Longest time the last messages are written in any case. Default 30 s.
+    /// Longest time for writing the last messages in any case. Default 30 s.
     pub max_flush_time: Duration,
-    /// Longest wait for handlers once shutdown began; then they are dropped and answered
-    /// `-32603`. Default none.
+    /// Longest wait for handlers after shutdown has started; then they are dropped and answered `-32603`. Default
+    /// none.
     pub drain_timeout: Option<Duration>,
     /// Default cancel now.
     pub eof_policy: EofPolicy,
     /// Default `$/cancelRequest` with `id`.
     pub cancel: CancelDialect,
-    /// Whether an own call that timed out or whose future was dropped is cancelled at the other
-    /// side. Default true.
+    /// Whether the other side is notified when an outgoing call times out or its future is dropped. Default true.
     pub cancel_on_abandon: bool,
     /// How long a late answer to a call that timed out is only a warning. Default 60 s.
     pub grace_window: Duration,
@@ -212,10 +212,9 @@ pub struct PeerOptions {
     pub max_grace_entries: usize,
     /// Progress support. Default none.
     pub progress: Option<ProgressDialect>,
-    /// Whether everything beyond ASCII is escaped in what we write. Default false.
+    /// Whether all text beyond ASCII is escaped in outgoing messages. Default false.
     pub ascii_json: bool,
-    /// Time after which an unfinished incoming message is mentioned in the log, again and again.
-    /// Default 10 s.
+    /// Interval at which an unfinished incoming message is logged. Default 10 s.
     pub partial_message_notice: Duration,
 }
 

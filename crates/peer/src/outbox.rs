@@ -1,10 +1,10 @@
-//! The write queue as plain data: messages in the order they will be written.
+//! The write queue as plain data: messages in writing order.
 //!
-//! Bounded in bytes and messages for senders that can wait; answers are always taken, and it is the
-//! reader that pauses when they pile up to the same bound. It looks at answers only: two ends that both wait for room to
-//! send must go on reading each other, or neither would ever have room. So the queue holds at most twice its
-//! bound, and the answers to requests that were let in before the pause. What the writer has taken but not flushed still
-//! counts. What it has flushed is accounted for by whoever looks next, as most often nobody but the next message's sender does.
+//! Limited in bytes and messages for senders that can wait. Answers are always accepted; the reader pauses when the
+//! queued answers reach the same limits. The reader counts answers only: two ends that both wait for room must go
+//! on reading each other, or neither would get room. So the queue holds at most twice its limits, and the answers
+//! to requests admitted before the pause. Messages that the writer has taken but not flushed still count. Flushed
+//! messages are subtracted at the next access, usually by the next message's sender.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::encode::Text;
 use crate::error::SendError;
 use crate::redact::Methods;
 
-/// Most messages that an empty queue keeps room for.
+/// Most messages for which an empty queue keeps its allocation.
 const MAX_KEPT: usize = 1024;
 
-/// Bytes of flushed answers that a quiet connection may leave counted in a shared budget.
+/// Most bytes of flushed answers that a quiet connection may leave counted in a shared budget.
 const MAX_UNSETTLED: usize = 16 << 10;
 
 /// One message to be written.
 #[derive(Debug)]
 pub(crate) struct OutFrame {
     pub(crate) bytes: Text,
-    /// Told when the message has been flushed, or never will be.
+    /// Receives the result when the message has been flushed, or never will be.
     pub(crate) flushed: Option<oneshot::Sender<Result<(), SendError>>>,
-    /// The methods it belongs to, where the log needs to know.
+    /// The methods it belongs to, if the log needs them.
     pub(crate) methods: Methods,
-    /// Whether it answers the other side, and so was queued without room for it.
+    /// Whether it is an answer, which is queued without waiting for room.
     pub(crate) is_answer: bool,
 }
 
@@ -46,7 +46,7 @@ impl OutFrame {
     }
 }
 
-/// Messages, and how many bytes they are.
+/// A number of messages and their bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
     messages: usize,
@@ -65,12 +65,13 @@ impl Load {
     }
 }
 
-/// What is known of the writer without locking the state.
+/// The writer's flags, readable without locking the state.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
-    /// It will not look at the queue by itself again, and must be called. Changes with the state locked only.
+    /// The writer is idle and must be called. Changes only with the state locked.
     idle: AtomicBool,
-    /// It has flushed all it took, and that is not accounted for yet. Set by the writer, unset with the state locked.
+    /// The writer has flushed everything it took, and this is not subtracted yet. The writer sets it; it is cleared
+    /// with the state locked.
     flushed: AtomicBool,
 }
 
@@ -80,7 +81,7 @@ impl Writer {
         self.idle.load(Ordering::Acquire)
     }
 
-    /// Notes that all it took is flushed.
+    /// Notes that everything taken is flushed.
     pub(crate) fn has_flushed(&self) {
         self.flushed.store(true, Ordering::Release);
     }
@@ -91,20 +92,20 @@ pub(crate) struct Outbox {
     queue: VecDeque<OutFrame>,
     /// What is queued and in flight.
     all: Load,
-    /// The answers among that.
+    /// The answers in that.
     answers: Load,
-    /// What was taken by the writer and is not accounted for yet.
+    /// Taken by the writer and not yet subtracted.
     in_flight: Load,
-    /// The answers among that.
+    /// The answers in that.
     in_flight_answers: Load,
     max_bytes: usize,
     max_messages: usize,
-    /// Bytes at which a batch is big enough: a part of the queue, so that room comes in portions. Only a single message
-    /// is more.
+    /// Bytes at which a batch is complete: a part of the queue, so that room appears in portions. Only a single
+    /// message may be larger.
     batch_bytes: usize,
-    /// Output is gone: nothing is taken any more.
+    /// Output is gone: nothing more is accepted.
     broken: bool,
-    /// Those who wait for room.
+    /// Senders that wait for room.
     pub(crate) waiting: usize,
     messages_written: u64,
     writer: Arc<Writer>,
@@ -147,19 +148,19 @@ impl Outbox {
         Arc::clone(&self.writer)
     }
 
-    /// Has the writer look again; says whether it must be woken for that.
+    /// Requests that the writer check the queue; says whether the writer must be woken.
     pub(crate) fn call(&mut self) -> bool {
         let idle = self.writer.idle.load(Ordering::Relaxed);
         self.writer.idle.store(false, Ordering::Release);
         idle
     }
 
-    /// Whether everything there was is written, and the writer must be called.
+    /// Whether everything is written and the writer must be called.
     pub(crate) fn is_idle(&self) -> bool {
         self.writer.is_idle()
     }
 
-    /// Accounts for what has been flushed.
+    /// Subtracts flushed messages.
     fn settle(&mut self) {
         if self.writer.flushed.load(Ordering::Acquire) {
             self.writer.flushed.store(false, Ordering::Relaxed);
@@ -170,10 +171,11 @@ impl Outbox {
         }
     }
 
-    /// Queues a message whatever the queue's size; drops it when the output is gone. Says whether the writer must be woken.
+    /// Queues a message whatever the queue's size; drops it when the output is gone. Says whether the writer must
+    /// be woken.
     pub(crate) fn push(&mut self, mut frame: OutFrame) -> bool {
         if !self.broken {
-            // What has to wait holds no more than it counts for.
+            // A waiting message must not hold more memory than it counts for.
             if let Text::Short(text) = &mut frame.bytes
                 && !self.queue.is_empty()
             {
@@ -191,8 +193,8 @@ impl Outbox {
         self.call()
     }
 
-    /// Whether messages of this many bytes may be added by someone who could wait instead. An
-    /// empty queue takes anything, so that a large batch is not refused for ever.
+    /// Whether a sender that could wait may add messages of this many bytes. An empty queue accepts anything, so
+    /// that a large batch is not refused for ever.
     pub(crate) fn has_room(&mut self, bytes: usize, messages: usize) -> bool {
         self.settle();
         let Load {
@@ -202,20 +204,21 @@ impl Outbox {
         count == 0 || (held + bytes <= self.max_bytes && count + messages <= self.max_messages)
     }
 
-    /// Whether the answers in the queue are over its bounds by themselves.
+    /// Whether the queued answers alone exceed the limits.
     pub(crate) fn is_congested(&mut self) -> bool {
         self.settle();
         self.answers.bytes > self.max_bytes || self.answers.messages > self.max_messages
     }
 
-    /// Moves the next flush worth of messages into `batch`, for a writer that has flushed what it took before. It will look
-    /// again if it leaves something, if somebody waits for what it took, or if that is much of a shared budget.
+    /// Moves the messages of the next flush into `batch`, after the writer has flushed the previous ones. The
+    /// writer will check the queue again if messages are left, if senders wait for room, or if the batch is much of
+    /// a shared budget.
     pub(crate) fn take(&mut self, batch: &mut VecDeque<OutFrame>) {
         self.settle();
         if self.all.bytes <= self.batch_bytes {
             std::mem::swap(&mut self.queue, batch);
             (self.in_flight, self.in_flight_answers) = (self.all, self.answers);
-            // It was a batch; the room of a burst is not kept.
+            // After a burst, the large allocation is released.
             if self.queue.capacity() > MAX_KEPT {
                 self.queue = VecDeque::new();
             }
@@ -234,13 +237,13 @@ impl Outbox {
             }
             batch.push_back(frame);
         }
-        // The budget must not wait for the next message to hear that this much is read.
+        // A shared budget must be updated without waiting for the next message.
         let counts = self.budget.is_some() && self.in_flight_answers.bytes > MAX_UNSETTLED;
         let last = self.queue.is_empty() && (batch.is_empty() || (self.waiting == 0 && !counts));
         self.writer.idle.store(last, Ordering::Release);
     }
 
-    /// Gives the output up; returns what will never be written.
+    /// Closes the queue; returns the messages that will never be written.
     pub(crate) fn break_off(&mut self) -> VecDeque<OutFrame> {
         self.broken = true;
         self.settle();
@@ -250,18 +253,18 @@ impl Outbox {
         std::mem::take(&mut self.queue)
     }
 
-    /// Messages behind those being written.
+    /// Returns the number of messages behind those being written.
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Bytes queued and in flight.
+    /// Returns the bytes queued and in flight.
     pub(crate) fn bytes(&mut self) -> usize {
         self.settle();
         self.all.bytes
     }
 
-    /// Messages flushed so far.
+    /// Returns the number of messages flushed so far.
     pub(crate) fn messages_written(&mut self) -> u64 {
         self.settle();
         self.messages_written

@@ -1,10 +1,9 @@
-//! The writing half of the transport with what it is writing: takes what is queued, as much as one flush carries,
-//! writes it, and accounts for it.
+//! The writing half of the transport: takes queued messages up to one flush, writes them, and updates the queue's
+//! counts.
 //!
-//! Behind a mutex of its own, so that besides the connection's task a sender who is going to wait anyway may write, when
-//! nobody else does. It polls with the waker of the connection's task, which goes on where the sender had to stop. Holds one
-//! batch at most, and a poll writes a few of them: a sender does not write everybody's messages for ever, nor does the
-//! reader wait for that.
+//! It has a mutex of its own, so that a sender that will wait anyway may write when the connection's task does not.
+//! It polls with the waker of the connection's task, which continues where the sender had to stop. It holds at most
+//! one batch, and one poll writes only a few, so that neither a sender nor the reader is delayed for long.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,18 +18,18 @@ use crate::outbox::OutFrame;
 use crate::shared::Shared;
 use crate::state::State;
 
-/// Most batches written by one poll; a guess. Where the transport always takes more, nothing else ends a poll.
+/// Most batches written by one poll (a guess). If the transport always accepts more, nothing else ends a poll.
 const BATCHES_IN_ROW: usize = 8;
 
 pub(crate) struct Output {
     writer: Box<dyn FrameWriter>,
     /// Taken from the queue and not flushed yet.
     batch: VecDeque<OutFrame>,
-    /// Whether it is to be polled in the connection's own runtime.
+    /// Whether it must be polled in the connection's own runtime.
     needs_runtime: bool,
     /// Whether the writer has the batch.
     fed: bool,
-    /// What went wrong while a sender wrote; the connection's task has to know.
+    /// The error of a write by a sender, for the connection's task.
     failed: Option<FramingError>,
 }
 
@@ -51,7 +50,7 @@ impl Output {
         }
     }
 
-    /// Takes what is next in the queue, if what was taken before has been flushed.
+    /// Takes the next messages of the queue, if the previous ones have been flushed.
     pub(crate) fn take(&mut self, state: &mut State) {
         if !self.batch.is_empty() {
             return;
@@ -60,8 +59,8 @@ impl Output {
         state.out.take(&mut self.batch);
     }
 
-    /// Writes batch after batch until the queue is empty. Pending while the transport takes no more, and after a number
-    /// of batches; then it has asked to be polled again.
+    /// Writes batch after batch until the queue is empty. Pending while the transport accepts no more, and after a
+    /// number of batches; in that case it has requested another poll.
     pub(crate) fn poll_write(
         &mut self,
         shared: &Shared,
@@ -88,7 +87,7 @@ impl Output {
                 shared.writer.has_flushed();
                 while let Some(frame) = self.batch.pop_front() {
                     if let Some(waiter) = frame.flushed {
-                        // A sender that went away does not care.
+                        // The sender may have gone away.
                         let _gone = waiter.send(Ok(()));
                     }
                 }
@@ -106,7 +105,7 @@ impl Output {
         if std::mem::replace(&mut self.fed, true) {
             return Ok(());
         }
-        // Kept for the log only.
+        // Only the log needs them.
         let kept = shared.log.is_on();
         for frame in &mut self.batch {
             match &mut frame.bytes {
@@ -137,7 +136,7 @@ impl Output {
         }
     }
 
-    /// A number that grows whenever the transport takes bytes.
+    /// Returns a number that grows whenever the transport accepts bytes.
     pub(crate) fn bytes_written(&self) -> u64 {
         self.writer.bytes_written()
     }
@@ -150,42 +149,43 @@ impl Output {
         self.writer.poll_close(cx, reason)
     }
 
-    /// Lets the transport go; returns what was not written in full.
+    /// Drops the transport; returns the messages that were not written in full.
     pub(crate) fn into_unwritten(self) -> VecDeque<OutFrame> {
         self.batch
     }
 }
 
 impl Shared {
-    /// The output, for a sender to write by itself, if nobody is writing.
+    /// Returns the output for a sender to write by itself, if it is free.
     pub(crate) fn free_output(&self) -> Option<MutexGuard<'_, Option<Output>>> {
-        // Log callbacks are called by the connection only. A writer that will look again by itself needs no help.
+        // Only the connection's task calls log callbacks. A writer that will check the queue by itself needs no
+        // help.
         if self.log.is_on() || !self.writer.is_idle() {
             return None;
         }
         self.output.try_lock()
     }
 
-    /// Writes what has been taken, as far as that goes without waiting for anything; the connection's task sees to the rest.
+    /// Writes taken messages as far as possible without waiting; the connection's task writes the rest.
     pub(crate) fn write_now(&self, output: &mut Output) {
         if let Some(task) = self.task.get() {
-            // A sender may be in no runtime, or in one that ends sooner.
+            // A sender may be in no runtime, or in one that ends earlier.
             let _entered = output.needs_runtime.then(|| self.runtime.enter());
             let polled = catch_unwind(AssertUnwindSafe(|| {
                 output.poll_write(self, &mut Context::from_waker(task))
             }));
             match polled {
-                // In the end the connection's task is to see that everything is written.
+                // During shutdown the connection's task must see that everything is written.
                 Ok(Poll::Ready(Ok(()))) if !self.is_stopping() => return,
                 Ok(Poll::Ready(Ok(())) | Poll::Pending) => {}
                 Ok(Poll::Ready(Err(error))) => output.failed = Some(error),
-                // What has been asked for cannot be told any more: the connection ends, and not the sender.
+                // The state of the write is unknown after a panic: the connection ends, and the sender goes on.
                 Err(_panic) => {
                     output.failed = Some(std::io::Error::other("the transport panicked").into());
                 }
             }
         }
-        // Taken, and so not called for by anyone else.
+        // The lock was taken, so other senders did not call the writer.
         self.peek(|state| state.out.call());
         self.call_writer();
     }

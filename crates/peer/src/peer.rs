@@ -21,14 +21,14 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts to speak on `transport`.
+    /// Starts a connection on `transport`.
     ///
-    /// `configure` is given the handle before the first byte is read and returns the handlers, which
-    /// may keep it. Must be called within a tokio runtime; the connection and its handlers run there.
+    /// `configure` gets the handle before the first byte is read and returns the handlers, which may keep it. Must
+    /// be called within a tokio runtime; the connection and its handlers run there.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] when the handlers contradict each other; the handle that `configure` was given is stopped then.
+    /// [`ConfigError`] when the handlers contradict each other; the handle passed to `configure` is stopped then.
     pub fn start(
         transport: Transport,
         options: PeerOptions,
@@ -36,7 +36,7 @@ impl Peer {
     ) -> Result<Self, ConfigError> {
         let runtime = Handle::current();
         let shared = Arc::new(Shared::new(options, runtime.clone(), transport.writer));
-        // From here on whoever has a handle is told of the end, even of one that comes before the beginning.
+        // From here on every handle sees the end, even if starting fails.
         let stopped = Stopped::new(Arc::clone(&shared));
         let handle = PeerHandle::new(Arc::clone(&shared));
         let handlers = configure(handle.clone());
@@ -63,7 +63,7 @@ impl Peer {
         Ok((near, far))
     }
 
-    /// Returns a handle that may be kept.
+    /// Returns a handle that may outlive the guard.
     pub fn handle(&self) -> PeerHandle {
         self.handle.clone()
     }

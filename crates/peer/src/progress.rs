@@ -20,7 +20,7 @@ use crate::members;
 use crate::options::ProgressDialect;
 use crate::shared::Shared;
 
-/// Values one call may have waiting; beyond it the newest is dropped with a debug entry.
+/// Most values that may wait for one call; beyond it the newest is dropped with a debug entry.
 const MAX_WAITING_VALUES: usize = 256;
 
 /// The token in a request's params.
@@ -70,7 +70,7 @@ pub(crate) fn insert_token(
     Ok(serde_json::to_vec(&params)?)
 }
 
-/// The token and the value of an incoming progress notification; no value where nobody wants it, which is not even read then.
+/// Returns the token and the value of an incoming progress notification. An unwanted value is not read.
 pub(crate) fn read(
     dialect: &ProgressDialect,
     params: Option<&RawValue>,
@@ -91,13 +91,13 @@ pub(crate) fn read(
     Some((token, Some(value.ok()?)))
 }
 
-/// Where the values of our own calls go; plain data.
+/// The receivers of progress values of outgoing calls; plain data.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressTable {
     open: HashMap<u64, mpsc::Sender<Value>>,
 }
 
-/// What became of a progress value.
+/// What happened to a progress value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Delivered,
@@ -132,11 +132,11 @@ impl ProgressTable {
 /// How long a call with progress may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProgressDeadline {
-    /// Time without an answer after which the call gives up; none by default.
+    /// Time without an answer after which the call times out; none by default.
     pub timeout: Option<Duration>,
-    /// Whether each progress value starts that time anew. Default false.
+    /// Whether each progress value restarts that time. Default false.
     pub renew: bool,
-    /// Time after which the call gives up in any case; only looked at with `renew`.
+    /// Time after which the call times out in any case; used only with `renew`.
     pub cap: Option<Duration>,
 }
 
@@ -151,7 +151,7 @@ impl ProgressDeadline {
     }
 }
 
-/// A call on its way that yields progress values. Dropping it gives the call up.
+/// A call on its way that yields progress values. Dropping it abandons the call.
 #[derive(Debug)]
 pub struct ProgressCall {
     call: Call<Arc<Shared>>,
@@ -180,11 +180,10 @@ impl ProgressCall {
 }
 
 impl PeerHandle {
-    /// Asks the other side for an answer and for progress on the way to it.
+    /// Calls the other side and receives progress until its answer.
     ///
-    /// The connection's [`ProgressDialect`] says where the token goes; without one there are no
-    /// values. At most 256 values wait; beyond that the newest is dropped. Returns when the call is
-    /// queued.
+    /// The connection's [`ProgressDialect`] says where the token goes; without one there are no values. At most 256
+    /// values wait; beyond that the newest is dropped. Returns when the call is queued.
     ///
     /// # Errors
     ///

@@ -1,9 +1,8 @@
-//! The reading half of a connection's task: frames in, through the checks, to where they belong.
+//! The reading half of a connection's task: takes frames, checks them and dispatches them.
 //!
-//! It owns the handler tables and the reading half of the transport, and drops both when input is let go. It
-//! never waits for a handler; it pauses only while answers fill the write queue, so that a far end that asks
-//! without reading is held at the queue's bound, and after a number of messages, so that the writing half
-//! has its turn.
+//! It owns the handler tables and the reading half of the transport, and drops both when input ends. It never waits
+//! for a handler. It pauses while answers fill the write queue, so that another side that sends requests without
+//! reading is bounded. It also pauses after a number of messages, so that the writing half has its turn.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -22,8 +21,8 @@ use crate::shared::{InLine, Shared};
 use crate::stats::{Phase, millis};
 use crate::writer::describe;
 
-/// Most messages taken in a row, while what they lead to waits to be written; a guess. Well below what the
-/// runtime lets a task do in one go, which the writing half has to share.
+/// Most messages read in a row while their answers wait to be written (a guess). Well below the runtime's budget
+/// for one poll, which the writing half shares.
 const MESSAGES_IN_ROW: u32 = 32;
 
 /// One turn of the reader.
@@ -35,7 +34,7 @@ enum Turn {
     Stop,
 }
 
-/// Reads until input ends or shutdown begins, then sees to the shutdown.
+/// Reads until input ends or shutdown starts, then completes the shutdown.
 pub(crate) async fn run(shared: Arc<Shared>, reader: Box<dyn FrameReader>, handlers: Handlers) {
     let ended = read(&shared, reader, handlers).await;
     if ended {
@@ -44,7 +43,7 @@ pub(crate) async fn run(shared: Arc<Shared>, reader: Box<dyn FrameReader>, handl
     shared.begin_shutdown();
 }
 
-/// Returns whether it was the input that ended.
+/// Returns whether the input ended.
 async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: Handlers) -> bool {
     let mut dispatcher = Dispatcher::new(shared, handlers, reader.keeps_boundaries());
     let mut notice = Notice::default();
@@ -58,7 +57,7 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
                 Poll::Ready(Some(Ok(frame))) => Turn::Frame(frame),
                 Poll::Ready(Some(Err(error))) => Turn::Error(error),
                 Poll::Ready(None) => Turn::End,
-                // Asked when there is nothing to read only: what is read was sent before the stop.
+                // Checked only when nothing is readable: readable messages were sent before the stop.
                 Poll::Pending if shared.is_stopping() => Turn::Stop,
                 Poll::Pending => {
                     in_row = 0;
@@ -77,7 +76,7 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
                 dispatcher.set_framed(reader.keeps_boundaries());
                 dispatcher.frame(&frame, reader.bytes_read())
             }
-            // A whole body that is not UTF-8 by its own word.
+            // A complete body that declares another charset than UTF-8.
             Turn::Error(error @ FramingError::Charset(_)) => {
                 dispatcher.set_framed(reader.keeps_boundaries());
                 dispatcher.parse_error(&describe(&error));
@@ -103,7 +102,7 @@ async fn read(shared: &Arc<Shared>, mut reader: Box<dyn FrameReader>, handlers: 
     }
 }
 
-/// Ends this poll of the task and asks for another.
+/// Ends this poll of the task and requests another.
 async fn rest() {
     let mut rested = false;
     poll_fn(|cx| {
@@ -116,7 +115,7 @@ async fn rest() {
     .await;
 }
 
-/// Waits until the write queue is within its bounds; returns whether reading goes on.
+/// Waits until the write queue is within its limits; returns whether reading goes on.
 pub(crate) async fn wait_for_room(shared: &Arc<Shared>) -> bool {
     let _in_line = InLine::enter(shared);
     loop {
@@ -143,7 +142,7 @@ fn read_error(shared: &Arc<Shared>, error: &FramingError) {
     }
 }
 
-/// What end of input does before the shutdown sequence begins.
+/// Applies the end-of-input policy before the shutdown sequence.
 async fn end_of_input(shared: &Arc<Shared>) {
     shared.note(&Note::Debug("end of input".to_owned()));
     let EofPolicy::DrainFirst(patience) = shared.options.eof_policy else {
@@ -151,15 +150,15 @@ async fn end_of_input(shared: &Arc<Shared>) {
     };
     shared.with(|state, after| {
         state.input_ended = true;
-        // Their answers cannot come any more, and handlers may be waiting for them.
+        // Their answers cannot arrive any more, and handlers may be waiting for them.
         state.fail_calls(after);
     });
     let drained = shared.wait_until(|state| state.is_idle() || state.phase != Phase::Active);
-    // Too late is as good as done: what still runs is cancelled next.
+    // The result does not matter: work that still runs is cancelled next.
     let _in_time = timeout(patience, drained).await;
 }
 
-/// Mentions, now and then, that a message stands unfinished.
+/// Logs repeatedly that a message is unfinished.
 #[derive(Default)]
 struct Notice {
     timer: Option<(Instant, Pin<Box<Sleep>>)>,

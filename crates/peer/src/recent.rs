@@ -1,5 +1,5 @@
-//! A table whose latest entry lies beside it: most requests and calls end before the next one begins, and then nothing is
-//! hashed. Plain data, bounded by whoever fills it.
+//! A table with its latest entry outside the map: most requests and calls end before the next one starts, and then
+//! need no hashing. Plain data, bounded by its users.
 
 use std::hash::Hash;
 
@@ -57,7 +57,7 @@ impl<K: Eq + Hash, V> Recent<K, V> {
         self.rest.iter_mut().chain(latest)
     }
 
-    /// Takes every entry out, in no order.
+    /// Removes every entry, in no order.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (K, V)> {
         self.rest.drain().chain(self.latest.take())
     }

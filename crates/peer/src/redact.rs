@@ -1,7 +1,8 @@
-//! Messages as a log may show them: what is secret in one depends on the method it belongs to, and a batch holds many.
+//! Messages as a log may show them. The secret members depend on the message's method, and a batch has several
+//! messages.
 //!
-//! Works on the text of one message at a time and only where something is to be blanked at all. A batch that holds more than may
-//! be looked at is not shown.
+//! Works on the text of one message at a time, and only if anything is to be blanked. A batch over the limit is not
+//! shown.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,20 +12,20 @@ use serde_json::value::RawValue;
 use crate::envelope::{Parsed, parse};
 use crate::log::Redaction;
 
-/// What a message of ours belongs to, where the log needs to know.
+/// The method that an outgoing message belongs to, if the log needs it.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Methods {
-    /// To what it says itself: it was encoded by someone else, or nothing is to be blanked.
+    /// The message itself says it: the caller encoded it, or nothing is to be blanked.
     #[default]
     Own,
-    /// To this method, whether it names it or answers it.
+    /// This method, for a call or an answer.
     One(Arc<str>),
-    /// It is a batch: to these, in the order of its elements.
+    /// A batch: these methods, in the order of its elements.
     Each(Box<[Option<Arc<str>>]>),
 }
 
 impl Methods {
-    /// Of a batch of messages; a batch that is not to be blanked anywhere needs none.
+    /// Returns the methods of a batch; a batch with nothing to blank needs none.
     pub(crate) fn each(all: impl IntoIterator<Item = Option<Arc<str>>>) -> Self {
         Self::Each(all.into_iter().collect())
     }
@@ -33,7 +34,7 @@ impl Methods {
 const HIDDEN: &str = "redacted";
 
 impl Redaction {
-    /// The text to log for a message of ours.
+    /// Returns the text to log for an outgoing message.
     pub(crate) fn outgoing<'t>(&self, methods: &Methods, text: &'t str, max_batch: usize) -> Cow<'t, str> {
         if self.is_empty() {
             return Cow::Borrowed(text);
@@ -51,7 +52,7 @@ impl Redaction {
         }
     }
 
-    /// The text to log for a message whose elements say what they belong to, or whose ids do.
+    /// Returns the text to log for a message whose elements or ids say their methods.
     pub(crate) fn message<'t>(
         &self,
         text: &'t str,
@@ -66,7 +67,7 @@ impl Redaction {
         }
     }
 
-    /// As [`message`](Self::message), of a batch that has been taken apart already.
+    /// As [`message`](Self::message), for a batch that is already split.
     pub(crate) fn batch<'t>(
         &self,
         text: &'t str,
@@ -74,7 +75,7 @@ impl Redaction {
         max_batch: usize,
         answered: impl Fn(&str) -> Option<String>,
     ) -> Cow<'t, str> {
-        // Nobody has looked at the elements of a batch that is refused.
+        // The elements of a refused batch were not read.
         if elements.len() > max_batch {
             return Cow::Borrowed(HIDDEN);
         }
@@ -104,7 +105,7 @@ impl Redaction {
     }
 }
 
-/// The method a message belongs to: its own, or that of the call it answers.
+/// Returns the method of a message: its own, or that of the call it answers.
 fn method_of<'t>(text: &'t str, answered: &impl Fn(&str) -> Option<String>) -> Option<Cow<'t, str>> {
     let Ok(Parsed::Object(envelope)) = parse(text, 0) else {
         return None;

@@ -1,4 +1,4 @@
-//! The duty to answer one request.
+//! The obligation to answer one request.
 
 use std::mem;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::log::Note;
 use crate::shared::Shared;
 use crate::ticket::Ticket;
 
-/// The one answer to a request, to be given by whoever holds this.
+/// The one answer to a request, given by the holder of this value.
 ///
-/// Answering queues the answer at once, without waiting: whatever anyone sends on the connection
-/// afterwards is behind it. A responder dropped unused answers `-32603`, or `-32800` when the
-/// request was cancelled. An answer to a request that is gone already goes nowhere.
+/// Answering queues the answer at once, without waiting: messages sent later on the connection come after it. A
+/// responder dropped unused answers `-32603`, or `-32800` when the request was cancelled. An answer to a request
+/// that is already gone is dropped.
 pub struct Responder {
     shared: Arc<Shared>,
     ticket: Arc<Ticket>,
@@ -66,8 +66,8 @@ impl Responder {
         self.give_error(HandlerError::Rpc(error));
     }
 
-    /// Answers with whatever a handler failed with; what is foreign to JSON-RPC is logged in full
-    /// and answered by type name only.
+    /// Answers with a handler's error. An error foreign to JSON-RPC is logged in full and answered by type name
+    /// only.
     pub fn fail(mut self, error: HandlerError) {
         self.give_error(error);
     }
@@ -102,7 +102,7 @@ impl Drop for Responder {
         let object = if self.ticket.is_cancelled() {
             ErrorObject::cancelled()
         } else if std::thread::panicking() {
-            // Whoever catches the panic logs it.
+            // The code that catches the panic logs it.
             ErrorObject::internal("panic")
         } else {
             self.shared.note(&Note::Error(format!(

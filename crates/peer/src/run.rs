@@ -1,8 +1,8 @@
-//! Running handlers: at most one task per handler, none where a first poll is enough.
+//! Runs handlers: at most one task per handler, none if a first poll is enough.
 //!
-//! A handler that was registered as deferred is polled once by whoever starts it; everything else
-//! runs on a task of its own. Tasks end by themselves: each ends with its handler, or with the
-//! request's token or the connection's `abandon` token, and every way out goes through [`Running`].
+//! The starter of a deferred handler polls it once; all other handlers run on tasks of their own. Each task ends
+//! with its handler, with the request's token, or with the connection's `abandon` token, and every way out goes
+//! through [`Running`].
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,15 +26,15 @@ use crate::shared::Shared;
 use crate::state::After;
 use crate::ticket::Ticket;
 
-/// Most jobs that are run to their end one after the other before other tasks have their turn; a guess.
+/// Most jobs run to their end in a row before other tasks have their turn (a guess).
 const JOBS_IN_ROW: usize = 32;
-/// Most inline jobs that whoever released the first of them runs by itself; a guess.
+/// Most inline jobs run in a row by the code that released the first of them (a guess).
 const INLINE_IN_ROW: usize = 128;
 
-/// What a running handler's future came to.
+/// The result of a running handler's future.
 type Ended = Result<Result<(), HandlerError>, Box<dyn std::any::Any + Send>>;
 
-/// A job whose future exists and is in the books; its drop is the end of it, whatever the way.
+/// A job whose future exists and is recorded; dropping this value ends the job in every case.
 struct Running {
     shared: Arc<Shared>,
     ticket: Arc<Ticket>,
@@ -58,7 +58,7 @@ impl Running {
         Polling::begin(&self.shared, self.ticket.slot)
     }
 
-    /// Logs how the handler ended and frees its place; what comes next is the caller's to do.
+    /// Logs how the handler ended and frees its place; returns the follow-up work for the caller.
     fn finish(mut self, ended: Option<Ended>) -> After {
         self.ended = true;
         if let Some(ended) = ended {
@@ -85,7 +85,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-/// Calls the handler; the future is not polled yet.
+/// Calls the handler; its future is not polled yet.
 fn create(shared: &Arc<Shared>, job: Job) -> Result<HandlerFuture, Box<dyn std::any::Any + Send>> {
     let peer = PeerHandle::new(Arc::clone(shared));
     let Job {
@@ -128,7 +128,7 @@ fn create(shared: &Arc<Shared>, job: Job) -> Result<HandlerFuture, Box<dyn std::
 }
 
 impl Shared {
-    /// Goes on starting jobs that are too many to be started in one go.
+    /// Starts the remaining jobs when there are too many for one go.
     fn start_rest(self: &Arc<Self>, mut jobs: Starts) {
         let shared = Arc::clone(self);
         self.runtime.spawn(async move {
@@ -146,10 +146,11 @@ impl Shared {
         });
     }
 
-    /// Does what could not be done under the lock, jobs to start included.
+    /// Does the work that must not happen under the lock, including jobs to start.
     ///
-    /// Where inline jobs release one another in a long row, the rest of them gets a task of its own: whoever ended the first is
-    /// not held up by them. Each lane keeps its order, as its next job starts when the one before has ended, wherever that is.
+    /// Where inline jobs release one another in a long row, the rest runs on a task of its own, so that the code
+    /// that ended the first job is not delayed. Each lane keeps its order: its next job starts only when the one
+    /// before has ended.
     #[inline]
     pub(crate) fn settle(self: &Arc<Self>, after: &mut After) {
         self.announce(after);
@@ -173,7 +174,7 @@ impl Shared {
         }
     }
 
-    /// Starts a job. Returns what is left to do if it ended at once.
+    /// Starts a job. Returns the follow-up work if the job ended at once.
     pub(crate) fn start(self: &Arc<Self>, job: Job) -> Option<After> {
         if !job.is_inline() {
             self.runtime.spawn(drive(Arc::clone(self), job));
@@ -184,9 +185,9 @@ impl Shared {
         let polled = {
             let _polling = Polling::begin(self, ticket.slot);
             create(self, job).and_then(|mut future| {
-                // Whoever takes the future over polls it again, so this waker may be deaf.
+                // The task that takes the future over polls it again, so this waker may do nothing.
                 let mut cx = Context::from_waker(Waker::noop());
-                // A future that is ready is dropped in here, as that may panic too.
+                // A ready future is dropped inside, because dropping may panic too.
                 catch_unwind(AssertUnwindSafe(move || match future.as_mut().poll(&mut cx) {
                     Poll::Ready(result) => Ok(result),
                     Poll::Pending => Err(future),
@@ -219,7 +220,7 @@ impl Shared {
         (!passing).then(|| self.release(&ticket, track))
     }
 
-    /// Logs how a handler ended, where that is worth a line.
+    /// Logs how a handler ended, if that is worth an entry.
     fn report(&self, ticket: &Ticket, ended: Ended) {
         let what = match ended {
             Ok(Ok(())) => return,
@@ -232,7 +233,7 @@ impl Shared {
         self.note(&Note::Error(format!("handler for {method} {what}")));
     }
 
-    /// Takes a future that is gone out of the books.
+    /// Removes the record of an ended future.
     fn release(&self, ticket: &Ticket, track: Track) -> After {
         let mut after = After::default();
         self.peek(|state| state.end_future(ticket.slot, track, &self.options, &mut after));
@@ -240,7 +241,7 @@ impl Shared {
     }
 }
 
-/// Runs a job, then those its end releases as long as that is one after the other.
+/// Runs a job, then the jobs that its end releases, one after the other.
 async fn drive(shared: Arc<Shared>, job: Job) {
     let mut next = Some(job);
     let mut in_row = 0;
@@ -250,7 +251,7 @@ async fn drive(shared: Arc<Shared>, job: Job) {
             yield_now().await;
         }
         let running = Running::new(Arc::clone(&shared), &job);
-        // Told to stop before it began: it never runs.
+        // Cancelled before it started: it never runs.
         let mut after = if job.ticket.is_cancelled() {
             refuse(&shared, job);
             running.finish(None)
@@ -269,7 +270,7 @@ async fn drive(shared: Arc<Shared>, job: Job) {
     }
 }
 
-/// Answers a request that was cancelled between being started and being polled.
+/// Answers a request that was cancelled between its start and its first poll.
 fn refuse(shared: &Arc<Shared>, job: Job) {
     if let Target::Call(_) = job.target {
         drop(Responder::new(Arc::clone(shared), job.ticket));
@@ -278,14 +279,14 @@ fn refuse(shared: &Arc<Shared>, job: Job) {
 
 /// Polls a handler to its end, or until it is to be dropped.
 async fn carry(running: Running, future: HandlerFuture) -> After {
-    // Dropped before the end is told: a responder in it answers first.
+    // Dropped before the end is recorded: a responder in it answers first.
     let ended = {
         let mut future = AssertUnwindSafe(future).catch_unwind();
         let mut work = poll_fn(|cx| {
             let _polling = running.polling();
             future.poll_unpin(cx)
         });
-        // Most handlers end here, and need nothing to stop them.
+        // Most handlers end here and need no cancellation.
         if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.poll_unpin(cx))).await {
             Some(ended)
         } else {
@@ -294,7 +295,7 @@ async fn carry(running: Running, future: HandlerFuture) -> After {
             } else {
                 running.shared.abandon.clone()
             };
-            // The handler first: one that is done despite the cancel has its answer sent.
+            // The handler first: a handler that finishes despite the cancel has its answer sent.
             tokio::select! {
                 biased;
                 ended = work => Some(ended),

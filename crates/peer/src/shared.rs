@@ -1,8 +1,8 @@
-//! What the tasks of a connection and its handles share: the state behind its mutex, and the means
-//! to tell each other about changes.
+//! The data shared by a connection's tasks and handles: the state behind its mutex, and notifications about its
+//! changes.
 //!
-//! The mutex is held for short, waitless sections only; [`Shared::with`] is the way in, and does what
-//! is left to do once it is released.
+//! The mutex is held for short sections that never wait. [`Shared::with`] locks it and does the follow-up work
+//! after unlocking.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -30,7 +30,7 @@ use crate::ticket::Ticket;
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// Taken out at the end. Never waited for with the state locked.
+    /// Removed at the end. Never waited for with the state locked.
     pub(crate) output: Mutex<Option<Output>>,
     pub(crate) options: PeerOptions,
     pub(crate) log: Log,
@@ -40,15 +40,15 @@ pub(crate) struct Shared {
     /// Where handlers run.
     pub(crate) runtime: Handle,
     started: Instant,
-    /// What the writing half is at; see the queue.
+    /// The writing half's flags; see the queue.
     pub(crate) writer: Arc<Writer>,
-    /// Wakes the task of the connection; set when it is first polled.
+    /// Wakes the connection's task; set at its first poll.
     pub(crate) task: OnceLock<Waker>,
-    /// Shutdown has begun: what `stop` says, for those who look often.
+    /// Whether shutdown has started: a cheap copy of `stop`.
     stopping: AtomicBool,
     /// The write queue has become shorter.
     pub(crate) room: Notify,
-    /// Senders wait for room one by one, so that they get it in the order they came.
+    /// Senders wait for room one by one, in order of arrival.
     turn: Semaphore,
     /// Phase, running work or drain progress changed.
     changed: Notify,
@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     pub(crate) timer: Notify,
     /// Cancelled when shutdown begins.
     pub(crate) stop: CancellationToken,
-    /// Cancelled when handlers that do not end are given up.
+    /// Cancelled when handlers that do not end are dropped.
     pub(crate) abandon: CancellationToken,
     /// Cancelled when no handler is left.
     pub(crate) closing: CancellationToken,
@@ -87,7 +87,7 @@ impl Shared {
         }
     }
 
-    /// Works on the state, then does what that leaves to do.
+    /// Changes the state, then does the follow-up work.
     pub(crate) fn with<T>(self: &Arc<Self>, work: impl FnOnce(&mut State, &mut After) -> T) -> T {
         let mut after = After::default();
         let value = work(&mut self.state.lock(), &mut after);
@@ -98,7 +98,7 @@ impl Shared {
         value
     }
 
-    /// Looks at the state, or changes it in ways nobody waits for.
+    /// Reads the state, or changes it in ways that no task waits for.
     pub(crate) fn peek<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
         look(&mut self.state.lock())
     }
@@ -137,19 +137,19 @@ impl Shared {
         after.discard.clear();
     }
 
-    /// Whether the writing half has nothing to do, nor has anybody called it since it found that.
+    /// Whether the writing half is idle and has not been called since.
     pub(crate) fn is_quiet(&self) -> bool {
         self.writer.is_idle() && !self.is_stopping()
     }
 
-    /// Has the writing half look at the queue. From the reader's turn that needs no waking: the writer's may follow.
+    /// Makes the writing half check the queue. The reader need not wake it: the writer's turn may follow.
     pub(crate) fn call_writer(&self) {
         if !self.is_reading() {
             self.wake_task();
         }
     }
 
-    /// Has the connection's task look at the state again.
+    /// Makes the connection's task check the state again.
     pub(crate) fn wake_task(&self) {
         if let Some(task) = self.task.get() {
             task.wake_by_ref();
@@ -177,7 +177,7 @@ impl Shared {
         }
     }
 
-    /// Waits until the state is as wanted; looks again whenever something changed.
+    /// Waits until the state is as wanted; checks again after each change.
     pub(crate) async fn wait_until(&self, wanted: impl Fn(&State) -> bool) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
@@ -209,10 +209,10 @@ impl Shared {
         }
     }
 
-    /// Queues one message when there is room for it, in the order callers came, and writes it if nothing else is
-    /// being written: whoever sends this way is going to wait for what comes of it.
+    /// Queues one message when there is room, in the order of callers, and writes it if the output is free: the
+    /// caller is going to wait for the result anyway.
     ///
-    /// `make` runs under the lock, once, and makes the message.
+    /// `make` runs once, under the lock, and makes the message.
     pub(crate) async fn send<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
@@ -225,7 +225,7 @@ impl Shared {
         self.send_all(bytes, 1, make).await
     }
 
-    /// As [`send`](Self::send), of messages that go together, however large: where they do not fit, they go
+    /// As [`send`](Self::send), for messages that belong together, of any size: if they do not fit, they are queued
     /// once the queue is empty.
     pub(crate) async fn send_all<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
@@ -252,7 +252,7 @@ impl Shared {
         }
     }
 
-    /// As [`send`](Self::send), where there is room now.
+    /// As [`send`](Self::send), but only if there is room now.
     pub(crate) fn send_now<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
@@ -267,7 +267,7 @@ impl Shared {
         Ok(sent)
     }
 
-    /// Queues messages if there is room, and writes them if nothing else is being written.
+    /// Queues messages if there is room, and writes them if the output is free.
     fn try_send_and_write<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
@@ -288,8 +288,8 @@ impl Shared {
         Ok(Some(sent))
     }
 
-    /// Queues messages if there is room; says whether the writer must be told. That is `output` if there is one, and then
-    /// it has been given them.
+    /// Queues messages if there is room; says whether the writer must be woken. If `output` is given, it gets the
+    /// messages instead.
     fn try_send<F: IntoIterator<Item = OutFrame>, T>(
         self: &Arc<Self>,
         bytes: usize,
@@ -329,7 +329,7 @@ impl Shared {
 
     pub(crate) fn stats(&self) -> Stats {
         let uptime_ms = millis(self.uptime());
-        // Fresh even in the middle of a large message, unless someone is writing just now.
+        // Up to date even during a large message, unless a sender is writing just now.
         let written = self
             .output
             .try_lock()
@@ -366,13 +366,13 @@ impl Shared {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// Just arrived: goes behind everyone who waits.
+    /// Just arrived: goes after all waiting senders.
     Fresh,
     /// First in line.
     Mine,
 }
 
-/// Counts a sender that waits for room, for as long as it does. The writer is to look again once it has made some.
+/// Counts a waiting sender for as long as it waits. The writer checks the queue again once it has made room.
 pub(crate) struct InLine<'a>(&'a Shared);
 
 impl<'a> InLine<'a> {

@@ -1,8 +1,8 @@
-//! Everything about a connection that changes, as plain data with its rules.
+//! All changing data of a connection, as plain data with its rules.
 //!
-//! Lives in one mutex (see `shared`). No method here waits, calls a handler, or calls back: what has to
-//! happen outside the lock is collected in an [`After`]. The bounds: admitted requests and waiting
-//! notifications by options, answers by the reader's pause, own calls by their callers.
+//! It is in one mutex (see `shared`). No method here waits or calls a handler: work for after the unlock is
+//! collected in an [`After`]. Limits: the options bound admitted requests and waiting notifications, the reader's
+//! pause bounds answers, and callers bound outgoing calls.
 
 mod ending;
 mod waiting_answers;
@@ -30,7 +30,7 @@ use crate::redact::Methods;
 use crate::stats::{Counters, Phase};
 use crate::ticket::Ticket;
 
-/// What is left to do once the lock is released.
+/// The work to do after the lock is released.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -40,13 +40,13 @@ pub(crate) struct After {
     pub(crate) notes: Vec<Note>,
     pub(crate) cancel: Vec<Arc<Ticket>>,
     pub(crate) start: Starts,
-    /// Whose call has ended.
+    /// The caller whose call has ended.
     pub(crate) caller: Option<Waker>,
-    /// Jobs that will not run; dropped outside, since that may run a handler's destructors.
+    /// Jobs that will not run; dropped after the unlock, since that may run a handler's destructors.
     pub(crate) discard: Vec<Job>,
-    /// The writer has something to do and must be woken for it.
+    /// The writer has work and must be woken.
     pub(crate) write: bool,
-    /// Something that waiters look at has changed.
+    /// State that tasks wait for has changed.
     pub(crate) changed: bool,
     /// Shutdown has begun.
     pub(crate) stop: bool,
@@ -60,12 +60,12 @@ impl After {
         if let Some(caller) = caller
             && let Some(former) = self.caller.replace(caller)
         {
-            // There is seldom more than one, and it finds the state locked for a moment at worst.
+            // There is seldom more than one, and it waits only briefly for the lock.
             former.wake();
         }
     }
 
-    /// Whether nothing is left to do but to write and to start jobs, as after most messages.
+    /// Whether only writing and starting jobs are left, as after most messages.
     pub(crate) fn is_quiet(&self) -> bool {
         self.notes.is_empty()
             && self.cancel.is_empty()
@@ -89,9 +89,9 @@ struct Entry {
     cancelled: bool,
     drops_on_cancel: bool,
     stage: Stage,
-    /// Its handler waits for the shutdown it has asked for.
+    /// Its handler waits for the shutdown that it requested.
     in_shutdown: bool,
-    /// What a request counts for in [`State::call_bytes`].
+    /// Its share of [`State::call_bytes`].
     bytes: usize,
 }
 
@@ -101,8 +101,7 @@ enum Stage {
     Waiting,
     /// Its future exists.
     Running,
-    /// Its future has ended, or is polled for the first time with nobody waiting for its end; the answer is still to
-    /// come.
+    /// Its future has ended, or is in its first poll with no work waiting for it; the answer is still to come.
     HandedOn,
 }
 
@@ -116,7 +115,7 @@ pub(crate) struct NewRequest {
 }
 
 impl NewRequest {
-    /// Bytes it holds for as long as it is not answered.
+    /// Returns the bytes it holds while it has no answer.
     fn size(&self) -> usize {
         let params = self.params.as_ref().map_or(0, |params| params.get().len());
         params + self.method.len() + self.id.text_len()
@@ -130,7 +129,7 @@ impl NewRequest {
 )]
 pub(crate) struct State {
     pub(crate) phase: Phase,
-    /// Input has ended, and running work is given time to end.
+    /// Input has ended, and running work gets time to end.
     pub(crate) input_ended: bool,
     closing: bool,
     abandoned: bool,
@@ -145,7 +144,7 @@ pub(crate) struct State {
     waiting_calls: usize,
     waiting_notifications: usize,
     waiting_bytes: usize,
-    /// Bytes of the requests that are not answered.
+    /// Bytes of the requests without an answer.
     call_bytes: usize,
     /// Futures that exist.
     active: usize,
@@ -219,7 +218,7 @@ impl State {
         self.waiting() == 0 && self.is_drained()
     }
 
-    /// Whether answers can still come: not after the end of input, even while the output is still open.
+    /// Whether answers can still arrive: not after the end of input, even while the output is open.
     pub(crate) fn is_answerable(&self) -> bool {
         !self.input_ended
     }
@@ -233,7 +232,7 @@ impl State {
         after.write |= self.out.push(frame);
     }
 
-    /// Queues an answer, or files it with its batch.
+    /// Queues an answer, or adds it to its batch.
     pub(crate) fn answer(
         &mut self,
         reply: ReplyTo,
@@ -268,7 +267,7 @@ impl State {
         self.push(frame, after);
     }
 
-    /// Takes a request in: to be started, queued, or refused.
+    /// Admits a request: starts it, queues it, or refuses it.
     pub(crate) fn admit_request(&mut self, new: NewRequest, options: &PeerOptions, after: &mut After) {
         let ordinal = self.ordinal();
         let key = new.id.key();
@@ -317,7 +316,7 @@ impl State {
         }
     }
 
-    /// Takes a notification in: to be started, queued, or dropped.
+    /// Admits a notification: starts it, queues it, or drops it.
     pub(crate) fn admit_notification(
         &mut self,
         method: Arc<str>,
@@ -345,8 +344,8 @@ impl State {
         }
     }
 
-    /// Drops waiting notifications until the rest is within the bounds: the oldest that may be dropped, one by one, then the
-    /// newest, whose slot this is.
+    /// Drops waiting notifications until the rest is within the limits: first the oldest that may be dropped, then
+    /// the newest, which has this slot.
     fn make_room(&mut self, newest: Slot, options: &PeerOptions, after: &mut After) {
         while self.waiting_notifications > options.max_queued_notifications
             || self.waiting_bytes > options.max_queued_notification_bytes
@@ -412,7 +411,7 @@ impl State {
         self.lanes.remove(slot, track)
     }
 
-    /// Clears the books of a job that was taken out of its lane; returns where to answer.
+    /// Removes the record of a job that was taken out of its lane; returns where to answer.
     fn forget_waiting(&mut self, job: &Job) -> Option<ReplyTo> {
         let entry = self.entries.remove(&job.slot())?;
         if entry.is_call {
@@ -460,16 +459,16 @@ impl State {
         true
     }
 
-    /// Notes that the future of a job that is passing goes on past its first poll.
+    /// Records a job whose future continues after its first poll.
     pub(crate) fn keep_future(&mut self, ticket: &Arc<Ticket>, track: Track, after: &mut After) {
         self.active += 1;
-        // What began without it is not over yet.
+        // The connection is not idle after all.
         self.closing = false;
         if let Some(entry) = self.entries.get_mut(&ticket.slot) {
             entry.stage = Stage::Running;
             return;
         }
-        // Its answer took it out of the books.
+        // Its answer removed its record.
         let entry = Entry {
             ticket: Arc::clone(ticket),
             track,
