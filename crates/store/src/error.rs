@@ -1,4 +1,4 @@
-//! Why the store could not do what was asked.
+//! Why a store operation failed.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bobbin_model::{Seq, ThreadId};
 
-/// Why the store could not do what was asked. Cheap to clone: one failed transaction fails many writes.
+/// Why a store operation failed. Cheap to clone: one failed transaction fails many writes.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be opened.
@@ -17,29 +17,30 @@ pub enum StoreError {
         /// Why, fit for the user.
         reason: String,
     },
-    /// The file system is one on which the database corrupts quietly.
+    /// The file system is of a kind on which the database can be damaged unnoticed.
     #[error(
         "{path} is on a network file system ({kind}); name a state directory on a local disk with --state DIR"
     )]
     NetworkFileSystem {
         /// The file.
         path: PathBuf,
-        /// Which.
+        /// The kind.
         kind: &'static str,
     },
-    /// There is no room on the disk; nothing of the write is stored. Writing works again once there is.
+    /// The disk is full; nothing of the write is stored. Writes succeed again once there is room.
     #[error("the disk is full")]
     DiskFull,
-    /// The disk did not take or give what it should: a limit, a quota, a fault. Nothing of a write is stored.
+    /// Reading or writing the disk failed: a limit, a quota, a fault. Nothing of a write is stored.
     #[error("the disk cannot be read or written (code {0})")]
     Disk(i32),
-    /// The file is no sound database. Nothing of a write is stored; what can be read is right as far as the database can tell.
+    /// The file is damaged. Nothing of a write is stored. Data that can be read is correct as far as the database
+    /// can tell.
     #[error("the database is damaged (code {0})")]
     Damaged(i32),
-    /// The file at the database's path is not the one that is open: it was removed or replaced. Nothing is stored any more.
+    /// The file at the database's path is not the open one: it was removed or replaced. Nothing is stored any more.
     #[error("the database {0} was removed or replaced while it was open")]
     Removed(PathBuf),
-    /// An event of that number is stored already: two owners, or an owner that lost its place.
+    /// An event of that number is stored already: the Thread has two owners, or a replaced owner still writes.
     #[error("thread {thread} already has an event {seq}")]
     Conflict {
         /// The Thread.
@@ -47,7 +48,7 @@ pub enum StoreError {
         /// The number.
         seq: Seq,
     },
-    /// What is stored cannot be read as what it should be.
+    /// A stored event cannot be decoded.
     #[error("event {seq} of thread {thread} is damaged: {reason}")]
     CorruptEvent {
         /// The Thread.
@@ -57,7 +58,7 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
-    /// A Thread's row cannot be read as what it should be.
+    /// A Thread's row cannot be decoded.
     #[error("thread {thread} is damaged: {reason}")]
     CorruptThread {
         /// The Thread.

@@ -11,18 +11,18 @@ pub struct ListFilter {
     pub user_id: Option<String>,
     /// Threads of exactly this context; `None` means Threads without one.
     pub channel_context: Option<String>,
-    /// Threads of subagents too.
+    /// Whether to include Threads of subagents.
     pub include_sub_agents: bool,
-    /// Threads that were put away too.
+    /// Whether to include archived Threads.
     pub include_archived: bool,
-    /// Besides, every Thread of the workspace that one of these channels started.
+    /// In addition, every Thread of the workspace that one of these channels started.
     pub cross_channel_origins: Vec<String>,
-    /// Of all those only Threads this channel started, whatever its case.
+    /// Only Threads that this channel started; case is ignored.
     pub origin_channel: Option<String>,
-    /// Only Threads whose title contains this, whatever the case of its ASCII letters.
+    /// Only Threads whose title contains this; case of ASCII letters is ignored.
     pub title: Option<String>,
-    /// Only what follows this Thread in the list: its last activity and its id.
+    /// Only Threads after this one in the list, given by its last activity and its id.
     pub after: Option<(UnixMillis, ThreadId)>,
-    /// At most so many; `None` for all.
+    /// Most Threads to return; `None` for all.
     pub limit: Option<u32>,
 }

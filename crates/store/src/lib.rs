@@ -1,7 +1,7 @@
 //! Durable storage of Threads as the rest of the server sees it: the trait [`Store`], its values and its errors.
 //!
-//! Nothing here knows how an implementation stores anything. A write is acknowledged after its commit. Reads see committed
-//! state and never a whole Thread at once, except for the one open Turn.
+//! Nothing here knows how an implementation stores data. A write is acknowledged after its commit. Reads see
+//! committed state and never a whole Thread at once, except for its open Turn.
 
 mod error;
 mod filter;

@@ -1,23 +1,23 @@
-//! What a search asks for, and where it was found.
+//! The query and the results of a search.
 
 use bobbin_model::{ItemId, ThreadId, TurnId, UnixMillis};
 
 use crate::ListFilter;
 
-/// Most words of a search that count: each is looked up in the whole index.
+/// Most words of a query that count: each is looked up in the whole index.
 const MOST: usize = 8;
-/// Shortest word that the index knows, in characters.
+/// Shortest word in the index, in characters.
 const SHORTEST: usize = 3;
 
-/// Words that must all be found.
+/// Words that must all occur.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchWords(Vec<String>);
 
 impl SearchWords {
-    /// Takes a text apart at its blanks; what stands between double quotes stays together. Words of fewer than
-    /// three characters are left out, as the index does not know them, and so are those after the eighth. `None` when nothing is left.
+    /// Splits a text at white space; text in double quotes stays together. Leaves out words of fewer than three
+    /// characters, which the index does not have, and all words after the eighth. `None` when no word is left.
     pub fn parse(text: &str) -> Option<Self> {
-        // No index has words with a zero.
+        // No word in the index contains a zero byte.
         let text = text.replace('\0', " ");
         let pieces = text.split('"').enumerate().flat_map(|(index, piece)| {
             let quoted = index % 2 == 1;
@@ -38,48 +38,48 @@ impl SearchWords {
     }
 }
 
-/// What is looked for, and where.
+/// A search with its conditions.
 #[derive(Debug, Clone)]
 pub struct SearchFilter {
     /// The words.
     pub words: SearchWords,
-    /// The Threads that the client may see; its order and limit do not count.
+    /// The Threads that the client may see; its order and limit are ignored.
     pub visible: ListFilter,
-    /// Only in this Thread.
+    /// Only in this Thread, if given.
     pub thread: Option<ThreadId>,
-    /// Only in Items of these types, or in titles (`title`); empty for all.
+    /// Only in Items of these types, or in titles (`title`); empty for all types.
     pub kinds: Vec<String>,
-    /// Only what follows an earlier page.
+    /// Only hits after an earlier page.
     pub after: Option<i64>,
-    /// At most so many.
+    /// Most hits to return.
     pub limit: u32,
 }
 
-/// A page of what was found, newest first.
+/// A page of hits, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchPage {
-    /// What was found.
+    /// The hits.
     pub hits: Vec<SearchHit>,
-    /// Where the next page begins, when there may be one.
+    /// Where the next page begins, if there may be one.
     pub next: Option<i64>,
-    /// Whether everything that is recorded was looked at: what is very new is indexed a moment later.
+    /// Whether the index is up to date. Very new events are indexed a moment later.
     pub complete: bool,
 }
 
-/// One place where all words were found.
+/// A place where all words occur.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchHit {
     /// The Thread.
     pub thread: ThreadId,
     /// Its title.
     pub title: Option<String>,
-    /// The Item; none when it is the title.
+    /// The Item; `None` for the title.
     pub item: Option<(TurnId, ItemId)>,
     /// Type of the Item, or `title`.
     pub kind: String,
-    /// When it was said.
+    /// When it was recorded.
     pub at: UnixMillis,
-    /// Its text, as far as it is indexed.
+    /// Its indexed text.
     pub text: String,
 }
 

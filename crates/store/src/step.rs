@@ -1,51 +1,51 @@
-//! The named durable steps: the moments between which something is on disk, told, or begun.
+//! The named durable steps: the moments at which something is stored, sent or started.
 //!
-//! What a crash may do is different on either side of each. Builds for tests (feature `failpoints`, which nothing but
-//! tests turns on) can be killed at any of them; in every other build [`reached`] is nothing at all.
+//! A crash has different effects before and after each step. Builds for tests (feature `failpoints`, which only
+//! tests enable) can be killed at any of them. In all other builds [`reached`] does nothing.
 
 /// A named durable step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// The database is open and of the present schema; what a new process undoes is not undone.
+    /// The database is open with the current schema; cleanup after the last process has not run.
     Opened,
-    /// The open Turns of the last process are known; none is taken up.
+    /// The open Turns of the last process are known; none is resumed.
     Recovering,
-    /// An open Turn is loaded; nothing says that it goes on.
+    /// An open Turn is loaded; its resumption is not recorded.
     TakingUp,
-    /// Events are applied in memory and numbered; the writer does not have them.
+    /// Events are applied in memory and numbered; the writer has not received them.
     Staged,
-    /// Streamed text was taken to be stored; the writer does not have it.
+    /// Streamed text is ready to be stored; the writer has not received it.
     Checkpoint,
     /// The writer has taken writes from its queue; nothing is on disk.
     BatchTaken,
-    /// Everything of the batch is in the transaction; nothing is on disk.
+    /// The whole batch is in the transaction; nothing is on disk.
     BeforeCommit,
-    /// The batch is on disk; nobody knows.
+    /// The batch is on disk; no owner is notified.
     AfterCommit,
-    /// The owners have been told.
+    /// The owners are notified.
     Acknowledged,
-    /// An owner knows that its events are on disk; they are not answered for.
+    /// An owner knows that its events are on disk; the client has no answer.
     BeforeReply,
-    /// The answer is on its way; the events are not shown.
+    /// The client is answered; the events are not shown.
     BeforeShow,
-    /// The events are shown; what they cause is not begun.
+    /// The events are shown; their effects have not started.
     BeforeEffect,
-    /// What they cause has begun: an engine runs, a call may have its effect, a decision is known.
+    /// Their effects have started: an engine runs, a call may have its effect, a decision is known.
     AfterEffect,
-    /// An engine wants something recorded: a call may have had its effect, and nothing says how it ended.
+    /// An engine requests a record: a call may have had its effect, and its end is not recorded.
     RequestTaken,
     /// An engine has ended; its Turn has not.
     EngineEnded,
-    /// Some of what is new is in the index, in a transaction of its own that is not committed.
+    /// New text is in the index, in a transaction that is not committed.
     BeforeIndexCommit,
-    /// Some of a deleted Thread's rows are gone, likewise.
+    /// Rows of a deleted Thread are removed, in a transaction that is not committed.
     BeforePurgeCommit,
-    /// Every Turn and owner has ended; the store is open.
+    /// Every Turn and owner has ended; the store is still open.
     BeforeClose,
 }
 
 impl Step {
-    /// All of them.
+    /// All steps.
     pub const ALL: [Self; 18] = [
         Self::Opened,
         Self::Recovering,
@@ -68,12 +68,13 @@ impl Step {
     ];
 }
 
-/// Says that a step is reached.
+/// Marks that a step is reached.
 #[cfg(not(feature = "failpoints"))]
 #[inline]
 pub fn reached(_: Step) {}
 
-/// Lets a test say from outside where this process is killed. `setting` reads a setting by its name; it is not asked.
+/// Allows a test to choose where this process is killed. `setting` reads a setting by its name; here it is never
+/// called.
 #[cfg(not(feature = "failpoints"))]
 #[inline]
 pub fn arm_by(_: impl FnOnce(&'static str) -> Option<std::ffi::OsString>) {}
@@ -96,22 +97,23 @@ mod armed {
 
     static OBSERVER: OnceLock<Observer> = OnceLock::new();
 
-    /// Has a function called at every step of this process, on the thread that reached it. The first one stays.
+    /// Sets a function that is called at every step of this process, on the thread that reached it. Only the first
+    /// call has an effect.
     pub fn observe(observer: impl Fn(Step) + Send + Sync + 'static) {
         drop(OBSERVER.set(Box::new(observer)));
     }
 
-    /// Says that a step is reached.
+    /// Marks that a step is reached.
     pub fn reached(step: Step) {
         if let Some(observer) = OBSERVER.get() {
             observer(step);
         }
     }
 
-    /// Lets a test say from outside where this process is killed, in the file that `BOBBIN_KILL_AT` names: `Staged 3`
-    /// kills it the third time it reaches that step, `any 7` at the seventh of all, and `trace` lists those it reaches in
-    /// a file beside it (`.trace`). Where it died is written to another (`.died`). Without the file nothing happens, and
-    /// it may come and go while the process runs.
+    /// Allows a test to choose where this process is killed, by the file that `BOBBIN_KILL_AT` names. `Staged 3`
+    /// kills it the third time it reaches that step, `any 7` at its seventh step, and `trace` lists the reached
+    /// steps in a file next to it (`.trace`). The step of its death is written to another file (`.died`). Without
+    /// the file nothing happens; the file may appear and disappear while the process runs.
     pub fn arm_by(setting: impl FnOnce(&'static str) -> Option<OsString>) {
         let Some(path) = setting("BOBBIN_KILL_AT") else {
             return;
@@ -119,7 +121,7 @@ mod armed {
         let (path, one_at_a_time) = (PathBuf::from(path), Mutex::new(()));
         observe(move |step| {
             let _held = one_at_a_time.lock();
-            // What cannot be read or written here shows in the test that waits for it.
+            // The test that waits for the file detects an error here.
             drop(obey(&path, step));
         });
     }

@@ -1,4 +1,4 @@
-//! What an owner hands to the writer.
+//! The writes that an owner submits.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use serde::Serialize;
 pub struct StoredEvent {
     /// Its number in the Thread.
     pub seq: Seq,
-    /// When it happened.
+    /// When it was recorded.
     pub at: UnixMillis,
-    /// What happened.
+    /// The event.
     pub event: Arc<Event>,
 }
 
@@ -29,86 +29,86 @@ pub struct TextPart {
     pub text: Arc<str>,
 }
 
-/// One write: all of it is committed or none.
+/// One write, committed as a whole or not at all.
 #[derive(Debug)]
 pub struct Write {
     /// The Thread.
     pub thread: ThreadId,
-    /// Who writes: a number that is higher for each later owner of the Thread. After a write of an owner has
-    /// failed, everything else of that owner fails too.
+    /// The owner that writes: each later owner of the Thread has a higher number. After one write of an owner has
+    /// failed, all its later writes fail too.
     pub owner: u64,
     /// Its new events, in order.
     pub events: Vec<StoredEvent>,
-    /// Its row after them.
+    /// Its row after these events.
     pub state: Summary,
-    /// No Seq above this will be shown before the next write.
+    /// No Seq above this is shown to a client before the next write.
     pub head_seq: Seq,
     /// Streamed text.
     pub text: Vec<TextPart>,
-    /// An operation accepted for ever.
+    /// An operation to remember as accepted for ever.
     pub remember: Option<Scope>,
-    /// The named request that this carries out.
+    /// The named request that this write carries out.
     pub request: Option<NamedRequest>,
 }
 
-/// A request that its client named, so that repeating it is safe.
+/// A request with an id from its client, so that repeating it is safe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedRequest {
-    /// The name.
+    /// The client's id for it.
     pub id: String,
-    /// Digest of what was asked.
+    /// Digest of the request's content.
     pub body: String,
     /// When it was carried out.
     pub at: UnixMillis,
 }
 
-/// What is known of a request that was carried out.
+/// The record of a request that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownRequest {
-    /// Digest of what was asked.
+    /// Digest of the request's content.
     pub body: String,
-    /// The Thread it was about, or that it made.
+    /// The Thread it was about or created.
     pub thread: ThreadId,
-    /// The first event it caused.
+    /// The first event that it caused.
     pub seq: Option<Seq>,
 }
 
-/// A Thread's row as far as events change it.
+/// The columns of a Thread's row that events change.
 #[derive(Debug)]
 pub struct Summary {
     /// Its title.
     pub display_name: Option<String>,
-    /// Its status, as the wire says it.
+    /// Its status, as on the wire.
     pub status: &'static str,
-    /// When something last happened, milliseconds since 1970.
+    /// Time of the last activity, in milliseconds since 1970.
     pub last_active_at: i64,
     /// Number of the newest Turn.
     pub last_turn: u32,
-    /// How many Turns it has, without those that were rolled back.
+    /// Number of Turns, without those that were rolled back.
     pub turn_count: u32,
     /// Whether a Turn runs or waits.
     pub running: bool,
     /// Whether an Approval is open.
     pub waiting_approval: bool,
-    /// Whether a finished plan waits for an answer.
+    /// Whether a finished plan waits for the user's confirmation.
     pub plan_pending: bool,
     /// Tokens in the model's window.
     pub context_tokens: u64,
     /// The model's window.
     pub context_window: ContextWindow,
-    /// JSON of the configuration; `None`: as it was.
+    /// JSON of the configuration; `None` if unchanged.
     pub config: Option<String>,
-    /// JSON of the waiting inputs; `None`: as it was.
+    /// JSON of the waiting inputs; `None` if unchanged.
     pub queue: Option<String>,
-    /// JSON of the plan; `None`: as it was.
+    /// JSON of the plan; `None` if unchanged.
     pub plan: Option<String>,
-    /// JSON of the answers for the session; `None`: as they were.
+    /// JSON of the answers for the session; `None` if unchanged.
     pub grants: Option<String>,
-    /// JSON of the labels; `None`: as they were.
+    /// JSON of the labels; `None` if unchanged.
     pub metadata: Option<String>,
-    /// JSON of the tools that clients declared; `None`: as they were.
+    /// JSON of the tools that clients declared; `None` if unchanged.
     pub tools: Option<String>,
-    /// The edge to its parent, of a subagent.
+    /// The edge to the parent Thread, for a subagent.
     pub edge: Option<Edge>,
 }
 
@@ -126,7 +126,7 @@ enum Column {
 impl Column {
     /// Returns the column that an event changes.
     ///
-    /// The match names every event, so that a new one does not compile before somebody has said what it changes.
+    /// The match names every event, so a new event does not compile without a decision here.
     fn changed_by(event: &Event) -> Option<Self> {
         match event {
             Event::ThreadConfigured { .. } => Some(Self::Config),
@@ -135,7 +135,8 @@ impl Column {
             Event::ApprovalResolved { .. } => Some(Self::Grants),
             Event::ThreadLabelled { .. } => Some(Self::Metadata),
             Event::ToolsDeclared { .. } => Some(Self::Tools),
-            // The first write of a Thread has all columns of its own; the others change what is written each time, or none.
+            // The first write of a Thread writes all columns; the other events change only columns that are always
+            // written, or none.
             Event::ThreadStarted { .. }
             | Event::ThreadResumed { .. }
             | Event::ThreadRenamed { .. }
@@ -163,7 +164,7 @@ impl Column {
 }
 
 impl Summary {
-    /// Takes the row from the state after `events`. What none of them touches is left as it is on disk.
+    /// Takes the row from the state after `events`. Columns that no event changes stay as they are on disk.
     pub fn of(state: &ThreadState, events: &[StoredEvent]) -> Self {
         let changed: Vec<Column> = events
             .iter()
@@ -200,7 +201,7 @@ impl Summary {
     }
 }
 
-/// Serializes a value of ours, whose serialization has no way to fail.
+/// Serializes a value of ours; this cannot fail.
 fn json(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }
