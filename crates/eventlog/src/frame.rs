@@ -1,4 +1,4 @@
-//! One entry of a log, with the places for its encoded forms.
+//! One entry of a log, with its encoded forms.
 
 use std::any::Any;
 use std::fmt;
@@ -10,10 +10,10 @@ use bobbin_model::{
 };
 use bytes::Bytes;
 
-/// How many encodings of a frame are kept: four of the native dialect, the rest for other dialects.
+/// Number of cached encodings of a frame: four of the native dialect, the rest for other dialects.
 pub const ENCODINGS: usize = 8;
 
-/// One notification as it goes out, without framing.
+/// One notification as sent, without framing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireMessage {
     /// Its method, for clients that opted out of it.
@@ -22,10 +22,10 @@ pub struct WireMessage {
     pub json: Bytes,
 }
 
-/// The notifications that one frame becomes in one encoding; may be none.
+/// The notifications of one frame in one encoding; may be none.
 pub type Encoded = Arc<[WireMessage]>;
 
-/// News of a feature, for every client. The feature defines the type; a dialect that shows it asks for it by type.
+/// A feature's message for every client. The feature defines the type; a dialect that shows it requests it by type.
 #[derive(Clone)]
 pub struct Broadcast {
     news: Arc<dyn Any + Send + Sync>,
@@ -33,7 +33,7 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
-    /// Makes a broadcast of news. `weight` is the size of its text in bytes.
+    /// Makes a broadcast. `weight` is the size of its text in bytes.
     pub fn new<T: Any + Send + Sync>(news: T, weight: usize) -> Self {
         Self {
             news: Arc::new(news),
@@ -41,7 +41,7 @@ impl Broadcast {
         }
     }
 
-    /// Returns the news if it is of this type.
+    /// Returns the message if it is of this type.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.news.downcast_ref()
     }
@@ -59,46 +59,46 @@ impl PartialEq for Broadcast {
     }
 }
 
-/// What clients should know at once and nobody needs to know later: shown, never stored.
+/// Messages that clients need at once and never later: shown, but not stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ephemeral {
-    /// What lists show of the Thread's activity.
+    /// The Thread's activity changed, as lists show it.
     RuntimeChanged(Runtime),
-    /// One reader has been given everything up to here that it had missed. Made for that reader, never logged.
+    /// A reader has received everything it had missed, up to here. Made for that reader, never in a log.
     Synced,
-    /// News of a feature, for every client. Belongs to no Thread.
+    /// A feature's message for every client. Belongs to no Thread.
     Broadcast(Broadcast),
-    /// A model asks people something. Who is asked is decided by each Session; the frame belongs to no Thread.
+    /// A model asks the user a question. Each Session decides which clients get it; the frame belongs to no Thread.
     QuestionOpened(Arc<Question>),
-    /// It is answered, or nobody waits for the answer any more.
+    /// The question was answered, or the answer is no longer needed.
     QuestionClosed(Arc<Question>),
-    /// A subagent asks a person, or has its answer. For those who follow the Thread at the top of its tree, whom the
-    /// subagent's own log does not reach; its number is that of the event in that log.
+    /// A subagent has opened or settled an Approval. For clients that follow the root Thread of its tree, because
+    /// they do not read the subagent's own log. The frame's Seq is that of the event in the subagent's log.
     Subagent {
-        /// That Thread.
+        /// The root Thread.
         root: ThreadId,
-        /// What was asked or settled.
+        /// The opened or settled Approval.
         question: SubagentQuestion,
     },
-    /// How far the subagents of a Turn are: all of them.
+    /// The progress of all subagents of a Turn.
     SubAgents {
         /// The Turn.
         turn: TurnId,
-        /// One entry a subagent, in the order in which they began.
+        /// One entry for each subagent, in order of their starts.
         entries: Arc<[SubAgentProgress]>,
     },
 }
 
-/// A question of a subagent.
+/// An Approval of a subagent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SubagentQuestion {
-    /// It is asked.
+    /// It was opened.
     Asked(Arc<Approval>),
-    /// It is settled.
+    /// It was settled.
     Settled {
         /// The Turn.
         turn: TurnId,
-        /// The question.
+        /// The Approval.
         approval: ApprovalId,
         /// The `approvalResponse` Item.
         item: Arc<Item>,
@@ -106,7 +106,7 @@ pub enum SubagentQuestion {
 }
 
 impl Ephemeral {
-    /// Returns the bytes of text in it, for the log's bound.
+    /// Returns the bytes of its text, for the log's limit.
     pub fn weight(&self) -> usize {
         match self {
             Self::Broadcast(news) => news.weight,
@@ -129,18 +129,18 @@ impl Ephemeral {
     }
 }
 
-/// What a frame says.
+/// The content of a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameBody {
     /// A recorded event.
     Recorded(Arc<Event>),
     /// Streamed text.
     Delta(Delta),
-    /// Passing news.
+    /// A message that is not stored.
     Ephemeral(Ephemeral),
 }
 
-/// State at the frame's Seq that an encoding needs and the event does not repeat.
+/// State at the frame's Seq that an encoding needs in addition to the event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum View {
     /// Nothing more is needed.
@@ -151,57 +151,58 @@ pub enum View {
     Thread(Arc<ThreadState>),
 }
 
-/// Where a frame's messages stand among those of its Seq, for readers that must be able to stop between any two.
+/// The position of a frame's messages among those of its Seq, for readers that must be able to stop between any two
+/// messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// All of them, in order.
     Whole,
-    /// As it stands in the log, but without its first messages: the reader has them.
+    /// The frame in the log without its first messages, which the reader has.
     Rest(u8),
-    /// Not in the log: made for one reader, to go behind what is there, as the one of this number.
+    /// Made for one reader and not in the log: follows the log's messages, with this index.
     Behind(u8),
 }
 
 impl Part {
-    /// Most messages of one Seq, those made for one reader included.
+    /// Most messages of one Seq, including those made for one reader.
     pub const COUNT: u8 = 8;
-    /// Behind everything else of its Seq.
+    /// The position after all other messages of its Seq.
     pub const LAST: Self = Self::Behind(Self::COUNT - 1);
 
-    /// Returns the place of the `n`-th of several that go behind what is in the log; the last place is kept
-    /// for what ends them.
+    /// Returns the position of the `n`-th message after those in the log; the last position is reserved for the
+    /// closing message.
     pub fn behind(n: usize) -> Self {
         let n = u8::try_from(n).unwrap_or(Self::COUNT);
         Self::Behind((Self::COUNT / 2).saturating_add(n).min(Self::COUNT - 2))
     }
 }
 
-/// One numbered entry of a Thread's log. Shared by everybody who reads it.
+/// One numbered entry of a Thread's log. All its readers share it.
 #[derive(Debug)]
 pub struct Frame {
-    /// The Thread; blank for notices that belong to none.
+    /// The Thread; blank for messages that belong to none.
     pub thread: ThreadId,
     /// Its number in that Thread.
     pub seq: Seq,
     /// When it was appended.
     pub at: UnixMillis,
-    /// What it says.
+    /// Its content.
     pub body: FrameBody,
-    /// What an encoding needs besides.
+    /// Additional state for an encoding.
     pub view: View,
-    /// Where its messages stand among those of its Seq.
+    /// The position of its messages among those of its Seq.
     pub part: Part,
-    /// Estimated size, the unit of the log's bound.
+    /// Estimated size, the unit of the log's limit.
     bytes: usize,
     encoded: [OnceLock<Encoded>; ENCODINGS],
 }
 
-/// What a frame costs beside its text: allocations and bookkeeping, measured roughly.
+/// Estimated cost of a frame besides its text: allocations and bookkeeping, measured roughly.
 const FRAME_OVERHEAD: usize = 256;
 
 impl Frame {
-    /// Makes a frame that is not (yet) in a log, for example one read back from the store. `weight` is
-    /// the size of its text in bytes.
+    /// Makes a frame that is not (yet) in a log, for example from an event read from the store. `weight` is the
+    /// size of its text in bytes.
     pub fn new(
         thread: ThreadId,
         seq: Seq,
@@ -222,7 +223,7 @@ impl Frame {
         }
     }
 
-    /// Returns the same frame at another place among the messages of its Seq.
+    /// Returns the same frame at another position among the messages of its Seq.
     #[must_use]
     pub fn at_part(&self, part: Part) -> Self {
         Self {
@@ -235,7 +236,7 @@ impl Frame {
         }
     }
 
-    /// Returns how many of its messages its reader has already.
+    /// Returns how many of its messages the reader already has.
     pub fn skipped(&self) -> usize {
         match self.part {
             Part::Whole | Part::Behind(_) => 0,
@@ -248,9 +249,9 @@ impl Frame {
         self.bytes
     }
 
-    /// Returns the encoding kept at `slot`, making it with `encode` the first time.
+    /// Returns the encoding cached at `slot`, calling `encode` the first time.
     ///
-    /// A slot outside `0..ENCODINGS` is encoded each time and kept nowhere.
+    /// A slot outside `0..ENCODINGS` is encoded each time and never cached.
     pub fn encoded(&self, slot: usize, encode: impl FnOnce(&Self) -> Encoded) -> Encoded {
         match self.encoded.get(slot) {
             Some(kept) => kept.get_or_init(|| encode(self)).clone(),
@@ -258,7 +259,7 @@ impl Frame {
         }
     }
 
-    /// Returns the Delta, if it is one.
+    /// Returns the Delta, if the frame is one.
     pub fn delta(&self) -> Option<&Delta> {
         match &self.body {
             FrameBody::Delta(delta) => Some(delta),
@@ -266,7 +267,7 @@ impl Frame {
         }
     }
 
-    /// Whether every client is told, subscribed or not.
+    /// Whether the frame is broadcast to every client, subscribed or not.
     pub fn concerns_everyone(&self) -> bool {
         match &self.body {
             FrameBody::Recorded(event) => event.concerns_everyone(),

@@ -1,7 +1,7 @@
-//! Joining Deltas for readers that are behind: fewer, longer pieces, the same text.
+//! Joins Deltas for slow readers: fewer, longer pieces with the same text.
 //!
-//! Pure. Deltas of one stream that follow each other become one, up to a size; anything else of the same
-//! Item between them keeps them apart, so that no text moves across another event of its Item.
+//! Pure. Consecutive Deltas of one stream become one, up to a size. Any other event of the same Item between them
+//! keeps them apart, so that no text moves across it.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub fn join(frames: Vec<Arc<Frame>>) -> Vec<Arc<Frame>> {
     joined
 }
 
-/// Deltas that will go out as one.
+/// Deltas to be sent as one.
 struct Run {
     last: Arc<Frame>,
     delta: Delta,
@@ -68,7 +68,7 @@ impl Run {
         self.pieces += 1;
     }
 
-    /// A run of one piece is the shared frame itself, with what is already encoded of it.
+    /// Returns the shared frame itself for a run of one piece, with its cached encodings.
     fn into_frame(self) -> Arc<Frame> {
         if self.pieces == 1 {
             return self.last;

@@ -1,9 +1,8 @@
-//! One numbered, bounded log per live Thread, read through cursors; joins Deltas for readers behind.
+//! One numbered, bounded log per live Thread, read through cursors; joins Deltas for slow readers.
 //!
-//! The Thread's owner appends, which gives the Seq, and later shows, which lets readers see what has been
-//! committed. Readers hold a cursor and nothing else; being slow costs them their place in memory, never
-//! the owner's time. The log knows nothing of connections, stores or encodings: a [`Frame`] only keeps
-//! what others encoded, so that it is encoded once.
+//! The Thread's owner appends, which assigns the Seq, and later shows the committed entries to readers. A reader
+//! holds a cursor only. A slow reader loses its place in memory but never delays the owner. The log knows nothing
+//! of connections, stores or encodings: a [`Frame`] only caches encodings, so that each is made once.
 
 mod frame;
 mod join;

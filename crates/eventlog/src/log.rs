@@ -1,8 +1,8 @@
-//! The log itself: gives numbers, keeps the newest frames, shows what is committed.
+//! The log itself: assigns numbers, retains the newest frames, shows committed ones.
 //!
-//! Generic over what an entry is, because the workspace's log numbers frames of many Threads once more.
-//! Bounded in entries and bytes; at the bound the oldest *shown* entries go, hidden ones never do (they
-//! are bounded by the owner's commits in flight). One short mutex, never held across anything that waits.
+//! Generic over the entry, because the workspace's log numbers frames of many Threads again. Limited in entries and
+//! bytes. At a limit the oldest *shown* entries are removed; hidden ones are never removed (the owner's commits in
+//! flight bound them). One short mutex, never held across a wait.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,17 +13,17 @@ use parking_lot::Mutex;
 use crate::wake::Wakers;
 use crate::{Frame, Waker};
 
-/// Bound of one log.
+/// Limits of one log.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Most entries kept.
+    /// Most retained entries.
     pub entries: usize,
-    /// Most bytes kept, by the entries' own estimate.
+    /// Most retained bytes, by the entries' own estimate.
     pub bytes: usize,
 }
 
 impl Default for Limits {
-    /// 4,096 entries or 1 MiB, whichever comes first (start values of the design, configurable).
+    /// Returns 4,096 entries or 1 MiB, whichever comes first (initial values, configurable).
     fn default() -> Self {
         Self {
             entries: 4096,
@@ -32,7 +32,7 @@ impl Default for Limits {
     }
 }
 
-/// What stands in a log.
+/// An entry of a log.
 pub trait Entry: Send + Sync {
     /// Estimated size in bytes.
     fn bytes(&self) -> usize;
@@ -44,7 +44,7 @@ impl Entry for Frame {
     }
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Debug)]
 pub enum Read<T> {
     /// Entries in order, and the cursor after them. Empty when there is nothing new.
@@ -54,7 +54,7 @@ pub enum Read<T> {
         /// Where to read next.
         next: Seq,
     },
-    /// What the cursor points at is no longer in memory; the oldest that is.
+    /// The entry at the cursor is no longer in memory.
     Gone {
         /// The oldest entry's number.
         first: Seq,
@@ -95,7 +95,7 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
         }
     }
 
-    /// Appends the entry that `make` builds for the number it is given. Hidden until shown.
+    /// Appends the entry that `make` builds for its number. Hidden until shown.
     pub fn append(&self, make: impl FnOnce(Seq) -> T) -> T {
         let mut inner = self.inner.lock();
         let seq = Seq(inner.first.0 + inner.entries.len() as u64);
@@ -105,8 +105,7 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
         entry
     }
 
-    /// Lets readers see everything up to and including `seq`, then drops what was shown before and is over
-    /// the bound.
+    /// Shows everything up to and including `seq`, then removes entries over the limit that were shown before.
     pub fn show(&self, seq: Seq) {
         {
             let mut inner = self.inner.lock();
@@ -116,8 +115,8 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
                 return;
             }
             let before = self.visible.swap(visible, Ordering::Release);
-            // What is shown now stays at least until the next time: a frame over the bound would otherwise be
-            // gone before anybody could read it.
+            // Newly shown entries stay at least until the next call: otherwise an entry over the limit would be
+            // removed before any reader could read it.
             while inner.first.0 <= before
                 && (inner.entries.len() > self.limits.entries || inner.bytes > self.limits.bytes)
             {
@@ -130,8 +129,8 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
         self.wakers.wake_all();
     }
 
-    /// Forgets everything, shown or not, and goes on with the number `next`, which is above all that was shown.
-    /// Readers that have not got there find what lies between gone.
+    /// Removes all entries, shown or not, and continues with the number `next`, which is above all shown numbers.
+    /// Readers that have not reached it get [`Read::Gone`] for the numbers in between.
     pub fn restart(&self, next: Seq) {
         {
             let mut inner = self.inner.lock();
@@ -149,18 +148,18 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
         Seq(self.visible.load(Ordering::Acquire))
     }
 
-    /// Returns the number of the newest entry, shown or not.
+    /// Returns the number of the newest entry, shown or hidden.
     pub fn appended(&self) -> Seq {
         let inner = self.inner.lock();
         Seq(inner.first.0 + inner.entries.len() as u64 - 1)
     }
 
-    /// Returns the number of the oldest entry in memory, or of the next one when there is none.
+    /// Returns the number of the oldest entry in memory, or of the next entry if there is none.
     pub fn first(&self) -> Seq {
         self.inner.lock().first
     }
 
-    /// Reads shown entries from `next` on: at least one if there is one, and no more than `max_bytes`.
+    /// Reads shown entries from `next` on: at least one if there is any, and otherwise at most `max_bytes`.
     pub fn read(&self, next: Seq, max_bytes: usize) -> Read<T> {
         let visible = self.visible();
         if next > visible {
@@ -188,12 +187,12 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
         Read::Entries { entries, next }
     }
 
-    /// Hangs a reader's bell into the log.
+    /// Registers a reader's waker.
     pub fn watch(&self, waker: &Waker) {
         self.wakers.add(waker);
     }
 
-    /// Takes it out again.
+    /// Removes a reader's waker.
     pub fn unwatch(&self, waker: &Waker) {
         self.wakers.remove(waker);
     }
@@ -209,7 +208,7 @@ impl<T: Clone + std::ops::Deref<Target: Entry>> Log<T> {
         (inner.entries.len(), inner.bytes)
     }
 
-    /// Ends the log: nothing more will be shown. Readers are woken to see it.
+    /// Ends the log: no more entries will be shown. Readers are woken.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.wakers.wake_all();

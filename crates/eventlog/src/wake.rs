@@ -1,27 +1,27 @@
-//! Waking readers: one bell per reader, hung into every log it reads.
+//! Wakes readers: each reader has one waker, registered in every log it reads.
 //!
-//! A reader with many logs waits at one place. Ringing is cheap and never waits; a bell that rings while
-//! its reader is busy is not lost.
+//! So a reader of many logs waits in one place. Waking is cheap and never waits. A wake while the reader is busy is
+//! not lost.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// A reader's bell.
+/// A reader's waker.
 #[derive(Debug, Clone, Default)]
 pub struct Waker(Arc<Notify>);
 
 impl Waker {
-    /// Rings it.
+    /// Wakes the reader.
     pub fn wake(&self) {
         self.0.notify_one();
     }
 
-    /// Waits until it rings, or returns at once if it rang since the last wait.
+    /// Waits for a wake, or returns at once if there was one since the last wait.
     ///
     /// # Cancel safety
-    /// Safe: a ring that was not consumed is kept.
+    /// Cancel safe: an unconsumed wake stays.
     pub async fn woken(&self) {
         self.0.notified().await;
     }
@@ -31,7 +31,7 @@ impl Waker {
     }
 }
 
-/// The bells hung into one log: one entry per reader, so bounded by the connections.
+/// The wakers registered in one log: one per reader, so the connections bound them.
 #[derive(Debug, Default)]
 pub(crate) struct Wakers(Mutex<Vec<Waker>>);
 

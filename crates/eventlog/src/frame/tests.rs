@@ -1,4 +1,4 @@
-//! What a frame weighs, whom it concerns, and where its messages stand.
+//! The weight of a frame, whether it is broadcast, and the position of its messages.
 
 use bobbin_model::{Choice, DeltaChannel, Inquiry, ItemBody, ItemId, ThreadStatus, TokenUsage};
 
@@ -69,7 +69,7 @@ fn a_broadcast_is_found_by_the_type_of_its_news() {
     assert_ne!(news, Broadcast::new(7_u8, 0));
 }
 
-/// A weight is the text that such news keeps in memory; without it the log's bound in bytes would not hold.
+/// The weight is the text that such a message holds in memory; without it the log's limit in bytes would not hold.
 #[test]
 fn ephemeral_news_weighs_its_text_and_concerns_whom_the_table_says() {
     let table = [
@@ -137,7 +137,7 @@ fn a_frame_keeps_its_place_and_what_its_reader_has() {
     }
 }
 
-/// The last place is kept for what ends them: `Synced` never shares one with a question before it.
+/// The last position is reserved for the closing message: `Synced` never shares it with an earlier question.
 #[test]
 fn places_behind_the_log_go_up_and_leave_the_last_one() {
     let table = [(0, 4), (1, 5), (2, 6), (3, 6), (300, 6)];
@@ -161,6 +161,6 @@ fn an_encoding_is_made_once_for_each_slot_and_each_time_outside_of_them() {
     assert_eq!(encoded(ENCODINGS - 1, "b"), "b");
     assert_eq!(encoded(ENCODINGS, "c"), "c");
     assert_eq!(encoded(ENCODINGS, "d"), "d");
-    // Another place is another text.
+    // Another position has another text.
     assert_eq!(frame.at_part(Part::LAST).encoded(0, |_| Arc::new([])).len(), 0);
 }

@@ -1,4 +1,4 @@
-//! Joined text, checked frame by frame against what came in: invariant 6 of the design.
+//! Joined text, checked frame by frame against the input.
 
 use std::ops::Range;
 
@@ -106,8 +106,8 @@ fn a_single_delta_stays_the_shared_frame() {
     assert!(all.iter().zip(&joined).all(|(one, same)| Arc::ptr_eq(one, same)));
 }
 
-/// Returns what a stream of frames becomes, one of: an event, or a piece of text at its place in its stream. Some
-/// pieces leave a gap before them.
+/// Returns one element of a stream of frames: an event, or a piece of text at its offset in its stream. Some pieces
+/// leave a gap before them.
 fn stream() -> impl Strategy<Value = Vec<FrameBody>> {
     let step = (1u32..3, 1u32..3, 0usize..4, "[a-zé]{1,5}", 0u8..10);
     proptest::collection::vec(step, 0..80).prop_map(|steps| {
@@ -125,7 +125,7 @@ fn stream() -> impl Strategy<Value = Vec<FrameBody>> {
     })
 }
 
-/// Returns the frames that a joined one stands for: those behind the joined one before it, up to its own number.
+/// Returns the frames that a joined frame covers: those after the previous joined frame, up to its own number.
 fn covered(joined: &[Arc<Frame>], n: usize) -> Range<usize> {
     let number = |frame: &Arc<Frame>| usize::try_from(frame.seq.0).unwrap();
     let before = n.checked_sub(1).map_or(0, |n| number(&joined[n]));
@@ -133,8 +133,8 @@ fn covered(joined: &[Arc<Frame>], n: usize) -> Range<usize> {
 }
 
 proptest! {
-    /// Every frame is in exactly one joined one; that one is the frame itself, or the concatenation of pieces of one
-    /// stream without a gap, with the last one's number and time. And joining again joins nothing more.
+    /// Every frame is covered by exactly one joined frame: the frame itself, or the concatenation of pieces of one
+    /// stream without a gap, with the number and time of the last. Joining again changes nothing.
     #[test]
     fn joined_deltas_are_the_concatenation_of_pieces_of_one_stream(bodies in stream()) {
         let all = frames(bodies);
@@ -161,7 +161,7 @@ proptest! {
             }
             prop_assert_eq!(&*delta.text, text.as_str());
         }
-        // Nothing that could be joined is left: two frames side by side are never one stream without a gap.
+        // No two neighbours can be joined: they are never one stream without a gap.
         prop_assert_eq!(join(joined.clone()).len(), joined.len());
     }
 }

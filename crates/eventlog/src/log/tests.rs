@@ -70,7 +70,7 @@ fn a_log_that_starts_over_goes_on_above_and_what_lies_between_is_gone() {
     log.append(|seq| Arc::new(Note(seq.0, 1)));
     log.show(Seq(8));
     assert_eq!(numbers(log.read(Seq(8), 100)), (vec![8], Seq(9)));
-    // Never back.
+    // Numbers never go back.
     log.restart(Seq(3));
     assert_eq!(log.appended(), Seq(8));
 }
@@ -99,7 +99,7 @@ fn hidden_entries_survive_the_bound() {
     assert!(matches!(log.read(Seq(1), 100), Read::Gone { first: Seq(4) }));
 }
 
-/// Either bound alone drops the oldest, and neither drops what just fits.
+/// Each limit alone removes the oldest entries; entries that just fit stay.
 #[test]
 fn a_log_is_bounded_in_entries_and_in_bytes() {
     let table = [
@@ -132,14 +132,14 @@ fn what_is_over_the_bound_can_be_read_until_something_else_is_shown() {
     assert_eq!(log.depth(), (1, 10));
 }
 
-/// Whether the bell has rung since it was last asked. Waits for nothing.
+/// Whether there was a wake since the last call. Never waits.
 fn rang(waker: &Waker) -> bool {
     pin!(waker.woken())
         .poll(&mut Context::from_waker(task::Waker::noop()))
         .is_ready()
 }
 
-/// A bell that is lost leaves a reader waiting until the next event.
+/// A lost wake leaves a reader waiting until the next event.
 #[test]
 fn bells_ring_as_the_table_says() {
     type Step = fn(&Log<Arc<Note>>);
@@ -164,7 +164,7 @@ fn bells_ring_as_the_table_says() {
     assert!(!log.is_closed());
     for (step, act, rings) in table {
         act(&log);
-        // Rung while nobody waits, heard later, and once.
+        // A wake without a waiting reader is seen later, once.
         assert_eq!(
             (rang(&waker), rang(&waker), rang(&gone)),
             (rings, false, false),
@@ -177,8 +177,8 @@ fn bells_ring_as_the_table_says() {
 }
 
 proptest! {
-    /// Invariant 1: no gap, no repeat. A reader that keeps up sees every number once, in order; one that
-    /// does not is told where memory begins and never sees a wrong entry.
+    /// No gap, no repeat: a fast reader sees every number once, in order. A slow reader learns where memory begins
+    /// and never sees a wrong entry.
     #[test]
     fn readers_see_every_number_once_and_in_order(
         steps in proptest::collection::vec((0u8..4, 1usize..40), 1..200),
