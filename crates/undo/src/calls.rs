@@ -1,8 +1,8 @@
-//! Recording a call: what files are before it runs, and after it.
+//! Records a call: the files before it runs, and after it.
 //!
-//! What cannot be recorded never keeps a call from running: the reason is written down, and an undo says it. What a call has
-//! changed is recorded by a task of the repository's, whether the Turn waits for it or not. A call that a crash interrupted
-//! is recorded when its Turn is taken up again, and by nobody later.
+//! A call runs even if it cannot be recorded: the reason is stored, and an undo reports it. A task of the repository
+//! records the changes, whether the Turn waits for them or not. If a crash interrupts a call, the call is recorded when
+//! its Turn is resumed, and never later.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,18 +25,18 @@ use crate::repository::{FileUndo, Repository, chain};
 use crate::snapshot::{SnapshotError, short};
 use crate::steps::{Before, turn_refs};
 
-/// Longest wait for a snapshot before a call runs all the same, and after it.
+/// Longest wait for a snapshot, before a call and after it. Then the call continues without.
 const MAX_WAIT: Duration = Duration::from_secs(15);
-/// Most files of one command whose change is shown line by line; more are named.
+/// Most files of one command with a line-by-line diff; further files are named only.
 const MAX_SHOWN: usize = 2_000;
 
-/// A call whose files are recorded.
+/// A recorded call.
 struct Recorded {
     repository: Arc<Repository>,
     step: Option<(String, What)>,
 }
 
-/// What was recorded before it.
+/// The record before the call.
 enum What {
     Files(Vec<PathBuf>, String),
     /// The root and its tree.
@@ -137,7 +137,7 @@ impl OpenCall for Recorded {
 }
 
 impl Recorded {
-    /// Has the files after the call recorded by a task of the repository's.
+    /// Starts a task of the repository that records the files after the call.
     fn start_end(&mut self) -> Option<JoinHandle<FileChanges>> {
         let (step, what) = self.step.take()?;
         let runtime = tokio::runtime::Handle::try_current().ok()?;
@@ -145,7 +145,7 @@ impl Recorded {
         let ending = async move {
             let stop = repository.stop.clone();
             tokio::select! {
-                // It is recorded when the Turn is taken up again.
+                // The call is recorded when the Turn is resumed.
                 () = stop.cancelled() => FileChanges::default(),
                 changes = repository.end_or_skip(step, what) => changes,
             }
@@ -185,8 +185,8 @@ impl Repository {
         Ok(what)
     }
 
-    /// Stores what files are now and returns the name of their list. What is no ordinary file, or cannot be read, is left
-    /// out: the tool will say so itself. Blocking.
+    /// Stores the present files and returns the name of their list. Unreadable files, and others than ordinary ones,
+    /// are left out: the tool itself reports them. Blocking.
     fn store_files(&self, files: &[PathBuf]) -> io::Result<String> {
         let mut stored = Vec::new();
         for path in files {
@@ -205,12 +205,12 @@ impl Repository {
             };
             stored.push((path.clone(), entry));
         }
-        // The list names it for files that are not there.
+        // The list names this object for missing files.
         write_object(self.git.directory(), "blob", b"")?;
         write_object(self.git.directory(), "tree", &list(&stored))
     }
 
-    /// Writes down that a call is not recorded, so that an undo says so.
+    /// Records that a call is not recorded, so that an undo reports it.
     async fn skip(self: &Arc<Self>, step: String, why: String) {
         let written = self
             .blocking(move |repository| repository.write_skipped(&step, &why))
@@ -252,7 +252,7 @@ impl Repository {
         self.blocking(move |repository| repository.write_ref(&name, &object))
             .await
             .map_err(GitError::from)?;
-        // What a file tool writes it says itself.
+        // A file tool reports its own changes.
         let Some(root) = root else {
             return Ok(FileChanges::default());
         };
@@ -261,11 +261,11 @@ impl Repository {
             .await?
             .pop()
             .unwrap_or_default();
-        // It is recorded; only the Turn's diff lacks it.
+        // The call is recorded; only the Turn's diff lacks it.
         Ok(self.shown(&root, found).await.unwrap_or_default())
     }
 
-    /// Returns changes as the Turn's diff wants them.
+    /// Returns changes in the form of the Turn's diff.
     async fn shown(&self, root: &Path, found: Vec<Difference>) -> Result<FileChanges, GitError> {
         let blobs: Vec<&str> = found
             .iter()
@@ -302,7 +302,7 @@ impl Repository {
         Ok(changes)
     }
 
-    /// Records files that an undo is going to write, so that no command that runs meanwhile is taken for it.
+    /// Records files that an undo is going to write, so that no concurrent command gets these changes attributed.
     pub(crate) async fn begin_undo(
         self: &Arc<Self>,
         files: Vec<PathBuf>,

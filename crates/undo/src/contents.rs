@@ -1,4 +1,4 @@
-//! What git says of trees and contents.
+//! Reads trees and contents with git.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -17,7 +17,7 @@ pub(crate) const CHUNK_BYTES: u64 = 64 << 20;
 pub(crate) type Difference = (PathBuf, Option<Entry>, Option<Entry>);
 
 impl Repository {
-    /// Returns what differs between the trees of each pair, in the order of the pairs.
+    /// Returns the differences between the trees of each pair, in the order of the pairs.
     ///
     /// # Errors
     /// Any [`GitError`].
@@ -48,7 +48,7 @@ impl Repository {
             .await?;
         let (mut found, mut rest) = (Vec::new(), said.as_slice());
         while let Some(first) = rest.first() {
-            // A pair's line ends with a line break, all others with a zero byte.
+            // A pair's line ends with a line break, every other with a zero byte.
             let end = if *first == b':' { 0 } else { b'\n' };
             let (line, more) = cut(rest, end)?;
             rest = more;
@@ -77,7 +77,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// Returns the sizes of contents, in their order; one that is not there has none.
+    /// Returns the sizes of contents, in their order; `None` for a missing one.
     ///
     /// # Errors
     /// Any [`GitError`].
@@ -96,7 +96,7 @@ impl Repository {
     /// Returns objects, in their order. The caller bounds them by [`CHUNK_BYTES`].
     ///
     /// # Errors
-    /// Any [`GitError`]; also where one is not there.
+    /// Any [`GitError`]; also if an object is missing.
     pub(crate) async fn contents(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
         if objects.is_empty() {
             return Ok(Vec::new());

@@ -1,7 +1,7 @@
-//! The program git on the shadow repository: no configuration, hooks, filters, prompts or variables of the user's.
+//! Runs git on the shadow repository, without the user's configuration, hooks, filters, prompts and variables.
 //!
-//! Time, output and memory of a run are bounded; of its messages at most [`MAX_COMPLAINT`] bytes are used. A run that is
-//! given up is killed with all it started.
+//! Time, output and memory of a run are bounded; at most [`MAX_COMPLAINT`] bytes of its messages are used. An abandoned
+//! run is killed with everything that it started.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use std::time::Duration;
 use bobbin_children::{ChildError, Children, Environment, Exit, ProcessSpec};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Bytes kept of what git says went wrong.
+/// Most bytes of git's error messages.
 const MAX_COMPLAINT: u64 = 4 << 10;
 /// How long git has to exit once it has closed its output.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The whole configuration of the shadow repository. `hooksPath` and `fsmonitor` keep programs from being run; the
-/// conversions are off, so that contents stay as they are; windows and threads bound the memory of packing.
+/// The complete configuration of the shadow repository. `hooksPath` and `fsmonitor` stop git from running programs.
+/// Conversions are off, so contents stay unchanged. Windows and threads bound the memory of packing.
 pub(crate) const CONFIG: &str = "[core]
 \trepositoryformatversion = 0
 \tbare = true
@@ -43,25 +43,25 @@ pub(crate) const CONFIG: &str = "[core]
 [maintenance]
 \tauto = false
 ";
-/// Attributes that stand above those of the workspace: every file is stored byte for byte.
+/// Attributes that override those of the workspace: every file is stored byte for byte.
 pub(crate) const ATTRIBUTES: &str = "* -text -eol -crlf -filter -ident -working-tree-encoding\n";
 
-/// Why a run of git gave nothing.
+/// Why a run of git failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GitError {
-    /// It could not be run.
+    /// Git could not be run.
     #[error("git cannot be run")]
     Run(#[from] ChildError),
-    /// Its pipes broke.
+    /// A pipe failed.
     #[error("git cannot be spoken with")]
     Pipe(#[from] std::io::Error),
     /// It said no.
     #[error("git {command} failed: {complaint}")]
     Failed { command: String, complaint: String },
-    /// It said more than there is room for.
+    /// Git's output exceeded its limit.
     #[error("git {0} said more than {1} bytes")]
     TooMuch(String, usize),
-    /// It took longer than it may.
+    /// Git exceeded its time limit.
     #[error("git {0} took longer than {1:?}")]
     TooLong(String, Duration),
 }
@@ -77,7 +77,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// A run that says little and takes no longer than `time`.
+    /// Returns a job with little output that takes at most `time`.
     pub(crate) fn new<I: AsRef<OsStr>>(args: impl IntoIterator<Item = I>, time: Duration) -> Self {
         Self {
             args: args.into_iter().map(|arg| arg.as_ref().to_owned()).collect(),
@@ -100,7 +100,7 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// Lets it say more.
+    /// Allows more output.
     pub(crate) fn up_to(mut self, max_output: usize) -> Self {
         self.max_output = max_output;
         self
@@ -116,7 +116,7 @@ pub(crate) struct Git {
 }
 
 impl Git {
-    /// `variables` are searched for `PATH` and for nothing else.
+    /// Only `PATH` of `variables` is used, to find git.
     pub(crate) fn new(children: Children, variables: &Environment, directory: &Path) -> Self {
         let mut environment = Environment::empty();
         if let Some(path) = variables.get("PATH") {
@@ -150,7 +150,7 @@ impl Git {
         &self.directory
     }
 
-    /// Runs it to its end and returns what it said.
+    /// Runs git to its end and returns its output.
     ///
     /// # Errors
     /// Any [`GitError`].
@@ -178,7 +178,7 @@ impl Git {
         let (child, pipes) = self.children.start_piped(spec).await?;
         let (mut input, mut output, mut errors) = (pipes.input, pipes.output, pipes.errors);
         let feed = async {
-            // Who does not read it says why.
+            // If git does not read its input, its messages say why.
             drop(input.write_all(&job.input).await);
             drop(input);
             Ok::<(), GitError>(())

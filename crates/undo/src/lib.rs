@@ -1,17 +1,16 @@
-//! Undoing Turns: what files were before and after each call that may change them, and putting them back.
+//! Undoes Turns: records files before and after each call that may change them, and restores them.
 //!
-//! A workspace has one bare git repository of the server's own: outside of the workspace and of the user's repository,
-//! without the user's configuration, hooks, filters and attributes. Around a call that names its files, those files are
-//! recorded; around any other call that may change files, a snapshot of the workspace is taken (a git tree). Refs name
-//! what was before and after each call; an undo puts back the difference.
+//! Each workspace has a bare git repository of the server's own: outside of the workspace and of the user's repository,
+//! without the user's configuration, hooks, filters and attributes. A call that names its files has those files
+//! recorded. Any other call that may change files has a snapshot of the workspace before and after it (a git tree).
+//! Refs name both states of each call; an undo restores the difference.
 //!
-//! * `git`: the program git, run with nothing of the user's; `contents`: what it says of trees and contents.
-//! * `objects`: objects that are written without it.
+//! * `git`: runs git with nothing of the user's; `contents`: reads trees and contents with it.
+//! * `objects`: objects that are written without git.
 //! * `scan`: which files of a workspace have changed; `snapshot`: a tree of them, one at a time for each workspace.
 //! * `steps`: refs for each call; `calls`: recording a call.
-//! * `plan`: what a Turn did to each file, and what is to be done about it. Pure.
+//! * `plan`: what a Turn did to each file, and what an undo does about it. Pure.
 //! * `revert`: an undo; `tidy`: what is removed, and when.
-//!
 //! * `diff`: all file changes of a Turn as one unified diff, and the preview of one call.
 //!
 //! Knows nothing of tools, models and clients: it implements [`Undo`](bobbin_agent_api::undo::Undo).

@@ -1,7 +1,7 @@
-//! Objects of the shadow repository that are written without a run of git, and the names of files in them.
+//! Writes objects of the shadow repository without git, and encodes the names of files in them.
 //!
 //! A file tool's call costs a few loose objects: the contents before and after, and a tree that lists them. Such a tree
-//! is flat: its names are absolute paths in an alphabet without slashes. Blocking.
+//! is flat: its names are absolute paths, encoded without slashes. Blocking.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -13,14 +13,14 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use sha1::{Digest as _, Sha1};
 
-/// What a stored file is.
+/// The kind of a stored file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FileMode {
     /// An ordinary file.
     Plain,
-    /// A program.
+    /// An executable file.
     Program,
-    /// A symbolic link; the content is where it leads.
+    /// A symbolic link; the content is its target.
     Link,
 }
 
@@ -34,7 +34,7 @@ impl FileMode {
         }
     }
 
-    /// Returns the mode of git's word; `None` for a missing file and for what is no file.
+    /// Returns the mode for git's word; `None` for a missing file and for anything else than a file.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         [Self::Plain, Self::Program, Self::Link]
             .into_iter()
@@ -46,7 +46,7 @@ impl FileMode {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(crate) mode: FileMode,
-    /// Name of its content.
+    /// Name of the object with its content.
     pub(crate) blob: String,
 }
 
@@ -67,7 +67,7 @@ fn sum(kind: &str, content: &[u8]) -> [u8; 20] {
     sum.finalize().into()
 }
 
-/// Writes a loose object and returns its name. One that is there is written again: git's tidying goes by its age.
+/// Writes a loose object and returns its name. An existing object is written again, since git collects objects by age.
 ///
 /// # Errors
 /// It cannot be written.
@@ -98,7 +98,7 @@ pub(crate) fn put(repository: &Path, path: &Path, content: &[u8]) -> io::Result<
     written
 }
 
-/// Returns the content of a tree that lists files, those that are not there too.
+/// Returns the content of a tree that lists files, including missing ones.
 pub(crate) fn list(files: &[(PathBuf, Option<Entry>)]) -> Vec<u8> {
     let missing = Entry {
         mode: FileMode::Plain,
@@ -134,7 +134,7 @@ pub(crate) fn list(files: &[(PathBuf, Option<Entry>)]) -> Vec<u8> {
     tree
 }
 
-/// Reads the content of such a tree; `None` when it was not written by [`list`].
+/// Reads the content of such a tree; `None` if [`list`] did not write it.
 pub(crate) fn listed(mut tree: &[u8]) -> Option<Vec<(PathBuf, Option<Entry>)>> {
     let mut files = Vec::new();
     while !tree.is_empty() {
@@ -160,7 +160,7 @@ pub(crate) fn listed(mut tree: &[u8]) -> Option<Vec<(PathBuf, Option<Entry>)>> {
     Some(files)
 }
 
-/// Returns a path in letters, digits, `.`, `_`, `-` and `%` alone.
+/// Returns a path encoded in letters, digits, `.`, `_`, `-` and `%`.
 pub(crate) fn encoded(path: &Path) -> String {
     let mut text = String::new();
     for &byte in path.as_os_str().as_bytes() {

@@ -1,4 +1,4 @@
-//! What the calls of a Turn did to each file, and what is to be done about it. Pure.
+//! What the calls of a Turn did to each file, and what an undo does about it. Pure.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use bobbin_files::Stamp;
 use crate::objects::Entry;
 use crate::steps::{Before, StepRefs};
 
-/// What one call did.
+/// The changes of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) refs: StepRefs,
     pub(crate) changes: Vec<Change>,
-    /// Why not all of it is known, as half a sentence.
+    /// Why some changes are unknown, as half a sentence.
     pub(crate) skipped: Option<String>,
 }
 
-/// What became of one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Change {
     /// Absolute.
@@ -26,7 +26,7 @@ pub(crate) struct Change {
     pub(crate) after: After,
 }
 
-/// What a file was after a call.
+/// The state of a file after a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum After {
     Known(Option<Entry>),
@@ -41,24 +41,24 @@ impl After {
 }
 
 impl Step {
-    /// Whether the changes are what a tool said it writes, and not what a snapshot found.
+    /// Returns whether a tool reported the changes; otherwise a snapshot found them.
     fn is_certain(&self) -> bool {
         matches!(self.refs.before, Some(Before::Files(_)))
     }
 }
 
-/// What a Turn did to one file.
+/// The changes of a Turn to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fate {
-    /// Before its first change.
+    /// The state before its first change.
     pub(crate) before: Option<Entry>,
-    /// After its last.
+    /// The state after its last change.
     pub(crate) after: After,
-    /// Somebody else changed it between two of the Turn's changes, or may have been the one.
+    /// Another program changed the file between two of the Turn's changes, or may have made one of them.
     pub(crate) contested: bool,
     /// When the Turn's first change of it started, in milliseconds since 1970.
     pub(crate) since: i64,
-    /// A snapshot did not see it before, and what it is now was nowhere else: it may have been there, unseen.
+    /// No earlier snapshot has the file, and no other file has its content: it may be older, and unseen.
     pub(crate) may_be_older: bool,
 }
 
@@ -66,12 +66,12 @@ pub(crate) struct Fate {
 #[derive(Debug, Default)]
 pub(crate) struct Fates {
     pub(crate) files: BTreeMap<PathBuf, Fate>,
-    /// Files that another Turn wrote while a command of this one ran: they are not this Turn's.
+    /// Files that another Turn wrote while a command of this Turn ran: they do not belong to this Turn.
     pub(crate) theirs: Vec<PathBuf>,
 }
 
-/// Returns what steps, in their order, did to each file; what came to nothing is left out. `others` are steps of other
-/// Turns that may have gone on at the same time.
+/// Returns the changes of steps, in order, to each file; changes without an effect are left out. `others` are possibly
+/// concurrent steps of other Turns.
 pub(crate) fn fates(steps: &[Step], others: &[Step]) -> Fates {
     let mut fates = Fates::default();
     for step in steps {
@@ -81,7 +81,7 @@ pub(crate) fn fates(steps: &[Step], others: &[Step]) -> Fates {
             .filter(|change| change.after.is(None))
             .filter_map(|change| Some(change.before.as_ref()?.blob.as_str()))
             .collect();
-        // What such a file left out before may look new: it is named, and removed with force only.
+        // Files that an ignore file excluded before may look new: they are named, and removed with force only.
         let shown: Vec<&Path> = step
             .changes
             .iter()
@@ -128,8 +128,8 @@ enum Whose {
     Both,
 }
 
-/// Says whose change it is: what a file tool of another Turn wrote meanwhile is that Turn's; what snapshots of two Turns
-/// saw at the same time may be either's.
+/// Returns which Turn made a change. A file that another Turn's file tool wrote meanwhile is that Turn's; concurrent
+/// snapshots of two Turns leave it open.
 fn whose(step: &Step, change: &Change, others: &[Step]) -> Whose {
     if step.is_certain() {
         return Whose::Ours;
@@ -150,31 +150,31 @@ fn whose(step: &Step, change: &Change, others: &[Step]) -> Whose {
     Whose::Both
 }
 
-/// What lies at a path now.
+/// The present state of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Now {
     Nothing,
     File(Entry),
     /// An ordinary file that is too large or may not be read.
     Unread(Stamp),
-    /// A directory, something that is neither file nor link, or nothing that can be reached safely.
+    /// A directory, another kind of file, or a path that cannot be reached safely.
     Other,
 }
 
-/// What is to be done about a file.
+/// What an undo does about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is as it was before.
+    /// Nothing: the file is in its earlier state.
     Right,
-    /// It is as the Turn left it: it is put back.
+    /// The file is as the Turn left it: the undo restores it.
     PutBack,
-    /// It was changed since, or it is not certain that it was not.
+    /// The file was changed since, or may have been.
     Changed,
-    /// It cannot be put back, also with force.
+    /// The file cannot be restored, even with force.
     InTheWay,
 }
 
-/// Returns what is to be done about a file.
+/// Returns what an undo does about a file.
 pub(crate) fn verdict(fate: &Fate, now: &Now) -> Verdict {
     let same = |entry: &Option<Entry>| match (entry, now) {
         (None, Now::Nothing) => true,
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// Returns a step between two times with changes: path, before, after (`?` for one that nobody knows).
+    /// Returns a step between two times with changes: path, before, after (`?` for an unknown one).
     fn step(before: Before, (start, end): (i64, i64), changes: &[(&str, &str, &str)]) -> Step {
         let change = |(path, before, after): &(&str, &str, &str)| Change {
             path: PathBuf::from(path),
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(fates.len(), 3);
         assert_eq!(fate("a"), (entry("1"), known("3"), false));
         assert_eq!(fate("gone"), (entry("1"), known("-"), false));
-        // Somebody changed it between two calls.
+        // Another program changed it between two calls.
         assert_eq!(fate("new"), (None, known("y"), true));
     }
 
@@ -311,7 +311,7 @@ mod tests {
             .map(|(path, fate)| (path.to_str().unwrap(), fate.contested))
             .collect();
         assert_eq!(contested, [("both", true), ("ours", false), ("ran", true)]);
-        // What a file tool wrote is its own, whatever a command of another Turn did beside it.
+        // A file tool's change is its own, whatever a concurrent command did.
         let certain = super::fates(&others[1..2], &ours);
         assert!(certain.files.values().all(|fate| !fate.contested));
     }

@@ -1,4 +1,4 @@
-//! The shadow repository: its directory, what is open in it, and its refs as files.
+//! The shadow repository: its directory, its shared state, and its refs as files.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -44,7 +44,7 @@ pub enum UndoUnavailable {
     },
 }
 
-/// Records what files are around calls, and undoes Turns. One per server.
+/// Records files around calls, and undoes Turns. One per server.
 #[derive(Debug)]
 pub struct FileUndo(pub(crate) Arc<Repository>);
 
@@ -53,18 +53,18 @@ pub(crate) struct Repository {
     pub(crate) git: Git,
     version: OnceCell<(u32, u32)>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Of fingerprints.
+    /// Keys of fingerprints.
     pub(crate) keys: RandomState,
     /// The workspaces of which snapshots are taken; see [`crate::snapshot::MAX_WORKSPACES`].
     pub(crate) workspaces: Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<Workspace>>>>,
     /// The newest name of a step.
     last: AtomicI64,
     pub(crate) leftovers: Leftovers,
-    /// Undoing: one at a time.
+    /// One undo at a time.
     pub(crate) undoing: tokio::sync::Semaphore,
     /// Snapshots and tidying in the background.
     pub(crate) tasks: TaskTracker,
-    /// Calls whose files are being recorded after they ended. Always closed, so that waiting for it ends when it is empty.
+    /// Ended calls whose files are still being recorded. Always closed, so that waiting ends when it is empty.
     pub(crate) closing: TaskTracker,
     pub(crate) stop: CancellationToken,
 }
@@ -78,8 +78,8 @@ impl std::fmt::Debug for Repository {
 }
 
 impl FileUndo {
-    /// Opens the repository in a directory of the server's own, making it when it is missing, and starts to remove what is
-    /// old. `workspace` is noted for users who look there; of `variables` only `PATH` is used.
+    /// Opens the repository in a directory of the server's own, creates it if missing, and starts to remove old Turns.
+    /// `workspace` is stored as a note for users; only `PATH` of `variables` is used.
     ///
     /// # Errors
     /// Any [`UndoUnavailable`].
@@ -127,12 +127,12 @@ impl FileUndo {
         Ok(Arc::new(Self(repository)))
     }
 
-    /// Returns the directory in which the names of temporary files are noted.
+    /// Returns the directory in which the names of temporary files are recorded.
     pub fn notes(&self) -> PathBuf {
         notes(self.0.git.directory())
     }
 
-    /// Ends what goes on in the background.
+    /// Ends the background tasks.
     pub async fn end(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -145,7 +145,7 @@ impl Repository {
     /// Returns git's version.
     ///
     /// # Errors
-    /// Git does not run; or it is too old, as half a sentence.
+    /// Git does not run, or is too old, as half a sentence.
     pub(crate) async fn version(&self) -> Result<(u32, u32), VersionError> {
         let ask = || async {
             let said = self.git.run(Job::new(["--version"], TIME)).await?;
@@ -168,10 +168,10 @@ impl Repository {
         next(before.unwrap_or_else(|last| last))
     }
 
-    /// Runs something that blocks.
+    /// Runs a blocking function.
     ///
     /// # Errors
-    /// What it returns.
+    /// Those of the function.
     pub(crate) async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> io::Result<T> + Send + 'static,
@@ -182,7 +182,8 @@ impl Repository {
             .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
     }
 
-    /// Writes a ref, new or in place of what it was. The name is one of ours, made of plain characters. Blocking.
+    /// Writes a ref, new or in place of an old value. The name is the server's own and has plain characters only.
+    /// Blocking.
     ///
     /// # Errors
     /// It cannot be written.
@@ -208,7 +209,7 @@ impl Repository {
         let path = self.git.directory().join(&name);
         let removed = tokio::fs::remove_file(&path).await;
         if let Some(step) = path.parent() {
-            // It is not empty where something else is known of the step.
+            // The directory is not empty if the step has other refs.
             drop(tokio::fs::remove_dir(step).await);
         }
         match removed {
@@ -230,12 +231,12 @@ pub(crate) enum VersionError {
     Old(String),
 }
 
-/// Makes the directory what it should be before git is run in it. Blocking.
+/// Prepares the directory before git runs in it. Blocking.
 fn prepare(directory: &Path, description: &[u8]) -> io::Result<()> {
     for part in ["objects", "refs", "info", "roots"] {
         std::fs::create_dir_all(directory.join(part))?;
     }
-    // Copies of a user's files: for nobody else.
+    // The directory has copies of a user's files, for this user only.
     std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700))?;
     for (name, content) in [
         ("config", CONFIG.as_bytes()),
@@ -245,7 +246,7 @@ fn prepare(directory: &Path, description: &[u8]) -> io::Result<()> {
     ] {
         std::fs::write(directory.join(name), content)?;
     }
-    // A workspace has one server: who held these is gone.
+    // A workspace has one server, so the owners of these locks are gone.
     remove_locks(directory, 8)?;
     clear(&notes(directory))
 }
@@ -268,7 +269,7 @@ fn remove_locks(directory: &Path, deeper: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the first two numbers of what git says its version is.
+/// Returns the first two numbers of git's version.
 fn version(said: &str) -> Option<(u32, u32)> {
     let mut numbers = said.strip_prefix("git version ")?.split('.');
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))

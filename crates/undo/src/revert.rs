@@ -1,7 +1,7 @@
-//! An undo: comparing what lies at each path with what the Turn left there, and putting all of it back as one.
+//! An undo: compares each path with the state that the Turn left, and restores all files together.
 //!
-//! One undo at a time. [`MAX_TIME`] until the first file is touched; from there on it goes to its end. Each file is put back
-//! only if it is still what it was when it was compared. Links on the way to a file, which may have come since, are not
+//! One undo at a time. [`MAX_TIME`] applies until the first file is touched; after that, the undo always completes. A
+//! file is restored only if it is still as it was when compared. Links on the way to a file, which may be new, are not
 //! followed.
 
 use std::fmt::Write as _;
@@ -27,20 +27,20 @@ use crate::steps::turn_refs;
 
 /// Longest undo before the first file is touched.
 const MAX_TIME: Duration = Duration::from_mins(1);
-/// Most bytes put back at once: they are in memory together.
+/// Most bytes restored at once: they are in memory together.
 const MAX_BYTES: u64 = 4 * CHUNK_BYTES;
 /// Most files named in a sentence.
 const MAX_NAMED: usize = 20;
 /// How much later than the clock the time of a new file may be (guess: two ticks of the slowest kernel's clock).
 const TICK: Duration = Duration::from_millis(20);
 
-/// A file that is to be put back, with what lies there now.
+/// A file to be restored, with the present state of its path.
 type Back = (PathBuf, Fate, Now);
 
-/// All that is to be done.
+/// The steps of an undo.
 struct Plan {
     batch: Batch,
-    /// Files that go, and when the call started that made them.
+    /// Files to be removed, and when the call that made each started.
     removed: Vec<(PathBuf, i64)>,
     /// All files.
     paths: Vec<PathBuf>,
@@ -75,7 +75,7 @@ impl Undo for FileUndo {
             let planning = async {
                 // A call that was dropped a moment ago is recorded first.
                 self.0.closing.wait().await;
-                // Never closed.
+                // The semaphore is never closed.
                 let one = self.0.undoing.acquire().await.ok();
                 let plan = self.plan(&request, until).await?;
                 let recorded = self.0.begin_undo(plan.paths.clone()).await.map_err(not_done)?;
@@ -94,7 +94,7 @@ impl Undo for FileUndo {
                 undone,
                 ..
             } = plan;
-            // What has started goes to its end, and what was done is reported.
+            // A started undo completes, and its result is reported.
             let (leftovers, stopped) = (self.0.leftovers.clone(), stop.clone());
             let done = tokio::task::spawn_blocking(move || {
                 batch.apply_unless(&leftovers, || stopped.is_cancelled() || Instant::now() >= until)?;
@@ -123,14 +123,14 @@ fn not_done(text: impl Into<String>) -> UndoError {
     UndoError::NotDone(text.into())
 }
 
-/// Returns the error of a repository that does not do what it should.
+/// Returns the error for a failing repository.
 fn broken(error: &dyn std::error::Error) -> UndoError {
     tracing::error!(error = chain(error), "a turn cannot be undone");
     not_done("The snapshots cannot be read; nothing was undone. See the server's log.")
 }
 
 impl FileUndo {
-    /// Finds out what is to be done, without doing it.
+    /// Plans the undo without changing anything.
     async fn plan(&self, request: &RevertRequest, until: Instant) -> Result<Plan, UndoError> {
         let (steps, others) = self.steps_of(request).await?;
         let mut notes: Vec<String> = steps
@@ -206,7 +206,7 @@ impl FileUndo {
         })
     }
 
-    /// Reads all steps of a Turn, and those of others that may have gone on at the same time.
+    /// Reads all steps of a Turn, and possibly concurrent ones of others.
     async fn steps_of(&self, request: &RevertRequest) -> Result<(Vec<Step>, Vec<Step>), UndoError> {
         let refs = turn_refs(&request.thread, request.turn);
         let all = self.0.steps().await.map_err(|error| broken(&error))?;
@@ -220,7 +220,7 @@ impl FileUndo {
         Ok((own, beside))
     }
 
-    /// Reads what is to be put back.
+    /// Reads the contents to be restored.
     async fn batch(&self, back: Vec<Back>) -> Result<Batch, UndoError> {
         let entries = || back.iter().filter_map(|(_, fate, _)| fate.before.as_ref());
         let blobs: Vec<&str> = entries().map(|entry| entry.blob.as_str()).collect();
@@ -262,8 +262,8 @@ impl FileUndo {
     }
 }
 
-/// Adds what lies at each path now, and whether it is older than the call that seems to have made it. `None` when that
-/// took too long. Blocking.
+/// Adds the present state of each path, and whether it is older than the call that seems to have made it. `None` after
+/// a timeout. Blocking.
 fn now(
     files: impl IntoIterator<Item = (PathBuf, Fate)>,
     until: Instant,
@@ -278,7 +278,7 @@ fn now(
     files.into_iter().map(look).collect()
 }
 
-/// Returns what was found by the name that its content has, or would have, in the repository.
+/// Returns a state in terms of the name that its content has, or would have, in the repository.
 fn is_now(found: &Found) -> Now {
     let file = |mode, content: &[u8]| {
         Now::File(Entry {
@@ -295,7 +295,7 @@ fn is_now(found: &Found) -> Now {
     }
 }
 
-/// Returns when something was made; where the file system does not say, when it was changed last.
+/// Returns a file's creation time; if the file system has none, its last change.
 fn made_at(path: &Path) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt as _;
     let about = std::fs::symlink_metadata(path).ok()?;
@@ -309,12 +309,12 @@ fn made_at(path: &Path) -> Option<SystemTime> {
     about.created().ok().or_else(changed)
 }
 
-/// Returns the earliest time that a file has which was made after a step had started.
+/// Returns the earliest time that a file made after a step's start can have.
 fn since(start: i64) -> SystemTime {
     (UNIX_EPOCH + Duration::from_millis(u64::try_from(start).unwrap_or_default())) - TICK
 }
 
-/// Removes the directories that calls made and that are empty now that their files are gone. Blocking.
+/// Removes directories that calls made and that are now empty. Blocking.
 fn remove_empty(removed: &[(PathBuf, i64)], root: &Path) {
     for (file, start) in removed {
         for above in file.ancestors().skip(1) {
@@ -327,7 +327,7 @@ fn remove_empty(removed: &[(PathBuf, i64)], root: &Path) {
     }
 }
 
-/// Returns the names of files, the first of them.
+/// Returns the names of the first files.
 fn named(paths: &[PathBuf], root: &Path) -> String {
     let names: Vec<String> = paths
         .iter()

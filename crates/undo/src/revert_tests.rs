@@ -1,4 +1,4 @@
-//! Undos beside other things that go on: what is swapped, saved, left out, dropped or stopped meanwhile.
+//! Undos with concurrent changes: files that are swapped, saved, ignored, dropped or stopped meanwhile.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -59,7 +59,7 @@ impl Bench {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// Makes a file that is larger than what is recorded.
+    /// Makes a file that is too large to be recorded.
     fn large(&self, path: &str) -> fs::File {
         let file = fs::File::create(self.path(path)).unwrap();
         file.set_len(MAX_FILE_BYTES + 1).unwrap();
@@ -74,13 +74,13 @@ impl Bench {
         }
     }
 
-    /// Begins a command of a Turn.
+    /// Starts a command of a Turn.
     async fn command(&self, turn: u32) -> Box<dyn OpenCall> {
         let begun = self.undo.begin(self.turn(turn), Touches::Anything);
         begun.await.unwrap()
     }
 
-    /// Begins a call of a file tool of a Turn.
+    /// Starts a call of a file tool of a Turn.
     async fn tool(&self, turn: u32, paths: &[&str]) -> Box<dyn OpenCall> {
         let paths = paths.iter().map(|path| self.path(path)).collect();
         let begun = self.undo.begin(self.turn(turn), Touches::Files(paths));
@@ -109,7 +109,7 @@ impl Bench {
         }
     }
 
-    /// Plans an undo, and lets something happen before it is done.
+    /// Plans an undo, and runs `happens` before the undo is carried out.
     async fn undo_after(&self, turn: u32, happens: impl FnOnce()) -> Result<(), String> {
         let until = Instant::now() + MAX_TIME;
         let plan = self.undo.plan(&self.request(turn, Refuse), until).await.unwrap();
@@ -164,7 +164,7 @@ async fn what_is_saved_after_all_was_compared_is_not_lost() {
         assert_eq!(bench.read("a"), "2");
         bench.write(path, "2");
     }
-    // Also one that has only become a program.
+    // A change of permissions alone counts too.
     let to_program = || {
         let mode = fs::Permissions::from_mode(0o755);
         fs::set_permissions(bench.path("kept"), mode).unwrap();
@@ -209,7 +209,7 @@ async fn what_a_command_did_is_undone_without_force() {
     );
     assert!(!bench.path("new").exists() && !bench.path("made").exists());
     assert_eq!(fs::read_dir(bench.path("empty")).unwrap().count(), 0);
-    // Once more changes nothing.
+    // A second undo changes nothing.
     assert_eq!(bench.revert(1, Refuse).await.unwrap(), Undone::default());
 }
 
@@ -299,7 +299,7 @@ async fn what_the_second_snapshot_leaves_out_is_not_taken_for_removed() {
 #[tokio::test]
 async fn a_command_that_changes_nothing_costs_no_run_of_git_once_the_workspace_is_known() {
     let git = tempfile::tempdir().unwrap();
-    // Notes that it was run.
+    // The file shows that the program was run.
     let runs = git.path().join("runs");
     let script = format!(
         "#!/bin/sh\necho run >> {}\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n",
@@ -310,7 +310,7 @@ async fn a_command_that_changes_nothing_costs_no_run_of_git_once_the_workspace_i
     let bench = Bench::open_with(&format!("{}:/usr/bin:/bin", git.path().display())).await;
     bench.write("a", "1");
     let count = || fs::read_to_string(&runs).unwrap_or_default().lines().count();
-    // What was changed a moment ago is looked at again.
+    // Files changed a moment ago are read again.
     while {
         let before = count();
         bench.command(1).await.end().await;
@@ -325,7 +325,7 @@ async fn a_command_that_changes_nothing_costs_no_run_of_git_once_the_workspace_i
     assert_eq!(begun.end().await.changed.len(), 1);
     assert_eq!(files(&bench.revert(1, Refuse).await.unwrap()), ["a"]);
     assert_eq!(bench.read("a"), "1");
-    // Nothing is recorded of the calls that changed nothing.
+    // Calls without changes leave no record.
     assert_eq!(
         bench
             .undo
@@ -345,7 +345,7 @@ async fn a_command_whose_end_is_not_seen_is_unknown_and_takes_in_nothing_later()
     let bench = Bench::open().await;
     bench.write("a", "1");
     let begun = bench.command(1).await;
-    // Too much for a snapshot when the command has ended, and no more when the Turn is undone.
+    // Too many bytes for a snapshot at the command's end, but not at the undo.
     let large: Vec<String> = (0..65).map(|n| format!("large{n}")).collect();
     for name in &large {
         bench.large(name).set_len(MAX_FILE_BYTES).unwrap();
@@ -370,7 +370,7 @@ async fn a_command_that_a_crash_interrupted_is_unknown_unless_its_turn_is_taken_
     let mut bench = Bench::open().await;
     bench.write("a", "1");
     for turn in [1, 2] {
-        // Nobody hears of its end.
+        // Its end is never recorded.
         std::mem::forget(bench.command(turn).await);
         std::mem::forget(bench.tool(turn + 2, &["tool"]).await);
     }
@@ -389,7 +389,7 @@ async fn a_command_that_a_crash_interrupted_is_unknown_unless_its_turn_is_taken_
         undone.notes
     );
     assert_eq!(bench.read("a"), "2");
-    // The tool's file is the other Turn's.
+    // The tool's file belongs to the other Turn.
     let undone = bench.revert(2, Refuse).await.unwrap();
     assert_eq!(files(&undone), ["a"]);
     assert!(undone.notes[0].contains("tool"), "{:?}", undone.notes);
@@ -398,7 +398,7 @@ async fn a_command_that_a_crash_interrupted_is_unknown_unless_its_turn_is_taken_
         ("1".to_owned(), "the user's".to_owned())
     );
     assert_eq!(files(&bench.revert(4, Refuse).await.unwrap()), ["tool"]);
-    // It is known what was there, but not that what is there now is the tool's doing.
+    // The earlier content is known, but the present one may not be the tool's.
     bench.write("tool", "3");
     assert_eq!(bench.refused(3).await, ["tool"]);
     assert_eq!(files(&bench.revert(3, Overwrite).await.unwrap()), ["tool"]);
@@ -414,7 +414,7 @@ async fn what_another_turn_is_just_writing_is_left_to_it() {
     for path in ["early", "late", "mine"] {
         bench.write(path, "2");
     }
-    // Before their tools say that they are done.
+    // Before their tools report the end.
     command.end().await;
     early.end().await;
     late.end().await;
@@ -433,7 +433,7 @@ async fn what_an_undo_puts_back_while_a_command_runs_is_not_the_commands() {
     let tool = bench.tool(1, &["a"]).await;
     bench.write("a", "2");
     tool.end().await;
-    // The file system's clock has ticks: a file of this very moment may change once more without another time.
+    // The file system's clock has ticks: a file changed now may change again with the same time.
     tokio::time::sleep(Duration::from_millis(80)).await;
     let command = bench.command(2).await;
     bench.write("mine", "2");

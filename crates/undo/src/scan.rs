@@ -1,9 +1,8 @@
-//! A scan of a workspace: which files have changed since the last one.
+//! Scans a workspace for files that have changed since the last scan.
 //!
-//! Counted are the files that a user would call theirs: not what the workspace's own `.gitignore` files leave out, nothing
-//! in `.git` and `.craft`, no file over [`MAX_FILE_BYTES`], none that may not be read. Repositories inside the workspace
-//! count like any directory. Beyond [`MAX_FILES`], [`MAX_BYTES`] or the time given nothing is scanned rather than a part.
-//! Blocking.
+//! Some files are skipped: those that the workspace's own `.gitignore` files exclude, those in `.git` and `.craft`,
+//! files over [`MAX_FILE_BYTES`], and unreadable ones. Nested repositories count like any directory. Beyond
+//! [`MAX_FILES`], [`MAX_BYTES`] or the given time, the scan fails as a whole. Blocking.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -17,9 +16,9 @@ use bobbin_files::{IgnoreRules, Ignores, MAX_FILE_BYTES};
 use ignore::WalkBuilder;
 use nix::unistd::{AccessFlags, access};
 
-/// Most files of a workspace (a scan of so many takes about a second, the first snapshot half a minute).
+/// Most files of a workspace (a scan of that many takes about a second, the first snapshot half a minute).
 pub(crate) const MAX_FILES: usize = 150_000;
-/// Most bytes in them: what the first snapshot copies.
+/// Most bytes in them: the first snapshot copies them.
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
 
 /// The ignore files that count: the workspace's own, as for git.
@@ -29,23 +28,23 @@ const IGNORE_RULES: IgnoreRules = IgnoreRules {
     repository: false,
     hidden: false,
 };
-/// How long ago a change must be to differ from a later one by its time (guess: several ticks of any kernel's clock).
+/// Age from which a change has another time than any later one (guess: several ticks of any kernel's clock).
 const TICK_MILLIS: i64 = 50;
-/// The same where times have whole seconds only, or two.
+/// The same for file systems with times in units of one or two seconds.
 const COARSE_TICK_MILLIS: i64 = 3_000;
 
-/// The files of a workspace with their fingerprints: names, kinds, sizes, places and times as one number. `None` where a
-/// file changed so recently that it may change again with the same fingerprint.
+/// The files of a workspace with their fingerprints: names, kinds, sizes, places and times as one number. `None` if a
+/// file changed so recently that another change may leave the same fingerprint.
 pub(crate) type Files = HashMap<PathBuf, Option<u64>>;
 
-/// What a scan found, relative to the workspace.
+/// The result of a scan, with paths relative to the workspace.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     /// All files.
     pub(crate) files: Files,
-    /// Those that are new or may have changed.
+    /// New files, and files that may have changed.
     pub(crate) changed: Vec<PathBuf>,
-    /// Those that are no longer there.
+    /// Files that are gone.
     pub(crate) gone: Vec<PathBuf>,
 }
 
@@ -53,16 +52,16 @@ pub(crate) struct Scan {
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) root: PathBuf,
-    /// A place of the server's that may lie inside, and is not scanned.
+    /// The server's own directory, which may be inside and is not scanned.
     pub(crate) own: PathBuf,
-    /// Makes fingerprints: those made with the same keys can be compared.
+    /// The keys of fingerprints: only those made with the same keys can be compared.
     pub(crate) keys: RandomState,
 }
 
-/// Scans a workspace and compares it with what was `known` of it. `now` is the time, in milliseconds since 1970.
+/// Scans a workspace and compares the result with `known`. `now` is the time, in milliseconds since 1970.
 ///
 /// # Errors
-/// There is too much, as half a sentence for the user.
+/// A limit was exceeded, as half a sentence for the user.
 pub(crate) fn scan(place: &Place, known: &Files, now: i64, most_time: Duration) -> Result<Scan, String> {
     let until = Instant::now() + most_time;
     let (apart, ignores) = (place.clone(), Ignores::new(&place.root, IGNORE_RULES));
@@ -83,7 +82,7 @@ pub(crate) fn scan(place: &Place, known: &Files, now: i64, most_time: Duration) 
                 most_time.as_secs()
             ));
         }
-        // A file that goes meanwhile, or a directory that may not be read.
+        // The file was removed meanwhile, or the directory is unreadable.
         let Ok(entry) = entry else { continue };
         let Some(kind) = entry
             .file_type()
@@ -125,7 +124,7 @@ pub(crate) fn scan(place: &Place, known: &Files, now: i64, most_time: Duration) 
 }
 
 impl Place {
-    /// Whether something is no file of the workspace, whatever is in it.
+    /// Returns whether a path is never a file of the workspace.
     fn leaves_out(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default();
         let server = name.eq_ignore_ascii_case(".craft") && path.parent() == Some(&self.root);
@@ -220,7 +219,7 @@ mod tests {
         let first = again(&Files::new(), LATER);
         let same = again(&first.files, LATER);
         assert!(same.changed.is_empty() && same.gone.is_empty());
-        // What changed a moment ago may change again without a sign of it.
+        // A file that changed a moment ago may change again unnoticed.
         assert_eq!(again(&first.files, 0).changed.len(), 3);
         std::fs::write(root.join("a"), "other").unwrap();
         std::fs::rename(root.join("b"), root.join("d")).unwrap();

@@ -1,9 +1,9 @@
-//! Snapshots: the files of a workspace as one git tree.
+//! Takes snapshots: the files of a workspace as one git tree.
 //!
-//! Each workspace has an index of its own and a ref to its last tree, so that a snapshot costs what has changed since the
-//! last one, and no run of git where nothing has. Snapshots of one workspace follow one another; each is a task of its
-//! own that goes on when the call that wanted it waits no longer. Bounded by [`scan`](crate::scan) and by
-//! [`FIRST_TIME`] for a run of git of the first snapshot, [`NEXT_TIME`] for those of the others.
+//! Each workspace has its own index and a ref to its last tree. So a snapshot costs only the changes since the last
+//! one, and runs git only if there are any. Snapshots of one workspace are taken one after the other. Each is a task of
+//! its own that continues when its call stops waiting. Bounded by [`scan`](crate::scan), by [`FIRST_TIME`] for a run of
+//! git in the first snapshot, and by [`NEXT_TIME`] in later ones.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -20,25 +20,25 @@ use crate::scan::{Files, Place, Scan, scan};
 const FIRST_TIME: Duration = Duration::from_mins(2);
 /// Longest later snapshot: a call waits for it.
 const NEXT_TIME: Duration = Duration::from_secs(8);
-/// Most workspaces whose files are remembered; of others only the index on disk is there.
+/// Most workspaces whose files are in memory; others have only their index on disk.
 pub(crate) const MAX_WORKSPACES: usize = 16;
-/// From so many new contents on they are written into one pack, which takes half the time and a third of the room.
+/// Number of new contents from which git writes one pack, which takes half the time and a third of the disk.
 const MANY: usize = 500;
 /// Most files that one run of git copies.
 const PART: usize = 4_000;
-/// The first git that writes one pack, and not one for each content.
+/// The first git that writes one pack for many contents.
 const PACKS_AT_ONCE: (u32, u32) = (2, 37);
 
-/// What is known of a workspace.
+/// The state of a workspace.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     /// Its last tree and the files in it.
     last: Option<(String, Files)>,
-    /// Why no snapshots are taken of it any more.
+    /// Why no more snapshots of it are taken.
     refused: Option<String>,
 }
 
-/// Why there is no snapshot.
+/// Why a snapshot failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SnapshotError {
     /// Half a sentence for the user.
@@ -49,7 +49,7 @@ pub(crate) enum SnapshotError {
 }
 
 impl SnapshotError {
-    /// Returns half a sentence for the user. What only the log can use is logged.
+    /// Returns half a sentence for the user, and logs the details.
     pub(crate) fn for_user(&self) -> String {
         match self {
             Self::Refused(why) => why.clone(),
@@ -98,7 +98,7 @@ impl Repository {
         let taken = self.take_once(root, workspace).await;
         let taken = match taken {
             Err(SnapshotError::Git(GitError::Failed { command, complaint })) => {
-                // A file came or went meanwhile, the index names contents that are gone, or a killed run left its lock.
+                // A file came or went meanwhile, the index names missing contents, or a killed run left its lock.
                 tracing::debug!(command, complaint, "taking the snapshot once more");
                 let index = self.index(root);
                 drop(tokio::fs::remove_file(index.with_extension("lock")).await);
@@ -131,7 +131,7 @@ impl Repository {
             VersionError::Git(error) => error.into(),
         })?;
         let index = self.index(root);
-        // Taken out: what is dropped in the middle knows nothing.
+        // Taken out, so that a cancelled snapshot leaves no state.
         let (tree, known, time) = match workspace.last.take() {
             Some((tree, known)) => (Some(tree), known, NEXT_TIME),
             None => (None, self.indexed(root, &index).await?, FIRST_TIME),
@@ -193,7 +193,7 @@ impl Repository {
             let remove = job(&["update-index", "-z", "--index-info"]);
             self.git.run(remove.input(lines)).await?;
         }
-        // A part at a time: what is done when the server ends is not done again.
+        // In parts, so that the work done before a stop of the server is not lost.
         for part in changed.chunks(PART) {
             let mut names = Vec::new();
             for path in part {
@@ -209,8 +209,8 @@ impl Repository {
         Ok(String::from_utf8_lossy(&tree).trim().to_owned())
     }
 
-    /// Has the last tree of a workspace referred to, so that git does not collect what its index names, and notes which
-    /// workspace has this name.
+    /// Writes a ref to the last tree of a workspace, so that git does not collect the index's objects, and records the
+    /// workspace of this name.
     async fn keep_tree(self: &Arc<Self>, root: &Path, tree: &str) -> std::io::Result<()> {
         let (root, tree) = (root.to_owned(), tree.to_owned());
         self.blocking(move |repository| {
@@ -227,7 +227,7 @@ impl Repository {
     }
 }
 
-/// Returns a short name for a path that stays the same from version to version (FNV-1a).
+/// Returns a short name for a path that is the same in every version (FNV-1a).
 pub(crate) fn short(path: &Path) -> String {
     let hash = path
         .as_os_str()

@@ -1,13 +1,13 @@
-//! Refs of calls: which objects say what files were before a call and after it.
+//! The refs of calls: they name the objects with the files before a call and after it.
 //!
-//! A step is one call, `refs/undo/THREAD/TURN/SLOT/`, where the slot is the time at which it started. In it:
+//! A step is one call, `refs/undo/THREAD/TURN/SLOT/`, where the slot is its start time. It has these refs:
 //!
-//! * `files` (a list of files, see [`crate::objects::list`]) or `workspace-NAME` (a tree of the workspace of that name): what
-//!   was before;
-//! * `after-MILLIS`: the same after the call, and when that was; missing while the call runs, and after a crash;
+//! * `files` (a list of files, see [`crate::objects::list`]) or `workspace-NAME` (a tree of the workspace of that
+//!   name): the state before;
+//! * `after-MILLIS`: the state after the call, and its time; missing while the call runs, and after a crash;
 //! * `skipped`: a text that says why one of the two is missing.
 //!
-//! The refs are files written by [`Repository::write_ref`]: recording a call costs no run of git by itself.
+//! [`Repository::write_ref`] writes the refs as files: recording a call needs no run of git by itself.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ use crate::objects::listed;
 use crate::plan::{After, Change, Step};
 use crate::repository::{Repository, TIME};
 
-/// A step as its refs say it.
+/// The refs of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StepRefs {
     /// Name of the Turn's refs, with a `/` at the end.
@@ -34,13 +34,13 @@ pub(crate) struct StepRefs {
     /// When it started, in milliseconds since 1970.
     pub(crate) start: i64,
     pub(crate) before: Option<Before>,
-    /// When the call had ended, and what was then.
+    /// The time after the call, and the state then.
     pub(crate) after: Option<(i64, String)>,
-    /// Names the text that says what is missing.
+    /// The object with the text on what is missing.
     pub(crate) skipped: Option<String>,
 }
 
-/// What was before a call.
+/// The state before a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Before {
     /// Name of a list of files.
@@ -50,7 +50,7 @@ pub(crate) enum Before {
 }
 
 impl StepRefs {
-    /// Whether it is not known how the call ended.
+    /// Returns whether the end of the call is unknown.
     pub(crate) fn is_open(&self) -> bool {
         self.before.is_some() && self.after.is_none() && self.skipped.is_none()
     }
@@ -67,7 +67,7 @@ impl StepRefs {
         leaves.map(|leaf| format!("{}{leaf}", self.name)).collect()
     }
 
-    /// Whether it may have gone on at the same time as another.
+    /// Returns whether the two steps may have been concurrent.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let end = |step: &Self| step.after.as_ref().map_or(i64::MAX, |(at, _)| *at);
         self.start <= end(other) && other.start <= end(self)
@@ -119,10 +119,10 @@ impl Repository {
         Ok(steps)
     }
 
-    /// Reads what calls have changed.
+    /// Reads the changes of calls.
     ///
     /// # Errors
-    /// Any [`GitError`]; also where what lies there was not written by us.
+    /// Any [`GitError`]; also if an object was not written by this crate.
     pub(crate) async fn read(self: &Arc<Self>, steps: &[StepRefs]) -> Result<Vec<Step>, GitError> {
         let mut objects = Vec::new();
         let mut pairs = Vec::new();
@@ -187,7 +187,7 @@ impl Repository {
             read.push(Step {
                 refs: step.clone(),
                 changes,
-                // Of a tool that said which files it writes those are known.
+                // If a tool named its files, their changes are known.
                 skipped: skipped.filter(|_| !matches!(step.before, Some(Before::Files(_)))),
             });
         }
@@ -200,7 +200,7 @@ impl Repository {
         Ok(PathBuf::from(OsString::from_vec(tokio::fs::read(path).await?)))
     }
 
-    /// Writes a text, so that a ref can name it. Blocking.
+    /// Writes a text and a ref to it. Blocking.
     ///
     /// # Errors
     /// It cannot be written.
@@ -210,7 +210,7 @@ impl Repository {
     }
 }
 
-/// Returns the beginning of the refs of a Turn.
+/// Returns the prefix of a Turn's refs.
 pub(crate) fn turn_refs(thread: &ThreadId, turn: TurnId) -> String {
     let mut text = String::from("refs/undo/t-");
     for byte in thread.as_str().bytes() {

@@ -1,9 +1,9 @@
-//! What the shadow repository removes: Turns that are older than [`KEPT`], the oldest beyond [`MAX_STEPS`] calls, and the
-//! older half while it takes more than [`MAX_KIB`] of disk.
+//! Removes old records of the shadow repository: Turns older than [`KEPT`], the oldest beyond [`MAX_STEPS`] calls, and
+//! the older half while the repository exceeds [`MAX_KIB`] of disk.
 //!
-//! Every [`PAUSE`]; a server that starts sooner after the last time waits for the rest of it, so that many short runs tidy
-//! like one long one. A Turn goes as a whole. Git collects what nothing refers to and what was written an hour ago or
-//! before, so nothing that a call is just recording goes.
+//! This runs every [`PAUSE`]. A server that starts sooner waits for the rest of the interval, so many short runs tidy
+//! like one long run. A Turn is removed as a whole. Git collects unreferenced objects that are at least an hour old, so
+//! a call that is being recorded loses nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,20 +16,20 @@ use crate::repository::{Repository, TIME, chain};
 
 /// How long a Turn can be undone.
 const KEPT: Duration = Duration::from_hours(14 * 24);
-/// Most calls.
+/// Most recorded calls.
 const MAX_STEPS: usize = 10_000;
 /// Most disk, in KiB: 2 GiB, twice the largest workspace.
 const MAX_KIB: u64 = 2 << 20;
-/// Loose objects from which they are put together.
+/// Number of loose objects from which they are packed.
 const MANY_LOOSE: u64 = 2_000;
-/// Time between two times.
+/// Time between two runs.
 const PAUSE: Duration = Duration::from_hours(6);
-/// Longest run of git that puts things together.
+/// Longest run of git that packs objects.
 const GC_TIME: Duration = Duration::from_mins(5);
-/// Most halvings at a time.
+/// Most halvings in one run.
 const HALVINGS: u32 = 4;
 
-/// A Turn by the refs of its calls.
+/// A Turn, by the refs of its calls.
 #[derive(Debug, Default)]
 struct TurnRefs {
     /// When its last call started, in milliseconds since 1970.
@@ -39,7 +39,7 @@ struct TurnRefs {
 }
 
 impl Repository {
-    /// Tidies now and then, until the server stops.
+    /// Tidies regularly, until the server stops.
     pub(crate) async fn tidy_until_stopped(self: Arc<Self>) {
         let since = tokio::fs::metadata(self.mark())
             .await
@@ -58,7 +58,7 @@ impl Repository {
                 tidied = self.tidy(KEPT, MAX_STEPS, MAX_KIB) => tidied,
             };
             match tidied {
-                // Without the mark the next start tidies at once.
+                // Without the mark, the next server tidies at once.
                 Ok(()) => drop(tokio::fs::write(self.mark(), "").await),
                 Err(error) => tracing::warn!(error = chain(&error), "cannot tidy the snapshots"),
             }
@@ -66,7 +66,7 @@ impl Repository {
         }
     }
 
-    /// Removes what earlier versions kept in a directory beside this one.
+    /// Removes the data of earlier versions in a neighbouring directory.
     async fn remove_earlier_versions(&self) {
         let directory: Option<&Path> = self.git.directory().parent();
         if let Some(directory) = directory {
@@ -74,7 +74,7 @@ impl Repository {
         }
     }
 
-    /// Returns the file whose time says when this was done last.
+    /// Returns the file whose time is that of the last run.
     fn mark(&self) -> PathBuf {
         self.git.directory().join("tidied")
     }
@@ -99,7 +99,7 @@ impl Repository {
         for _ in 0..HALVINGS {
             let (_, now) = self.size().await?;
             let turns = self.turns().await?;
-            // What was written just now does not go yet, however much is removed.
+            // Recent objects stay for now, however many Turns are removed.
             if now <= max_kib || now >= before || turns.is_empty() {
                 break;
             }

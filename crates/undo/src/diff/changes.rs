@@ -1,4 +1,4 @@
-//! The files a Turn has changed, with what they were before.
+//! The files that a Turn has changed, with their earlier contents.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read as _};
@@ -17,14 +17,14 @@ use bobbin_files::{open_file, shown};
 
 /// Most bytes of diff text (03 §9); the list of files stays complete.
 pub(super) const MAX_DIFF_BYTES: usize = 1 << 20;
-/// Most bytes of old contents kept for one Turn; further files are named, not shown.
+/// Most bytes of old contents in memory for one Turn; further files are named, not shown.
 pub(super) const MAX_KEPT_BYTES: usize = 64 << 20;
-/// Largest file that is looked for under another name.
+/// Largest file that is compared to detect a rename.
 const MAX_RENAMED_BYTES: usize = 1 << 20;
-/// Largest content read to be shown.
+/// Largest content that is read for the diff.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// The files a Turn has changed so far.
+/// The files that a Turn has changed so far.
 #[derive(Debug, Clone)]
 pub struct Changes {
     root: PathBuf,
@@ -36,25 +36,25 @@ pub struct Changes {
 #[derive(Debug, Clone)]
 struct Followed {
     before: Before,
-    /// `None` while the file is as it was.
+    /// `None` while the file is unchanged.
     section: Option<Section>,
-    /// What a file is that was not there before, where it is kept: it may be one under another name.
+    /// The content of a new file, if it is stored: the file may be a renamed one.
     now: Option<Arc<[u8]>>,
 }
 
-/// What a file was before the Turn.
+/// The state of a file before the Turn.
 #[derive(Debug, Clone)]
 enum Before {
     NotThere,
     Content(Arc<[u8]>),
     /// In the recorded diff, as long as the file is as that diff left it.
     Recorded,
-    /// Too much to keep, or lost.
+    /// Too large to store, or lost.
     Unknown,
 }
 
 impl Changes {
-    /// Returns the changes of a Turn; `recorded` is the diff that a run before a crash has shown.
+    /// Returns the changes of a Turn; `recorded` is the diff of a run before a crash.
     pub fn new(root: &Path, recorded: Option<&TurnDiff>) -> Self {
         let mut changes = Self {
             root: root.to_owned(),
@@ -62,7 +62,7 @@ impl Changes {
             kept_bytes: 0,
         };
         if let Some(recorded) = recorded {
-            // A diff that was cut has no whole sections to go by.
+            // A cut diff may have incomplete sections.
             let sections = if recorded.truncated {
                 None
             } else {
@@ -98,7 +98,7 @@ impl Changes {
         changes
     }
 
-    /// Takes up a recorded file that was renamed, as one that went and one that came.
+    /// Splits a recorded rename into a removed file and a new one.
     fn take_apart(&mut self, old_path: &str, change: &FileChange, text: &str) {
         let told = rename_head(text).map(|head| &text[head..]);
         let now = read(&self.root.join(&change.path)).ok().flatten();
@@ -135,7 +135,7 @@ impl Changes {
         self.files.insert(change.path.clone(), came);
     }
 
-    /// Takes note of files that a call has changed and reads what they are now. Blocking.
+    /// Notes files that a call has changed, and reads their present content. Blocking.
     pub fn note(&mut self, changed: Vec<ChangedFile>) {
         for file in changed {
             let path = shown(&self.root, &file.path);
@@ -157,7 +157,7 @@ impl Changes {
         }
     }
 
-    /// Takes note of changed files whose earlier content is too much to be kept here.
+    /// Notes changed files whose earlier content is too large to store.
     pub fn note_untold(&mut self, changed: Vec<(PathBuf, FileChangeStatus)>) {
         for (path, status) in changed {
             let path = shown(&self.root, &path);
@@ -169,7 +169,7 @@ impl Changes {
         }
     }
 
-    /// Returns what a file was before the Turn, given what it was before this call.
+    /// Returns the state of a file before the Turn, given its content before this call.
     fn before(&mut self, path: &str, before_call: Option<Vec<u8>>) -> Before {
         let before = match self.files.get(path) {
             None => before_call,
@@ -187,7 +187,7 @@ impl Changes {
         self.keep(before)
     }
 
-    /// Keeps the content of a file that is there, unless that is too much.
+    /// Stores the content of an existing file, unless it is too large.
     fn keep_new(&mut self, content: &[u8]) -> Option<Arc<[u8]>> {
         if content.len() > MAX_RENAMED_BYTES || self.kept_bytes + content.len() > MAX_KEPT_BYTES {
             return None;
@@ -196,7 +196,7 @@ impl Changes {
         Some(content.into())
     }
 
-    /// Keeps what a file was, unless that is too much.
+    /// Stores the earlier content of a file, unless it is too large.
     fn keep(&mut self, before: Option<Vec<u8>>) -> Before {
         let Some(content) = before else {
             return Before::NotThere;
@@ -276,7 +276,7 @@ fn contents<'a>(files: &[(&str, &'a [u8])]) -> Vec<&'a [u8]> {
     files.iter().map(|(_, content)| *content).collect()
 }
 
-/// Drops text that no diff has room for; what is left is still too long, so that the diff says it was cut.
+/// Drops text that never fits into a diff; the rest is still too long, so the diff is marked as cut.
 fn no_longer_than_shown(mut section: Section) -> Section {
     let (kept, whole) = head(&section.text, MAX_DIFF_BYTES + 4);
     if !whole {
@@ -285,7 +285,7 @@ fn no_longer_than_shown(mut section: Section) -> Section {
     section
 }
 
-/// Reads a file as it is now; `None` when there is none.
+/// Reads the present content of a file; `None` if there is no file.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match open_file(path) {
         Ok(file) => file,

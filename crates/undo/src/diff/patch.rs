@@ -1,10 +1,10 @@
-//! Reads a recorded diff again: cuts it into its files' sections and takes a section back from a file.
+//! Parses a recorded diff: splits it into sections by file, and reverts a section on a file.
 //!
-//! Reads only what `section` writes. Anything else, and any content that does not fit, is `None`.
+//! Reads only the output of `section`. Anything else, and any content that does not fit, is `None`.
 
 use super::lines::lines;
 
-/// Cuts a diff into sections, one per changed file.
+/// Splits a diff into sections, one per changed file.
 pub(super) fn split(diff: &str) -> Option<Vec<&str>> {
     let mut sections = Vec::new();
     let mut rest = diff;
@@ -17,13 +17,13 @@ pub(super) fn split(diff: &str) -> Option<Vec<&str>> {
     Some(sections)
 }
 
-/// Returns the bytes of the section that `text` begins with.
+/// Returns the length of the first section of `text`, in bytes.
 fn section_length(text: &str) -> Option<usize> {
     if text.starts_with("diff --git ") {
         let head = rename_head(text)?;
         let rest = &text[head..];
         let is_whole = rest.is_empty() || rest.starts_with("diff --git ");
-        // A renamed file without changes is followed by another's section.
+        // After a renamed file without changes, another file's section follows.
         let follows = rest.starts_with("--- ") || rest.starts_with("Binary files ");
         let own = follows && belongs(text, rest);
         return Some(if is_whole || !own {
@@ -51,7 +51,7 @@ fn section_length(text: &str) -> Option<usize> {
     Some(length)
 }
 
-/// Returns the bytes of the lines that say that a file was renamed.
+/// Returns the length of the rename header, in bytes.
 pub(super) fn rename_head(text: &str) -> Option<usize> {
     let all: Vec<&str> = text.split_inclusive('\n').take(4).collect();
     let starts = ["diff --git ", "similarity index ", "rename from ", "rename to "];
@@ -63,7 +63,7 @@ pub(super) fn rename_head(text: &str) -> Option<usize> {
     is_head.then(|| all.iter().map(|line| line.len()).sum())
 }
 
-/// Whether what follows the head of a renamed file is about the same file: its names are the head's.
+/// Returns whether the text after a rename header names the same files.
 fn belongs(head: &str, rest: &str) -> bool {
     let names = head
         .lines()
@@ -83,14 +83,14 @@ fn belongs(head: &str, rest: &str) -> bool {
     names == Some(told.as_str())
 }
 
-/// What a file was.
+/// The earlier state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Past {
     NotThere,
     Content(Vec<u8>),
 }
 
-/// Returns what a file was before its section was made, from what it is now.
+/// Returns the state of a file before its section was made, from its present state.
 pub(super) fn take_back(section: &str, now: Option<&[u8]>) -> Option<Past> {
     let now = std::str::from_utf8(now.unwrap_or_default()).ok()?;
     let (now, section) = (lines(now), lines(section));
@@ -154,7 +154,7 @@ impl Hunk {
         })
     }
 
-    /// Returns how many of these lines are this hunk's, notes on missing newlines included.
+    /// Returns how many of these lines belong to this hunk, notes on missing newlines included.
     fn body(&self, lines: &[&str]) -> Option<usize> {
         let (mut old, mut new, mut at) = (self.old_count, self.new_count, 0);
         while old > 0 || new > 0 {
@@ -172,7 +172,7 @@ impl Hunk {
     }
 }
 
-/// Returns a hunk's lines with their marks, each with its newline or, before such a note, without.
+/// Returns a hunk's lines with their marks, each with its newline, unless a note says that it has none.
 fn marked<'a>(lines: &'a [&'a str]) -> impl Iterator<Item = (char, &'a str)> {
     lines.iter().enumerate().filter_map(|(at, line)| {
         let mark = line.chars().next().filter(|mark| *mark != '\\')?;

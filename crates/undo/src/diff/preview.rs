@@ -1,4 +1,4 @@
-//! What one call would do to one file, for people to see before it is done.
+//! The preview of one call's change of one file, for the user's approval.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use bobbin_model::CallPreview;
 
 use super::section::section;
 
-/// Most bytes of hunks (guess: more than anybody reads before saying yes); the rest is cut at a line.
+/// Most bytes of hunks (guess: more than users read before they approve); the rest is cut at a line.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Returns the preview of a change, or `None` when nothing would change.

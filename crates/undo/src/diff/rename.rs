@@ -1,24 +1,24 @@
-//! Which of the files that went and of those that came are the same under another name. Pure.
+//! Detects renames among removed and new files. Pure.
 //!
-//! Those with the same content first, then those in which at least half of the lines are the same, the most alike
-//! first. Bounded by [`MAX_PAIRS`] comparisons; beyond them only the same content counts.
+//! Files with the same content are paired first, then files with at least half of their lines in common, the most
+//! similar first. Bounded by [`MAX_PAIRS`] comparisons; beyond them only the same content counts.
 
 use std::collections::HashMap;
 
 /// Most pairs compared line by line.
 const MAX_PAIRS: usize = 2_500;
-/// Lines of a hundred that have to be the same.
+/// Percentage of lines that must be the same.
 const ALIKE: u32 = 50;
 
-/// A file by its place in the list it came in.
+/// A pair, by the files' places in their lists.
 pub(super) struct Pair {
     pub(super) gone: usize,
     pub(super) came: usize,
-    /// Of a hundred lines so many are the same.
+    /// Percentage of lines that are the same.
     pub(super) alike: u32,
 }
 
-/// Pairs files that went with files that came.
+/// Pairs removed files with new ones.
 pub(super) fn pairs(gone: &[&[u8]], came: &[&[u8]]) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     let is_free =
@@ -61,7 +61,7 @@ pub(super) fn pairs(gone: &[&[u8]], came: &[&[u8]]) -> Vec<Pair> {
     pairs
 }
 
-/// Returns how many of a hundred bytes of the larger are in lines that both have.
+/// Returns the percentage of bytes of the larger file that are in common lines.
 fn alike(before: &[u8], after: &[u8]) -> u32 {
     let larger = before.len().max(after.len());
     if larger == 0 || before.len().min(after.len()) * 2 < larger {
@@ -78,7 +78,7 @@ fn alike(before: &[u8], after: &[u8]) -> u32 {
             shared += line.len();
         }
     }
-    // A hundred is for what is the same.
+    // 100 is reserved for equal contents.
     u32::try_from(shared * 100 / larger).unwrap_or(100).min(99)
 }
 

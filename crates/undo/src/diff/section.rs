@@ -15,7 +15,7 @@ const CONTEXT_LINES: usize = 3;
 /// Time after which a file's diff is allowed to be longer than needed.
 const MAX_TIME: Duration = Duration::from_millis(300);
 
-/// What stands in the diff for one file.
+/// The part of the diff for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
     /// Header and hunks, or a note about binary content.
@@ -24,8 +24,8 @@ pub(super) struct Section {
     pub(super) change: FileChange,
 }
 
-/// Returns the section of a file, or `None` when it is as it was. `path` is relative to the workspace, or
-/// absolute for a file outside of it.
+/// Returns the section of a file, or `None` if the file is unchanged. `path` is relative to the workspace, or absolute
+/// for a file outside of it.
 pub(super) fn section(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Option<Section> {
     if before == after {
         return None;
@@ -57,7 +57,7 @@ pub(super) fn section(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -
     })
 }
 
-/// Returns the section of a file whose old or new content is too large to be shown.
+/// Returns the section of a file whose old or new content is too large for the diff.
 pub(super) fn untold(path: &str, status: FileChangeStatus) -> Section {
     let (old_name, new_name) = names(path, status);
     Section {
@@ -72,7 +72,7 @@ pub(super) fn untold(path: &str, status: FileChangeStatus) -> Section {
     }
 }
 
-/// Returns the section of a file that has another name, with so many of a hundred lines alike.
+/// Returns the section of a renamed file; `alike` is the percentage of common lines.
 pub(super) fn renamed(old_path: &str, path: &str, before: &[u8], after: &[u8], alike: u32) -> Section {
     let mut change = FileChange {
         path: path.to_owned(),
@@ -107,7 +107,7 @@ pub(super) fn renamed(old_path: &str, path: &str, before: &[u8], after: &[u8], a
 
 fn names(path: &str, status: FileChangeStatus) -> (String, String) {
     let named = |prefix: &str| {
-        // A path outside the workspace is shown as it is.
+        // A path outside the workspace is shown unchanged.
         let prefix = if path.starts_with('/') { "" } else { prefix };
         quoted(&format!("{prefix}{path}"))
     };
@@ -119,7 +119,7 @@ fn names(path: &str, status: FileChangeStatus) -> (String, String) {
     }
 }
 
-/// Quotes a path as git does when it would break the header line.
+/// Quotes a path as git does if it would break the header line.
 fn quoted(path: &str) -> String {
     if !path.contains(|c: char| c.is_control() || c == '"' || c == '\\') {
         return path.to_owned();
@@ -171,7 +171,7 @@ fn write_hunks(text: &mut String, change: &mut FileChange, old: &[&str], new: &[
     }
 }
 
-/// Returns a range of lines as a hunk header has it: an empty one names the line before it.
+/// Returns a range of lines in the form of a hunk header: an empty one names the line before it.
 fn span(range: &std::ops::Range<usize>) -> String {
     match range.len() {
         0 => format!("{},0", range.start),
