@@ -1,7 +1,7 @@
-//! The task of one command: takes its output, lets it be left in the background, and says how it ended.
+//! The task of one command: takes its output, leaves it in the background when asked, and reports its end.
 //!
-//! One task does all of it in order, so that what is told of a terminal comes in the order in which it happened, and
-//! after it was written down. Ends with its command.
+//! One task does these steps in order, so that each report on a terminal follows the earlier ones and comes after its
+//! record is on disk. The task ends with its command.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use crate::spool::{Spool, Writer};
 use crate::teller::{Pending, Silence};
 use crate::terminals::Inner;
 
-/// The time limit of a command that has none: longer than any machine is up.
+/// The time limit of a command without one: longer than any machine runs.
 const FOREVER: Duration = Duration::from_hours(10 * 365 * 24);
-/// What telling of a terminal costs beside its texts, roughly.
+/// Approximate size of a report on a terminal, without its texts.
 const NOTICE_BYTES: usize = 512;
 
 /// Both ends of a standard input.
 type Typed = (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
 
-/// What a command's task begins with.
+/// The input of a command's task.
 pub(crate) struct Task {
     pub(crate) id: String,
     pub(crate) spec: ProcessSpec,
@@ -93,12 +93,12 @@ pub(crate) async fn attend(inner: Arc<Inner>, task: Task) {
             None => inner.children.run(spec, &limits, Some(sink), &stop).await,
         }
     };
-    // The run drops its end of the channel when it is over, which ends the other half.
+    // When the run is over, it drops its end of the channel, which ends the pump.
     let (outcome, ()) = tokio::join!(run, command.pump(chunks));
     command.end(outcome, ended).await;
 }
 
-/// A command that runs.
+/// A running command.
 struct Command {
     inner: Arc<Inner>,
     id: String,
@@ -110,11 +110,11 @@ struct Command {
     typed: Option<mpsc::Sender<Vec<u8>>>,
     listener: Option<mpsc::Sender<String>>,
     leave: mpsc::Receiver<Leave>,
-    /// Once it was left.
+    /// Set once the command was left in the background.
     kept: Option<Kept>,
 }
 
-/// What is told of a command that was left.
+/// The state of reports on a command in the background.
 struct Kept {
     entry: Arc<Entry>,
     pending: Pending,
@@ -151,7 +151,7 @@ impl Command {
         }
     }
 
-    /// Returns when there is something to do without new output.
+    /// Returns when the task must act even without new output.
     fn due(&self) -> Option<Instant> {
         let kept = self.kept.as_ref()?;
         let idle = kept.entry.touched() + self.inner.bounds.idle_after;
@@ -180,7 +180,7 @@ impl Command {
         }
     }
 
-    /// Tells everyone, without output beside what is new.
+    /// Sends a broadcast with the change and the new output.
     fn tell(&self, change: TerminalChange, entry: &Entry) {
         let (_, chars) = self.spool.last(0);
         let terminal = entry.shown(String::new(), chars, self.inner.clock.now());
@@ -195,7 +195,7 @@ impl Command {
             let terminal = entry.shown(output, chars, self.inner.clock.now());
             self.inner.announce(TerminalChange::Started, terminal);
         }
-        // Whoever asked for it and went away has a terminal all the same, and will find it in the list.
+        // If the caller is gone, the terminal exists all the same and is in the list.
         drop(leave.reply.send(left.map(|(_, terminal)| terminal)));
     }
 
@@ -225,13 +225,14 @@ impl Command {
             completed_at: None,
             output_chars: 0,
         };
-        // On disk before anybody is told: a server that dies now finds it and says that it is lost.
+        // Recorded before any broadcast: after a crash now, the next server finds the record and reports the terminal
+        // as lost.
         if !self.inner.save(Record::new(facts, end)).await {
             self.inner.take_out(&self.id);
             return Err(NotLeft::NoPlace);
         }
         self.listener = None;
-        // Nobody types but through the entry: with it goes the input.
+        // Input arrives through the entry only, so the input closes with it.
         self.typed = None;
         let now = Instant::now();
         let bounds = &self.inner.bounds;
@@ -252,7 +253,7 @@ impl Command {
             self.end_terminal(kept, outcome).await;
         } else {
             let output_path = self.writer.path();
-            // Nobody waits for a command whose Turn is gone.
+            // The receiver is gone if the command's Turn is gone.
             drop(ended.send(Ended {
                 outcome,
                 output_path,

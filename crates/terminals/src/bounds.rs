@@ -1,37 +1,37 @@
-//! What bounds terminals. The figures without a note are those of AppServer protocol 03 §13.
+//! The limits of terminals. Figures without a note are those of AppServer protocol 03 §13.
 
 use std::time::Duration;
 
-/// What bounds terminals, and what happens at each bound.
+/// The limits of terminals, and what happens at each limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
-    /// Running terminals of a Thread. At the bound a command is not left in the background.
+    /// Running terminals of a Thread. At the limit, a command is not left in the background.
     pub per_thread: usize,
-    /// Running terminals of all Threads. At the bound as above.
+    /// Running terminals of all Threads. At the limit as above.
     pub in_all: usize,
-    /// Terminals that have ended and are still listed; the oldest go first, with their output.
+    /// Ended terminals that are still listed; the oldest go first, with their output.
     pub ended: usize,
-    /// Bytes of each running command's output that are in memory: the latest.
+    /// Bytes of each running command's output in memory: the latest.
     pub tail_bytes: usize,
-    /// Bytes of output that one file takes. What comes behind is left out, except for its end.
+    /// Bytes of output in one file. Later output is left out, except for its end.
     pub file_bytes: u64,
-    /// Bytes that all files take. The oldest that are not being written go first; when those that are being written
-    /// take all of it, they take no more.
+    /// Bytes of all files. The oldest files that are not being written go first. When files being written reach the
+    /// limit, they do not grow any more.
     pub disk_bytes: u64,
-    /// How long files and records are kept after their last change.
+    /// How long files and records are retained after their last change.
     pub retention: Duration,
-    /// Silence after which everyone is told that a terminal has stalled.
+    /// Silence after which a broadcast reports a stalled terminal.
     pub stall_after: Duration,
-    /// Time without output, input and readers after which a terminal is ended.
+    /// Time without output, input and readers after which a terminal is stopped.
     pub idle_after: Duration,
-    /// Shortest time between two pieces of one terminal's output that everyone is told.
+    /// Shortest time between two broadcasts of one terminal's output.
     pub tell_every: Duration,
-    /// Bytes of news a second that all terminals together tell everyone: they share one bounded log with what else
-    /// concerns everyone. Output beyond is left out of the news, with a word about how much.
+    /// Bytes of broadcasts a second from all terminals: all broadcasts share one bounded log. Further output is left
+    /// out of the broadcasts, with a note of how much.
     pub tell_bytes: usize,
     /// Longest wait of a read.
     pub longest_wait: Duration,
-    /// Characters of output in an answer when nobody says how many.
+    /// Characters of output in an answer by default.
     pub usual_chars: usize,
     /// Characters of each terminal's output in a list.
     pub listed_chars: usize,
@@ -42,9 +42,9 @@ impl Default for Bounds {
         Self {
             per_thread: 8,
             in_all: 32,
-            // Guess: a list that is still read.
+            // Guess: a list that users still read.
             ended: 256,
-            // What the model is given of a command at most.
+            // The most that a model gets of a command's output.
             tail_bytes: 64 << 10,
             file_bytes: 64 << 20,
             // Guess: eight full files.
@@ -54,8 +54,8 @@ impl Default for Bounds {
             idle_after: Duration::from_mins(30),
             // Guess: fast enough to look live.
             tell_every: Duration::from_millis(200),
-            // The log of what concerns everyone holds 1 MiB: at this rate no client that can still be written to
-            // (30 seconds) falls out of it because of terminals.
+            // The log of broadcasts has 1 MiB. At this rate, terminals alone never push out a client that can still be
+            // written to (30 seconds).
             tell_bytes: 32 << 10,
             longest_wait: Duration::from_secs(30),
             usual_chars: 10_000,

@@ -1,4 +1,4 @@
-//! One background terminal as everybody but its own task sees it.
+//! One background terminal, as all but its own task see it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::shelf::Shelf;
 use crate::spool::Spool;
 use crate::tail::{last, whole};
 
-/// Names of requests that are remembered; the oldest are forgotten first.
+/// Request names that are remembered; the oldest are forgotten first.
 const REMEMBERED: usize = 64;
 
-/// Why the server ended a terminal.
+/// Why the server stopped a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// Somebody wanted it, or the server ends.
+    /// A client or an agent requested it, or the server stops.
     Stopped,
-    /// Nobody had anything to do with it for long.
+    /// The terminal was idle for long.
     Idle,
 }
 
@@ -39,11 +39,11 @@ pub(crate) struct Entry {
 
 struct State {
     end: End,
-    /// Its output while it runs; it is on the shelf afterwards.
+    /// Its output while it runs; after that, the output is in the files.
     spool: Option<Arc<Spool>>,
     typed: Option<mpsc::Sender<Vec<u8>>>,
     why: Option<Why>,
-    /// Those who wait for its end that they asked for: at most what clients have in flight.
+    /// Clients that wait for the stop they requested: at most their requests in flight.
     waiting: Vec<TerminalReply<Result<Terminal, TerminalError>>>,
     remembered: VecDeque<Once>,
     touched: Instant,
@@ -56,7 +56,7 @@ pub(crate) enum Output {
 }
 
 impl Entry {
-    /// Returns a terminal that runs.
+    /// Returns a running terminal.
     pub(crate) fn running(
         facts: Arc<TerminalFacts>,
         stop: CancellationToken,
@@ -72,7 +72,7 @@ impl Entry {
         Self::new(facts, stop, end, Some(spool), typed)
     }
 
-    /// Returns a terminal that has ended, as it was written down.
+    /// Returns an ended terminal from its record.
     pub(crate) fn recorded(record: Record) -> Self {
         Self::new(record.facts, CancellationToken::new(), record.end, None, None)
     }
@@ -104,12 +104,12 @@ impl Entry {
         self.state.lock().end.status == TerminalStatus::Running
     }
 
-    /// Returns when somebody last had to do with it.
+    /// Returns the time of the last use.
     pub(crate) fn touched(&self) -> Instant {
         self.state.lock().touched
     }
 
-    /// Somebody has to do with it.
+    /// Notes a use of the terminal.
     pub(crate) fn touch(&self) {
         self.state.lock().touched = Instant::now();
     }
@@ -121,12 +121,12 @@ impl Entry {
         }
     }
 
-    /// Returns a receiver that is told of its end.
+    /// Returns a receiver that is notified of its end.
     pub(crate) fn ended(&self) -> watch::Receiver<bool> {
         self.ended.subscribe()
     }
 
-    /// Returns how it is, with some of its output.
+    /// Returns its state, with `output`.
     pub(crate) fn shown(&self, output: String, chars: u64, now: UnixMillis) -> Terminal {
         let end = self.state.lock().end;
         let until = end.completed_at.unwrap_or(now);
@@ -142,12 +142,12 @@ impl Entry {
         }
     }
 
-    /// Returns how it is, with the last `chars` characters of its output. Blocks when that is on the shelf.
+    /// Returns its state, with the last `chars` characters of its output. Blocks when they are in a file.
     pub(crate) fn shown_with(&self, chars: usize, shelf: Option<&Shelf>, now: UnixMillis) -> Terminal {
         let (output, all) = match self.output() {
             Output::Memory(spool) => spool.last(chars),
             Output::Shelf => {
-                // No character takes more than four bytes.
+                // A character takes four bytes at most.
                 let limit = (chars as u64).saturating_mul(4);
                 let read = |shelf: &Shelf| shelf.read_log(self.facts.thread.as_str(), &self.facts.id, limit);
                 let bytes = shelf.map(read).and_then(Result::ok).unwrap_or_default();
@@ -160,10 +160,10 @@ impl Entry {
         self.shown(output, all, now)
     }
 
-    /// Types something. What was typed under a name before is not typed again.
+    /// Sends input to the command. Input of a repeated request name is not sent again.
     ///
     /// # Errors
-    /// It takes no input, or not now, or the name was given to something else.
+    /// The terminal takes no input, or none now, or the name belongs to a different request.
     pub(crate) fn type_in(&self, bytes: Vec<u8>, once: Option<Once>) -> Result<(), TerminalError> {
         let mut state = self.state.lock();
         if let Some(once) = &once {
@@ -198,13 +198,13 @@ impl Entry {
         Ok(())
     }
 
-    /// Ends it; the first reason stands.
+    /// Stops the command; the first reason is kept.
     pub(crate) fn end_because(&self, why: Why) {
         self.state.lock().why.get_or_insert(why);
         self.stop.cancel();
     }
 
-    /// Ends it and has `reply` called when it is gone. Gives `reply` back when it has ended already.
+    /// Stops the command and calls `reply` once it is gone. Returns `reply` if it has ended already.
     pub(crate) fn stop(
         &self,
         reply: TerminalReply<Result<Terminal, TerminalError>>,
@@ -220,12 +220,12 @@ impl Entry {
         None
     }
 
-    /// Returns why the server ends it, if it does.
+    /// Returns why the server stops it, if it does.
     pub(crate) fn why(&self) -> Option<Why> {
         self.state.lock().why
     }
 
-    /// Takes note of its end, which is written down by now: those who wait for it are answered with `shown`.
+    /// Notes its end, which is on record by now, and answers the waiting clients with `shown`.
     pub(crate) fn ends(&self, end: End, shown: impl FnOnce(&Self) -> Terminal) -> Terminal {
         let waiting = {
             let mut state = self.state.lock();
@@ -241,7 +241,7 @@ impl Entry {
         terminal
     }
 
-    /// Tells those who read it that it has ended.
+    /// Notifies its readers of the end.
     pub(crate) fn announce_end(&self) {
         self.ended.send_replace(true);
     }

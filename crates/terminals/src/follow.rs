@@ -1,5 +1,5 @@
-//! Terminals go with their Thread: one task reads what concerns everyone and looks for Threads that were deleted, and
-//! for those that were archived, whose commands end.
+//! Ends terminals with their Thread: one task reads the broadcasts. When a Thread was archived, its commands end; when
+//! one was deleted, its terminals are removed too.
 
 use std::sync::{Arc, Weak};
 
@@ -8,10 +8,10 @@ use bobbin_model::{Event, Refusal, ThreadId, ThreadStatus};
 
 use crate::terminals::Inner;
 
-/// Bytes of news looked at in one go.
+/// Bytes of broadcasts read at once.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// Follows what concerns everyone until the terminals end or the core is gone.
+/// Follows the broadcasts until the terminals end or the core is gone.
 pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
     let Some(log) = hub.upgrade().map(|hub| hub.broadcasts().clone()) else {
         return;
@@ -49,7 +49,7 @@ pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
                     () = waker.woken() => {}
                 }
             }
-            // What was missed is asked for.
+            // Missed broadcasts are replaced by a query.
             Read::Gone { first } => {
                 next = first;
                 let Some(hub) = hub.upgrade() else { break };
@@ -66,11 +66,11 @@ pub(crate) async fn follow(inner: Arc<Inner>, hub: Weak<Hub>) {
     log.unwatch(&waker);
 }
 
-/// What has become of a Thread.
+/// The state of a Thread.
 enum Fate {
     Gone,
     Archived,
-    /// Neither, or nobody knows.
+    /// Neither archived nor deleted, as far as is known.
     Active,
 }
 

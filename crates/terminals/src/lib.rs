@@ -1,13 +1,13 @@
-//! Commands of agents: run in the foreground of a Turn, or left to themselves as background terminals.
+//! Runs commands of agents: in the foreground of a Turn, or in the background as terminals.
 //!
-//! [`Terminals`] starts every command as a task of its own (`attend`) that collects its output (`spool`) and, once
-//! the command is left in the background, tells everyone what becomes of it (`teller`). What does not fit into memory
-//! goes to files below a directory that no command can reach (`shelf`), which are there after a restart, as are the records of
-//! terminals: those that ran when the server died are found and recorded as lost.
+//! [`Terminals`] starts each command as a task of its own (`attend`) that collects its output (`spool`). Once the
+//! command is in the background, the task broadcasts its changes (`teller`). Output that exceeds memory goes to files
+//! in a directory that no command can reach (`shelf`). The files and the records of terminals survive a restart:
+//! terminals that ran when the server died are recorded as lost.
 //!
-//! It knows nothing of tools, rules, approvals or wires: whoever hands over an [`Order`] has had it allowed, and its process wrapped.
-//! Processes are started by `bobbin-children` only and are gone with the server, however it ends. Everything is bounded by
-//! [`Bounds`], which also says what happens when something is full.
+//! The crate knows nothing of tools, rules, approvals or wires: the caller of [`Order`] has the approval and wraps the
+//! process. Only `bobbin-children` starts processes, and they end with the server, however it ends. [`Bounds`] bounds
+//! everything and says what happens at each limit.
 
 mod attend;
 mod bounds;

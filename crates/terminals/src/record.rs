@@ -1,4 +1,4 @@
-//! What is written down of a terminal, so that it is there after a restart.
+//! The record of a terminal, for the time after a restart.
 
 use std::io;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::shelf::Shelf;
 
-/// A terminal as its file says.
+/// A terminal as its file describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Record {
-    /// For those who come after us.
+    /// For later versions of the server.
     pub(crate) version: u32,
     pub(crate) facts: Arc<TerminalFacts>,
     pub(crate) end: End,
 }
 
-/// How far a terminal is.
+/// The state of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct End {
@@ -32,7 +32,7 @@ pub(crate) struct End {
 const VERSION: u32 = 1;
 
 impl Record {
-    /// Returns what is written down.
+    /// Returns the record of a terminal.
     pub(crate) fn new(facts: Arc<TerminalFacts>, end: End) -> Self {
         Self {
             version: VERSION,
@@ -41,20 +41,20 @@ impl Record {
         }
     }
 
-    /// Writes it; it is on disk when this returns.
+    /// Writes the record; it is on disk when this returns.
     pub(crate) fn save(&self, shelf: &Shelf) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
         shelf.write_record(self.facts.thread.as_str(), &self.facts.id, &text)
     }
 
-    /// Reads the record of `id`. `None` where there is none or one that is not ours: commands can write here.
+    /// Reads the record of `id`. `None` if there is none or an invalid one: commands can write here.
     pub(crate) fn load(shelf: &Shelf, thread: &str, id: &str) -> Option<Self> {
         let text = shelf.read_record(thread, id).ok()?;
         let mut record: Self = serde_json::from_slice(&text).ok()?;
         let ours =
             record.version == VERSION && record.facts.thread.as_str() == thread && record.facts.id == id;
         let facts = Arc::make_mut(&mut record.facts);
-        // The workspace may have been moved since.
+        // The workspace may have moved since.
         facts.output_path = shelf.log_path(thread, id).to_string_lossy().into_owned();
         ours.then_some(record)
     }

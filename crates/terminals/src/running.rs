@@ -1,4 +1,4 @@
-//! A command as the one who wants it run sees it: its output, its end, and the way into the background.
+//! A command as its caller sees it: its output, its end, and the way into the background.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,77 +9,77 @@ use bobbin_model::{BackgroundReason, Terminal};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// How a command is run. Whoever makes one has had it allowed, and its process wrapped in what holds it.
+/// How a command is run. The caller has its approval, and has wrapped the process in its sandbox.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// Whose call it is.
+    /// The call that runs the command.
     pub origin: CallOrigin,
-    /// The command line, for people.
+    /// The command line, for display.
     pub command: String,
     /// Where it runs.
     pub working_directory: PathBuf,
-    /// Whether the kernel holds what it may do.
+    /// Whether the kernel enforces its sandbox.
     pub sandboxed: bool,
-    /// When it is ended; `None` for as long as it likes.
+    /// When the command is ended; `None` is no limit.
     pub time_limit: Option<Duration>,
-    /// Time between the polite signal and the last one.
+    /// Time between the first signal and SIGKILL.
     pub grace: Duration,
-    /// Bytes of output kept for its end in the foreground.
+    /// Bytes of output for its end in the foreground.
     pub captured_bytes: usize,
-    /// Whether its standard input stays open to be typed into.
+    /// Whether its standard input stays open for later input.
     pub typed: bool,
 }
 
-/// How a command ended that was not left.
+/// The end of a command that was not left in the background.
 #[derive(Debug)]
 pub struct Ended {
-    /// How.
+    /// The outcome.
     pub outcome: Result<Outcome, ChildError>,
-    /// The file with its output, where there was more than memory holds.
+    /// The file with its output, if the output exceeds memory.
     pub output_path: Option<String>,
-    /// How many bytes of the output are not in that file.
+    /// Bytes of the output that are missing in that file.
     pub left_out: u64,
 }
 
-/// Why a command could not be left in the background. It goes on as before.
+/// Why a command could not be left in the background. It continues as before.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotLeft {
-    /// The Thread has as many as it may have.
+    /// The Thread has its maximum of terminals.
     #[error("this thread has {0} running terminals, the most there may be; stop one first")]
     ThreadFull(usize),
-    /// The workspace has.
+    /// The workspace has its maximum.
     #[error("the workspace has {0} running terminals, the most there may be; stop one first")]
     Full(usize),
-    /// Its output cannot be kept.
+    /// Its output cannot be stored.
     #[error("there is no place for its output")]
     NoPlace,
-    /// It has ended meanwhile.
+    /// The command has ended meanwhile.
     #[error("it has ended")]
     Ended,
 }
 
-/// Somebody wants to leave a command.
+/// A request to leave a command in the background.
 pub(crate) struct Leave {
     pub(crate) reason: BackgroundReason,
     pub(crate) reply: oneshot::Sender<Result<Terminal, NotLeft>>,
 }
 
-/// A running command. Dropping it ends the command, unless it was left.
+/// A running command. Dropping it ends the command, unless it was left in the background.
 #[derive(Debug)]
 pub struct Running {
     pub(crate) output: Option<mpsc::Receiver<String>>,
     pub(crate) leave: mpsc::Sender<Leave>,
     pub(crate) ended: oneshot::Receiver<Ended>,
     pub(crate) stop: CancellationToken,
-    /// `None` once it was left.
+    /// `None` once it was left in the background.
     pub(crate) guard: Option<DropGuard>,
 }
 
 impl Running {
-    /// Returns the next piece of output, `None` when there is no more.
+    /// Returns the next piece of output, `None` at its end.
     ///
     /// # Cancel safety
-    /// Safe.
+    /// Cancel safe: dropping the future loses no output.
     pub async fn output(&mut self) -> Option<String> {
         match &mut self.output {
             Some(output) => output.recv().await,
@@ -87,14 +87,14 @@ impl Running {
         }
     }
 
-    /// Asks it to end.
+    /// Requests its end.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
     /// Waits for its end.
     pub async fn ended(mut self) -> Ended {
-        // Nobody reads any more; it must not wait for us.
+        // The output is not read any more, and must not block the command.
         self.output = None;
         match (&mut self.ended).await {
             Ok(ended) => ended,
@@ -106,10 +106,10 @@ impl Running {
         }
     }
 
-    /// Leaves it in the background. Its output so far is in what is returned; no more comes here.
+    /// Leaves the command in the background. The result has its output so far; no more arrives here.
     ///
     /// # Errors
-    /// [`NotLeft`]; it goes on, and its end can be waited for. What it writes is still in its outcome.
+    /// [`NotLeft`]; the command continues, and its end can be awaited. Its further output is in its outcome.
     pub async fn leave(&mut self, reason: BackgroundReason) -> Result<Terminal, NotLeft> {
         self.output = None;
         let (reply, left) = oneshot::channel();

@@ -1,7 +1,7 @@
-//! The output files: `<thread>/<id>.log` with output, `<id>.json` with what became of a terminal.
+//! The output files: `<thread>/<id>.log` with output, `<id>.json` with the record of a terminal.
 //!
-//! The directory is opened once, everything below it is reached from there without following links, and names are checked
-//! before they are used. Files are for their owner only. Calls block; those that reach the disk are made off the async threads.
+//! The directory is opened once. All files are reached from there without following links, and names are checked before
+//! use. Only their owner may read the files. Calls block; those that reach the disk are made off the async threads.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -15,11 +15,11 @@ use nix::fcntl::{OFlag, openat, renameat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-/// Largest record that is read back: a command line and little else.
+/// Largest record that is read: a command line and little else.
 const MAX_RECORD_BYTES: u64 = 512 << 10;
 /// Longest name of a Thread's directory.
 const MAX_NAME: usize = 128;
-/// A file that is touched to learn the time.
+/// A file that is touched to read the file system's clock.
 const CLOCK: &str = "clock";
 
 /// The directory.
@@ -32,7 +32,7 @@ pub(crate) struct Shelf {
     capacity: u64,
 }
 
-/// What lies on the shelf under one id.
+/// The files of one id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item {
     pub(crate) thread: String,
@@ -42,7 +42,7 @@ pub(crate) struct Item {
 }
 
 impl Shelf {
-    /// Opens the directory, making it when it is missing.
+    /// Opens the directory, and creates it if it is missing.
     pub(crate) fn open(path: &Path, capacity: u64) -> io::Result<Self> {
         let path = path.to_owned();
         fs::DirBuilder::new().mode(0o700).recursive(true).create(&path)?;
@@ -61,12 +61,12 @@ impl Shelf {
         Ok(shelf)
     }
 
-    /// Returns where the output of `id` is, or would be.
+    /// Returns the path of the output of `id`, which need not exist.
     pub(crate) fn log_path(&self, thread: &str, id: &str) -> PathBuf {
         self.path.join(thread).join(format!("{id}.log"))
     }
 
-    /// Makes the file for the output of `id`.
+    /// Creates the file for the output of `id`.
     pub(crate) fn create_log(&self, thread: &str, id: &str) -> io::Result<File> {
         check(thread, id)?;
         let flags = OFlag::O_WRONLY | OFlag::O_APPEND | OFlag::O_CREAT | OFlag::O_EXCL;
@@ -84,7 +84,7 @@ impl Shelf {
         Ok(bytes)
     }
 
-    /// Writes a record, whole or not at all; it is on disk when this returns.
+    /// Writes a record completely or not at all; it is on disk when this returns.
     pub(crate) fn write_record(&self, thread: &str, id: &str, record: &[u8]) -> io::Result<()> {
         check(thread, id)?;
         let name = format!("{id}.json");
@@ -104,7 +104,7 @@ impl Shelf {
         Ok(bytes)
     }
 
-    /// Removes what lies under `id`, and the Thread's directory with the last of it.
+    /// Removes the files of `id`, and the Thread's directory with the last of them.
     pub(crate) fn remove(&self, item: &Item) {
         if check(&item.thread, &item.id).is_err() {
             return;
@@ -113,17 +113,17 @@ impl Shelf {
             return;
         };
         for ending in ["log", "json"] {
-            // What is not there need not be removed.
+            // A missing file need not be removed.
             let name = format!("{}.{ending}", item.id);
             let _ = unlinkat(&folder, name.as_str(), UnlinkatFlags::NoRemoveDir);
         }
         self.give_back(item.bytes);
-        // Only the last one out closes the door.
+        // Fails until the directory is empty.
         let thread = item.thread.as_str();
         let _ = unlinkat(&self.directory, thread, UnlinkatFlags::RemoveDir);
     }
 
-    /// Returns all there is, oldest first.
+    /// Returns all files, oldest first.
     pub(crate) fn items(&self) -> Vec<Item> {
         let threads = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let mut items: Vec<Item> = Vec::new();
@@ -163,14 +163,14 @@ impl Shelf {
         items
     }
 
-    /// Returns the file system's own idea of now, by which changes are dated.
+    /// Returns the time of the file system's clock, which dates the changes.
     pub(crate) fn now(&self) -> io::Result<SystemTime> {
         Self::put(&self.directory, CLOCK, b"")?;
         let flags = OFlag::O_RDONLY;
         open(&self.directory, CLOCK, flags)?.metadata()?.modified()
     }
 
-    /// Takes room for `bytes`, if there is some.
+    /// Reserves `bytes`, if there is room.
     pub(crate) fn take(&self, bytes: u64) -> bool {
         let taken = self
             .used
@@ -181,12 +181,12 @@ impl Shelf {
         taken.is_ok()
     }
 
-    /// Takes note of `bytes` for which there must be room.
+    /// Adds `bytes`, even beyond the limit.
     pub(crate) fn add(&self, bytes: u64) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Returns how many bytes should go so that a quarter of the room is free.
+    /// Returns how many bytes to remove so that a quarter of the room is free.
     pub(crate) fn excess(&self) -> u64 {
         let used = self.used.load(Ordering::Relaxed);
         used.saturating_sub(self.capacity / 4 * 3)
@@ -194,7 +194,7 @@ impl Shelf {
 
     fn give_back(&self, bytes: u64) {
         let less = |used: u64| Some(used.saturating_sub(bytes));
-        // Always changes something.
+        // The closure never refuses a change.
         let _ = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
@@ -207,7 +207,7 @@ impl Shelf {
         Ok(openat(&self.directory, thread, flags, Mode::empty())?)
     }
 
-    /// Puts a small file in place.
+    /// Writes a small file in one step.
     fn put(folder: &OwnedFd, name: &str, content: &[u8]) -> io::Result<()> {
         let next = format!("{name}.new");
         let _ = unlinkat(folder, next.as_str(), UnlinkatFlags::NoRemoveDir);
@@ -231,7 +231,7 @@ fn open(folder: &OwnedFd, name: &str, flags: OFlag) -> io::Result<File> {
     }
 }
 
-/// Refuses names that are not of our making.
+/// Refuses names that the server does not generate.
 fn check(thread: &str, id: &str) -> io::Result<()> {
     let plain = |name: &str| {
         (1..=MAX_NAME).contains(&name.len())

@@ -1,7 +1,7 @@
-//! One command's output: its end in memory, all of it in a file as soon as memory is not enough for all.
+//! One command's output: its end in memory, and all of it in a file once it exceeds memory.
 //!
-//! [`Spool`] is read by everybody; [`Writer`] belongs to the task that attends the command. The file is written before
-//! readers are told that there is more.
+//! Anyone may read a [`Spool`]; [`Writer`] belongs to the command's task. The file is written before readers are
+//! notified of more output.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::tail::{Tail, last};
 #[derive(Debug)]
 pub(crate) struct Spool {
     tail: Mutex<Tail>,
-    /// Bytes so far; tells readers that there is more.
+    /// Bytes so far; notifies readers of more.
     grown: watch::Sender<u64>,
 }
 
@@ -29,14 +29,14 @@ impl Spool {
         }
     }
 
-    /// Returns the last `chars` characters and how many there were in all.
+    /// Returns the last `chars` characters, and the number of all characters.
     pub(crate) fn last(&self, chars: usize) -> (String, u64) {
         let mut tail = self.tail.lock();
         let all = tail.chars();
         (last(tail.text(), chars).to_owned(), all)
     }
 
-    /// Returns a receiver that is told of growth.
+    /// Returns a receiver that is notified of growth.
     pub(crate) fn growth(&self) -> watch::Receiver<u64> {
         self.grown.subscribe()
     }
@@ -53,15 +53,15 @@ pub(crate) struct Writer {
     tail_bytes: usize,
 }
 
-/// Where the output goes beside memory.
+/// The destination of the output beside memory.
 enum Place {
-    /// Nowhere: all of it is in memory still.
+    /// None: memory still has all of it.
     Memory,
-    /// To the file, which has so many bytes.
+    /// The file, which has so many bytes.
     File(File, u64),
-    /// The file takes no more; so many bytes were left out behind it.
+    /// The file is full; so many later bytes were left out.
     Full(File, u64),
-    /// There is no file, or it is broken.
+    /// There is no file, or writing to it has failed.
     Nowhere,
 }
 
@@ -89,7 +89,7 @@ impl Writer {
     pub(crate) async fn push(&mut self, text: &str) {
         let before = self.spool.tail.lock().bytes();
         if matches!(self.file, Place::Memory) && before + text.len() as u64 > self.tail_bytes as u64 {
-            // The last moment at which memory has everything.
+            // Memory still has all of the output, for the last time.
             self.open().await;
         }
         self.write(text.as_bytes()).await;
@@ -97,7 +97,7 @@ impl Writer {
         self.spool.grown.send_replace(before + text.len() as u64);
     }
 
-    /// Sees to it that there is a file with everything so far. Returns whether there is.
+    /// Ensures that a file has all output so far. Returns whether there is one.
     pub(crate) async fn open(&mut self) -> bool {
         if matches!(self.file, Place::Memory) {
             self.file = self.create().await;
@@ -119,7 +119,8 @@ impl Writer {
         Some(path.to_string_lossy().into_owned())
     }
 
-    /// Writes the end of what did not fit into the file behind it. Returns how many bytes of the output are not in the file.
+    /// Appends the end of the output that did not fit into the file. Returns how many bytes of the output the file
+    /// lacks.
     pub(crate) async fn finish(&mut self) -> u64 {
         let Place::Full(file, left_out) = &mut self.file else {
             return 0;
@@ -129,7 +130,7 @@ impl Writer {
         let end = &end[end.ceil_char_boundary(end.len().saturating_sub(fits))..];
         let lost = left_out.saturating_sub(end.len() as u64);
         let note = format!("\n[... {lost} bytes left out ...]\n{end}");
-        // Beyond the bound by less than what memory holds; others make room for it.
+        // Exceeds the limit by less than the size of memory; other files are removed for it.
         if let Some(shelf) = &self.shelf {
             shelf.add(note.len() as u64);
         }
@@ -181,7 +182,7 @@ impl Writer {
 
 async fn append(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes).await?;
-    // Into the system's hands: a reader that is told finds it.
+    // Flushed to the system, so that a notified reader finds the output.
     file.flush().await
 }
 

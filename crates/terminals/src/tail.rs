@@ -1,4 +1,4 @@
-//! The end of a text that only grows: the latest bytes of it, and how much there was. Pure.
+//! The end of a growing text: its latest bytes, and its total length. Pure.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Returns an empty text of which up to `limit` bytes are kept.
+    /// Returns an empty text that retains up to `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             kept: VecDeque::new(),
@@ -42,17 +42,17 @@ impl Tail {
         self.chars
     }
 
-    /// Returns what is kept, from the first whole character on.
+    /// Returns the retained text, from the first complete character on.
     pub(crate) fn text(&mut self) -> &str {
         whole(self.kept.make_contiguous())
     }
 }
 
-/// Returns a text that was cut by bytes, without the rest of a character at its beginning.
+/// Returns a text that was cut by bytes, without a partial character at its beginning.
 pub(crate) fn whole(bytes: &[u8]) -> &str {
     let cut = bytes.iter().take_while(|&&byte| byte & 0xC0 == 0x80).count();
     let bytes = &bytes[cut..];
-    // Only the beginning can be cut; what else is broken was broken on disk.
+    // Only the beginning can be cut; other invalid bytes were invalid on disk.
     std::str::from_utf8(bytes)
         .unwrap_or_else(|error| std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default())
 }
@@ -80,7 +80,7 @@ mod tests {
             tail.push(piece);
         }
         assert_eq!((tail.bytes(), tail.chars()), (8, 6));
-        // The first é lost its first byte.
+        // The first é lacks its first byte.
         assert_eq!(tail.text(), "cdé");
         tail.push("0123456789");
         assert_eq!(tail.text(), "56789");

@@ -1,18 +1,18 @@
-//! When everyone is told what of a terminal: its output in pieces that do not come too often, and its silence. Pure.
+//! Decides when the output and the silence of a terminal are broadcast. Pure.
 
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Output of one terminal that waits to be told; more is left out, with a word about it.
+/// Output of one terminal that waits for a broadcast; more is left out, with a note.
 const MAX_PENDING: usize = 16 << 10;
 
-/// What all terminals together may tell.
+/// The broadcast budget of all terminals.
 #[derive(Debug)]
 pub(crate) struct Budget {
     per_second: usize,
-    /// Bytes that may be told now, and as of when.
+    /// Bytes that may be sent now, and the time of that figure.
     left: Mutex<(usize, Instant)>,
 }
 
@@ -24,8 +24,8 @@ impl Budget {
         }
     }
 
-    /// Takes room for `bytes`, if there is some. Never more than a second's worth is saved up; more than that is
-    /// let through when all of it is there, and owed.
+    /// Takes room for `bytes`, if there is some. At most a second's worth accumulates. A larger message passes when the
+    /// budget is full, and the excess is owed.
     pub(crate) fn take(&self, bytes: usize, now: Instant) -> bool {
         let mut left = self.left.lock();
         let millis = now.saturating_duration_since(left.1).as_millis();
@@ -44,13 +44,13 @@ impl Budget {
     }
 }
 
-/// Output that waits to be told.
+/// Output that waits for a broadcast.
 #[derive(Debug)]
 pub(crate) struct Pending {
     text: String,
     left_out: usize,
     every: Duration,
-    /// When it may be told at the earliest.
+    /// The earliest time of its broadcast.
     from: Instant,
 }
 
@@ -67,7 +67,7 @@ impl Pending {
     /// Adds output.
     pub(crate) fn add(&mut self, text: &str) {
         let room = MAX_PENDING - self.text.len();
-        // Once something was left out, what comes behind it is too, until it has been told.
+        // After a gap, later output is left out too until the next broadcast.
         let fits = if self.left_out > 0 {
             0
         } else {
@@ -77,12 +77,12 @@ impl Pending {
         self.left_out += text.len() - fits;
     }
 
-    /// Returns when there may be something to tell.
+    /// Returns when a broadcast may be due.
     pub(crate) fn due(&self) -> Option<Instant> {
         (!self.text.is_empty()).then_some(self.from)
     }
 
-    /// Returns what is to be told now. `beside` is what telling costs beside the text.
+    /// Returns the text of the broadcast that is due. `beside` is the size of a broadcast without its text.
     pub(crate) fn tell(&mut self, budget: &Budget, beside: usize, now: Instant) -> Option<String> {
         if self.text.is_empty() || now < self.from {
             return None;
@@ -91,7 +91,7 @@ impl Pending {
         budget.take(self.text.len() + beside, now).then(|| self.rest())
     }
 
-    /// Returns all there is.
+    /// Returns all waiting output.
     pub(crate) fn rest(&mut self) -> String {
         let mut text = std::mem::take(&mut self.text);
         if self.left_out > 0 {
@@ -119,18 +119,18 @@ impl Silence {
         }
     }
 
-    /// It has been broken.
+    /// Notes that the silence has ended.
     pub(crate) fn end(&mut self, now: Instant) {
         self.since = now;
         self.told = false;
     }
 
-    /// Returns when it is to be told.
+    /// Returns when the report of the silence is due.
     pub(crate) fn due(&self) -> Option<Instant> {
         (!self.told).then(|| self.since + self.stall_after)
     }
 
-    /// Whether it is to be told now; once for each silence.
+    /// Returns whether the report is due now; once for each silence.
     pub(crate) fn tell(&mut self, now: Instant) -> bool {
         let due = self.due().is_some_and(|due| due <= now);
         self.told |= due;

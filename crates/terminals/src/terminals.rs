@@ -1,7 +1,7 @@
 //! All commands of a workspace: their tasks, and the terminals among them.
 //!
-//! Owns the tasks and joins them. The map's mutex is held for look-ups only. A terminal that has ended stays in the map
-//! until it is cleaned, until its Thread is deleted, or until it has to make room.
+//! Owns the tasks and joins them. The map's mutex is held for look-ups only. An ended terminal stays in the map until
+//! it is cleaned, until its Thread is deleted, or until its place is needed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -32,9 +32,9 @@ use crate::running::{NotLeft, Order, Running};
 use crate::shelf::{Item, Shelf};
 use crate::teller::Budget;
 
-/// Pieces of output on their way to who runs a command; more slow the command down.
+/// Pieces of output in the queue to a command's caller; a full queue slows the command down.
 const LISTENING: usize = 16;
-/// Inputs that wait for a command to read them; more are refused.
+/// Inputs in a command's queue; more are refused.
 const TYPED: usize = 16;
 /// Largest input of one request.
 const MAX_INPUT_BYTES: usize = 64 << 10;
@@ -58,11 +58,11 @@ pub(crate) struct Inner {
 }
 
 impl Terminals {
-    /// Opens the terminals of a workspace whose output is in `outputs`, with what is there of earlier ones: those that ran
-    /// when the server died are written down as lost. Blocks for the disk.
+    /// Opens the terminals of a workspace whose output is in `outputs`, and loads earlier ones: terminals that ran when
+    /// the server died are recorded as lost. Blocks for the disk.
     ///
     /// # Errors
-    /// The directory for output cannot be had.
+    /// The directory for output cannot be used.
     pub fn open(
         children: Children,
         outputs: &Path,
@@ -76,7 +76,7 @@ impl Terminals {
         Ok(terminals)
     }
 
-    /// Returns what runs commands in the foreground only and keeps no output beside theirs.
+    /// Returns terminals that run commands in the foreground only and write no output files.
     pub fn nowhere(children: Children, clock: Arc<dyn Clock>) -> Self {
         Self::new(children, None, clock, Bounds::default())
     }
@@ -96,7 +96,7 @@ impl Terminals {
         }))
     }
 
-    /// Begins to tell everyone, and to follow what becomes of Threads. Once.
+    /// Starts to broadcast, and to follow the Threads. Called once.
     pub fn begin(&self, hub: &Arc<Hub>) {
         let hub = Arc::downgrade(hub);
         if self.0.hub.set(hub.clone()).is_ok() {
@@ -104,15 +104,15 @@ impl Terminals {
         }
     }
 
-    /// Whether commands can be left in the background at all.
+    /// Returns whether commands can be left in the background at all.
     pub fn can_keep(&self) -> bool {
         self.0.shelf.is_some()
     }
 
-    /// Whether one more could be left now.
+    /// Checks whether one more command could be left in the background now.
     ///
     /// # Errors
-    /// Why not.
+    /// The limit that was reached.
     pub fn has_room(&self, thread: &ThreadId) -> Result<(), NotLeft> {
         if !self.can_keep() {
             return Err(NotLeft::NoPlace);
@@ -148,7 +148,7 @@ impl Terminals {
         }
     }
 
-    /// Ends all terminals and waits until they are gone, written down as killed, and told so.
+    /// Stops all terminals and waits until they are gone, recorded as killed, and reported.
     pub async fn stop_all(&self) {
         let running = |entry: &&Arc<Entry>| entry.is_running();
         let found: Vec<_> = self.0.entries.lock().values().filter(running).cloned().collect();
@@ -156,7 +156,7 @@ impl Terminals {
             entry.end_because(Why::Stopped);
         }
         for entry in found {
-            // Its task is there as long as it runs.
+            // The sender lives as long as the terminal runs.
             drop(entry.ended().wait_for(|ended| *ended).await);
         }
     }
@@ -169,7 +169,7 @@ impl Terminals {
         self.0.tasks.wait().await;
     }
 
-    /// Returns what is settled about a terminal, if there is one of this id.
+    /// Returns the fixed facts about a terminal, if there is one of this id.
     pub fn facts(&self, id: &str) -> Option<Arc<TerminalFacts>> {
         self.0.entries.lock().get(id).map(|entry| entry.facts.clone())
     }
@@ -219,7 +219,7 @@ impl bobbin_agent_api::terminal::Terminals for Terminals {
         chars: Option<usize>,
         once: Option<Once>,
     ) -> BoxFuture<'static, Result<Terminal, TerminalError>> {
-        // Not in the future: what is written first is typed first.
+        // Not inside the future: inputs are sent in the order of the calls.
         let typed = self.entry(id).and_then(|entry| {
             if input.is_empty() || input.len() > MAX_INPUT_BYTES {
                 return Err(TerminalError::Invalid(format!(
@@ -273,7 +273,7 @@ impl bobbin_agent_api::terminal::Terminals for Terminals {
 }
 
 impl Inner {
-    /// Sends every client what has become of a terminal.
+    /// Broadcasts a change of a terminal.
     pub(crate) fn announce(&self, change: TerminalChange, terminal: Terminal) {
         if let Some(hub) = self.hub.get().and_then(Weak::upgrade) {
             let delta = match &change {
@@ -300,7 +300,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Adds a terminal that runs, if there is room.
+    /// Adds a running terminal, if there is room.
     pub(crate) fn add(&self, entry: Arc<Entry>) -> Result<(), NotLeft> {
         let mut entries = self.entries.lock();
         self.room(&entries, &entry.facts.thread)?;
@@ -312,7 +312,7 @@ impl Inner {
         self.entries.lock().remove(id);
     }
 
-    /// The files of a command are not written any more.
+    /// Notes that the files of a command are not written any more.
     pub(crate) fn let_go(&self, id: &str) {
         self.active.lock().remove(id);
     }
@@ -339,7 +339,7 @@ impl Inner {
         }
     }
 
-    /// Ends the terminals of a Thread. What is kept of them stays.
+    /// Stops the terminals of a Thread. Their records stay.
     pub(crate) fn stop_those_of(&self, thread: &ThreadId) {
         let entries = self.entries.lock();
         let own = entries.values().filter(|entry| entry.facts.thread == *thread);
@@ -348,7 +348,7 @@ impl Inner {
         }
     }
 
-    /// Ends the terminals of a Thread and removes all that is kept for it.
+    /// Stops the terminals of a Thread and removes all their files.
     pub(crate) async fn forget(&self, thread: &ThreadId) {
         let own = |entry: &&Arc<Entry>| entry.facts.thread == *thread;
         let found: Vec<_> = self.entries.lock().values().filter(own).cloned().collect();
@@ -357,7 +357,7 @@ impl Inner {
             if entry.is_running() {
                 entry.end_because(Why::Stopped);
             }
-            // Its task is there as long as it runs.
+            // The sender lives as long as the terminal runs.
             drop(ended.wait_for(|ended| *ended).await);
             self.take_out(&entry.facts.id);
             let terminal = entry.shown(String::new(), 0, self.clock.now());
@@ -399,7 +399,7 @@ impl Inner {
                 () = more => {}
             }
         };
-        // Nothing came: that is an answer too.
+        // A timeout without output is an answer too.
         drop(timeout(most, waited).await);
     }
 
@@ -408,7 +408,7 @@ impl Inner {
         entry: Arc<Entry>,
         chars: Option<usize>,
     ) -> Result<Terminal, TerminalError> {
-        // No more than memory has of one that runs.
+        // At most the size of a running terminal's memory.
         let chars = chars
             .unwrap_or(self.bounds.usual_chars)
             .min(self.bounds.tail_bytes);
@@ -469,7 +469,7 @@ impl Inner {
         }
     }
 
-    /// Makes room where there is too little; see [`Bounds`].
+    /// Removes the oldest entries and files when a limit is reached; see [`Bounds`].
     pub(crate) async fn tidy(self: &Arc<Self>) {
         let inner = self.clone();
         if let Err(error) = tokio::task::spawn_blocking(move || inner.tidy_now()).await {
