@@ -1,10 +1,10 @@
-//! Several files changed as one: all of them, or none.
+//! Changes several files as one: all of them, or none.
 //!
-//! What is to be written is written first, under names of ours beside the places it is for, while nothing is touched yet
-//! and all of it can be given up. Then each file takes its name in one step, if what lies there is still what the caller
-//! has seen; the old ones stay under other names until the last is done, and come back when one cannot be. Directories
-//! are reached without following a link. Only a server that is killed in the middle leaves a part (then the Turn's
-//! checkpoint has the old ones). The caller has checked the paths. Blocking; no file stays open.
+//! New contents are first written to temporary names beside their destinations, while nothing is changed yet. Then each
+//! file gets its name in one step, if the present file is still the one that the caller has seen. Old files stay under
+//! temporary names until the last step succeeds, and are restored if a step fails. Directories are reached without
+//! following links. Only a server that is killed in the middle leaves a partial change (the Turn's record for undo has
+//! the old files). The caller has checked the paths. Blocking; no file stays open.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -18,37 +18,37 @@ use std::sync::Arc;
 use crate::directory::{Directory, Found, Stamp, is_missing, parts};
 use crate::leftovers::{Leftovers, Note, fresh};
 
-/// Largest file that is read to be replaced or put back.
+/// Largest file that is read to be replaced or restored.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// What a file is to be.
+/// The new state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Want {
     /// An ordinary file with this content.
     File(Kind, Arc<[u8]>),
-    /// A symbolic link to there.
+    /// A symbolic link with this target.
     Link(Arc<[u8]>),
-    /// Not there.
+    /// No file.
     Gone,
 }
 
-/// Who may do what with a file.
+/// The permissions of a new file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// What was allowed with the file that it replaces; as for any new file where there is none.
+    /// Those of the file that it replaces; the default ones if there is none.
     AsItWas,
     /// These permissions.
     Mode(u32),
-    /// The same, and it is no program.
+    /// As `AsItWas`, but not executable.
     Plain,
-    /// The same, and it is a program.
+    /// As `AsItWas`, but executable.
     Program,
 }
 
-/// Says whether what lies there is still what was seen.
+/// Returns whether the present state is still the one that the caller saw.
 pub type Still = Box<dyn Fn(&Found) -> bool + Send>;
 
-/// Returns the question whether a file, or that there is none, is still as it was read.
+/// Returns a check that a file is still as it was read; `None` is a missing file.
 pub fn as_read(before: Option<Arc<[u8]>>) -> Still {
     Box::new(move |now| match (now, &before) {
         (Found::Nothing, None) => true,
@@ -69,30 +69,30 @@ pub struct Batch {
     wanted: Vec<Wanted>,
 }
 
-/// Something done that can be taken back.
+/// A step that can be reverted.
 enum Done {
-    /// The file was there and has this name now; in its place is what was written, or nothing.
+    /// The old file has this name now; its place has the new file, or nothing.
     Replaced(PathBuf, Ours, Option<Stamp>),
-    /// It was not there, and this is.
+    /// There was no file, and this is the new one.
     Made(PathBuf, Stamp),
 }
 
 impl Batch {
-    /// Adds a file, with the question whether it is still what the caller has seen. Each path is added once.
+    /// Adds a file, with a check that it is still as the caller saw it. Each path is added once.
     pub fn add(&mut self, path: PathBuf, want: Want, still: Still) {
         self.wanted.push(Wanted { path, want, still });
     }
 
-    /// Does all of it.
+    /// Carries out all changes.
     ///
     /// # Errors
-    /// One file could not be changed, or was changed by somebody else meanwhile; the sentence names it, and none is
+    /// A file could not be changed, or was changed by another program meanwhile; the sentence names it, and no file is
     /// changed.
     pub fn apply(self, leftovers: &Leftovers) -> Result<(), String> {
         self.apply_unless(leftovers, || false)
     }
 
-    /// Does all of it, unless `is_over` says so before the first file is touched.
+    /// Carries out all changes, unless `is_over` returns true before the first file is touched.
     ///
     /// # Errors
     /// As [`Batch::apply`].
@@ -111,7 +111,7 @@ impl Batch {
     }
 }
 
-/// Returns an error in words that somebody understands.
+/// Returns an error in words that users understand.
 fn said(error: &io::Error) -> String {
     if error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32) {
         return "a link lies on the way to it".to_owned();
@@ -127,7 +127,7 @@ fn changed() -> io::Error {
 struct Work {
     done: Vec<Done>,
     directories: Vec<PathBuf>,
-    /// Of all names of ours; the last to go.
+    /// The record of all temporary names; removed last.
     note: Option<Note>,
 }
 
@@ -161,7 +161,7 @@ impl Work {
             }
             .map_err(at(path))?;
         }
-        // What goes first: its place may be needed for a directory.
+        // Removed files come first: a directory may need their place.
         let (gone, new): (Vec<_>, Vec<_>) = wanted
             .iter()
             .zip(names)
@@ -171,7 +171,7 @@ impl Work {
         }
         let mut new = new.into_iter().peekable();
         while let Some((wanted, names)) = new.next() {
-            // After the last nothing is taken back.
+            // After the last step nothing is reverted.
             let keep = new.peek().is_some();
             self.place(wanted, names, keep).map_err(at(&wanted.path))?;
         }
@@ -226,7 +226,7 @@ impl Work {
             Found::Other => return Err(io::Error::other("it is no ordinary file")),
             Found::File(..) | Found::Unread(_) | Found::Link(_) => {}
         }
-        // Out of the way first, then looked at: what comes in its place meanwhile is not touched.
+        // Moved away first and then checked: a file that appears in its place meanwhile stays untouched.
         directory.rename(name, &directory, &old.own)?;
         old.goes = true;
         if !(wanted.still)(&directory.find(&old.own, MAX_FILE_BYTES)) {
@@ -244,7 +244,7 @@ impl Work {
         Ok(())
     }
 
-    /// Takes back what was done, the last first. Returns sentences about what could not be.
+    /// Reverts the steps, the last first. Returns sentences about steps that could not be reverted.
     fn take_back(&mut self) -> Vec<String> {
         let mut lost = Vec::new();
         while let Some(done) = self.done.pop() {
@@ -272,7 +272,7 @@ impl Work {
             }
         }
         for directory in self.directories.drain(..).rev() {
-            // Somebody may have put something there.
+            // Another program may have put a file there.
             drop(remove_directory(&directory));
         }
         lost
@@ -288,7 +288,7 @@ pub fn remove_directory(path: &Path) -> io::Result<()> {
     above.remove_directory(name)
 }
 
-/// Gives a file its name back, if what has come in its place is still what we have put there.
+/// Restores a file's name, if its place still has the file that this batch put there.
 fn put_back(path: &Path, old: &Ours, new: Option<Stamp>) -> io::Result<()> {
     let (above, name) = Directory::above(path)?;
     match new {
@@ -308,7 +308,7 @@ fn take_away(path: &Path, new: Stamp) -> io::Result<()> {
     }
 }
 
-/// Names for what comes to a path and for what was there.
+/// The temporary names for the new and the old file of a path.
 struct Names {
     new: Ours,
     old: Ours,
@@ -324,7 +324,7 @@ impl Names {
     }
 }
 
-/// A name of ours in a directory; what has it goes with the value.
+/// A temporary name in a directory; its file is removed with the value.
 struct Ours {
     directory: PathBuf,
     own: OsString,
@@ -332,7 +332,7 @@ struct Ours {
 }
 
 impl Ours {
-    /// Nothing has it yet.
+    /// Returns a new name without a file.
     fn fresh(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -345,7 +345,7 @@ impl Ours {
         self.directory.join(&self.own)
     }
 
-    /// What has it stays, or has another name by now.
+    /// Keeps the file: it stays, or has another name by now.
     fn keep(&mut self) {
         self.goes = false;
     }
@@ -356,29 +356,29 @@ impl Drop for Ours {
         if self.goes
             && let Ok(directory) = Directory::open(&self.directory)
         {
-            // It may never have come to be.
+            // The file may not exist.
             drop(directory.remove(&self.own));
         }
     }
 }
 
-/// Writes a file that is to have a path.
+/// Writes the new file of a path.
 fn write(path: &Path, kind: &Kind, content: &[u8], new: &mut Ours) -> io::Result<()> {
     let directory = Directory::open(&new.directory)?;
     new.goes = true;
-    // As for any new file: what the process' umask leaves of this.
+    // As for any new file, the process' umask applies.
     let permissions = if *kind == Kind::Program { 0o777 } else { 0o666 };
     let mut file = directory.create(&new.own, permissions)?;
     let old = Directory::above(path)
         .ok()
         .and_then(|(above, name)| above.mode(name))
-        // Its owner could not read the new one either.
+        // Otherwise, the owner could not read the new file either.
         .filter(|mode| mode & 0o400 != 0);
     let mode = match kind {
         Kind::Mode(mode) => Some(*mode),
         Kind::AsItWas => old,
         Kind::Plain => old.map(|mode| mode & !0o111),
-        // Whoever may read it may run it.
+        // Everyone who may read the file may execute it.
         Kind::Program => old.map(|mode| mode | ((mode & 0o444) >> 2)),
     };
     if let Some(mode) = mode {

@@ -1,4 +1,4 @@
-//! Batches that succeed, fail half-way, or meet somebody who changes things meanwhile.
+//! Batches that succeed, fail half-way, or meet concurrent changes.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn apply(workspace: &Folder, wanted: &[(&str, Want)]) -> Result<(), String> {
     batch.apply(&Leftovers::default())
 }
 
-/// Returns the names of everything below the workspace.
+/// Returns the names of all files in the workspace.
 fn all(workspace: &Folder) -> Vec<String> {
     let mut names: Vec<String> = ignore::WalkBuilder::new(workspace.root())
         .standard_filters(false)
@@ -185,7 +185,7 @@ fn what_is_taken_back_is_ours_and_what_cannot_be_is_named_and_kept() {
     let path = workspace.root().join("a");
     let mut batch = Batch::default();
     batch.add(path.clone(), file("2"), anyway());
-    // Somebody saves the first file while the second one fails.
+    // Another program saves the first file while the second one fails.
     let save: Still = Box::new(move |_| {
         fs::write(&path, "somebody's").unwrap();
         false
@@ -247,7 +247,7 @@ fn what_a_kill_would_leave_behind_is_noted_before_it_is_there() {
             .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
             .filter(|path| path.contains(".bobbin-"))
             .collect();
-        // What the first two were, and what the third is to be.
+        // The old first two files, and the new third one.
         assert_eq!(ours.len(), 3);
         ours.iter()
             .all(|path| note.split('\0').any(|noted| noted == path))
@@ -271,7 +271,7 @@ fn whoever_swaps_a_directory_for_a_link_again_and_again_gains_nothing() {
     let over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // A batch may make the directory that is away, so each step may fail.
+            // A batch may recreate the directory that is moved away, so each step may fail.
             while !over.load(std::sync::atomic::Ordering::Relaxed) {
                 drop(fs::rename(&deep, &away));
                 drop(std::os::unix::fs::symlink(&outside, &deep));
@@ -284,7 +284,7 @@ fn whoever_swaps_a_directory_for_a_link_again_and_again_gains_nothing() {
             let mut batch = Batch::default();
             batch.add(deep.join("a"), file(&number.to_string()), anyway());
             batch.add(deep.join("b"), file("b"), anyway());
-            // It fails where a link is met, or nothing.
+            // Fails if it meets a link, or succeeds.
             drop(batch.apply(&Leftovers::default()));
             assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
         }

@@ -1,9 +1,9 @@
-//! Directories that are reached without following a symbolic link, and what lies in them.
+//! Reaches directories without following a symbolic link, and handles the files in them.
 //!
-//! A path is walked from the top, a part at a time, each from the directory before it: whoever swaps a directory for a
-//! link meanwhile makes the walk fail instead of leading it elsewhere. What is then done with a name is done in the
-//! directory that was reached, wherever its path leads by now. Knows nothing of workspaces and who may write where.
-//! Blocking; one open file for each value.
+//! A path is walked from the root, one part at a time, each from the directory before it. If a program swaps a
+//! directory for a link meanwhile, the walk fails instead of leading elsewhere. Operations on names then use the
+//! reached directory, wherever its path leads by now. Knows nothing of workspaces and permissions of calls. Blocking;
+//! one open file for each value.
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
@@ -25,22 +25,22 @@ const THROUGH: OFlag = OFlag::O_PATH;
 #[cfg(not(target_os = "linux"))]
 const THROUGH: OFlag = OFlag::O_RDONLY;
 
-/// What lies at a name.
+/// The state of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// Nothing.
     Nothing,
     /// An ordinary file with these permissions.
     File(u32, Vec<u8>),
-    /// A symbolic link to there.
+    /// A symbolic link with this target.
     Link(Vec<u8>),
     /// An ordinary file that is too large or may not be read.
     Unread(Stamp),
-    /// A directory, a device, or nothing that can be reached directly.
+    /// A directory, a device, or anything that cannot be reached directly.
     Other,
 }
 
-/// Which file it is, and whether it was written since: not its name and permissions.
+/// The identity of a file and its last change, without its name and permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     device: u64,
@@ -53,7 +53,7 @@ pub struct Stamp {
 #[derive(Debug)]
 pub(crate) struct Directory(OwnedFd);
 
-/// Reads what lies at an absolute path, a file up to `max_bytes`. Blocking.
+/// Reads the state of an absolute path, of a file up to `max_bytes`. Blocking.
 pub fn find(path: &Path, max_bytes: u64) -> Found {
     match Directory::above(path) {
         Ok((directory, name)) => directory.find(name, max_bytes),
@@ -62,10 +62,10 @@ pub fn find(path: &Path, max_bytes: u64) -> Found {
     }
 }
 
-/// Opens the ordinary file at an absolute path without a link in it, to be read.
+/// Opens the ordinary file at an absolute path without links for reading.
 ///
 /// # Errors
-/// It is not there, is no ordinary file, or a link lies on the way by now.
+/// The file is missing or not ordinary, or a link is on the way by now.
 pub fn open_file(path: &Path) -> io::Result<File> {
     let opened = Directory::above(path).and_then(|(directory, name)| directory.open_file(name));
     opened.map_err(|error| match Errno::try_from(error) {
@@ -75,8 +75,8 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     })
 }
 
-/// Whether an error says that there is nothing: no such name, or a file where a directory would have to be. A link
-/// there is something else.
+/// Returns whether an error says that nothing is there: no such name, or a file in the place of a directory. A link is
+/// another error.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -88,15 +88,15 @@ impl Directory {
     /// Opens the directory at an absolute path.
     ///
     /// # Errors
-    /// It is not there, is no directory, or a link lies on the way (`ELOOP`).
+    /// The directory is missing or is no directory, or a link is on the way (`ELOOP`).
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Self::walk(path, |directory, name, _| directory.child(name))
     }
 
-    /// Opens the directory at an absolute path, and makes what is missing of it; what was made is added to `made`.
+    /// Opens the directory at an absolute path, and creates its missing parts; the new ones are added to `made`.
     ///
     /// # Errors
-    /// As [`Directory::open`], or one could not be made.
+    /// As [`Directory::open`], or a directory could not be created.
     pub(crate) fn make(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<Self> {
         Self::walk(path, |directory, name, reached| {
             match directory.child(name) {
@@ -105,7 +105,7 @@ impl Directory {
             }
             match mkdirat(&directory.0, name, Mode::from_bits_truncate(0o777)) {
                 Ok(()) => made.push(reached.to_owned()),
-                // Somebody else was faster.
+                // Another program was faster.
                 Err(Errno::EEXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -113,7 +113,7 @@ impl Directory {
         })
     }
 
-    /// Opens the directory that a path lies in, and returns its name there.
+    /// Opens the parent directory of a path, and returns the name there.
     ///
     /// # Errors
     /// As [`Directory::open`].
@@ -122,10 +122,10 @@ impl Directory {
         Ok((Self::open(above)?, name))
     }
 
-    /// Returns the nearest directory above a path that is there.
+    /// Returns the nearest existing parent directory of a path.
     ///
     /// # Errors
-    /// A link lies on the way, or one may not be entered.
+    /// A link is on the way, or a directory may not be entered.
     pub(crate) fn nearest(path: &Path) -> io::Result<&Path> {
         for above in path.ancestors().skip(1) {
             match Self::open(above) {
@@ -148,7 +148,7 @@ impl Directory {
                     reached.push(name);
                     directory = step(&directory, name, &reached)?;
                 }
-                // Nobody passes such a path.
+                // No caller passes such a path.
                 _ => return Err(io::ErrorKind::InvalidInput.into()),
             }
         }
@@ -159,7 +159,7 @@ impl Directory {
         let flags = THROUGH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         match openat(&self.0, name, flags, Mode::empty()) {
             Ok(child) => Ok(Self(child)),
-            // Said of links too.
+            // Links give this error too.
             Err(Errno::ENOTDIR) if self.about(name)?.is_some_and(|about| is(&about, SFlag::S_IFLNK)) => {
                 Err(Errno::ELOOP.into())
             }
@@ -175,29 +175,29 @@ impl Directory {
         }
     }
 
-    /// Whether anything has this name.
+    /// Returns whether the name exists.
     ///
     /// # Errors
-    /// Nobody can tell.
+    /// The answer is unknown.
     pub(crate) fn has(&self, name: &OsStr) -> io::Result<bool> {
         Ok(self.about(name)?.is_some())
     }
 
-    /// Returns the permissions of an ordinary file, where one has this name.
+    /// Returns the permissions of the ordinary file of this name, if there is one.
     pub(crate) fn mode(&self, name: &OsStr) -> Option<u32> {
         let about = self.about(name).ok().flatten()?;
         is(&about, SFlag::S_IFREG).then_some(mode(&about))
     }
 
-    /// Returns which file has this name.
+    /// Returns the identity of the file of this name.
     ///
     /// # Errors
-    /// None has.
+    /// There is none.
     pub(crate) fn stamp(&self, name: &OsStr) -> io::Result<Stamp> {
         Ok(stamp(&self.about(name)?.ok_or(Errno::ENOENT)?))
     }
 
-    /// Reads what has this name, a file up to `max_bytes`.
+    /// Reads the state of this name, of a file up to `max_bytes`.
     pub(crate) fn find(&self, name: &OsStr, max_bytes: u64) -> Found {
         match self.about(name) {
             Ok(None) => Found::Nothing,
@@ -212,10 +212,10 @@ impl Directory {
         }
     }
 
-    /// Opens an ordinary file to be read. Never waits.
+    /// Opens an ordinary file for reading. Never blocks on a pipe or device.
     ///
     /// # Errors
-    /// None has this name; a link is `ELOOP`.
+    /// No file has this name; a link is `ELOOP`.
     fn open_file(&self, name: &OsStr) -> io::Result<File> {
         let about = self.about(name)?.ok_or(Errno::ENOENT)?;
         if is(&about, SFlag::S_IFLNK) {
@@ -227,7 +227,7 @@ impl Directory {
         if !is(&about, SFlag::S_IFREG) {
             return Err(io::Error::other("it is not an ordinary file"));
         }
-        // What has come in its place meanwhile is not followed and not waited for.
+        // A file that has been swapped meanwhile is neither followed nor waited for.
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
         if !file.metadata()?.is_file() {
@@ -250,28 +250,28 @@ impl Directory {
         Ok(Found::File(about.permissions().mode() & 0o7777, content))
     }
 
-    /// Makes an empty file under a new name.
+    /// Creates an empty file under a new name.
     ///
     /// # Errors
-    /// There is one of this name, or it cannot be made.
+    /// The name exists, or the file cannot be created.
     pub(crate) fn create(&self, name: &OsStr, permissions: u32) -> io::Result<File> {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let file = openat(&self.0, name, flags, Mode::from_bits_truncate(permissions as _))?;
         Ok(File::from(file))
     }
 
-    /// Makes a symbolic link under a new name.
+    /// Creates a symbolic link under a new name.
     ///
     /// # Errors
-    /// There is something of this name, or it cannot be made.
+    /// The name exists, or the link cannot be created.
     pub(crate) fn link(&self, target: &OsStr, name: &OsStr) -> io::Result<()> {
         Ok(symlinkat(target, &self.0, name)?)
     }
 
-    /// Gives what has a name a second one in the same directory: a link, or where there are none a copy.
+    /// Gives a file a second name in the same directory: a hard link, or a copy where there are no hard links.
     ///
     /// # Errors
-    /// There is nothing of this name, or neither can be made.
+    /// The name does not exist, or neither can be created.
     pub(crate) fn second(&self, name: &OsStr, second: &OsStr, max_bytes: u64) -> io::Result<()> {
         let error = match linkat(&self.0, name, &self.0, second, AtFlags::empty()) {
             Ok(()) => return Ok(()),
@@ -290,23 +290,23 @@ impl Directory {
         }
     }
 
-    /// Moves what has a name here to a name in another directory, in place of what has it.
+    /// Moves a file to a name in another directory, in place of any file of that name.
     ///
     /// # Errors
-    /// It cannot be done; nothing has changed.
+    /// The file cannot be moved; nothing has changed.
     pub(crate) fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         Ok(renameat(&self.0, name, &to.0, new)?)
     }
 
-    /// Moves what has a name here to a name in another directory that nothing has. Where there are no second names,
-    /// what comes there in the same moment is lost.
+    /// Moves a file to a new name in another directory. On file systems without hard links, a file that gets that name
+    /// in the same moment is lost.
     ///
     /// # Errors
-    /// Something has the name, or it cannot be done; nothing has changed.
+    /// The name exists, or the file cannot be moved; nothing has changed.
     pub(crate) fn rename_to_new(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         match linkat(&self.0, name, &to.0, new, AtFlags::empty()) {
             Ok(()) => {
-                // Two names do no harm; whoever gave the first one takes it away again.
+                // A second name is harmless; the creator of the first name removes it.
                 drop(self.remove(name));
                 Ok(())
             }
@@ -316,10 +316,10 @@ impl Directory {
         }
     }
 
-    /// Takes away a name of a file or link.
+    /// Removes the name of a file or link.
     ///
     /// # Errors
-    /// It is a directory, or it cannot be done.
+    /// The name is a directory's, or cannot be removed.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir)?)
     }
@@ -327,16 +327,16 @@ impl Directory {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// It is not empty, or it cannot be done.
+    /// The directory is not empty, or cannot be removed.
     pub(crate) fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
         Ok(unlinkat(&self.0, name, UnlinkatFlags::RemoveDir)?)
     }
 }
 
-/// Returns the directory of a path, and its name there.
+/// Returns the parent directory of a path, and the name there.
 ///
 /// # Errors
-/// It is the top, which has no name.
+/// The path is the root, which has no name.
 pub(crate) fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
     match (path.parent(), path.file_name()) {
         (Some(above), Some(name)) => Ok((above, name)),

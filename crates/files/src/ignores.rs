@@ -1,10 +1,10 @@
-//! Which entries of a directory tree its ignore files leave out, as git, ripgrep and their like understand them.
+//! Decides which entries of a directory tree its ignore files exclude, as git, ripgrep and similar programs do.
 //!
-//! The ignore files come from the workspace, so they are hostile: each is opened by us, must be an ordinary file and no
-//! link, and is bounded in bytes. One that is refused counts as empty, and [`Ignores::is_complete`] says so.
+//! The ignore files come from the workspace, so they are untrusted: each must be an ordinary file and no link, and is
+//! bounded in bytes. A refused file counts as empty, and [`Ignores::is_complete`] says so.
 //!
-//! Bounded by [`MAX_FILE_BYTES`], [`MAX_LIVE_BYTES`] and [`MAX_READ_BYTES`]. Keeps the matchers of the directories
-//! between the base and the entry that was asked about last, so it is fast for a walk that goes depth first.
+//! Bounded by [`MAX_FILE_BYTES`], [`MAX_LIVE_BYTES`] and [`MAX_READ_BYTES`]. Retains the matchers of the directories
+//! between the base and the last queried entry, so it is fast for a depth-first walk.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use parking_lot::Mutex;
 
 use crate::read::{open_unlinked, read};
 
-/// Largest ignore file (guess: the longest in use have a tenth of it).
+/// Largest ignore file (guess: ten times the longest in use).
 const MAX_FILE_BYTES: u64 = 64 << 10;
-/// Most bytes of ignore files whose matchers are in memory; these take 80 MB at worst (measured).
+/// Most bytes of ignore files with matchers in memory; the matchers take 80 MB at worst (measured).
 const MAX_LIVE_BYTES: u64 = 256 << 10;
 /// Most bytes of ignore files for one walk: compiling them takes 5 s at worst (measured).
 const MAX_READ_BYTES: u64 = 2 << 20;
@@ -27,17 +27,17 @@ const MAX_NAMING_BYTES: u64 = 4096;
 /// Which ignore files count.
 #[derive(Debug, Clone, Copy)]
 pub struct IgnoreRules {
-    /// Their names, strongest first. `.git/info/exclude` counts after them.
+    /// Their names, strongest first. `.git/info/exclude` comes after them.
     pub names: &'static [&'static str],
-    /// Whether those above the base count too.
+    /// Whether those in parents of the base count too.
     pub parents: bool,
-    /// Whether git's own count in a repository only, and none from outside of it.
+    /// Whether git's ignore files count only inside a repository, and only that repository's.
     pub repository: bool,
-    /// Whether hidden entries are left out, unless an ignore file names them as wanted.
+    /// Whether hidden entries are excluded, unless an ignore file includes them.
     pub hidden: bool,
 }
 
-/// What ignore files leave out below a base.
+/// The entries that ignore files exclude, relative to a base.
 #[derive(Debug)]
 pub struct Ignores {
     rules: IgnoreRules,
@@ -46,9 +46,9 @@ pub struct Ignores {
 
 #[derive(Debug)]
 struct State {
-    /// From the outermost directory to the one that was asked about last; never empty.
+    /// From the outermost directory to that of the last query; never empty.
     levels: Vec<Level>,
-    /// How many of them stay for the whole walk: those of the base and above.
+    /// How many levels stay for the whole walk: those of the base and its parents.
     fixed: usize,
     live: u64,
     read: u64,
@@ -58,14 +58,14 @@ struct State {
 #[derive(Debug)]
 struct Level {
     directory: PathBuf,
-    /// By strength, as the names are, then git's excludes.
+    /// In the order of the names, then git's excludes.
     matchers: Vec<Option<Gitignore>>,
     is_repository: bool,
     bytes: u64,
 }
 
 impl Ignores {
-    /// Reads the ignore files of the base, and of what is above it where they count. The base is an absolute path.
+    /// Reads the ignore files of the base, and of its parents where they count. The base is an absolute path.
     pub fn new(base: &Path, rules: IgnoreRules) -> Self {
         let mut state = State {
             levels: Vec::new(),
@@ -86,8 +86,8 @@ impl Ignores {
         }
     }
 
-    /// Whether an entry below the base is left out. The path is absolute; an entry of a directory that is left out is
-    /// not asked about.
+    /// Returns whether an entry in the base is excluded. The path is absolute; entries of an excluded directory are not
+    /// queried.
     pub fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
         let mut state = self.state.lock();
         if let Some(directory) = path.parent() {
@@ -96,14 +96,14 @@ impl Ignores {
         state.matches(path, is_directory, self.rules)
     }
 
-    /// Whether every ignore file that was there could be read.
+    /// Returns whether every existing ignore file could be read.
     pub fn is_complete(&self) -> bool {
         self.state.lock().complete
     }
 }
 
 impl State {
-    /// Makes a directory below the base the last level.
+    /// Makes a directory in the base the last level.
     fn go_to(&mut self, directory: &Path, rules: IgnoreRules) {
         while self.levels.len() > self.fixed
             && let Some(left) = self
@@ -155,7 +155,7 @@ impl State {
         };
         let mut builder = GitignoreBuilder::new(directory);
         for line in text.trim_start_matches('\u{feff}').lines() {
-            // A line that is no glob is passed over, as git does.
+            // An invalid glob is skipped, as git does.
             drop(builder.add_line(None, line));
         }
         match builder.build() {
@@ -208,7 +208,7 @@ fn is_hidden(path: &Path) -> bool {
         .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
-/// Returns where git keeps what all work trees of a repository share, for a directory with a `.git`.
+/// Returns the directory that all work trees of a repository share, for a directory with a `.git`.
 fn git_directory(directory: &Path) -> Option<PathBuf> {
     let git = directory.join(".git");
     let named = |path: &Path, word: &str| {

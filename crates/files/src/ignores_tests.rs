@@ -25,7 +25,7 @@ fn tree(files: &[(&str, &str)]) -> TempDir {
     dir
 }
 
-/// Returns what is not left out, as a walk finds it.
+/// Returns the entries that a walk finds.
 fn shown(base: &Path, rules: IgnoreRules) -> Vec<String> {
     let ignores = Ignores::new(base, rules);
     let walk = WalkBuilder::new(base)
@@ -150,7 +150,7 @@ fn an_ignore_file_that_is_hostile_counts_as_empty() {
 #[test]
 fn what_many_ignore_files_take_is_bounded() {
     let dir = tempfile::tempdir().unwrap();
-    // Each fills a quarter of what is live at a time.
+    // Each takes a quarter of the memory bound.
     let text = "b\n".repeat((64 << 10) / 2);
     let mut deepest = dir.path().to_owned();
     for _ in 0..40 {

@@ -1,10 +1,10 @@
-//! Names of files that are on their way, noted before there is anything under them, so that what a killed server has left
-//! behind is found again, and nothing else is taken for it.
+//! Records the names of temporary files before they exist, so that the next server can remove those of a killed one,
+//! and no others.
 //!
-//! A note is a file in a directory of the server's own, one for each batch, gone when the batch is done. What [`clear`]
-//! finds there was left by a server that is no more: it removes the files that are noted, if they have a name as only
-//! [`fresh`] gives them and are no directories. A power failure may lose a note, and then what it noted stays. Where no
-//! directory is given, nothing is noted. Blocking. Bounded by what a batch holds, and by [`MAX_NOTE_BYTES`] when read.
+//! A note is a file in a directory of the server's own, one for each batch, removed when the batch is done. [`clear`]
+//! handles the notes of earlier servers: it removes the named files, if their names have the form that [`fresh`]
+//! generates and they are no directories. A power failure may lose a note; then its files stay. Without a directory,
+//! nothing is recorded. Blocking. Bounded by the size of a batch, and by [`MAX_NOTE_BYTES`] when read.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,29 +15,29 @@ use std::sync::{Arc, OnceLock};
 
 use crate::directory::Directory;
 
-/// Beginning of the names of files that are on their way, or going.
+/// Beginning of the names of temporary files.
 const PREFIX: &str = ".bobbin-";
-/// Characters of chance in them.
+/// Random characters in them.
 const CHANCE: usize = 32;
-/// Most bytes of a note: more are not read.
+/// Most bytes of a note; the rest is not read.
 const MAX_NOTE_BYTES: u64 = 64 << 20;
 
-/// Where names are noted. Clones share it.
+/// The directory of notes. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Leftovers(Arc<OnceLock<PathBuf>>);
 
-/// Names that are noted as long as the value lives.
+/// A note of names, removed with the value.
 #[derive(Debug)]
 pub(crate) struct Note(PathBuf);
 
 impl Leftovers {
-    /// Notes names in this directory from now on. The first one given stays.
+    /// Records names in this directory from now on. The first call counts.
     pub fn keep_in(&self, directory: &Path) {
         // A second server in one process, as in tests, has its own.
         drop(self.0.set(directory.to_owned()));
     }
 
-    /// Notes names.
+    /// Records names.
     pub(crate) fn note(&self, names: impl Iterator<Item = PathBuf>) -> Option<Note> {
         let directory = self.0.get()?;
         let mut text = Vec::new();
@@ -55,15 +55,15 @@ impl Leftovers {
 
 impl Drop for Note {
     fn drop(&mut self) {
-        // It may not have been written.
+        // The note may not exist.
         drop(std::fs::remove_file(&self.0));
     }
 }
 
-/// Returns a name of a file of ours that nobody else has.
+/// Returns a new, unique name for a temporary file.
 pub(crate) fn fresh() -> OsString {
     use std::hash::BuildHasher as _;
-    // Keys of which no two are alike, from what the system has of chance.
+    // The keys are unique, from the system's randomness.
     let chance = || std::hash::RandomState::new().hash_one(PREFIX);
     OsString::from(format!("{PREFIX}{:016x}{:016x}", chance(), chance()))
 }
@@ -73,7 +73,7 @@ fn is_ours(name: &OsStr) -> bool {
     chance.is_some_and(|chance| chance.len() == CHANCE && chance.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// Removes what a server that is no more has left behind, and makes the directory of the notes when it is missing.
+/// Removes the temporary files of earlier servers, and creates the directory of the notes if it is missing.
 ///
 /// # Errors
 /// The notes cannot be read.
@@ -89,7 +89,7 @@ pub fn clear(directory: &Path) -> io::Result<()> {
                 && path.file_name().is_some_and(is_ours)
                 && let Ok((above, name)) = Directory::above(path)
             {
-                // Most of them were never there, or have been removed.
+                // Most of them never existed, or have been removed.
                 drop(above.remove(name));
             }
         }
@@ -123,7 +123,7 @@ mod tests {
         let names = [&noted, "missing", ".bobbin-mine", "file", &directory, &link];
         let names = names.map(|name| workspace.root().join(name));
         let note = leftovers.note(names.iter().cloned()).unwrap();
-        // The server is killed.
+        // As if the server were killed.
         std::mem::forget(note);
         clear(&notes).unwrap();
         assert!(!workspace.root().join(&noted).exists());
@@ -132,7 +132,7 @@ mod tests {
         }
         assert!(workspace.outside().join(&away).exists());
         assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 0);
-        // A batch that is done leaves no note.
+        // A finished batch leaves no note.
         drop(leftovers.note(names.iter().cloned()));
         assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 0);
     }

@@ -1,8 +1,8 @@
-//! Files that somebody else may have written or may change meanwhile: read in bounded pieces, replaced safely.
+//! Reads and replaces files that other programs may have written or may change meanwhile, within bounds and safely.
 //!
-//! A workspace can hold a link to `/dev/zero`, a pipe, or a sparse file of many gigabytes where a program expects a small
-//! text. Every file that is read because of its name goes through here, and every file that is written or put back for
-//! the agent: a [`Batch`] replaces all of its files or none. Knows nothing of Threads, tools and rules. Blocking.
+//! Where a program expects a small text, a workspace can have a link to `/dev/zero`, a pipe, or a sparse file of many
+//! gigabytes. This crate reads every file that is chosen by its name, and writes and restores every file for the agent:
+//! a [`Batch`] replaces all of its files or none. Knows nothing of Threads, tools and rules. Blocking.
 
 mod batch;
 mod directory;
@@ -18,7 +18,7 @@ pub use ignores::{IgnoreRules, Ignores};
 pub use leftovers::{Leftovers, clear};
 pub use read::{open_regular, read_bytes, read_text};
 
-/// Returns a path as users see it: relative to `root` where it lies inside, else absolute.
+/// Returns a path for display: relative to `root` if it is inside, otherwise absolute.
 pub fn shown(root: &Path, path: &Path) -> String {
     let text = match path.strip_prefix(root) {
         Ok(inside) if inside.as_os_str().is_empty() => ".".into(),

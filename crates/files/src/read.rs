@@ -1,4 +1,4 @@
-//! Opening and reading files by name: only ordinary ones, and only up to a bound.
+//! Opens and reads ordinary files by name, up to a bound.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-/// Opens an ordinary file to be read; links are followed. Never waits: a pipe or a device is refused.
+/// Opens an ordinary file for reading; links are followed. Never blocks: a pipe or a device is refused.
 ///
 /// # Errors
 /// The file cannot be opened, or is not ordinary ([`io::ErrorKind::InvalidInput`]).
@@ -15,13 +15,13 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     open(path, OFlag::empty())
 }
 
-/// Opens an ordinary file as [`open_regular`] does, unless its name is a link itself (`ELOOP`).
+/// Opens an ordinary file as [`open_regular`] does, but refuses a link (`ELOOP`).
 pub(crate) fn open_unlinked(path: &Path) -> io::Result<File> {
     open(path, OFlag::O_NOFOLLOW)
 }
 
 fn open(path: &Path, flags: OFlag) -> io::Result<File> {
-    // A device may act on being opened, so it is not opened at all unless it comes in between.
+    // A device may act when opened, so it is not opened, unless it is swapped in after this check.
     if !flags.contains(OFlag::O_NOFOLLOW) {
         check(&path.metadata()?)?;
     }
@@ -114,7 +114,7 @@ mod tests {
         ] {
             assert_eq!(read_text(&at(name), 3).unwrap_err().kind(), kind, "{name}");
         }
-        // A file of the kernel says that it is empty.
+        // The kernel's files report a size of zero.
         let error = read_bytes(Path::new("/proc/self/maps"), 3).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
