@@ -1,11 +1,11 @@
-//! Which addresses belong to everybody. Pure.
+//! Decides which addresses are public. Pure.
 //!
-//! All others (this machine, its networks, machines that clouds keep for themselves) are not for a model to speak to:
-//! they trust whoever can reach them.
+//! All other addresses (this machine, its networks, cloud metadata services) are closed to a model, because services
+//! there trust every client that reaches them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is one of the public internet.
+/// Returns whether an address belongs to the public internet.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -22,7 +22,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_multicast()
         || address.is_broadcast()
         || address.is_documentation()
-        // This network, carriers' own, protocol assignments, benchmarks, reserved (RFC 6890).
+        // This network, carrier-grade NAT, protocol assignments, benchmarks, reserved (RFC 6890).
         || a == 0
         || (a == 100 && (64..128).contains(&b))
         || (a, b, c) == (192, 0, 0)
@@ -38,14 +38,14 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         Ipv4Addr::new(a, b, c, d)
     };
     match parts {
-        // Addresses of the older kind in other clothes: mapped, compatible, translated (RFC 6052), 6to4.
+        // IPv4 addresses in IPv6: mapped, compatible, translated (RFC 6052), 6to4.
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
             is_public_v4(v4(high, low))
         }
         [0x2002, high, low, ..] => is_public_v4(v4(high, low)),
         // Locally translated, Teredo and other protocol assignments, documentation.
         [0x64, 0xff9b, 1, ..] | [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
-        // Of the whole space only this is given out.
+        // The only part of the address space that is assigned for global use.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

@@ -1,8 +1,8 @@
-//! Fetches one address: looked up, checked, connected to as checked, read up to a bound.
+//! Fetches one address: resolves the name, checks the result, connects to exactly that, and reads up to a bound.
 //!
-//! Bounds: [`MAX_TIME`] in all, [`MAX_REDIRECTS`], [`MAX_BYTES`] of a body, of which a page's text is cut by the caller.
-//! A redirect within the same place is followed and checked anew; one elsewhere is told, for a person was asked about
-//! this place. No proxy is used: it would look up the name by itself.
+//! Bounds: [`MAX_TIME`] in all, [`MAX_REDIRECTS`], [`MAX_BYTES`] of a body; the caller cuts a page's text. A redirect
+//! within the same place is checked anew and followed. One to another place is only reported, since the approval was
+//! for this place. No proxy is used, because a proxy would resolve the name by itself.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) const MAX_REDIRECTS: usize = 5;
 const MAX_BYTES: usize = 2 << 20;
 /// Longest address.
 const MAX_URL_BYTES: usize = 4096;
-/// What is said to be understood.
+/// The accepted media types.
 const TYPES: &str =
     "text/html,application/xhtml+xml,text/plain,text/markdown,application/json;q=0.9,text/*;q=0.8,*/*;q=0.1";
 
@@ -37,15 +37,15 @@ pub enum Reach {
     Anywhere,
 }
 
-/// Why an address was not read: half a sentence.
+/// Why an address could not be read, as half a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// It is not a place of the public internet, and no rule names it.
+    /// The address is not public, and no rule names it.
     #[error(
         "refused: {0} leads into this machine or its own network; a rule that allows the tool WebFetch:{0} would let it"
     )]
     NotPublic(String),
-    /// It could not be had.
+    /// The fetch failed.
     #[error("{0}")]
     Failed(String),
 }
@@ -56,25 +56,25 @@ impl From<String> for FetchError {
     }
 }
 
-/// What was found.
+/// The result of a fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where, in the end.
+    /// The final address.
     pub url: String,
     /// The status, as a number and words.
     pub status: String,
-    /// Whether it is what was asked for.
+    /// Whether the status is a success.
     pub ok: bool,
-    /// What it says, as text.
+    /// The content, as text.
     pub text: String,
-    /// Whether there is more.
+    /// Whether `text` is only the beginning.
     pub cut: bool,
 }
 
-/// Reads an address that a model wrote.
+/// Parses an address that a model wrote.
 ///
 /// # Errors
-/// It is none that is fetched; half a sentence says why.
+/// The address cannot be fetched; half a sentence says why.
 pub fn parse(text: &str) -> Result<Url, String> {
     if text.len() > MAX_URL_BYTES {
         return Err(format!("an address has at most {MAX_URL_BYTES} bytes"));
@@ -103,7 +103,7 @@ pub(super) fn check(url: &Url) -> Result<(), String> {
 /// Fetches a page.
 ///
 /// # Errors
-/// It could not be had, or may not be; a sentence for the model.
+/// The page could not be fetched, or may not be; a sentence for the model.
 ///
 /// # Cancel safety
 /// Dropping the future drops the connection.
@@ -128,7 +128,7 @@ async fn follow(mut url: Url, reach: Reach) -> Result<Fetched, FetchError> {
             .map_err(|error| format!("it leads to {to:?}, which is no address: {error}"))?;
         check(&next).map_err(|why| format!("it leads elsewhere, and {why}"))?;
         let same = next.host() == url.host() && next.port_or_known_default() == url.port_or_known_default();
-        // From the open to the closed door of one house, as nearly everybody does; another port is another place.
+        // From HTTP to HTTPS of one host, as most sites redirect; another port is another place.
         let usual_ports = url.port().is_none() && next.port().is_none();
         let upgraded =
             usual_ports && next.host() == url.host() && url.scheme() == "http" && next.scheme() == "https";
@@ -140,7 +140,7 @@ async fn follow(mut url: Url, reach: Reach) -> Result<Fetched, FetchError> {
     Err(format!("it leads on more than {MAX_REDIRECTS} times").into())
 }
 
-/// Asks for one address, of the places that its name was found to lead to.
+/// Requests one address from the checked addresses of its name.
 pub(super) async fn get(url: &Url, reach: Reach, types: &str) -> Result<Response, FetchError> {
     let places = look_up(url, reach).await?;
     let host = url.host_str().unwrap_or_default();
@@ -160,7 +160,7 @@ pub(super) async fn get(url: &Url, reach: Reach, types: &str) -> Result<Response
     Ok(request.send().await.map_err(|error| words(&error))?)
 }
 
-/// Looks a name up and checks all that it leads to.
+/// Resolves a name and checks all of its addresses.
 async fn look_up(url: &Url, reach: Reach) -> Result<Vec<SocketAddr>, FetchError> {
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or(80);
@@ -178,7 +178,7 @@ async fn look_up(url: &Url, reach: Reach) -> Result<Vec<SocketAddr>, FetchError>
     if places.is_empty() {
         return Err(format!("{host} has no address").into());
     }
-    // One that is not public is enough: whoever answers for the name would choose.
+    // One address that is not public is enough: the owner of the name could choose it.
     if reach == Reach::Public && !places.iter().all(|place| is_public(place.ip())) {
         return Err(FetchError::NotPublic(host.to_owned()));
     }
@@ -232,7 +232,7 @@ async fn read(url: Url, response: Response) -> Result<Fetched, String> {
     })
 }
 
-/// Returns what went wrong, without the address, which the model knows.
+/// Returns the error without the address, which the model knows.
 pub(super) fn words(error: &reqwest::Error) -> String {
     let mut text = if error.is_connect() {
         "it cannot be reached"
@@ -256,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// Serves one answer a connection, and returns the address and what was asked.
+    /// Serves one answer a connection, and returns the address and the requests.
     async fn serve(answers: Vec<String>) -> (String, tokio::task::JoinHandle<Vec<String>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -269,7 +269,7 @@ mod tests {
                     request.push(stream.read_u8().await.unwrap());
                 }
                 asked.push(String::from_utf8(request).unwrap());
-                // A client that has enough goes.
+                // A client may close the connection early.
                 drop(stream.write_all(answer.as_bytes()).await);
             }
             asked

@@ -1,8 +1,9 @@
-//! Pages of the web for a model: where they may come from, fetching them, and reading them.
+//! Pages and pictures of the web for a model: allowed addresses, fetching, and reading.
 //!
-//! Nothing of the user's goes along: no cookies, no keys, no proxy's password. What a name leads to is looked up once,
-//! checked, and connected to as it was checked, so that an answer of the name service that changes in between leads
-//! nowhere else. See `address` for what is never reached, `fetch` for the bounds, `page` for what becomes of HTML, `picture` for pictures.
+//! Requests have nothing of the user's: no cookies, no keys, no proxy password. A name is resolved once and checked,
+//! and the connection uses exactly that result. So a name service that changes its answer in between leads nowhere
+//! else. See `address` for closed addresses, `fetch` for the bounds, `page` for the conversion of HTML, `picture` for
+//! pictures.
 
 mod address;
 mod fetch;
@@ -12,10 +13,10 @@ mod picture;
 pub use fetch::{FetchError, Fetched, Reach, fetch, parse};
 pub use picture::fetch_picture;
 
-/// Reads a page that a person named, wherever it is, as text.
+/// Reads a page that a user named, at any address, as text.
 ///
 /// # Errors
-/// It could not be had; half a sentence says why.
+/// The page could not be fetched; half a sentence says why.
 ///
 /// # Cancel safety
 /// Dropping the future drops the connection.

@@ -1,8 +1,8 @@
-//! HTML as text that a model reads: headings, paragraphs, lists, links, code. Pure, and takes any text.
+//! Converts HTML to text that a model reads: headings, paragraphs, lists, links, code. Pure, and accepts any text.
 //!
-//! A tokenizer reads one tag after the other and no tree is built, so neither depth nor missing ends cost anything. What a browser
-//! does not show (scripts, styles, the head but for the title) is left out. Time and memory grow with the input, which the caller
-//! bounds.
+//! A tokenizer reads the tags in order and no tree is built, so deep nesting and missing end tags cost nothing. Parts
+//! that a browser does not show (scripts, styles, the head except its title) are left out. Time and memory grow with
+//! the input, which the caller bounds.
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 use reqwest::Url;
@@ -11,7 +11,7 @@ use reqwest::Url;
 const UNSEEN: &[&str] = &[
     "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "select", "head",
 ];
-/// Elements that stand on lines of their own.
+/// Elements on lines of their own.
 const BLOCKS: &[&str] = &[
     "p",
     "div",
@@ -51,10 +51,10 @@ const BLOCKS: &[&str] = &[
 /// Longest address of a link that is shown.
 const MAX_LINK_BYTES: usize = 500;
 
-/// Returns the text of a page; links are made whole with its address.
+/// Returns the text of a page; relative links are resolved against its address.
 pub(super) fn text(html: &str, base: &Url) -> String {
     let mut emitter = DefaultEmitter::default();
-    // What looks like a tag in a script, a style or a title is none.
+    // Text in a script, a style or a title can look like a tag.
     emitter.naively_switch_states(true);
     let mut page = Page {
         base,
@@ -75,15 +75,15 @@ pub(super) fn text(html: &str, base: &Url) -> String {
     page.out.finish()
 }
 
-/// What was read of a page.
+/// The state of the conversion.
 struct Page<'a> {
     base: &'a Url,
     out: Text,
-    /// Addresses of the links that are open.
+    /// Addresses of the open links.
     links: Vec<Option<String>>,
-    /// The element whose end is awaited, since its content is not shown.
+    /// The hidden element whose end tag is awaited.
     hidden: Option<&'static str>,
-    /// What was read of the title.
+    /// The title so far.
     title: Option<String>,
     has_title: bool,
 }
@@ -99,7 +99,7 @@ impl Page<'_> {
 
     fn start(&mut self, tag: &StartTag<()>) {
         let name = &*String::from_utf8_lossy(&tag.name);
-        // A head without an end ends where the body begins.
+        // A head without an end tag ends at the body.
         if self.hidden == Some("head") && name == "body" {
             self.hidden = None;
         }
@@ -193,7 +193,7 @@ impl Page<'_> {
 struct Text {
     out: String,
     pre: bool,
-    /// A blank is due before the next word.
+    /// Whether a blank comes before the next word.
     blank: bool,
 }
 
@@ -211,7 +211,7 @@ impl Text {
         }
     }
 
-    /// Adds a piece as it is, behind the blank that is due.
+    /// Adds a piece unchanged, after a due blank.
     fn mark(&mut self, piece: &str) {
         let fresh = self.out.is_empty() || self.out.ends_with(['\n', ' ', '[']);
         if std::mem::take(&mut self.blank) && !fresh && !piece.starts_with([' ', ']']) {
@@ -298,7 +298,7 @@ mod tests {
             "<svg>",
         ] {
             for start in ["", "<head><script>", "<title>", "<!--", "<a "] {
-                // The test run's own limit ends what takes quadratic time.
+                // Quadratic time would exceed the test run's own limit.
                 drop(read(&format!("{start}{}", piece.repeat(50_000))));
             }
         }
@@ -309,7 +309,7 @@ mod tests {
         let html = "<head><title>A</title><body>b<head><title>C</title><body>d";
         assert_eq!(read(html), "# A\n\nb\n\nd");
         assert_eq!(read("<SCRIPT>x</Script >y<script>z"), "y");
-        // A quote without an end hides the rest, as in a browser.
+        // An unclosed quote hides the rest, as in a browser.
         assert_eq!(read("<p title=\"a>b\">c<p title=\">d"), "c");
         assert_eq!(read("<svg/>a<svg><title>b</title></svg>c"), "ac");
     }

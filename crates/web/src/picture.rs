@@ -1,7 +1,7 @@
-//! Pictures of the web that a person's words name (AppServer protocol 03 §3).
+//! Fetches pictures of the web that a user's message names (AppServer protocol 03 §3).
 //!
-//! The same checks as for pages, and for every place that a redirect leads to: pictures lie where their pages say, and
-//! nobody was asked about a place. Bounds: [`MAX_TIME`] a picture, redirects and all; bytes as the caller says.
+//! The checks are the same as for pages, for every redirect target too; since there is no approval of places, redirects
+//! are followed to other places. Bounds: [`MAX_TIME`] a picture, redirects included; bytes as the caller says.
 
 use std::time::Duration;
 
@@ -13,13 +13,14 @@ use super::fetch::{MAX_REDIRECTS, Reach, check, get, words};
 
 /// Longest fetch of one picture.
 const MAX_TIME: Duration = Duration::from_secs(15);
-/// What is said to be understood.
+/// The accepted media types.
 const TYPES: &str = "image/png,image/jpeg,image/gif,image/webp";
 
-/// Fetches a picture's bytes, at most so many. `reach` is for its own address; where it leads is the public internet.
+/// Fetches a picture of at most `most` bytes. `reach` applies to its own address; redirects lead to the public internet
+/// only.
 ///
 /// # Errors
-/// It could not be had, or may not be; half a sentence says why.
+/// The picture could not be fetched, or may not be; half a sentence says why.
 ///
 /// # Cancel safety
 /// Dropping the future drops the connection.
@@ -72,7 +73,7 @@ mod tests {
     async fn serve(answers: Vec<(&'static str, &'static [u8])>) -> Url {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/pot", listener.local_addr().unwrap());
-        // Ends with its last answer.
+        // Ends after its last answer.
         tokio::spawn(async move {
             for (head, body) in answers {
                 let (mut stream, _) = listener.accept().await.unwrap();
