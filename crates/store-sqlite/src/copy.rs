@@ -11,18 +11,18 @@ use bobbin_store::StoreError;
 
 use crate::failure::store_error;
 
-/// Why there is no copy.
+/// Why a copy failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// Something lies where the copy should.
+    /// A file exists at the copy's path.
     #[error("{0} is there already; name a file that is not")]
     Exists(PathBuf),
     /// The copy cannot be written.
     #[error("{path} cannot be written: {source}")]
     Target {
-        /// Where the copy should lie.
+        /// The copy's path.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
     /// The database cannot be read.
@@ -30,14 +30,15 @@ pub enum CopyError {
     Source(#[from] StoreError),
 }
 
-/// What becomes of a file that lies where the copy should.
+/// How an existing file at the copy's path is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
     Refused,
     Replaced,
 }
 
-/// Writes a copy of a database, for its user only, also while a server has it open. The file appears when it is whole.
+/// Writes a copy of a database, readable by its user only, even while a server has the database open. The file
+/// appears once it is complete.
 ///
 /// # Errors
 /// [`CopyError`]; there is no copy then.
@@ -66,12 +67,12 @@ pub(crate) async fn write(
     if existing == Existing::Refused && std::fs::symlink_metadata(to).is_ok() {
         return Err(CopyError::Exists(to.to_owned()));
     }
-    // A name without a directory lies in the current one.
+    // A file name without a directory means the current one.
     let directory = match to.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    // Made for its user alone, before anything is in it.
+    // Private to its user from the moment of creation.
     let file = NamedTempFile::new_in(directory).map_err(failed)?;
     let Some(name) = file.path().to_str().map(str::to_owned) else {
         return Err(failed(io::Error::other("its path is not UTF-8")));
@@ -83,7 +84,7 @@ pub(crate) async fn write(
         .map_err(store_error)?;
     let (to, place) = (to.to_owned(), to.to_owned());
     let put = tokio::task::spawn_blocking(move || {
-        // SQLite does not wait for the disk here.
+        // SQLite does not sync this file.
         file.as_file().sync_all()?;
         let put = match existing {
             Existing::Refused => file.persist_noclobber(&to),

@@ -1,16 +1,16 @@
-//! What SQLite says went wrong, as an error of the store.
+//! Converts errors of SQLite to errors of the store.
 
 use std::sync::Arc;
 
 use bobbin_store::StoreError;
 
-/// Why a query failed: as the driver says it, or as an error of the store already.
+/// Why a query failed: an error of the driver, or already one of the store.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The driver's own.
+    /// The driver's error.
     #[error(transparent)]
     Sql(#[from] sqlx::Error),
-    /// What is stored is not what it should be.
+    /// Stored data is damaged.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -30,7 +30,7 @@ const SQLITE_CORRUPT: i32 = 11;
 const SQLITE_FULL: i32 = 13;
 const SQLITE_NOTADB: i32 = 26;
 
-/// Returns what an error of the driver means for the store's callers.
+/// Returns the store's error for an error of the driver.
 pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     let code = error
         .as_database_error()
@@ -43,7 +43,7 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     }
 }
 
-/// Returns the error of the driver behind one of the store.
+/// Returns the driver's error behind an error of the store.
 pub(crate) fn driver_error(error: &StoreError) -> Option<&sqlx::Error> {
     match error {
         StoreError::Database(source) => source.downcast_ref(),

@@ -1,8 +1,9 @@
-//! Takes the conversations of another database as finished history.
+//! Imports the conversations of another database as finished history.
 //!
-//! The other database may be hostile: it is opened for reading only, its schema must be ours to the letter where it is
-//! read, values are bounded before they are read, and only its events are read at all. Everything else follows from those,
-//! through the same projection as a server's own writes. A Thread is taken in one transaction or not at all.
+//! The other database may be hostile. It is opened read-only, the schema of the tables that are read must equal
+//! ours, values are checked for size before they are read, and only its events and streamed text are read. All rows
+//! follow from the events, by the same projection as a server's own writes. Each Thread is imported in one
+//! transaction or not at all.
 
 mod history;
 
@@ -22,37 +23,37 @@ use crate::failure::store_error;
 use crate::project;
 use history::Left;
 
-/// Largest event that is read, in bytes: several times what a server writes.
+/// Largest event that is read, in bytes: several times the largest that a server writes.
 const MAX_EVENT: i64 = 16 << 20;
-/// Most events of one open Turn that are held, in bytes.
+/// Most bytes of one open Turn's events in memory.
 const MAX_TURN: usize = 256 << 20;
-/// Events read and written at once.
+/// Events read and written at a time.
 const PAGE: i64 = 16;
-/// Most reasons that are told; the rest is counted.
+/// Most reported reasons; the rest is counted.
 const MAX_REASONS: usize = 20;
-/// What is read of the other database.
+/// The tables that are read in the other database.
 const TABLES: &str = "('event', 'item_text')";
 
-/// What has become of the conversations of another database.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Threads that were taken.
+    /// Threads that were imported.
     pub taken: u32,
-    /// Threads that are here already, under the same id.
+    /// Threads whose id exists here already.
     pub known: u32,
     /// Threads that were left out as damaged.
     pub damaged: u32,
-    /// Why, for the first of them: id and reason.
+    /// Id and reason of the first damaged Threads.
     pub reasons: Vec<(String, String)>,
 }
 
-/// Why nothing could be taken.
+/// Why nothing could be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// It is no database of a Bobbin.
+    /// It is no database of Bobbin.
     #[error("it is no database of Bobbin ({0})")]
     Foreign(String),
-    /// A newer Bobbin has written it.
+    /// A newer version of Bobbin has written it.
     #[error(
         "a newer version of Bobbin has written it (schema {found}, this one knows {known}); use that version"
     )]
@@ -62,16 +63,16 @@ pub enum ImportError {
         /// Ours.
         known: i64,
     },
-    /// Our own database could not be written.
+    /// This workspace's database could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Takes the Threads of the database `from` into the one at `database`, whose workspace is `root`. No other process may
-/// have either open; `from` is not changed, but files may appear beside it.
+/// Imports the Threads of the database `from` into the one at `database`, whose workspace is `root`. No other
+/// process may have either database open. `from` is not changed, but SQLite may create files next to it.
 ///
 /// # Errors
-/// [`ImportError`]. Threads that were taken before stay.
+/// [`ImportError`]. Threads imported before stay.
 pub async fn import(
     from: &Path,
     database: &Path,
@@ -113,7 +114,7 @@ fn foreign(error: sqlx::Error) -> ImportError {
     })
 }
 
-/// Checks that what is read of a database is as our own migrations make it: no view, no trigger, no computed column.
+/// Checks that the tables to be read are as our own migrations make them: no view, no trigger, no computed column.
 async fn check(source: &mut SqliteConnection) -> Result<(), ImportError> {
     let wrong = |why: &str| ImportError::Foreign(why.to_owned());
     let acting = "SELECT 1 FROM sqlite_schema WHERE type IN ('trigger', 'view') LIMIT 1";
@@ -146,7 +147,7 @@ async fn check(source: &mut SqliteConnection) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// Returns the definitions of what is read, in order.
+/// Returns the definitions of these tables, in order.
 async fn schema(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<(String, String, Option<String>)>, sqlx::Error> {
@@ -164,11 +165,11 @@ struct Import<'a> {
     root: &'a str,
     now: UnixMillis,
     done: Imported,
-    /// Top and depth of each Thread that was taken: a subagent hangs below one of them.
+    /// Root and depth of each imported Thread: the parent of a subagent must be among them.
     places: HashMap<ThreadId, (ThreadId, u32)>,
 }
 
-/// Why a Thread was not taken, or why nothing more can be.
+/// Why a Thread was not imported, or why the import stops.
 enum Stop {
     Left(Left),
     Failed(ImportError),
@@ -186,7 +187,7 @@ impl From<StoreError> for Stop {
     }
 }
 
-/// What cannot be read of the other database is the Thread's damage.
+/// An unreadable row means that the Thread is damaged.
 fn unread(error: sqlx::Error) -> Stop {
     let ImportError::Foreign(why) = foreign(error) else {
         return Stop::Left(Left::Damaged(String::new()));
@@ -201,7 +202,7 @@ fn unwritten(error: sqlx::Error) -> Stop {
 impl Import<'_> {
     async fn run(mut self) -> Result<Imported, ImportError> {
         let mut waiting = self.headers().await?;
-        // Parents first: a pass for each level of the tree.
+        // Parents first: one pass for each level of the tree.
         loop {
             let (ready, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|header| {
                 let source = header.source.sub_agent();
@@ -275,7 +276,7 @@ impl Import<'_> {
         }
     }
 
-    /// Takes one Thread, if it is not here.
+    /// Imports one Thread, unless it exists here.
     async fn thread(&mut self, header: ThreadHeader) -> Result<(), ImportError> {
         let id = header.id.clone();
         let place = match header.source.sub_agent() {
@@ -371,7 +372,7 @@ impl Import<'_> {
         self.write(&state, events, last).await
     }
 
-    /// Reads some events after a number, with how many bytes they are.
+    /// Reads events after a Seq, with their size in bytes.
     async fn page(
         &mut self,
         id: &ThreadId,
@@ -405,7 +406,7 @@ impl Import<'_> {
         Ok((events, bytes))
     }
 
-    /// Puts the streamed text of an open Turn's Items back, as a server does that takes it up.
+    /// Restores the streamed text of an open Turn's Items, as a server does when it resumes the Turn.
     async fn restore_text(&mut self, state: &mut ThreadState) -> Result<(), Stop> {
         let (id, Some(live)) = (state.header.id.as_str().to_owned(), &mut state.live) else {
             return Ok(());

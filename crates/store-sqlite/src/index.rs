@@ -1,7 +1,7 @@
-//! Keeping the index of searches behind the events: in small steps, between the writer's batches.
+//! Updates the search index from the events: in small steps, between the writer's batches.
 //!
-//! A Thread is marked in the transaction that gives it something to find; a step indexes some of it in one of
-//! its own. So a crash loses no more than the step, and no write waits for longer than one.
+//! The transaction that adds searchable text also marks the Thread. Each step indexes some of it in a transaction
+//! of its own. So a crash loses at most one step, and no write waits longer than one step.
 
 use std::borrow::Cow;
 
@@ -17,26 +17,26 @@ use crate::script::Script;
 
 /// Text indexed in one step, in bytes: about 10 ms of work (measured at 1 MB a second).
 const STEP_BYTES: usize = 8 << 10;
-/// Events looked at in one step.
+/// Most events read in one step.
 const STEP_EVENTS: u32 = 100;
-/// Most of a message that is indexed, in bytes (a guess: what is further down was not said to be found).
+/// Most indexed bytes of a message (a guess: text further down is hardly searched for).
 const MESSAGE_BYTES: usize = 16 << 10;
-/// Most of a call and of its result, likewise: commands and the beginnings of what they gave.
+/// Most indexed bytes of a call and of its result: commands, and the beginnings of their output.
 const CALL_BYTES: usize = 2 << 10;
 
-/// Whether a write gives searches something new.
+/// Whether a write adds searchable text.
 pub(crate) fn concerns(events: &[StoredEvent]) -> bool {
     events.iter().any(|stored| entry(&stored.event).is_some())
 }
 
-/// Marks a Thread as not indexed to its end, in the transaction of what is new.
+/// Marks a Thread as not fully indexed, in the transaction of the new text.
 pub(crate) fn mark(script: &mut Script, thread: &str) {
     script
         .then("INSERT OR IGNORE INTO search_pending (thread_id) VALUES (?)")
         .bind(thread.to_owned());
 }
 
-/// Indexes some of what is new. Returns whether there is more.
+/// Indexes some new text. Returns whether there is more.
 pub(crate) async fn step(connection: &mut SqliteConnection) -> Result<bool, Failure> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     let pending: Option<(String, i64)> = sqlx::query_as(
@@ -68,7 +68,7 @@ pub(crate) async fn step(connection: &mut SqliteConnection) -> Result<bool, Fail
         // One at a time: an event may be large.
         match read::one_event(&mut transaction, &id, seq).await {
             Ok(stored) => bytes += index(&mut transaction, &thread, &stored).await?,
-            // Whoever reads the Thread is told; here it is only not found.
+            // Reading the Thread reports the damage; a search only misses the event.
             Err(error) => tracing::warn!(%error, "an event is left out of searches"),
         }
     }
@@ -88,7 +88,7 @@ pub(crate) async fn step(connection: &mut SqliteConnection) -> Result<bool, Fail
     Ok(true)
 }
 
-/// Takes some of a Thread out of the index. Returns whether there was anything.
+/// Removes some of a Thread's text from the index. Returns whether there was any.
 pub(crate) async fn remove(
     connection: &mut SqliteConnection,
     thread: &str,
@@ -103,7 +103,7 @@ pub(crate) async fn remove(
             .execute(&mut *connection)
             .await?;
     }
-    // The index does not keep the text, and is told what it had.
+    // The index does not store the text, so deleting needs the original text.
     sqlx::query(
         "INSERT INTO search_text (search_text, rowid, text) \
          SELECT 'delete', entry, text FROM search_item WHERE thread_id = ? ORDER BY entry LIMIT ?",
@@ -123,7 +123,7 @@ pub(crate) async fn remove(
     Ok(removed.rows_affected() > 0)
 }
 
-/// Indexes an event; returns about how many bytes that was.
+/// Indexes an event; returns the approximate number of indexed bytes.
 async fn index(
     connection: &mut SqliteConnection,
     thread: &str,
@@ -168,9 +168,9 @@ async fn remove_title(connection: &mut SqliteConnection, thread: &str) -> Result
     Ok(())
 }
 
-/// What a search finds of an event.
+/// The searchable text of an event.
 struct Entry<'a> {
-    /// Turn and Item; none for the title.
+    /// Turn and Item; `None` for the title.
     place: Option<(u32, u32)>,
     kind: &'static str,
     text: Cow<'a, str>,
@@ -197,7 +197,7 @@ fn entry(event: &Event) -> Option<Entry<'_>> {
     }
 }
 
-/// The kind that a Thread's title is found as.
+/// The kind of a Thread's title in search results.
 pub(crate) const TITLE: &str = "title";
 
 fn of_item(item: &Item) -> Option<(&'static str, Cow<'_, str>)> {
@@ -222,7 +222,7 @@ fn of_item(item: &Item) -> Option<(&'static str, Cow<'_, str>)> {
             ("dynamicToolCall", Cow::Owned(text))
         }
         ItemBody::ToolResult { result, .. } => ("toolResult", Cow::Borrowed(beginning(result, CALL_BYTES))),
-        // The views of the same call, and what was asked about it; and what stands elsewhere in full.
+        // Other views of the same call, its Approval, and content that another Item has in full.
         ItemBody::Compaction(_)
         | ItemBody::CommandExecution(_)
         | ItemBody::ToolExecution { .. }
@@ -232,7 +232,7 @@ fn of_item(item: &Item) -> Option<(&'static str, Cow<'_, str>)> {
     (!found.1.trim().is_empty()).then_some(found)
 }
 
-/// Returns the beginning of a text, at most so many bytes.
+/// Returns the beginning of a text, of at most this many bytes.
 fn beginning(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

@@ -1,7 +1,7 @@
-//! The store on SQLite: the only crate that knows SQL. One batching writer, a pool of readers, migrations.
+//! The store on SQLite, the only crate that knows SQL: one batching writer, a pool of readers, migrations.
 //!
-//! [`SqliteStore`] is a [`Store`](bobbin_store::Store). A write is acknowledged after its commit. Reads see committed state and
-//! never a whole Thread at once, except for the one open Turn.
+//! [`SqliteStore`] is a [`Store`](bobbin_store::Store). A write is acknowledged after its commit. Reads see
+//! committed state and never a whole Thread at once, except for its open Turn.
 
 mod copy;
 mod failure;

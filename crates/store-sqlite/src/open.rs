@@ -1,4 +1,4 @@
-//! Opening the database: permissions, pragmas, migrations, and what a new process must undo.
+//! Opens the database: permissions, pragmas, migrations, and cleanup after the last process.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -18,29 +18,30 @@ use bobbin_store::step::{Step, reached};
 
 use crate::failure::store_error;
 
-/// How safe a commit is.
+/// How durable a commit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// A commit survives a power cut.
     #[default]
     Full,
-    /// A commit survives the process; a power cut may lose the last ones, never damage the rest.
+    /// A commit survives the end of the process. A power cut may lose the last commits, but never damages earlier
+    /// ones.
     Normal,
 }
 
 /// The folder that is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedFolder {
-    /// Its path, as Threads carry it. Threads of the path before follow.
+    /// Its path, as in Threads. Threads of the previous path are moved to it.
     pub path: String,
-    /// Which directory lies there. Answers given for ever in another one are forgotten.
+    /// The identity of the directory. Answers for ever that were given in another directory are removed.
     pub directory: String,
 }
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How safe a commit is.
+    /// How durable a commit is.
     pub durability: Durability,
     /// The folder that is served.
     pub folder: Option<ServedFolder>,
@@ -48,7 +49,7 @@ pub struct Options {
     pub removed: CancellationToken,
 }
 
-/// Readers at most: more than cores, since some wait for the disk.
+/// Most readers: more than cores, since some wait for the disk.
 const READERS: u32 = 4;
 /// How long a statement waits for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -61,7 +62,7 @@ pub(crate) struct Pools {
 
 static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
-/// Returns the version of the schema that this code has.
+/// Returns the schema version of this code.
 pub(crate) fn newest_version() -> i64 {
     MIGRATIONS
         .iter()
@@ -70,7 +71,7 @@ pub(crate) fn newest_version() -> i64 {
         .unwrap_or(0)
 }
 
-/// Makes the present schema in an empty database.
+/// Creates the current schema in an empty database.
 pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let migrated = MIGRATIONS.run(connection).await;
     migrated.map_err(|error| store_error(error.into()))
@@ -89,14 +90,14 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         })
         .busy_timeout(BUSY_TIMEOUT)
         .foreign_keys(true)
-        // A damaged page is noticed when it is read, before anything is made of it.
+        // Detects a damaged page when it is read, before its data is used.
         .pragma("cell_size_check", "ON")
         .optimize_on_close(false, None)
-        // A log line per statement costs more than many statements.
+        // Logging each statement costs more than many statements.
         .disable_statement_logging();
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
-        // A file on this machine does not go away between two uses; asking costs a trip to its thread.
+        // A local file does not disappear between two uses, and a test costs a trip to the connection's thread.
         .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
@@ -115,7 +116,7 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
         ),
     })?;
     reached(Step::Opened);
-    // What was accepted "for this session" ends with the process that was asked.
+    // Answers "for this session" end with the process.
     sqlx::query("UPDATE thread SET grants = '[]' WHERE grants <> '[]'")
         .execute(&writer)
         .await
@@ -137,8 +138,8 @@ pub(crate) async fn open(path: &Path, options: &Options) -> Result<Pools, StoreE
     Ok(Pools { writer, readers })
 }
 
-/// Has the database belong to a folder: Threads of the path before follow, answers given for ever in another directory are
-/// forgotten.
+/// Binds the database to a folder: moves Threads of the previous path to it, and removes answers for ever that were
+/// given in another directory.
 async fn serve_folder(writer: &SqlitePool, folder: &ServedFolder) -> Result<(), sqlx::Error> {
     let ServedFolder { path, directory } = folder;
     let mut transaction = writer.begin().await?;
@@ -169,8 +170,9 @@ async fn serve_folder(writer: &SqlitePool, folder: &ServedFolder) -> Result<(), 
     transaction.commit().await
 }
 
-/// Writes the log into the database and empties it. Returns whether nothing is left in it: a reader may be in the way,
-/// and is not waited for. A damaged log is read up to the damage only, so little should lie in it.
+/// Writes the log into the database and empties it. Returns whether the log is empty now: a reader may prevent
+/// that, and this function does not wait for readers. A damaged log is readable only up to the damage, so it should
+/// be short.
 pub(crate) async fn fold(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     sqlx::query("PRAGMA busy_timeout = 0")
         .execute(&mut *connection)
@@ -185,7 +187,8 @@ pub(crate) async fn fold(connection: &mut SqliteConnection) -> Result<bool, sqlx
     Ok(busy == 0)
 }
 
-/// Copies a database of an earlier version before it is migrated, as `bobbin-vN.db` beside it. The copy before that goes.
+/// Copies a database of an earlier version before its migration, as `bobbin-vN.db` next to it. Removes the previous
+/// copy.
 async fn copy_before_migration(path: &Path, connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let failed = |error: sqlx::Error| refused(path, reason(error));
     let is_new = sqlx::query("SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'")
@@ -212,7 +215,7 @@ async fn copy_before_migration(path: &Path, connection: &mut SqliteConnection) -
     Ok(())
 }
 
-/// Removes the copies made before earlier migrations: one is enough to go back.
+/// Removes the copies made before earlier migrations: the newest is enough to go back.
 fn remove_earlier_copies(path: &Path, prefix: &str, newest: &str) {
     for entry in path
         .parent()
@@ -241,7 +244,7 @@ fn refused(path: &Path, reason: String) -> StoreError {
     }
 }
 
-/// Says why a database cannot be opened, and what to do about it.
+/// Returns why a database cannot be opened, and what the user can do.
 fn reason(error: sqlx::Error) -> String {
     match store_error(error) {
         StoreError::Damaged(code) => {
@@ -256,20 +259,20 @@ fn reason(error: sqlx::Error) -> String {
     }
 }
 
-/// Whether a connection that is given back is in no transaction.
+/// Whether a returned connection has no open transaction.
 ///
-/// Where SQLite runs out of room or cannot read or write, it undoes the whole transaction by itself, and the driver, whose
-/// own undoing then fails, goes on as if there were one: no other would ever begin, and a reader would see one moment for
-/// ever. Such a connection is closed, and the pool opens another.
+/// When SQLite runs out of space or has an IO error, it rolls back the transaction by itself. The driver's own
+/// rollback then fails, and the driver still counts a transaction. No other could ever begin, and a reader would
+/// see the same snapshot for ever. So such a connection is closed, and the pool opens another.
 async fn is_free(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     if connection.is_in_transaction() {
-        // What was given up is undone behind its user's back; this waits for it.
+        // An abandoned transaction is rolled back in the background; this waits for it.
         connection.ping().await?;
     }
     Ok(!connection.is_in_transaction())
 }
 
-/// Creates the file for its owner only; conversations are nobody else's business.
+/// Creates the file for its owner only, because conversations are private.
 fn create_private(path: &Path) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);

@@ -1,6 +1,6 @@
-//! Whether the files that are open are still those at the database's path.
+//! Checks that the open files are still those at the database's path.
 //!
-//! A database that was removed or replaced takes commits that nobody finds again, and SQLite does not notice.
+//! A removed or replaced database still accepts commits, which are lost. SQLite does not detect this.
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -25,18 +25,18 @@ impl FileId {
     }
 }
 
-/// The database and its log as they were opened.
+/// The identities of the database and its log as opened.
 #[derive(Debug)]
 pub(crate) struct Presence {
     database: PathBuf,
     log: PathBuf,
     opened: Option<FileId>,
-    /// `None` until it is first needed: the last connection to close takes the log with it.
+    /// `None` until first needed: the last connection to close removes the log.
     opened_log: Option<FileId>,
 }
 
 impl Presence {
-    /// Remembers which file is open at `database`.
+    /// Records which file is open at `database`.
     pub(crate) fn of(database: &Path) -> Self {
         let mut log = database.as_os_str().to_owned();
         log.push("-wal");
@@ -49,21 +49,21 @@ impl Presence {
         }
     }
 
-    /// Returns what a write fails with when the check has failed.
+    /// Returns the error of writes after a failed check.
     pub(crate) fn removed(&self) -> StoreError {
         StoreError::Removed(self.database.clone())
     }
 
-    /// Forgets the log: the next connection may make another.
+    /// Forgets the log: the next connection may create another.
     pub(crate) fn forget_log(&mut self) {
         self.opened_log = None;
     }
 
-    /// Looks both files up. Two calls of the system, on a local disk; to be called within a transaction, when the log is
-    /// there.
+    /// Checks both files. Costs two system calls on a local disk. Call it within a transaction, when the log
+    /// exists.
     ///
     /// # Errors
-    /// [`StoreError::Removed`]. A path that cannot be looked up for another reason proves nothing.
+    /// [`StoreError::Removed`]. A path that cannot be read for another reason counts as present.
     pub(crate) fn check(&mut self) -> Result<(), StoreError> {
         if let Some(opened) = self.opened
             && !is_there(&self.database, opened)

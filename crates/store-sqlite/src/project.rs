@@ -1,6 +1,6 @@
-//! Events into rows: what each event changes besides being stored.
+//! Projects events to rows: the rows that each event changes, besides the stored event.
 //!
-//! Pure: a write becomes one [`Script`], which the writer carries out in one trip to the database.
+//! Pure: a write becomes one [`Script`], which the writer executes in one trip to the database.
 
 use bobbin_model::{
     ApprovalId, ContextNote, Decision, EdgeStatus, Event, GivenMessage, Item, Outcome, Seq, ThreadHeader,
@@ -12,7 +12,7 @@ use crate::script::Script;
 use bobbin_store::{NamedRequest, StoredEvent, Summary, TextPart, Write};
 use serde::Serialize;
 
-/// How long a named request is known, in milliseconds: a week, longer than anybody retries.
+/// How long a named request is remembered, in milliseconds: a week, longer than any client retries.
 const REQUEST_MEMORY: i64 = 7 * 24 * 3600 * 1000;
 
 /// Returns the statements of one write.
@@ -326,7 +326,7 @@ fn set_status(script: &mut Script, thread: &str, turn: TurnId, status: &'static 
 }
 
 fn insert_text(script: &mut Script, thread: &str, part: &TextPart) {
-    // An Item that was completed meanwhile has no use for its pieces.
+    // A completed Item no longer needs its pieces.
     script
         .then("INSERT INTO item_text (thread_id, turn_no, item_no, text) VALUES (?, ?, ?, ?)")
         .bind(thread.to_owned())
@@ -394,7 +394,7 @@ fn update_thread(script: &mut Script, thread: &str, row: &Summary, head_seq: Seq
     .bind(thread.to_owned());
 }
 
-/// SQLite's integers are signed; a Seq stays far below that.
+/// SQLite's integers are signed; a Seq stays far below their maximum.
 pub(crate) fn number(seq: Seq) -> i64 {
     signed(seq.0)
 }
@@ -403,7 +403,7 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Serializes a value of ours, whose serialization has no way to fail.
+/// Serializes a value of ours; this cannot fail.
 pub(crate) fn json(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }

@@ -144,7 +144,7 @@ async fn items(
     first: TurnId,
     last: TurnId,
 ) -> Read<BTreeMap<TurnId, Vec<Item>>> {
-    // Joined from the left: an Item whose event is not found is damage, not one Item fewer.
+    // A left join: an Item without its event is damage, and must not be left out.
     let rows: Vec<ItemRow> = sqlx::query_as(
         "SELECT i.turn_no, i.item_no, e.seq, e.version, e.at, e.payload FROM item i \
          LEFT JOIN event e ON e.thread_id = i.thread_id AND e.seq = i.seq \
@@ -239,7 +239,7 @@ pub(crate) async fn turns_from(pool: &SqlitePool, id: &ThreadId, first: TurnId) 
 }
 
 pub(crate) async fn spent(pool: &SqlitePool, id: &ThreadId, before: TurnId) -> Read<Spent> {
-    // A Turn that was rolled back was paid for all the same.
+    // The usage of a Turn that was rolled back counts too.
     let row: (i64, i64) = sqlx::query_as(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost_micros), 0) FROM turn \
          WHERE thread_id = ? AND turn_no < ?",
@@ -257,7 +257,7 @@ pub(crate) async fn spent(pool: &SqlitePool, id: &ThreadId, before: TurnId) -> R
 
 async fn with_items(connection: &mut SqliteConnection, id: &ThreadId, rows: Vec<TurnRow>) -> Read<Vec<Turn>> {
     let mut all = BTreeMap::new();
-    // What was rolled back in between is not read.
+    // Turns in between that were rolled back are not read.
     for neighbours in rows.chunk_by(|turn, next| turn.turn_no + 1 == next.turn_no) {
         let (Some(from), Some(to)) = (neighbours.first(), neighbours.last()) else {
             continue;
@@ -309,7 +309,7 @@ pub(crate) async fn recent_events(
     rows.into_iter().rev().map(|row| Ok(row.decode(id)?)).collect()
 }
 
-/// Columns a list needs, with the rest of a row as constants: configuration and queue are not read.
+/// The columns of a list, with constants for the rest of a row: configuration and queue are not read.
 const SUMMARY: &str = "SELECT thread_id, workspace_path, user_id, origin_channel, channel_context, source, \
     history_mode, created_at, metadata, display_name, status, last_active_at, last_turn, turn_count, running, \
     waiting_approval, plan_pending, context_tokens, context_window, compact_at, NULL AS config, '[]' AS queue, NULL AS plan, '[]' AS grants, \
@@ -374,10 +374,10 @@ pub(crate) async fn descendants(pool: &SqlitePool, top: &ThreadId) -> Read<Vec<T
     Ok(rows.into_iter().map(|row| ThreadId::new(row.0)).collect())
 }
 
-/// Goes on with a condition on the workspace's path by those of a filter on Threads, order and pages left out.
+/// Continues a condition on the workspace's path with the conditions of a list filter, without order and page.
 pub(crate) fn push_visible(query: &mut sqlx::QueryBuilder<sqlx::Sqlite>, filter: ListFilter) {
     query.push_bind(filter.workspace_path);
-    // Made by the server or a client for a purpose of its own: never listed.
+    // Threads for an internal purpose of the server or a client are never listed.
     query.push(
         " AND origin_channel NOT IN ('commit-suggest', 'welcome-suggest') \
          AND instr(metadata, '\"dotcraft.internal\":') = 0",
@@ -478,7 +478,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_page_of_threads_is_read_without_a_look_at_any_subagent() {
-        // A second connection would see a database of its own.
+        // Each connection to a memory database has a database of its own.
         let one = sqlx::sqlite::SqlitePoolOptions::new().max_connections(1);
         let pool = one.connect("sqlite::memory:").await.unwrap();
         sqlx::migrate!("../../migrations").run(&pool).await.unwrap();

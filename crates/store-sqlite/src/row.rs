@@ -1,4 +1,4 @@
-//! Rows into values. Damage is an error that names its place, never an empty value.
+//! Decodes rows. Damaged data gives an error that names its place, never an empty value.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) struct ThreadRow {
     queue: String,
     plan: Option<String>,
     grants: String,
-    /// Not part of what lists read.
+    /// Lists do not read this column.
     #[sqlx(default)]
     tools: Option<String>,
     head_seq: i64,
@@ -48,7 +48,7 @@ pub(crate) struct ThreadRow {
 }
 
 impl ThreadRow {
-    /// Returns what a list shows.
+    /// Returns the Thread as a list shows it.
     pub(crate) fn into_summary(self) -> Result<ThreadSummary, StoreError> {
         let runtime = Runtime {
             running: self.running,
@@ -185,7 +185,7 @@ impl EventRow {
     }
 }
 
-/// An Item's row with its event, if that is found.
+/// An Item's row with its event, if there is one.
 #[derive(Debug, sqlx::FromRow)]
 pub(crate) struct ItemRow {
     turn_no: u32,

@@ -1,15 +1,15 @@
-//! Several statements with their parameters, carried out in one trip.
+//! Several statements with their parameters, executed in one trip.
 //!
-//! The connection lives on a thread of its own, and going there and back costs more than most statements do. So the
-//! statements of one write go together, as one text; the driver prepares each once and keeps them by that text, of which
-//! there are as many as there are kinds of writes.
+//! The connection is on a thread of its own, and a trip there costs more than most statements. So the statements of
+//! one write form one text. The driver caches prepared statements by text; there are as many texts as kinds of
+//! writes.
 //!
-//! Parameters are taken from one list, in order: a statement may not number them.
+//! All parameters form one list, in order: a statement may not number them.
 
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type};
 
-/// Statements of the longest text that the driver keeps prepared: longer ones hardly come twice. It keeps a hundred.
+/// Most statements of a text that the driver caches: longer texts rarely recur. The driver caches a hundred texts.
 const KEPT_UP_TO: usize = 16;
 
 /// Statements in order.
@@ -18,12 +18,12 @@ pub(crate) struct Script {
     text: String,
     statements: usize,
     arguments: SqliteArguments,
-    /// The first parameter that could not be passed on.
+    /// The first parameter that could not be encoded.
     broken: Option<sqlx::Error>,
 }
 
 impl Script {
-    /// Has it begin a transaction, in the same trip.
+    /// Starts a transaction in the same trip.
     pub(crate) fn in_new_transaction(mut self) -> Self {
         self.text.insert_str(0, "BEGIN IMMEDIATE;");
         self
@@ -47,7 +47,7 @@ impl Script {
         self
     }
 
-    /// Carries everything out, up to the first statement that fails.
+    /// Executes all statements, up to the first that fails.
     pub(crate) async fn run(self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         if let Some(error) = self.broken {
             return Err(error);
@@ -58,7 +58,7 @@ impl Script {
             "each '?' has its parameter: {}",
             self.text
         );
-        // Put together from this crate's own constants; what comes from outside is bound.
+        // The text consists of this crate's own constants; all outside values are bound.
         let text = AssertSqlSafe(self.text);
         let query = sqlx::query_with(text, self.arguments).persistent(self.statements <= KEPT_UP_TO);
         query.execute(connection).await.map(drop)
@@ -89,7 +89,7 @@ mod tests {
     #[tokio::test]
     async fn each_statement_gets_its_own_parameters() {
         let mut connection = table().await;
-        // Twice: the second time from the driver's memory of the text.
+        // Twice: the second time from the driver's cache.
         for (first, word) in [(1, "one; two"), (10, "three")] {
             let mut script = Script::default();
             script

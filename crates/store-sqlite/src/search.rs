@@ -1,7 +1,7 @@
-//! Searching the index.
+//! Searches the index.
 //!
-//! Candidates come from the index newest first and are then narrowed to what the client may see, so at most
-//! [`CANDIDATES`] are read for one answer; the rest is for the next page.
+//! The index gives candidates, newest first. The candidates are then filtered to those that the client may see. One
+//! answer reads at most [`CANDIDATES`]; the next page continues after them.
 
 use bobbin_model::{ItemId, ThreadId, TurnId, UnixMillis};
 use bobbin_store::{SearchFilter, SearchHit, SearchPage, SearchWords};
@@ -10,10 +10,10 @@ use sqlx::SqlitePool;
 use crate::failure::Failure;
 use crate::read::push_visible;
 
-/// Entries of the index that one answer reads.
+/// Most index entries that one answer reads.
 const CANDIDATES: u32 = 1000;
 
-/// Returns words in the language of the index: strings, all of which must be there.
+/// Returns words in the index's query language: strings that must all occur.
 fn expression(words: &SearchWords) -> String {
     let quoted = words.words().iter().map(|word| format!("\"{word}\""));
     quoted.collect::<Vec<_>>().join(" AND ")
@@ -36,7 +36,7 @@ pub(crate) async fn search(pool: &SqlitePool, filter: SearchFilter) -> Result<Se
     let mut connection = pool.begin().await?;
     let expression = expression(&filter.words);
     let before = filter.after.unwrap_or(i64::MAX);
-    // Where the candidates of this page end, if there are more.
+    // The end of this page's candidates, if there are more.
     let end: Option<(i64,)> = sqlx::query_as(
         "SELECT rowid FROM search_text WHERE search_text MATCH ? AND rowid < ? \
          ORDER BY rowid DESC LIMIT 1 OFFSET ?",
@@ -63,7 +63,7 @@ pub(crate) async fn search(pool: &SqlitePool, filter: SearchFilter) -> Result<Se
              AND deleted_at IS NULL AND workspace_path = ",
         );
     let mut visible = filter.visible;
-    // Who names a Thread means it, whosever it is.
+    // A client that names a Thread may search it, even if it is a subagent's.
     visible.include_sub_agents |= filter.thread.is_some();
     push_visible(&mut query, visible);
     if let Some(thread) = filter.thread {

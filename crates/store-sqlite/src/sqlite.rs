@@ -21,26 +21,26 @@ use bobbin_store::{
     StoreStats, StoredEvent, ThreadSummary, Write,
 };
 
-/// Searches at a time, of the four readers there are.
+/// Most searches at a time, of the four readers.
 const SEARCHES: usize = 2;
-/// Largest file that is checked as it is opened, in bytes (a guess: well under a second of one reader's time).
+/// Largest file that is checked when it is opened, in bytes (a guess: well under a second of one reader's time).
 const CHECKED: u64 = 64 << 20;
 
-/// One database file. Owns the writer's task; [`Store::close`] joins it.
+/// A store on one database file. Owns the writer's task; [`Store::close`] joins it.
 pub struct SqliteStore {
     readers: SqlitePool,
     writer_pool: SqlitePool,
     orders: Mutex<Option<mpsc::Sender<Order>>>,
-    /// Searches may take a while; they leave readers to everybody else.
+    /// Limits searches, which may be slow, so that other reads always find a reader.
     searches: Semaphore,
     counters: Arc<Counters>,
     writer: Mutex<Option<JoinHandle<()>>>,
-    /// The check that begins with the store.
+    /// The check that starts with the store.
     check: Mutex<Option<JoinHandle<Vec<String>>>>,
 }
 
 impl SqliteStore {
-    /// Opens a database, creating it when missing, and brings it to the present schema.
+    /// Opens a database, creating it if it is missing, and migrates it to the current schema.
     ///
     /// # Errors
     /// [`StoreError::Open`], [`StoreError::NetworkFileSystem`].
@@ -82,7 +82,7 @@ impl SqliteStore {
         Ok(row.0)
     }
 
-    /// Checks the whole file; takes a while for a large one. Returns what is wrong, or nothing.
+    /// Checks the whole file; slow for a large one. Returns the problems; empty if there are none.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -90,8 +90,8 @@ impl SqliteStore {
         quick_check(&self.readers).await
     }
 
-    /// Waits for the check of a file of ordinary size that begins with the store. Returns what is wrong, which is in the
-    /// log as well; nothing when it was waited for before.
+    /// Waits for the check that starts with the store, for a file of ordinary size. Returns the problems, which are
+    /// also logged; empty after the first call.
     pub async fn first_check(&self) -> Vec<String> {
         let check = self.check.lock().take();
         match check {
@@ -101,8 +101,8 @@ impl SqliteStore {
     }
 }
 
-/// Looks at the whole file once while the store is already at work: what one page says may be wrong without the page
-/// being so, and then no read notices.
+/// Checks the whole file once while the store is in use. Two sound pages may contradict each other, which no read
+/// detects.
 async fn first_check(readers: SqlitePool) -> Vec<String> {
     let faults = match quick_check(&readers).await {
         Ok(faults) => faults,

@@ -1,8 +1,8 @@
-//! The writer: takes everything that waits, from all Threads, and commits it together.
+//! The writer: takes all waiting writes of all Threads, and commits them together.
 //!
-//! Holds the only connection that writes. At most [`QUEUE`] writes wait; more owners wait for room. A write
-//! that fails for a reason of its own is rolled back alone: the batch is tried again one by one. Between
-//! batches it removes what deleted Threads left and indexes what is new, in small steps.
+//! It has the only writing connection. At most [`QUEUE`] writes wait; more owners wait for room. If a batch fails,
+//! its writes are tried again one by one, so only a faulty write is rolled back. Between batches the writer removes
+//! rows of deleted Threads and indexes new text, in small steps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,36 +26,36 @@ use bobbin_store::{StoreError, StoreStats, Write};
 
 use crate::failure::{driver_error, store_error};
 
-/// Writes that may wait. Each holds at most a few hundred events of one Thread.
+/// Most waiting writes. Each has at most a few hundred events of one Thread.
 pub(crate) const QUEUE: usize = 1024;
 /// Writes in one transaction.
 const BATCH: usize = 256;
 /// Rows of a deleted Thread removed in one transaction.
 const PURGE_ROWS: i64 = 500;
-/// Indexed texts of a deleted Thread removed in one transaction: each takes as long as indexing it did.
+/// Indexed texts of a deleted Thread removed in one transaction: removing takes as long as indexing.
 const PURGE_TEXTS: i64 = 4;
-/// How long nothing is written before the index is brought up: its transactions cost as much as any.
+/// Pause without writes before the index is updated: its transactions cost as much as any other.
 const QUIET: Duration = Duration::from_millis(50);
-/// How long nothing is written before the log is folded into the database (a guess: a pause between two Turns).
+/// Pause without writes before the log is folded into the database (a guess: a pause between two Turns).
 const FOLD_AFTER: Duration = Duration::from_secs(2);
 /// How long a writer with nothing to do sleeps.
 const FAR: Duration = Duration::from_hours(1);
-/// Batches after which a step of the index is not put off any longer, though writes wait.
+/// Batches after which one index step runs even if writes wait.
 const PATIENCE: u32 = 64;
 
-/// Who waits for a write.
+/// The sender that completes a write's receipt.
 type Done = oneshot::Sender<Result<(), StoreError>>;
 
-/// What the writer is to do, and who waits for it.
-#[expect(clippy::large_enum_variant, reason = "nearly all of them are writes")]
+/// An order to the writer, with the sender of its result.
+#[expect(clippy::large_enum_variant, reason = "nearly all orders are writes")]
 pub(crate) enum Order {
-    /// Write what an owner has to write.
+    /// A write of an owner.
     Write(Write, Done),
     /// Remove these answers for ever, or all.
     Forget(Option<Vec<StandingAnswer>>, Done),
 }
 
-/// Figures the writer keeps.
+/// The writer's statistics.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     commits: AtomicU64,
@@ -76,16 +76,16 @@ impl Counters {
 
 pub(crate) struct Writer {
     pub(crate) pool: SqlitePool,
-    /// Held from one write to the next; one on which something failed is closed, which undoes what it was at.
+    /// The connection, kept between writes. After an error it is closed, which rolls back its transaction.
     pub(crate) connection: Option<PoolConnection<Sqlite>>,
     pub(crate) orders: mpsc::Receiver<Order>,
     pub(crate) counters: Arc<Counters>,
-    /// The owner of each Thread whose last write failed: what it wrote behind that builds on what is not
-    /// there. One entry per Thread in trouble, gone with the next owner's first write.
+    /// For each Thread whose last write failed, the owner of that write. Its later writes depend on the missing one
+    /// and fail too. The first write of the next owner removes the entry.
     pub(crate) failed: HashMap<ThreadId, u64>,
-    /// The files that are open.
+    /// The identities of the open files.
     pub(crate) presence: Presence,
-    /// Cancelled when they are no longer at their path.
+    /// Cancelled when the files are no longer at their path.
     pub(crate) removed: CancellationToken,
 }
 
@@ -190,14 +190,14 @@ impl Writer {
         }
     }
 
-    /// Answers writes that no file is there for.
+    /// Fails writes because the files are gone.
     fn refuse(&self, orders: Vec<(Write, Done)>) {
         for (_, done) in orders {
             acknowledge(done, Err(self.presence.removed()));
         }
     }
 
-    /// Whether an earlier write of the same owner has failed: its writes build on each other.
+    /// Whether an earlier write of the same owner has failed; its later writes depend on that write.
     fn builds_on_nothing(&self, write: &Write) -> bool {
         self.failed.get(&write.thread) == Some(&write.owner)
     }
@@ -209,7 +209,7 @@ impl Writer {
         }
     }
 
-    /// Holds the connection for the next use, unless this one failed.
+    /// Keeps the connection for the next use, unless this use failed.
     async fn hold<T, E>(
         &mut self,
         connection: PoolConnection<Sqlite>,
@@ -243,7 +243,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Folds the log into the database. Returns whether some of it is left.
+    /// Folds the log into the database. Returns whether some of the log is left.
     async fn fold(&mut self) -> bool {
         if self.removed.is_cancelled() {
             return false;
@@ -272,7 +272,7 @@ impl Writer {
         self.hold(connection, forgotten).await.map_err(store_error)
     }
 
-    /// Removes some of what deleted Threads left. Returns whether there is more.
+    /// Removes some rows of deleted Threads. Returns whether there are more.
     async fn purge(&mut self) -> bool {
         if self.removed.is_cancelled() {
             return false;
@@ -288,7 +288,7 @@ impl Writer {
         })
     }
 
-    /// Indexes some of what is new. Returns whether there is more.
+    /// Indexes some new text. Returns whether there is more.
     async fn index(&mut self) -> bool {
         if self.removed.is_cancelled() {
             return false;
@@ -305,10 +305,11 @@ impl Writer {
     }
 }
 
-/// Writes in one transaction. Its beginning and end are statements as the others: the driver's own each take a trip to the
-/// connection's thread more, and one to say that the answer has come.
+/// Writes in one transaction. Its begin and commit are ordinary statements: the driver's own functions would each
+/// add a trip to the connection's thread.
 ///
-/// The files are looked up last: what a removed database took is rolled back, so that no reader finds it.
+/// The files are checked last: if the database was removed, the transaction is rolled back, so that no reader sees
+/// its data.
 async fn commit(
     connection: &mut SqliteConnection,
     writes: &[&Write],
@@ -393,11 +394,11 @@ async fn purge_some(connection: &mut SqliteConnection) -> Result<bool, sqlx::Err
 }
 
 fn acknowledge(done: Done, outcome: Result<(), StoreError>) {
-    // An owner that no longer waits has failed and will load what is on disk.
+    // The owner has failed if it no longer waits; it will load the stored state.
     drop(done.send(outcome));
 }
 
-/// Says which event stood in the way of a write that repeats a number.
+/// Names the conflicting event in the error of a write that repeats a Seq.
 fn named(error: StoreError, write: &Write) -> StoreError {
     let database = driver_error(&error).and_then(sqlx::Error::as_database_error);
     if !database.is_some_and(sqlx::error::DatabaseError::is_unique_violation) {

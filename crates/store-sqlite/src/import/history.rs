@@ -1,30 +1,30 @@
-//! What an event of another database becomes here: finished history, which gives nobody anything.
+//! Converts the events of another database to finished history that grants no permissions.
 //!
-//! Pure. Answers, policies, tools of clients and queued input stay behind; numbers that this server could not have written
-//! are refused, so that nothing later counts beyond its type.
+//! Pure. Answers, policies, clients' tools and queued input are dropped. Numbers that this server could not have
+//! written are refused, so that no later count overflows its type.
 
 use bobbin_model::state::{MAX_DISPLAY_NAME, MAX_LABEL, MAX_LABELS};
 use bobbin_model::{
     EdgeStatus, Event, ItemId, Outcome, Seq, ThreadHeader, ThreadId, ThreadState, UnixMillis,
 };
 
-/// Why an imported Turn that was open has failed.
+/// Why an imported open Turn has failed.
 const OPEN_WHEN_IMPORTED: &str = "The turn was open when its conversation was imported; it does not go on by itself. Send \
                                   another message to go on.";
-/// Longest id of a Thread, in bytes: many times that of ours.
+/// Longest id of a Thread, in bytes: many times the length of our own.
 const MAX_ID: usize = 128;
-/// Numbers above these are nobody's: ours count from one.
+/// Largest accepted number of Turns and Items; ours count from one.
 const MAX_TURN: u32 = 1 << 30;
 const MAX_SEQ: u64 = 1 << 52;
 /// The last millisecond of the year 9999.
 const LAST_TIME: i64 = 253_402_300_799_999;
 
-/// Why a Thread is not taken.
+/// Why a Thread is not imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Left {
-    /// Its user has deleted it.
+    /// The user has deleted it.
     Deleted,
-    /// It is not what a server has written.
+    /// No server can have written it.
     Damaged(String),
 }
 
@@ -32,7 +32,7 @@ fn damaged(why: &str) -> Left {
     Left::Damaged(why.to_owned())
 }
 
-/// Whether an id is one that a server may have made: it becomes part of names of files.
+/// Whether a server may have made an id; the id becomes part of file names.
 pub(super) fn is_id(id: &str) -> bool {
     (1..=MAX_ID).contains(&id.len())
         && id
@@ -40,12 +40,12 @@ pub(super) fn is_id(id: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Returns a time within the years that can be shown.
+/// Returns a time limited to the years that can be shown.
 pub(super) fn time(at: UnixMillis) -> UnixMillis {
     UnixMillis(at.0.clamp(0, LAST_TIME))
 }
 
-/// Returns the header under which a Thread goes on in the workspace at `root`.
+/// Returns the header of the imported Thread for the workspace at `root`.
 pub(super) fn header(id: &ThreadId, mut header: ThreadHeader, root: &str) -> Result<ThreadHeader, Left> {
     if header.id != *id {
         return Err(damaged("its first event is about another thread"));
@@ -64,7 +64,7 @@ pub(super) fn header(id: &ThreadId, mut header: ThreadHeader, root: &str) -> Res
 /// Checks an event's number.
 ///
 /// # Errors
-/// No server can have given it.
+/// No server can have assigned it.
 pub(super) fn check_number(seq: Seq) -> Result<(), Left> {
     if (1..=MAX_SEQ).contains(&seq.0) {
         Ok(())
@@ -73,16 +73,16 @@ pub(super) fn check_number(seq: Seq) -> Result<(), Left> {
     }
 }
 
-/// Returns what becomes of an event after the first, `None` for one that stays behind.
+/// Returns the imported form of an event after the first; `None` for an event that is dropped.
 ///
 /// # Errors
-/// The Thread is not to be taken.
+/// The Thread must not be imported.
 pub(super) fn admit(state: &ThreadState, event: Event) -> Result<Option<Event>, Left> {
     let live = state.live_turn();
     match &event {
         Event::ThreadDeleted => return Err(Left::Deleted),
         Event::ThreadStarted { .. } => return Err(damaged("it starts twice")),
-        // What was allowed, offered or asked for elsewhere.
+        // Permissions, offers and requests of the other server.
         Event::ThreadConfigured { .. }
         | Event::ToolsDeclared { .. }
         | Event::QueueChanged { .. }
@@ -98,7 +98,7 @@ pub(super) fn admit(state: &ThreadState, event: Event) -> Result<Option<Event>, 
         Event::TurnStarted { turn, .. }
             if live.is_none() && *turn > state.last_turn && turn.0 <= MAX_TURN => {}
         Event::TurnStarted { .. } => return Err(damaged("its turns are out of order")),
-        // Of a Turn that has ended.
+        // It belongs to a Turn that has ended.
         Event::TurnReverted { .. } => {}
         _ if event.turn().is_some_and(|turn| Some(turn) != live) => {
             return Err(damaged("an event belongs to no open turn"));
@@ -117,7 +117,7 @@ pub(super) fn admit(state: &ThreadState, event: Event) -> Result<Option<Event>, 
     Ok(Some(finished(event)))
 }
 
-/// Returns the Item that an event puts into its Turn.
+/// Returns the Item that an event adds to its Turn.
 fn item_of(event: &Event) -> Option<ItemId> {
     match event {
         Event::ItemStarted { item, .. }
@@ -129,7 +129,7 @@ fn item_of(event: &Event) -> Option<ItemId> {
     }
 }
 
-/// Takes from an event what waits for a user's answer.
+/// Removes from an event the mark that a plan waits for the user's answer.
 fn finished(mut event: Event) -> Event {
     if let Event::TurnEnded {
         plan_pending,
@@ -143,13 +143,13 @@ fn finished(mut event: Event) -> Event {
     event
 }
 
-/// Applies an event; answers for the session are not among what it leaves.
+/// Applies an event, without its answers for the session.
 pub(super) fn apply(state: &mut ThreadState, event: &Event, at: UnixMillis) {
     state.apply(event, at);
     state.grants.clear();
 }
 
-/// Returns the events that close an open Turn, its Items and its questions, and a subagent's edge.
+/// Returns the events that close an open Turn with its Items and Approvals, and a subagent's edge.
 pub(super) fn close(state: &ThreadState, at: UnixMillis) -> Vec<Event> {
     let error = OPEN_WHEN_IMPORTED.to_owned();
     let mut events = state.decide_end_turn(Outcome::Failed { error }, at);
@@ -160,7 +160,7 @@ pub(super) fn close(state: &ThreadState, at: UnixMillis) -> Vec<Event> {
     events
 }
 
-/// Returns whether a subagent hangs where its parent, of this root and depth, is.
+/// Returns whether a subagent's root and depth fit those of its parent.
 pub(super) fn hangs_below(header: &ThreadHeader, root: &ThreadId, depth: u32) -> bool {
     let source = header.source.sub_agent();
     source.is_some_and(|source| source.root == *root && Some(source.depth) == depth.checked_add(1))
