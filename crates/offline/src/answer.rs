@@ -1,4 +1,4 @@
-//! What a call gave, in words. Truthful about failures: a call that did not go well is never told as done.
+//! Texts on the results of calls. A failed call is never reported as done.
 
 use super::fence::{block, language, span};
 use super::instruction::Instruction;
@@ -7,10 +7,10 @@ use super::summary::entries;
 use bobbin_agent_api::cut::head_and_tail;
 use bobbin_agent_api::tool::split_status;
 
-/// Most bytes of a result told in a message; the whole of it stands in the call's own Item.
+/// Most bytes of a result in a message; the call's own Item has all of it.
 const MAX_TOLD_BYTES: usize = 32 << 10;
 
-/// Returns what to say about an instruction's result.
+/// Returns the text on an instruction's result.
 pub(super) fn answer(instruction: &Instruction, outcome: Outcome<'_>) -> String {
     if let Instruction::Run { command } | Instruction::Start { command } = instruction {
         return ran(command, outcome);

@@ -1,4 +1,4 @@
-//! Markdown around text that came from elsewhere, so that it cannot break out.
+//! Markdown around untrusted text, so that the text cannot close it.
 
 /// Returns a code block around `text`, with a fence that is longer than any in it.
 pub(super) fn block(text: &str, language: &str) -> String {

@@ -1,8 +1,8 @@
-//! What the offline model says about itself.
+//! The offline model's description of itself.
 
 use super::fence::block;
 
-/// Returns what can be done, with examples.
+/// Returns the list of possible instructions, with examples.
 pub(super) fn help() -> String {
     "I am Bobbin's built-in offline model: I need no key and no network, and I follow plain instructions \
      instead of guessing. You can write\n\n\

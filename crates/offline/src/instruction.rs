@@ -1,11 +1,11 @@
-//! What a prompt may ask for, and the tool call that each request becomes.
+//! The instructions of a prompt, and the tool call for each.
 
 use std::borrow::Cow;
 
 use bobbin_model::plan::TodoStatus;
 use serde_json::{Value, json};
 
-/// One thing to do.
+/// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Instruction {
     /// Run a command line.
@@ -38,13 +38,13 @@ pub(super) enum Instruction {
     },
     /// Call a tool of a tool server.
     Call { tool: String, arguments: Value },
-    /// Say this.
+    /// Reply with this text.
     Say { text: String },
-    /// Say this many times.
+    /// Reply with this text many times.
     Repeat { times: usize, text: String },
-    /// Say what is in this workspace.
+    /// Describe this workspace.
     Summarize,
-    /// Say what can be done.
+    /// List the possible instructions.
     Help,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Search {
 }
 
 impl Instruction {
-    /// Returns the tool call that does it: name and arguments. `None` for what needs none, or not just one.
+    /// Returns the tool call for the instruction: name and arguments. `None` if it needs none, or several.
     pub(super) fn call(&self) -> Option<(Cow<'static, str>, Value)> {
         let (tool, arguments) = match self {
             Self::Call { tool, arguments } => return Some((tool.clone().into(), arguments.clone())),
@@ -110,7 +110,7 @@ impl Instruction {
         Some((tool.into(), arguments))
     }
 
-    /// Returns it in a few words, for a list of what was not done.
+    /// Returns a short description, for a list of skipped instructions.
     pub(super) fn in_words(&self) -> String {
         match self {
             Self::Run { command } => format!("run `{command}`"),

@@ -1,11 +1,11 @@
-//! The deterministic model: no key, no network, and useful nevertheless.
+//! The deterministic model: it needs no key and no network.
 //!
-//! It does not guess. A prompt is read as one or several plain instructions (`prompt`); each becomes tool calls
-//! like any model's, under the same rules; and what they gave is told in a message. A prompt that is not
-//! understood as a whole does nothing and is answered with what can be done.
+//! The model does not guess. It parses a prompt as one or several plain instructions (`prompt`). Each becomes tool
+//! calls under the same rules as any model's, and a message reports their results. If a part of a prompt is not
+//! understood, nothing is done, and the reply lists the possible instructions.
 //!
-//! Every reply is a pure function of the conversation (`steps::next_step`), so a Turn that is taken up after
-//! a crash goes on where it stood. It never sees earlier Turns.
+//! Every reply is a pure function of the conversation (`steps::next_step`), so a Turn resumed after a crash continues
+//! where it was. The model never sees earlier Turns.
 
 mod answer;
 mod fence;

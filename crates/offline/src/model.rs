@@ -1,4 +1,4 @@
-//! The offline model behind the seam that all models share.
+//! The offline model as an implementation of the common trait.
 
 use bobbin_model::TokenUsage;
 use futures_util::FutureExt as _;
@@ -77,7 +77,7 @@ async fn call(
     Ok(tool.len() + arguments.len())
 }
 
-/// Says the parts with blank lines between them; returns the bytes written.
+/// Sends the parts with blank lines between them; returns the bytes written.
 async fn say(sink: &mut dyn ModelSink, said: Vec<Speech>) -> Result<usize, ModelError> {
     let bytes = said.iter().map(Speech::bytes).sum();
     for (index, speech) in said.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! A prompt as instructions: all of it or nothing.
+//! Parses a prompt into instructions completely or not at all.
 
 use super::instruction::Instruction;
 use super::phrases::{is_plan_head, raw_command, strip_marker, understand, understand_plan};
 use super::text::{after_any, is_noise, outside_quotes, skip};
 
-/// Politeness and connection in front of an instruction.
+/// Polite and connecting words before an instruction.
 const POLITE: &[&str] = &[
     "please",
     "pls",
@@ -43,10 +43,10 @@ const POLITE: &[&str] = &[
     "thank you",
 ];
 
-/// Understands a prompt.
+/// Parses a prompt.
 ///
 /// # Errors
-/// The first line that is not understood; nothing of the prompt is to be done then.
+/// The first line that is not understood; then no part of the prompt is carried out.
 pub(super) fn instructions(prompt: &str) -> Result<Vec<Instruction>, String> {
     let lines: Vec<&str> = prompt.lines().collect();
     let found = from_lines(&lines)?;
@@ -63,7 +63,7 @@ fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> 
         lines = below;
         let line = line.trim();
         let line = strip_marker(line).unwrap_or(line);
-        // A shell prompt is no politeness.
+        // A shell prompt is no polite word.
         let line = if raw_command(line, None).is_some() {
             line
         } else {
@@ -86,7 +86,7 @@ fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> 
                     found.extend(several);
                     found.extend(more);
                 }
-                // What follows is no instruction: it belongs to the text that this line began.
+                // The following lines are no instructions: they belong to the text that this line began.
                 ([one], Err(error)) => found.push(with_lines_below(one, below).ok_or(error)?),
                 (_, Err(error)) => return Err(error),
             }
@@ -101,7 +101,7 @@ fn from_lines<'a>(mut lines: &'a [&'a str]) -> Result<Vec<Instruction>, String> 
     Ok(found)
 }
 
-/// Understands one line as one instruction or several joined by "then" or "and".
+/// Parses one line as one instruction, or as several joined by "then" or "and".
 fn from_line(line: &str) -> Option<Vec<Instruction>> {
     if let Some(raw) = raw_command(line, None) {
         return Some(vec![raw]);
@@ -111,7 +111,7 @@ fn from_line(line: &str) -> Option<Vec<Instruction>> {
         .or_else(|| joined(line, "and"))
 }
 
-/// Cuts a line at a word; only when every part is an instruction.
+/// Splits a line at a word if every part is an instruction.
 fn joined(line: &str, word: &str) -> Option<Vec<Instruction>> {
     let cuts: Vec<usize> = outside_quotes(line, word).collect();
     if cuts.is_empty() {
@@ -135,7 +135,7 @@ fn joined(line: &str, word: &str) -> Option<Vec<Instruction>> {
     parts.iter().map(one).collect()
 }
 
-/// Returns the code block that begins on the next line that is not blank, and the lines behind it.
+/// Returns the code block that begins on the next line that is not blank, and the lines after it.
 fn fence<'a>(below: &'a [&'a str]) -> (Option<String>, &'a [&'a str]) {
     let Some(at) = below.iter().position(|line| !line.trim().is_empty()) else {
         return (None, below);
@@ -158,7 +158,7 @@ fn fence<'a>(below: &'a [&'a str]) -> (Option<String>, &'a [&'a str]) {
     (Some(text), body.get(end + 1..).unwrap_or_default())
 }
 
-/// Returns the list below a plan's head, and the lines behind it.
+/// Returns the list after a plan's first line, and the lines after the list.
 fn list<'a>(line: &str, below: &'a [&'a str]) -> (Vec<String>, &'a [&'a str]) {
     if !is_plan_head(line) {
         return (Vec::new(), below);
@@ -172,7 +172,7 @@ fn list<'a>(line: &str, below: &'a [&'a str]) -> (Vec<String>, &'a [&'a str]) {
     (items.collect(), &below[end..])
 }
 
-/// Adds the lines below to an instruction that ends with a text.
+/// Adds the following lines to an instruction that ends with a text.
 fn with_lines_below(instruction: &Instruction, below: &[&str]) -> Option<Instruction> {
     let below = below.join("\n");
     let below = below.trim_end();
@@ -188,7 +188,7 @@ fn with_lines_below(instruction: &Instruction, below: &[&str]) -> Option<Instruc
     }
 }
 
-/// `write FILE:` and `say:` with everything below as the text.
+/// Parses `write FILE:` and `say:` with all following lines as the text.
 fn open_end(line: &str, below: &[&str]) -> Option<Instruction> {
     let announces = line.ends_with(':') || after_any(line, &["write", "create", "save"]).is_some();
     let text = below.join("\n");

@@ -1,4 +1,4 @@
-//! Table of prompts and what they are understood as.
+//! Table of prompts and their instructions.
 
 use bobbin_model::plan::TodoStatus;
 use rstest::rstest;

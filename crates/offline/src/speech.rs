@@ -1,4 +1,4 @@
-//! What the model says, and the pieces it is streamed in.
+//! The text of a reply, and the pieces in which it is streamed.
 
 /// Texts up to this size are streamed word by word, longer ones line by line.
 const WORDS_UP_TO: usize = 4 << 10;
@@ -10,12 +10,12 @@ const MAX_PIECE_BYTES: usize = 1 << 10;
 pub(super) enum Speech {
     /// A text.
     Text(String),
-    /// A text said many times, each time one piece.
+    /// A repeated text; each repetition is one piece.
     Repeated { text: String, times: usize },
 }
 
 impl Speech {
-    /// Returns the bytes it takes.
+    /// Returns its size in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -23,7 +23,7 @@ impl Speech {
         }
     }
 
-    /// Returns the pieces in order; joined they are all of it.
+    /// Returns the pieces in order; joined they are the whole text.
     pub(super) fn pieces(&self) -> Box<dyn Iterator<Item = String> + Send + '_> {
         match self {
             Self::Text(text) => Box::new(pieces(text).map(ToOwned::to_owned)),
@@ -38,7 +38,7 @@ impl Speech {
     }
 }
 
-/// Cuts a text behind its spaces or line ends.
+/// Splits a text after its spaces or line ends.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> + Send {
     let by_words = text.len() <= WORDS_UP_TO;
     let ends = move |c: char| c == '\n' || (by_words && c == ' ');

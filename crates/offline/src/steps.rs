@@ -1,7 +1,7 @@
-//! The next reply, from the conversation alone.
+//! Computes the next reply from the conversation alone.
 //!
-//! The instructions of the last user's message are gone through in order; each takes the results that are
-//! there already, and the first one without its result is the next call. After a failure nothing further is done.
+//! The instructions of the last user's message are processed in order. Each takes its existing results; the first
+//! instruction without a result is the next call. After a failure, the rest is skipped.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use bobbin_agent_api::model::{Call, Message};
 const MAX_REPEATS: usize = 100_000;
 const MAX_REPEATED_BYTES: usize = 4 << 20;
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     /// Make a call.
@@ -28,18 +28,18 @@ pub(super) enum Step {
         tool: Cow<'static, str>,
         arguments: Value,
     },
-    /// Say this, and be done.
+    /// Send this text and finish.
     Say(Vec<Speech>),
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outcome<'a> {
     pub(super) text: &'a str,
     pub(super) success: bool,
 }
 
-/// Returns what comes next in a conversation.
+/// Returns the next step of a conversation.
 pub(super) fn next_step(messages: &[Message]) -> Step {
     let Some((prompt, since)) = last_prompt(messages) else {
         return Step::Say(vec![Speech::Text(help())]);
@@ -120,7 +120,7 @@ fn repeated(times: usize, text: &str) -> Result<Speech, String> {
     })
 }
 
-/// Lists everything, reads the README when there is one, and tells.
+/// Lists all files, reads the README if there is one, and writes the summary.
 fn summarize<'a>(given: &mut impl Iterator<Item = Outcome<'a>>) -> Progress {
     let done = |text: String, success| Progress::Done {
         speech: Speech::Text(text),
@@ -143,7 +143,7 @@ fn summarize<'a>(given: &mut impl Iterator<Item = Outcome<'a>>) -> Progress {
             tool: "ReadFile".into(),
             arguments: json!({ "path": path, "limit": 200 }),
         }),
-        // A README that cannot be read takes nothing away from the rest.
+        // An unreadable README does not affect the rest.
         Some(read) => done(
             summary(listed.text, Some(if read.success { read.text } else { "" })),
             true,
@@ -151,7 +151,7 @@ fn summarize<'a>(given: &mut impl Iterator<Item = Outcome<'a>>) -> Progress {
     }
 }
 
-/// Returns the last thing the user said, and what came after it.
+/// Returns the user's last message, and the messages after it.
 fn last_prompt(messages: &[Message]) -> Option<(String, &[Message])> {
     let at = messages
         .iter()
@@ -159,7 +159,7 @@ fn last_prompt(messages: &[Message]) -> Option<(String, &[Message])> {
     let Message::User { parts } = &messages[at] else {
         return None;
     };
-    // What was attached is no instruction.
+    // Attachments are no instructions.
     let said = parts
         .iter()
         .filter(|part| !matches!(part, bobbin_model::InputPart::Context { .. }));
@@ -167,7 +167,7 @@ fn last_prompt(messages: &[Message]) -> Option<(String, &[Message])> {
     Some((prompt, &messages[at + 1..]))
 }
 
-/// Returns what the calls have given, in the order of the calls.
+/// Returns the results of the calls, in the order of the calls.
 fn outcomes(since: &[Message]) -> Vec<Outcome<'_>> {
     let results: HashMap<&str, Outcome<'_>> = since
         .iter()

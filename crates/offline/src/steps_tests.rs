@@ -1,4 +1,4 @@
-//! Conversations and what the offline model does next in them.
+//! Conversations, and the offline model's next step in them.
 
 use super::*;
 

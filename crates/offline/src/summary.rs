@@ -132,7 +132,7 @@ fn first_paragraph(readme: &str) -> Option<String> {
         let begins = block.chars().next().is_some_and(|c| !"#<[!|`-=*>".contains(c));
         begins && !block.contains("\n===") && !block.contains("\n---")
     };
-    // A heading directly above its text is no part of it.
+    // A heading directly before its text is no part of it.
     let below_heading = |block: &'_ str| match block.split_once('\n') {
         Some((heading, _)) if heading.starts_with('#') => heading.len(),
         _ => 0,

@@ -1,7 +1,7 @@
-//! Reads a line of natural text from the left: known phrases, quoted parts, paths. Pure, and forgiving only
-//! about case, spaces, quotes and closing punctuation.
+//! Parses a line of natural text from the left: known phrases, quoted parts, paths. Pure, and tolerant only of case,
+//! spaces, quotes and closing punctuation.
 
-/// Words that add nothing after an instruction.
+/// Words after an instruction that have no meaning.
 const NOISE: &[&str] = &[
     "please",
     "pls",
@@ -20,7 +20,7 @@ const NOISE: &[&str] = &[
     "everywhere",
 ];
 
-/// File names people write without an extension.
+/// File names that users write without an extension.
 const BARE_FILES: &[&str] = &[
     "readme",
     "license",
@@ -39,7 +39,7 @@ const BARE_FILES: &[&str] = &[
     "codeowners",
 ];
 
-/// Returns what follows a phrase at the beginning of `text`, case aside.
+/// Returns the text after a phrase at the beginning of `text`, ignoring case.
 pub(super) fn after<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
     let head = text.get(..phrase.len())?;
     let rest = &text[phrase.len()..];
@@ -51,12 +51,12 @@ pub(super) fn after<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
     (ends && head.eq_ignore_ascii_case(phrase)).then(|| rest.trim_start())
 }
 
-/// Returns what follows the first of these phrases that `text` begins with.
+/// Returns the text after the first of these phrases that `text` begins with.
 pub(super) fn after_any<'a>(text: &'a str, phrases: &[&str]) -> Option<&'a str> {
     phrases.iter().find_map(|phrase| after(text, phrase))
 }
 
-/// Skips these phrases at the beginning, as often as they come, each with a comma or colon behind it.
+/// Skips any number of these phrases at the beginning, each with a comma or colon after it.
 pub(super) fn skip<'a>(mut text: &'a str, phrases: &[&str]) -> &'a str {
     while let Some(rest) = after_any(text, phrases) {
         text = rest.trim_start_matches([',', ':', '!', '.', '?']).trim_start();
@@ -73,9 +73,9 @@ pub(super) fn skip_colon(text: &str) -> &str {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named<'a> {
     pub(super) text: String,
-    /// Whether it stood in quotes or backticks.
+    /// Whether it was in quotes or backticks.
     pub(super) quoted: bool,
-    /// What follows.
+    /// The rest of the text.
     pub(super) rest: &'a str,
 }
 

@@ -1,6 +1,6 @@
-//! ``call mcp__pantry__steep with {"minutes": 3}``: a tool of a tool server, by the name it is offered under; any
-//! other tool where it is said that it is one, ``use the tool editor_diagnostics``, or where its name stands in
-//! backquotes before arguments, ``call `set_timer` with {"minutes": 4}``.
+//! Calls of other tools: ``call mcp__pantry__steep with {"minutes": 3}`` for a tool of a tool server. Other tools must
+//! be marked: ``use the tool editor_diagnostics``, or in backquotes before arguments, ``call `set_timer` with
+//! {"minutes": 4}``.
 
 use bobbin_agent_api::tool_name;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
     let tool = tool.trim_end_matches([':', ',']).to_owned();
     let rest = after(rest, "with").unwrap_or(rest);
     let rest = rest.strip_prefix(':').unwrap_or(rest).trim();
-    // Any other word after "call" or "use" may mean anything.
+    // Any other word after "call" or "use" may have another meaning.
     let is_plain = is_marked && !tool.contains(char::is_whitespace) && rest.starts_with('{');
     if (!is_said && !is_plain) || tool.is_empty() {
         tool_name::parts(&tool)?;

@@ -3,7 +3,7 @@
 use crate::instruction::Instruction;
 use crate::text::{after_any, is_noise, looks_like_path, path, quoted, skip};
 
-/// Words between the verb and the place that add nothing.
+/// Words between the verb and the place that have no meaning.
 const FILLERS: &[&str] = &[
     "me",
     "all",
@@ -44,14 +44,14 @@ pub(super) fn understand(line: &str) -> Option<Instruction> {
     place(rest.trim_start_matches([':', ',']).trim_start())
 }
 
-/// Returns what follows the words that ask for a list.
+/// Returns the text after the words that ask for a list.
 fn what_to_list(line: &str) -> Option<&str> {
     if let Some(rest) = after_any(line, &["list", "ls", "dir"]) {
         return Some(rest);
     }
     if let Some(rest) = after_any(line, &["what is in", "what's in"]) {
         let named = path(skip(rest, &["the"]))?;
-        // Any other name is a file, `read`'s business.
+        // Any other name is a file, which `read` handles.
         return (named.text.ends_with('/') || !looks_like_path(&named)).then_some(rest);
     }
     if let Some(rest) = after_any(line, &["show", "give", "which", "what"]) {
@@ -66,7 +66,7 @@ fn what_to_list(line: &str) -> Option<&str> {
     is_list.then_some(rest)
 }
 
-/// Reads where and how: fillers, flags, and at most one path or glob.
+/// Reads the place and the options: fillers, flags, and at most one path or glob.
 fn place(mut rest: &str) -> Option<Instruction> {
     let (mut found, mut recursive): (Option<String>, bool) = (None, false);
     while !rest.is_empty() {

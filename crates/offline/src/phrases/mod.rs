@@ -1,5 +1,5 @@
-//! The ways of saying each instruction, one file a family. Each takes one line without politeness in front
-//! and returns `None` for a line that it does not understand as a whole.
+//! The phrases of each instruction, one file for each kind. A function takes one line without polite words, and returns
+//! `None` unless it understands the whole line.
 
 mod hosted;
 mod list;
@@ -17,9 +17,9 @@ use super::instruction::Instruction;
 pub(super) use plan::{is_plan_head, strip_marker};
 pub(super) use run::raw_command;
 
-/// Understands one line; `fenced` is the code block below it.
+/// Parses one line; `fenced` is the code block after it.
 pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction> {
-    // A phrase that has no use for the code block below it has not understood the line with it.
+    // A phrase that does not use the following code block has not understood the line.
     let alone = |found: Option<Instruction>| found.filter(|_| fenced.is_none());
     raw_command(line, fenced)
         .or_else(|| hosted::understand(line, fenced))
@@ -34,7 +34,7 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
         .or_else(|| run::understand(line, fenced))
 }
 
-/// Understands a plan's head with its list.
+/// Parses the first line of a plan with its list.
 pub(super) fn understand_plan(line: &str, items: &[String]) -> Option<Instruction> {
     plan::understand(line, items)
 }

@@ -1,4 +1,4 @@
-//! `plan:` with a list below it, `make a plan: a, b, c`, `make a plan to X: a; b`.
+//! `plan:` with a list after it, `make a plan: a, b, c`, `make a plan to X: a; b`.
 
 use bobbin_model::plan::TodoStatus;
 
@@ -25,7 +25,7 @@ const HEADS: &[&str] = &[
     "to-do",
 ];
 
-/// Whether a list below this line belongs to it.
+/// Returns whether a list after this line belongs to it.
 pub(crate) fn is_plan_head(line: &str) -> bool {
     after_any(line, HEADS).is_some_and(|rest| rest.is_empty() || rest.ends_with(':'))
 }
@@ -71,7 +71,7 @@ fn step(text: &str) -> Option<(String, TodoStatus)> {
     (!content.is_empty()).then(|| (content.to_owned(), status))
 }
 
-/// Returns a list item without its marker, or `None` for a line that is none.
+/// Returns a list item without its marker, or `None` for another line.
 pub(crate) fn strip_marker(line: &str) -> Option<&str> {
     let line = line.trim_start();
     if let Some(rest) = ["- ", "* ", "+ ", "• "]

@@ -33,7 +33,7 @@ pub(super) fn understand(line: &str) -> Option<Instruction> {
     };
     let rest = skip(rest, FILLERS);
     let named = path(rest)?;
-    // `read this` names nothing.
+    // `read this` names no file.
     let names = looks_like_path(&named)
         || (sure && !matches!(named.text.as_str(), "this" | "it" | "that" | "all" | "everything"));
     let rest = after_any(named.rest, &["say", "contain"]).unwrap_or(named.rest);

@@ -8,10 +8,10 @@ const NOT_A_PROGRAM: &[&str] = &[
     "the", "my", "all", "our", "some", "a", "an", "it", "this", "that", "these", "your",
 ];
 
-/// Behind a command in quotes: it is not waited for.
+/// After a quoted command: the command runs in the background.
 const BACKGROUND: &str = "in the background";
 
-/// A shell prompt: everything behind it is the command.
+/// Parses a shell prompt: everything after it is the command.
 pub(crate) fn raw_command(line: &str, fenced: Option<&str>) -> Option<Instruction> {
     let command = line.strip_prefix("$ ").filter(|_| fenced.is_none())?.trim();
     (!command.is_empty()).then(|| Instruction::Run {
@@ -54,13 +54,13 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
     (!command.is_empty()).then_some(Instruction::Run { command })
 }
 
-/// Returns what is behind some words, if they come first.
+/// Returns the text after some words, if the text begins with them.
 fn skip_words<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let (head, tail) = text.trim_start().split_at_checked(words.len())?;
     head.eq_ignore_ascii_case(words).then_some(tail)
 }
 
-/// Returns an unquoted command: the whole rest, without a sentence's end.
+/// Returns an unquoted command: the whole rest, without a full stop.
 fn plain(rest: &str) -> Option<String> {
     let mut command = rest.trim();
     for polite in [", please", " please"] {

@@ -65,7 +65,7 @@ pub(super) fn understand(line: &str) -> Option<Instruction> {
     )
 }
 
-/// Returns the thing that a question asks for.
+/// Returns the object of a question.
 fn question(line: &str) -> Option<&str> {
     if let Some(rest) = after_any(line, &["which files", "what files", "which file", "who"]) {
         let verbs = [
@@ -94,7 +94,7 @@ fn question(line: &str) -> Option<&str> {
         .find_map(|word| rest.strip_suffix(word)?.strip_suffix(' '))
 }
 
-/// Skips flags as `grep` has them; returns whether one of them ignores case.
+/// Skips flags of `grep`; returns whether one of them ignores case.
 fn flags(mut rest: &str) -> (&str, bool) {
     let mut ignore_case = false;
     while let Some(word) = rest.split_whitespace().next()
@@ -158,7 +158,7 @@ fn search(rest: &str, mut base: Search) -> Option<Instruction> {
     if pattern.is_empty() {
         return None;
     }
-    // `/…/` is an expression.
+    // `/…/` is a regular expression.
     let expression = pattern
         .strip_prefix('/')
         .and_then(|text| text.strip_suffix('/'))
@@ -181,7 +181,7 @@ fn is_place(place: &str) -> bool {
             .is_some_and(|named| is_noise(named.rest))
 }
 
-/// Whether a place is the whole workspace.
+/// Returns whether a place is the whole workspace.
 fn everywhere(place: &str) -> bool {
     let place = skip(place, &["the", "this", "all", "whole", "entire", "my"]);
     let nouns = [

@@ -1,5 +1,5 @@
-//! ``write `notes.txt`: hello``, `create a file a.txt containing x`, `write "x" to a.txt`, and a file's name
-//! above a code block.
+//! ``write `notes.txt`: hello``, `create a file a.txt containing x`, `write "x" to a.txt`, and a file's name before a
+//! code block.
 
 use crate::instruction::Instruction;
 use crate::text::{Named, after_any, is_noise, looks_like_path, path, quoted, skip};
@@ -26,7 +26,7 @@ pub(super) fn understand(line: &str, fenced: Option<&str>) -> Option<Instruction
         (Some(inline), None) if !inline.is_empty() => inline,
         (Some(nothing), Some(block)) if nothing.is_empty() => block.to_owned(),
         (None, Some(block)) if is_noise(named.rest) => block.to_owned(),
-        // `create the file x` makes an empty one; `write x` forgot to say what.
+        // `create the file x` makes an empty file; `write x` lacks its content.
         (None, None)
             if names_a_file && is_noise(named.rest) && after_any(line, &["create", "make"]).is_some() =>
         {
@@ -54,7 +54,7 @@ fn content_first(rest: &str) -> Option<Instruction> {
     })
 }
 
-/// Returns the content that stands behind a path; `Some("")` when it is announced and does not follow.
+/// Returns the content after a path; `Some("")` if it is announced and missing.
 fn content_behind(named: &Named<'_>) -> Option<String> {
     let announced = [
         "with the following content",
@@ -80,7 +80,7 @@ fn content_behind(named: &Named<'_>) -> Option<String> {
     })
 }
 
-/// Ends a text as a file's last line ends.
+/// Adds a line end to a text.
 fn ended(mut content: String) -> String {
     if !content.is_empty() && !content.ends_with('\n') {
         content.push('\n');
