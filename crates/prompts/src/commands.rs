@@ -1,4 +1,4 @@
-//! Commands: Markdown files whose text is sent as if it were typed, with the arguments put in.
+//! Commands: Markdown files whose text is sent as a user's message, with the arguments inserted.
 //!
 //! `.craft/commands/brew.md` is `/brew`, `.craft/commands/tea/brew.md` is `/tea:brew`.
 
@@ -9,11 +9,11 @@ use crate::front_matter::parts;
 use crate::place::{MAX_ENTRIES, Place, is_name};
 use crate::{PromptError, Prompts, Source};
 
-/// Directories below one another.
+/// Most levels of nested directories.
 const MAX_DEPTH: usize = 4;
-/// Entries of a place that are looked at, whatever they are: links can make few directories look like very many.
+/// Most entries of a place that are examined, whatever they are: links can make few directories look like very many.
 const MAX_LOOKED_AT: usize = 2_000;
-/// Most bytes of a command with its arguments in it.
+/// Most bytes of a command with its arguments inserted.
 const MAX_EXPANDED_BYTES: usize = 256 << 10;
 /// Most characters of a description that is made from the text.
 const DESCRIPTION_CHARS: usize = 100;
@@ -23,9 +23,9 @@ const DESCRIPTION_CHARS: usize = 100;
 pub struct Command {
     /// Its name without the slash.
     pub name: String,
-    /// What its file says of it, or how its text begins.
+    /// The description in its file, or the beginning of its text.
     pub description: String,
-    /// Whose it is.
+    /// Its source: the workspace or the user.
     pub source: Source,
 }
 
@@ -40,8 +40,8 @@ impl Prompts {
         found.into_values().collect()
     }
 
-    /// Returns a command's text with the arguments in it: `$ARGUMENTS` is all of them, `$1` to `$9` are single words,
-    /// quoted as in a shell. Where the text names none, they follow it.
+    /// Returns a command's text with the arguments inserted: `$ARGUMENTS` is all of them, `$1` to `$9` are single
+    /// words, quoted as in a shell. If the text names none, the arguments are appended.
     ///
     /// # Errors
     /// There is no such command, its file cannot be read, or the result has more than 256 KiB.
@@ -120,10 +120,10 @@ fn described(text: &str) -> String {
     })
 }
 
-/// Puts arguments into a text, in one pass: what they say is not looked at again.
+/// Inserts arguments into a text in one pass: `$1` inside an argument is not replaced.
 fn fill(text: &str, arguments: &str) -> Option<String> {
     let words = shell_words::split(arguments)
-        // A quote that is not closed is a letter like any other.
+        // An unclosed quote is an ordinary character.
         .unwrap_or_else(|_| arguments.split_whitespace().map(ToOwned::to_owned).collect());
     let mut filled = String::with_capacity(text.len() + arguments.len());
     let mut rest = text;
@@ -154,7 +154,7 @@ fn fill(text: &str, arguments: &str) -> Option<String> {
     (filled.len() <= MAX_EXPANDED_BYTES).then_some(filled)
 }
 
-/// Returns the digit 1 to 9 that a text begins with, unless more of them follow: `$10` is an amount of money.
+/// Returns the digit 1 to 9 at the beginning of a text, unless another digit follows: `$10` is an amount of money.
 fn single_digit(text: &str) -> Option<usize> {
     let mut letters = text.bytes();
     let digit = letters.next().filter(|byte| (b'1'..=b'9').contains(byte))?;

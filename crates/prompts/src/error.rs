@@ -1,8 +1,8 @@
-//! What can be wrong with a command or a skill.
+//! Errors of commands and skills.
 
 use std::path::PathBuf;
 
-/// Why a command or skill cannot be had, or not be changed.
+/// Why a command or skill cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
     /// Nothing has this name.
@@ -10,34 +10,34 @@ pub enum PromptError {
     NotFound {
         /// `command` or `skill`.
         what: &'static str,
-        /// The name; of a command with its slash.
+        /// The name; a command's with its slash.
         name: String,
     },
     /// No file can have this name.
     #[error("'{0}' is no name of a skill: it is one directory's name")]
     BadName(String),
-    /// There are more bytes than are read or sent.
+    /// The text exceeds the limit for reading or sending.
     #[error("{what} has more than {limit} bytes; shorten it")]
     TooLarge {
-        /// Which text.
+        /// The text in question.
         what: String,
         /// The limit.
         limit: usize,
     },
-    /// It cannot be read as it is.
+    /// The file cannot be read.
     #[error("{} cannot be read: {reason}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A change could not be made.
+    /// A change failed.
     #[error("{} cannot be changed: {reason}", path.display())]
     Unchangeable {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

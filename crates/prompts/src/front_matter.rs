@@ -1,28 +1,28 @@
-//! The head of a file: YAML between two lines of `---`.
+//! The front matter of a file: YAML between two lines of `---`.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Most bytes of a head.
+/// Most bytes of front matter.
 const MAX_BYTES: usize = 8 << 10;
 
-/// What a head can say that is acted on.
+/// The fields of the front matter that have an effect.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Head {
-    /// One sentence for people and models.
+    /// One sentence for users and models.
     #[serde(default)]
     pub(crate) description: Option<String>,
-    /// Programs without which it is of no use.
+    /// Programs that it requires.
     #[serde(default)]
     pub(crate) bins: Words,
-    /// Variables without which it is of no use.
+    /// Environment variables that it requires.
     #[serde(default)]
     pub(crate) env: Words,
 }
 
-/// Words as a list, or in one text with commas between them.
+/// Words as a list, or as one text with commas between them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Words {
@@ -48,13 +48,13 @@ impl Words {
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
     pub(crate) head: Head,
-    /// All that the head says.
+    /// All fields of the front matter.
     pub(crate) metadata: BTreeMap<String, Value>,
-    /// What stands below it.
+    /// The text after the front matter.
     pub(crate) body: &'a str,
 }
 
-/// Takes a file apart. A head that cannot be read says nothing, and stays out of the body all the same.
+/// Splits a file. Invalid front matter has no fields, and is still no part of the body.
 pub(crate) fn parts(text: &str) -> Parts<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some((head, body)) = split(text) else {
@@ -96,7 +96,7 @@ fn read<T: Default + for<'de> Deserialize<'de>>(head: &str) -> T {
     })
 }
 
-/// Reads YAML of at most [`MAX_BYTES`], with little patience for what is nested or repeated.
+/// Reads YAML of at most [`MAX_BYTES`], with strict limits on nesting and repetition.
 pub(crate) fn yaml<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, serde_saphyr::Error> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {

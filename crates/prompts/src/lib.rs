@@ -1,13 +1,13 @@
-//! What people wrote for agents as files: *commands*, texts that a user sends by name with arguments, and *skills*,
-//! instructions that an agent looks at when they are of use.
+//! Texts that users write for agents as files: *commands*, which a user sends by name with arguments, and *skills*,
+//! instructions that an agent reads when useful.
 //!
-//! A workspace has its own in `.craft/commands` and `.craft/skills`, and a user has some for every workspace, in the
-//! same directories of the home. Of two with one name the workspace's counts (AppServer protocol 05 §4 and §6), as long as
+//! A workspace has its own in `.craft/commands` and `.craft/skills`. A user has some for every workspace, in the same
+//! directories of the home. Of two with one name, the workspace's has precedence (AppServer protocol 05 §4 and §6), if
 //! the user trusts the workspace.
 //!
-//! Knows nothing of protocols, Threads or models. Everything here blocks on the disk and is read when it is asked
-//! for, so that an edited file counts at once. Files of a workspace may come from anybody: one that leads out of the
-//! workspace by a link is not read. Bounded by the constants of its files.
+//! Knows nothing of protocols, Threads or models. All functions block on the disk and cache nothing, so an edited file
+//! counts at once. Files of a workspace are untrusted: a file that a link leads out of the workspace is not read.
+//! Constants in each file bound what is read.
 
 mod commands;
 mod error;
@@ -28,25 +28,25 @@ pub use skills::{RemovedSkill, Skill, SkillText};
 use crate::place::Place;
 use crate::switched_off::SwitchedOff;
 
-/// Whose a command or skill is; the first counts where two have one name.
+/// The source of a command or skill; the first variant has precedence if two have one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
-    /// The workspace's.
+    /// The workspace.
     Workspace,
-    /// The user's, for every workspace.
+    /// The user; for every workspace.
     User,
 }
 
-/// What skills may ask for of the machine.
+/// The features of the machine that skills may require.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
-    /// Where programs are looked for.
+    /// Directories that are searched for programs.
     pub path: Vec<PathBuf>,
-    /// Names of the environment's variables that have a value.
+    /// Names of the environment variables that have a value.
     pub variables: BTreeSet<String>,
 }
 
-/// Says whether the texts of a folder count now. May block.
+/// Returns whether the texts of a folder count now. May block.
 pub type IsTrusted = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// The commands and skills of one workspace and its user.
@@ -55,16 +55,16 @@ pub struct Prompts {
     places: Vec<Place>,
     trusted: IsTrusted,
     machine: Machine,
-    /// Which skills are switched off. Held while its file is changed, never across anything else.
+    /// The disabled skills. Locked only while their file is changed.
     switched_off: Mutex<SwitchedOff>,
 }
 
 impl Prompts {
-    /// Returns those of a workspace and of the user whose home it is; nothing is read yet.
+    /// Returns the prompts of a workspace and of the user with this home; nothing is read yet.
     pub fn new(workspace: PathBuf, home: Option<PathBuf>, machine: Machine) -> Self {
         let switched_off = Mutex::new(SwitchedOff::of(&workspace));
         let user = home
-            // A home that is a workspace has them once, and they are nobody else's.
+            // If the home is the workspace, its texts are listed once, as the workspace's.
             .filter(|home| *home != workspace)
             .map(|home| Place::new(Source::User, home));
         Self {
@@ -78,18 +78,19 @@ impl Prompts {
         }
     }
 
-    /// Has the texts of a folder count only while its user trusts it.
+    /// Makes the texts of a folder count only while its user trusts the folder.
     #[must_use]
     pub fn trusted_while(self, trusted: IsTrusted) -> Self {
         Self { trusted, ..self }
     }
 
-    /// Whether the texts of the workspace count now. Blocks on the disk.
+    /// Returns whether the texts of the workspace count now. Blocks on the disk.
     pub fn workspace_counts(&self) -> bool {
         (self.trusted)(&self.workspace)
     }
 
-    /// Whether the texts of a folder count now: those in the workspace with it. Blocks on the disk.
+    /// Returns whether the texts of a folder count now; folders in the workspace count with the workspace. Blocks on
+    /// the disk.
     pub fn folder_counts(&self, folder: &Path) -> bool {
         if folder.starts_with(&self.workspace) {
             self.workspace_counts()

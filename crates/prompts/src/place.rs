@@ -1,4 +1,4 @@
-//! Where commands and skills lie, and reading there: nothing outside, nothing but ordinary files, nothing long.
+//! The directories of commands and skills, and bounded reading of ordinary files in them.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,7 +12,7 @@ use crate::{PromptError, Source};
 
 /// Most bytes of one file.
 pub(crate) const MAX_FILE_BYTES: usize = 64 << 10;
-/// Most entries of one directory that are looked at; the rest is as if it were not there.
+/// Most entries of one directory that are examined; further entries are ignored.
 pub(crate) const MAX_ENTRIES: usize = 500;
 
 /// A directory with a `.craft` in it.
@@ -27,7 +27,7 @@ impl Place {
         Self { source, root }
     }
 
-    /// Returns the directory of that kind, `commands` or `skills`.
+    /// Returns the directory of a kind, `commands` or `skills`.
     pub(crate) fn directory(&self, kind: &str) -> PathBuf {
         self.root.join(".craft").join(kind)
     }
@@ -35,12 +35,12 @@ impl Place {
     /// Reads a file as text.
     ///
     /// # Errors
-    /// It is not there, no ordinary file, too long, no UTF-8, or leads out of the workspace. A user's own may be kept
-    /// elsewhere and linked.
+    /// The file is missing, not ordinary, too long, not UTF-8, or leads out of the workspace. A user's own files may be
+    /// links to any place.
     pub(crate) fn read(&self, path: &Path) -> Result<String, PromptError> {
         let cannot = |error: std::io::Error| PromptError::unreadable(path, &error);
         let real = self.inside(path)?;
-        // Opening a pipe could wait for ever.
+        // Opening a pipe could block for ever.
         let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
         let file = File::options()
             .read(true)
@@ -50,7 +50,7 @@ impl Place {
         if !file.metadata().map_err(cannot)?.is_file() {
             return Err(PromptError::unreadable(path, &"it is no ordinary file"));
         }
-        // A directory on the way may have become a link since it was looked at.
+        // A directory on the way may have become a link since the check.
         if opened(&file).is_some_and(|opened| opened != real) {
             return Err(PromptError::unreadable(path, &"it was moved while it was opened"));
         }
@@ -67,7 +67,7 @@ impl Place {
         String::from_utf8(bytes).map_err(|_| PromptError::unreadable(path, &"it is not UTF-8"))
     }
 
-    /// Returns where a path really leads, if that is not out of the workspace.
+    /// Returns the resolved path, unless it is outside of the workspace.
     fn inside(&self, path: &Path) -> Result<PathBuf, PromptError> {
         let cannot = |error: std::io::Error| PromptError::unreadable(path, &error);
         let real = path.canonicalize().map_err(cannot)?;
@@ -81,7 +81,7 @@ impl Place {
         Ok(real)
     }
 
-    /// Whether the directory of that kind is where it should be, and not a link to another place of the workspace. A
+    /// Returns whether the directory of a kind is in its place, and not a link to another place of the workspace. A
     /// user's own may be anywhere.
     pub(crate) fn is_at_home(&self, kind: &str) -> bool {
         let real = self.directory(kind).canonicalize();
@@ -92,8 +92,8 @@ impl Place {
         self.source == Source::User || matches!((real, home), (Ok(real), Ok(home)) if real == home)
     }
 
-    /// Returns the names in a directory that are UTF-8 and not hidden, in order. One that is not there, or leads out,
-    /// has none.
+    /// Returns the sorted names in a directory that are UTF-8 and not hidden. A directory that is missing, or leads out
+    /// of the workspace, has none.
     pub(crate) fn names(&self, directory: &Path) -> Vec<String> {
         let Ok(entries) = self.inside(directory).and_then(|real| {
             std::fs::read_dir(real).map_err(|error| PromptError::unreadable(directory, &error))
@@ -110,12 +110,12 @@ impl Place {
     }
 }
 
-/// Returns where an open file really lies, where the system tells.
+/// Returns the resolved path of an open file, if the system has it.
 fn opened(file: &File) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
 }
 
-/// Whether a text is one component of a path and none that is hidden.
+/// Returns whether a text is one component of a path, and not hidden.
 pub(crate) fn is_name(name: &str) -> bool {
     let plain = |c: char| c != '/' && c != '\\' && c != ':' && !c.is_control() && !c.is_whitespace();
     !name.is_empty() && !name.starts_with('.') && name.len() <= 255 && name.chars().all(plain)

@@ -1,4 +1,4 @@
-//! Skills: directories with a `SKILL.md` that says how something is done.
+//! Skills: directories with a `SKILL.md` that describes how to do something.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,43 +15,43 @@ use crate::{Machine, PromptError, Prompts, Source};
 pub struct Skill {
     /// Its directory's name.
     pub name: String,
-    /// What its head says of it, or its name.
+    /// The description in its front matter, or its name.
     pub description: String,
-    /// How people call it.
+    /// Its name for display.
     pub display_name: Option<String>,
     /// Its description in a few words.
     pub short_description: Option<String>,
-    /// What to say to begin with it.
+    /// A first message that uses it.
     pub default_prompt: Option<String>,
-    /// Whose it is.
+    /// Its source: the workspace or the user.
     pub source: Source,
-    /// What it asks of the machine and is not there, as a sentence.
+    /// The requirements that the machine does not meet, as a sentence.
     pub unavailable: Option<String>,
-    /// Whether it is not switched off.
+    /// Whether it is enabled.
     pub enabled: bool,
     /// The `SKILL.md`.
     pub path: PathBuf,
-    /// All that its head says.
+    /// All fields of its front matter.
     pub metadata: BTreeMap<String, Value>,
 }
 
 /// A skill's file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillText {
-    /// As it is.
+    /// The complete file.
     pub source: String,
-    /// Without its head.
+    /// The text without front matter.
     pub body: String,
-    /// All that its head says.
+    /// All fields of its front matter.
     pub metadata: BTreeMap<String, Value>,
 }
 
-/// What was removed.
+/// A skill that was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedSkill {
-    /// Whose it was.
+    /// Its source.
     pub source: Source,
-    /// Where it lay.
+    /// Its former directory.
     pub directory: PathBuf,
 }
 
@@ -77,7 +77,7 @@ impl Prompts {
     /// Returns one skill.
     ///
     /// # Errors
-    /// The name is none, there is no such skill, or its file cannot be read.
+    /// The name is invalid, there is no such skill, or its file cannot be read.
     pub fn skill(&self, name: &str) -> Result<Skill, PromptError> {
         self.skill_in(self.place_of(name)?, name, &self.off())
     }
@@ -97,20 +97,20 @@ impl Prompts {
         })
     }
 
-    /// Switches a skill on or off in this workspace; returns it.
+    /// Enables or disables a skill in this workspace; returns the skill.
     ///
     /// # Errors
-    /// As [`Prompts::skill`], or the choice cannot be kept.
+    /// As [`Prompts::skill`], or the choice cannot be stored.
     pub fn enable_skill(&self, name: &str, enabled: bool) -> Result<Skill, PromptError> {
         self.place_of(name)?;
         self.switched_off.lock().set(name, !enabled)?;
         self.skill(name)
     }
 
-    /// Removes a skill's directory, or the link that it is, whatever is in it. What it was switched to is forgotten.
+    /// Removes a skill's directory with all its files, or the link to it, and its stored choice.
     ///
     /// # Errors
-    /// The name is none, there is no such skill, or it cannot be removed.
+    /// The name is invalid, there is no such skill, or it cannot be removed.
     pub fn remove_skill(&self, name: &str) -> Result<RemovedSkill, PromptError> {
         let place = self.place_of(name)?;
         if !place.is_at_home("skills") {
@@ -134,7 +134,7 @@ impl Prompts {
         })
     }
 
-    /// Returns which skills are switched off; all of them are on where that cannot be read.
+    /// Returns the disabled skills; none if their file cannot be read.
     fn off(&self) -> BTreeSet<String> {
         self.switched_off.lock().names().unwrap_or_else(|error| {
             tracing::warn!(%error, "no skill is taken to be switched off");
@@ -185,7 +185,7 @@ fn has(place: &Place, name: &str) -> bool {
     file(place, name).symlink_metadata().is_ok()
 }
 
-/// How people are shown a skill: the `interface` of its `agents/openai.yaml`.
+/// The display of a skill: the `interface` of its `agents/openai.yaml`.
 #[derive(Debug, Default, Deserialize)]
 struct Interface {
     #[serde(default)]
@@ -213,7 +213,7 @@ fn interface(place: &Place, name: &str) -> Interface {
     agent.interface
 }
 
-/// Says what a skill asks for that is not there.
+/// Returns a sentence on the requirements of a skill that the machine does not meet.
 fn missing(machine: &Machine, head: &Head) -> Option<String> {
     let has_program = |name: &str| {
         let one = Path::new(name).components().count() == 1;

@@ -1,4 +1,4 @@
-//! Which skills a workspace does without: `.craft/skills.json`.
+//! The disabled skills of a workspace: `.craft/skills.json`.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use crate::PromptError;
 /// Most bytes of the file that are read.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// The file; read when asked, as people edit it too.
+/// The file; read at each use, since users edit it too.
 #[derive(Debug)]
 pub(crate) struct SwitchedOff {
     path: PathBuf,
@@ -33,7 +33,7 @@ impl SwitchedOff {
     /// Returns the names.
     ///
     /// # Errors
-    /// The file is there and not what it should be.
+    /// The file exists and is malformed.
     pub(crate) fn names(&self) -> Result<BTreeSet<String>, PromptError> {
         let cannot = |reason: String| PromptError::unreadable(&self.path, &reason);
         let text = match bobbin_files::read_bytes(&self.path, MAX_BYTES) {
@@ -44,7 +44,7 @@ impl SwitchedOff {
         Ok(kept.disabled)
     }
 
-    /// Adds or takes out a name; the file is replaced whole.
+    /// Adds or removes a name; the file is replaced in one step.
     ///
     /// # Errors
     /// The file cannot be read or written.
