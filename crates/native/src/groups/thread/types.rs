@@ -124,13 +124,13 @@ pub enum ThreadSource {
     User,
     /// Another Thread's agent.
     SubAgent {
-        /// Where it hangs in the tree.
+        /// Its place in the tree of Threads.
         #[serde(rename = "subAgent")]
         sub_agent: Box<SubAgentSource>,
     },
 }
 
-/// Where a subagent's Thread hangs in the tree of Threads.
+/// The place of a subagent's Thread in the tree of Threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubAgentSource {
@@ -144,7 +144,7 @@ pub struct SubAgentSource {
     pub spawn_call_id: Option<String>,
     /// The Thread at the top of the tree.
     pub root_thread_id: String,
-    /// Steps from the top, 1 for a direct child.
+    /// Distance from the root; 1 for a direct child.
     pub depth: u32,
     /// What it is called.
     #[serde(skip_serializing_if = "Option::is_none")]

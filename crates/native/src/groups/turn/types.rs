@@ -21,7 +21,7 @@ pub struct Turn {
     /// Its Items, where the message carries them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<Item>>,
-    /// When it began.
+    /// When it started.
     pub started_at: Timestamp,
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
