@@ -1,9 +1,8 @@
-//! HTTP-style header block plus body, as editors and language servers speak it.
+//! HTTP-style header block plus body, as editors and language servers use it.
 //!
-//! A broken header block does not end the connection: input is dropped up to the next text that
-//! looks like `Content-Length: <digits>`, wherever in a line it stands, and reading resumes there.
-//! The buffer never holds more than one header line or one body within the limits; everything
-//! else is dropped as it streams by. Wire rules: peer spec 3.1.
+//! A broken header block does not end the connection. Input is dropped up to the next text like `Content-Length:
+//! <digits>`, anywhere in a line, and reading resumes there. The buffer holds at most one header line or one body
+//! within the limits; other input is dropped as it arrives. Wire rules: peer spec 3.1.
 
 mod header;
 
@@ -15,7 +14,7 @@ use crate::error::FramingError;
 use crate::limits::Limits;
 use crate::stream::{Decode, Encode};
 
-/// Longest announced length taken for meant, 2^53: what every JSON number can hold.
+/// Longest plausible announced length, 2^53: the largest integer that every JSON number can represent.
 const MAX_ANNOUNCED: u64 = 1 << 53;
 
 /// Cuts Content-Length messages out of a byte stream.
@@ -23,19 +22,19 @@ const MAX_ANNOUNCED: u64 = 1 << 53;
 pub struct ContentLengthDecoder {
     limits: Limits,
     state: State,
-    /// Bytes at the head of the buffer known to hold no line end.
+    /// Bytes at the head of the buffer known to contain no line end.
     scanned: usize,
     trust: Trust,
 }
 
-/// Whether what is taken for a message is one.
+/// How certain it is that the next message is a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
-    /// It begins where the one before it ended.
+    /// Certain: it begins where the one before it ended.
     Firm,
-    /// The boundaries are lost: the next one is a find.
+    /// The boundaries are lost; the next message will be a guess.
     Lost,
-    /// It is a find.
+    /// A guess: found by searching.
     Found,
 }
 
@@ -45,13 +44,13 @@ enum State {
     Header(Block),
     /// Waiting for a body that fits.
     Body { length: usize },
-    /// Dropping a body that is not wanted; reports `error` at its end.
+    /// Dropping an unwanted body; reports `error` at its end.
     Skip {
         left: u64,
         taken: u64,
         error: Option<FramingError>,
     },
-    /// Looking for the next header after an error that has been reported.
+    /// Searching for the next header after a reported error.
     Resync { dropped: u64 },
 }
 
@@ -81,7 +80,7 @@ impl ContentLengthDecoder {
         Err(FramingError::Header(reason))
     }
 
-    /// Takes one header line; `Some` is an item to yield, `None` means look again.
+    /// Reads one header line; `Some` is an item to yield, `None` means continue.
     fn line(&mut self, buf: &mut BytesMut, end: usize) -> Option<Result<Bytes, FramingError>> {
         let State::Header(block) = &mut self.state else {
             return None;
@@ -89,7 +88,8 @@ impl ContentLengthDecoder {
         let mut line = &buf[..end];
         line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.len() > self.limits.max_header_line_bytes {
-            // Left in the buffer for the search, minus what makes it match itself.
+            // The line stays in the buffer for the search, without its first byte, so that the search does not find
+            // it again.
             buf.advance(1);
             return Some(self.lose("header line too long"));
         }
@@ -106,7 +106,7 @@ impl ContentLengthDecoder {
         block.bytes += end as u64 + 1;
         let too_many = block.lines > self.limits.max_header_lines;
         let mistake = match header::parse(line) {
-            // The line is left in the buffer: a header may follow later in it.
+            // The line stays in the buffer: a header may follow later in it.
             Field::Garbage => return Some(self.lose("not a header line")),
             _ if too_many => Some("too many header lines"),
             Field::Length(Some(length)) if length <= MAX_ANNOUNCED => {
@@ -192,7 +192,7 @@ impl Decode for ContentLengthDecoder {
                             return Some(item);
                         }
                     } else if buf.len() > self.limits.max_header_line_bytes + 1 {
-                        // As for a line that is there in full.
+                        // As for a complete line.
                         buf.advance(1);
                         return Some(self.lose("header line too long"));
                     } else {
@@ -248,7 +248,7 @@ impl Decode for ContentLengthDecoder {
             })),
             State::Body { .. } => Some(Err(FramingError::Truncated { have: left })),
             State::Skip { taken, .. } => Some(Err(FramingError::Truncated { have: taken })),
-            // The loss was reported when it began.
+            // The loss was reported when the search began.
             State::Resync { .. } => None,
         }
     }
@@ -272,7 +272,7 @@ impl Decode for ContentLengthDecoder {
     }
 }
 
-/// Whether our header block names the content type.
+/// Whether the header block names the content type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentType {
     /// Only `Content-Length` is written.

@@ -1,12 +1,12 @@
-//! The nesting check, made before any parser sees the text.
+//! The nesting check, made before any parser reads the text.
 //!
-//! Raw JSON capture enforces no depth limit, and typed decoding refuses 128 levels, so the limit is
-//! checked here, below that, on plain bytes. It does not validate: on malformed text the answer
-//! is merely some answer, and the parser refuses the text anyway.
+//! Raw JSON capture has no depth limit, and typed decoding refuses 128 levels, so this check uses a lower limit on
+//! plain bytes. It does not validate: for malformed text its result does not matter, because the parser refuses the
+//! text anyway.
 
 use memchr::memchr2;
 
-/// Default nesting limit; under the 127 levels that typed decoding takes (peer spec 4).
+/// Default nesting limit; below the 127 levels that typed decoding accepts (peer spec 4).
 pub const DEFAULT_MAX_DEPTH: usize = 120;
 
 /// Returns whether arrays and objects in `json` nest at most `limit` deep.
@@ -14,7 +14,7 @@ pub const DEFAULT_MAX_DEPTH: usize = 120;
 /// One pass, no recursion, brackets inside strings do not count; stops at the first bracket over
 /// the limit.
 pub fn within_depth(json: &[u8], limit: usize) -> bool {
-    // Each level takes a byte at least.
+    // Each level takes at least one byte.
     if json.len() <= limit {
         return true;
     }
@@ -37,7 +37,7 @@ pub fn within_depth(json: &[u8], limit: usize) -> bool {
     true
 }
 
-/// The input behind the string whose opening quote was just taken.
+/// Returns the input after the string whose opening quote was just read.
 fn after_string(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr2(b'"', b'\\', rest) {
         if rest[at] == b'"' {

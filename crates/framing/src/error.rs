@@ -1,6 +1,6 @@
-//! What can go wrong between bytes and frames.
+//! Errors between bytes and frames.
 //!
-//! Most of it is not the end: a reader reports the error as one item and goes on with the next
+//! Most errors do not end the connection: a reader reports the error as one item and continues with the next
 //! message. Only [`FramingError::is_fatal`] errors are followed by end of input.
 
 use std::io;
@@ -9,19 +9,19 @@ use std::time::Duration;
 /// Why no frame could be read, or why one could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum FramingError {
-    /// A message over the limit was skipped to its end; it was never held in memory.
+    /// A message over the limit was skipped to its end, without holding it in memory.
     #[error("message is over the limit of {limit} bytes")]
     TooLarge {
-        /// The limit that was passed, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
     /// A WebSocket message over the limit; the connection is being closed with 1009.
     #[error("websocket message is over the limit of {limit} bytes")]
     WebSocketTooLarge {
-        /// The limit that was passed, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// A header block that is no header block. Input is dropped up to the next credible header.
+    /// An invalid header block. Input is dropped up to the next credible header.
     #[error("bad header block: {0}")]
     Header(&'static str),
     /// A header block that announced zero bytes.
@@ -36,31 +36,31 @@ pub enum FramingError {
         /// Bytes of the unfinished message that had arrived.
         have: u64,
     },
-    /// Too much input went by without a credible header.
+    /// Too much input arrived without a credible header.
     #[error("no message header found in {dropped} bytes")]
     Lost {
-        /// Bytes dropped while looking.
+        /// Bytes dropped while searching.
         dropped: u64,
     },
-    /// The WebSocket peer left a ping unanswered.
+    /// The other side of the WebSocket left a ping unanswered.
     #[error("no sign of life within {0:?} of a ping")]
     KeepAlive(Duration),
-    /// The WebSocket peer broke RFC 6455.
+    /// The other side of the WebSocket violated RFC 6455.
     #[error("websocket protocol error")]
     WebSocket(#[source] Box<tokio_tungstenite::tungstenite::Error>),
     /// A frame to be written as text is not UTF-8.
     #[error("outgoing frame is not utf-8")]
     NotUtf8,
-    /// The far end of a memory pair is gone.
+    /// The other end of a memory pair is gone.
     #[error("the far end is closed")]
     Closed,
-    /// The stream below failed.
+    /// The underlying stream failed.
     #[error("stream failed")]
     Io(#[from] io::Error),
 }
 
 impl FramingError {
-    /// Returns whether the reader that yielded this error has nothing more to give.
+    /// Returns whether the reader that yielded this error will yield nothing more.
     pub fn is_fatal(&self) -> bool {
         match self {
             Self::Io(error) => is_disconnect(error),
@@ -79,7 +79,7 @@ impl FramingError {
     }
 }
 
-/// Errors after which a stream will never yield another byte, as against passing ones.
+/// Returns whether a stream with this error will never yield another byte.
 pub(crate) fn is_disconnect(error: &io::Error) -> bool {
     matches!(
         error.kind(),

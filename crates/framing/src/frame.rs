@@ -1,7 +1,7 @@
 //! The two halves of a framed connection, and the pair of them.
 //!
-//! Both traits are poll-based so that they can be boxed without an allocation per frame; whoever
-//! holds them wraps them with `std::future::poll_fn`.
+//! Both traits are poll-based so that they can be boxed without an allocation per frame; callers wrap them with
+//! `std::future::poll_fn`.
 
 use std::borrow::Cow;
 use std::future::poll_fn;
@@ -23,39 +23,39 @@ use crate::websocket::{Counted, WebSocketOptions, split, split_counted};
 pub trait FrameReader: Send {
     /// Yields the next frame, the next read error, or `None` at end of input.
     ///
-    /// An error is one item: reading goes on behind it unless [`FramingError::is_fatal`], after
-    /// which the next item is `None`. After `None` the reader is not polled again.
+    /// An error is one item: reading continues after it unless [`FramingError::is_fatal`], after which the next
+    /// item is `None`. After `None` the reader is not polled again.
     ///
     /// # Cancel safety
     ///
     /// All partial state stays in the reader; dropping the polling future loses nothing.
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FramingError>>>;
 
-    /// Returns whether part of a message has arrived and stands unfinished.
+    /// Returns whether a message has arrived only in part.
     fn is_partial(&self) -> bool {
         false
     }
 
-    /// Returns the bytes taken from the connection so far.
+    /// Returns the bytes read from the connection so far.
     fn bytes_read(&self) -> u64;
 
-    /// Returns whether message boundaries hold whatever the messages contain, as of the item yielded last.
+    /// Returns whether message boundaries are reliable whatever the messages contain, as of the last yielded item.
     ///
-    /// True for WebSocket, and for Content-Length but for the first message after a loss of the boundaries, which may be
-    /// none; false for lines, where a stray print looks like a broken message.
+    /// True for WebSocket. True for Content-Length, except for the first message after the boundaries were lost,
+    /// which may be no message. False for lines, where a stray print looks like a broken message.
     fn keeps_boundaries(&self) -> bool;
 }
 
 /// The writing half of a connection.
 pub trait FrameWriter: Send {
-    /// Takes one frame to be written by the next [`poll_flush`](Self::poll_flush).
+    /// Accepts one frame for the next [`poll_flush`](Self::poll_flush).
     ///
     /// # Errors
     ///
-    /// Any error means the frame was not taken and the connection is of no further use.
+    /// Any error means that the frame was not accepted and the connection is unusable.
     fn feed(&mut self, frame: Bytes) -> Result<(), FramingError>;
 
-    /// As [`feed`](Self::feed), of a frame that stays the caller's.
+    /// As [`feed`](Self::feed), for a frame that the caller keeps.
     ///
     /// # Errors
     ///
@@ -68,28 +68,27 @@ pub trait FrameWriter: Send {
     ///
     /// # Cancel safety
     ///
-    /// What was written stays written and the rest stays held; polling again goes on.
+    /// Written bytes stay written and the rest stays in the writer; polling again continues.
     ///
     /// # Errors
     ///
-    /// Any error means the connection is of no further use.
+    /// Any error means that the connection is unusable.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), FramingError>>;
 
-    /// Says goodbye in the framing's own way and closes the output; called after the last flush,
-    /// with the same `reason` until it is ready.
+    /// Closes the output in the framing's own way. Called after the last flush, with the same `reason` until it is
+    /// ready.
     ///
     /// # Errors
     ///
-    /// An error means the goodbye may not have arrived; there is nothing left to do about it.
+    /// The other side may not have received the close.
     fn poll_close(&mut self, cx: &mut Context<'_>, reason: &CloseReason) -> Poll<Result<(), FramingError>>;
 
-    /// Returns whether polling needs a tokio runtime to be entered, for the timers and the tasks it starts. Sockets do not.
+    /// Returns whether polling needs an entered tokio runtime, for its timers and tasks. Sockets do not.
     fn needs_runtime(&self) -> bool {
         true
     }
 
-    /// Returns a number that grows whenever the connection takes bytes; what a stalled write is
-    /// told from a slow one by.
+    /// Returns a number that grows whenever the connection accepts bytes. It tells a stalled write from a slow one.
     fn bytes_written(&self) -> u64;
 }
 
@@ -98,20 +97,20 @@ pub trait FrameWriter: Send {
 pub struct CloseReason {
     /// WebSocket close code (RFC 6455 section 7.4).
     pub code: u16,
-    /// Short text for people, cut to the 123 bytes that fit a close frame.
+    /// Short text for the user, cut to the 123 bytes that fit a close frame.
     pub text: Cow<'static, str>,
 }
 
 impl CloseReason {
     /// Normal closure.
     pub const NORMAL: u16 = 1000;
-    /// The other side broke a rule of ours.
+    /// The other side violated a rule.
     pub const POLICY: u16 = 1008;
     /// A message was too big.
     pub const TOO_LARGE: u16 = 1009;
-    /// This side failed, or gave the other one up.
+    /// This side failed, or gave up on the other side.
     pub const INTERNAL: u16 = 1011;
-    /// Come back later.
+    /// The other side may try again later.
     pub const TRY_AGAIN: u16 = 1013;
 
     /// Creates a reason.
@@ -129,7 +128,7 @@ impl Default for CloseReason {
     }
 }
 
-/// Both halves of one connection, ready to be given to a peer.
+/// Both halves of one connection, for a peer.
 pub struct Transport {
     /// The reading half.
     pub reader: Box<dyn FrameReader>,
@@ -152,7 +151,7 @@ impl Transport {
         }
     }
 
-    /// Speaks one JSON text per line.
+    /// Returns a transport with one JSON text per line.
     pub fn lines<R, W>(read: R, write: W, limits: Limits) -> Self
     where
         R: AsyncRead + Send + Unpin + 'static,
@@ -164,7 +163,7 @@ impl Transport {
         )
     }
 
-    /// Speaks header block plus body, without a `Content-Type` of our own.
+    /// Returns a transport with header block plus body, without a `Content-Type` of our own.
     pub fn content_length<R, W>(read: R, write: W, limits: Limits) -> Self
     where
         R: AsyncRead + Send + Unpin + 'static,
@@ -173,7 +172,7 @@ impl Transport {
         Self::content_length_with(read, write, limits, ContentType::Omit)
     }
 
-    /// Speaks header block plus body, with or without a `Content-Type` of our own.
+    /// Returns a transport with header block plus body, with or without a `Content-Type` of our own.
     pub fn content_length_with<R, W>(read: R, write: W, limits: Limits, content_type: ContentType) -> Self
     where
         R: AsyncRead + Send + Unpin + 'static,
@@ -185,14 +184,13 @@ impl Transport {
         )
     }
 
-    /// Speaks one text message per message on an established WebSocket, at either end of it. A message over 64 KiB leaves in
-    /// fragments (RFC 6455, 5.4).
+    /// Returns a transport with one text message per message on an established WebSocket, for either end. A message
+    /// over 64 KiB is sent in fragments (RFC 6455, 5.4).
     ///
-    /// The limit on incoming messages is that of the stream's own configuration: see
-    /// [`websocket_config`](crate::websocket_config). Of a large incoming message nothing is seen until it is there, so a
-    /// connection that is slow to send one may be taken for a dead one by [`KeepAlive`](crate::KeepAlive), and
-    /// [`bytes_written`](FrameWriter::bytes_written) grows by whole fragments: where that matters, use
-    /// [`counted_websocket`](Self::counted_websocket).
+    /// The stream's own configuration limits incoming messages: see [`websocket_config`](crate::websocket_config).
+    /// A large incoming message is invisible until it is complete. So [`KeepAlive`](crate::KeepAlive) may take a
+    /// slow sender for a dead one, and [`bytes_written`](FrameWriter::bytes_written) grows by whole fragments.
+    /// Where that matters, use [`counted_websocket`](Self::counted_websocket).
     pub fn websocket<S>(stream: WebSocketStream<S>, options: WebSocketOptions) -> Self
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -201,8 +199,8 @@ impl Transport {
         Self::new(reader, writer)
     }
 
-    /// As [`websocket`](Self::websocket), with [`bytes_read`](FrameReader::bytes_read) and
-    /// [`bytes_written`](FrameWriter::bytes_written) counting every byte as it moves, those of frame headers included.
+    /// As [`websocket`](Self::websocket), but [`bytes_read`](FrameReader::bytes_read) and
+    /// [`bytes_written`](FrameWriter::bytes_written) count every byte as it moves, including frame headers.
     pub fn counted_websocket<S>(stream: WebSocketStream<Counted<S>>, options: WebSocketOptions) -> Self
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -220,7 +218,7 @@ impl Transport {
         )
     }
 
-    /// Waits for the next frame; for users without a peer on top.
+    /// Waits for the next frame, for callers without a peer on top.
     ///
     /// # Cancel safety
     ///
@@ -243,7 +241,7 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// Fails when the goodbye could not be written.
+    /// Fails when the close could not be written.
     pub async fn close(&mut self, reason: &CloseReason) -> Result<(), FramingError> {
         poll_fn(|cx| self.writer.poll_close(cx, reason)).await
     }

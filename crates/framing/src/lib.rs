@@ -1,13 +1,12 @@
 //! Bytes to messages and back, for Content-Length, lines and WebSocket, with limits.
 //!
-//! A *frame* is one message body: bytes that should be one JSON text, not yet looked at. This crate
-//! cuts frames out of whatever a connection delivers and puts frames on it; it knows no JSON beyond
-//! the nesting scan in [`depth`](within_depth), no ids and no methods. The three framings sit behind
-//! [`FrameReader`] and [`FrameWriter`], so that the peer above never asks which one it is on.
+//! A *frame* is one message body: bytes that should be one JSON text, not yet parsed. This crate cuts frames out of
+//! a connection's bytes and writes frames to it. It knows no JSON beyond the nesting scan in
+//! [`depth`](within_depth), no ids and no methods. The three framings implement [`FrameReader`] and
+//! [`FrameWriter`], so the peer on top does not depend on which one it uses.
 //!
-//! All partial state lives in the reader and writer values, never in a future: dropping a pending
-//! read or flush at any moment loses nothing. Every buffer is bounded by [`Limits`] or by the one
-//! frame being moved.
+//! All partial state is in the reader and writer values, never in a future: dropping a pending read or flush loses
+//! nothing. Every buffer is bounded by [`Limits`] or by the one frame being moved.
 //!
 //! Wire rules: peer spec 3; AppServer protocol 01 §2 and §3.
 

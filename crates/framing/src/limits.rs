@@ -1,4 +1,4 @@
-//! How much of a message the readers take before they call it a mistake.
+//! The limits on the size of incoming messages.
 
 /// Size limits of the byte-stream framings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Limits {
     pub max_header_line_bytes: usize,
     /// Most lines in one header block. Default 64.
     pub max_header_lines: usize,
-    /// Most input dropped while looking for the next header, in bytes. Default 1 MiB.
+    /// Most input dropped while searching for the next header, in bytes. Default 1 MiB.
     pub max_resync_bytes: u64,
 }
 

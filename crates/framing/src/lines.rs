@@ -1,7 +1,7 @@
 //! One message per `\n`-ended line.
 //!
-//! A line over the limit is dropped as it streams by and reported once, at its end.
-//! Wire rules: peer spec 3.2; AppServer protocol 01 §2.
+//! A line over the limit is dropped as it arrives and reported once, at its end. Wire rules: peer spec 3.2;
+//! AppServer protocol 01 §2.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::{memchr, memchr2};
@@ -14,7 +14,7 @@ use crate::stream::{Decode, Encode};
 #[derive(Debug)]
 pub struct LineDecoder {
     limit: usize,
-    /// Bytes at the head of the buffer known to hold no line end.
+    /// Bytes at the head of the buffer known to contain no line end.
     scanned: usize,
     /// Inside a line that is over the limit.
     skipping: bool,
@@ -34,8 +34,8 @@ impl LineDecoder {
         FramingError::TooLarge { limit: self.limit }
     }
 
-    /// Takes a line without its line feed; a blank one is nothing. Blanks count: how long a line may be must
-    /// not depend on the pieces it comes in.
+    /// Returns the message of a line without its line feed; `None` for a blank line. White space counts towards the
+    /// limit, which must not depend on how the bytes arrive.
     fn line(&self, line: Bytes) -> Option<Result<Bytes, FramingError>> {
         if line.strip_suffix(b"\r").unwrap_or(&line).len() > self.limit {
             return Some(Err(self.too_large()));
@@ -47,14 +47,14 @@ impl LineDecoder {
 
 impl Decode for LineDecoder {
     fn decode(&mut self, buf: &mut BytesMut) -> Option<Result<Bytes, FramingError>> {
-        // Nothing has come since the last look.
+        // No bytes have arrived since the last call.
         if self.scanned == buf.len() {
             return None;
         }
         loop {
             let Some(end) = memchr(b'\n', &buf[self.scanned..]).map(|at| self.scanned + at) else {
                 self.scanned = buf.len();
-                // One byte of grace: the carriage return does not count.
+                // One more byte is allowed, because the carriage return does not count.
                 if self.skipping || buf.len() > self.limit.saturating_add(1) {
                     self.skipping = true;
                     self.scanned = 0;
@@ -98,7 +98,7 @@ impl Decode for LineDecoder {
     }
 }
 
-/// Drops ASCII blanks, the line end among them, from both ends without copying.
+/// Removes ASCII white space, including the line end, from both ends without copying.
 pub(crate) fn trim(line: Bytes) -> Bytes {
     let kept = line.trim_ascii();
     if kept.len() == line.len() {
@@ -117,7 +117,7 @@ impl Encode for LineEncoder {
         out.reserve(frame.len() + 1);
         let start = out.len();
         out.extend_from_slice(frame);
-        // Raw line ends are legal JSON between tokens only, where a blank means the same.
+        // Raw line ends are legal JSON only between tokens, where a space means the same.
         let mut rest = &mut out[start..];
         while let Some(at) = memchr2(b'\n', b'\r', rest) {
             rest[at] = b' ';

@@ -1,7 +1,7 @@
 //! Two connected ends that pass whole frames in memory.
 //!
-//! Each direction holds at most [`MAX_FRAMES`] frames and [`MAX_BYTES`] bytes (always at least one
-//! frame, of any size); a writer beyond that waits until the far end reads.
+//! Each direction holds at most [`MAX_FRAMES`] frames and [`MAX_BYTES`] bytes (always at least one frame, of any
+//! size). Beyond that the writer waits until the other end reads.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

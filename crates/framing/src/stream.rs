@@ -1,8 +1,8 @@
-//! The thin asynchronous shell around the pure decoders and encoders of byte streams.
+//! Asynchronous reader and writer around the pure decoders and encoders of byte streams.
 //!
-//! The reader holds the bytes of at most one unfinished message plus one read; the writer holds
-//! what was fed since the last flush, which the peer bounds. Buffers that a big message blew up are
-//! given back as soon as they are empty.
+//! The reader holds at most the bytes of one unfinished message plus one read. The writer holds the frames fed
+//! since the last flush, which the peer bounds. Buffers that grew for a large message are released as soon as they
+//! are empty.
 
 use std::any::TypeId;
 use std::future::Future;
@@ -16,28 +16,28 @@ use tokio::net::{tcp, unix};
 use crate::error::{FramingError, is_disconnect};
 use crate::frame::{CloseReason, FrameReader, FrameWriter};
 
-/// Room made before a read when no larger message is under way; also what an idle reader costs.
+/// Space reserved before a read when no larger message is arriving; also the cost of an idle reader.
 const READ_CHUNK: usize = 4 << 10;
-/// Most room made for one read, however large the announced message.
+/// Most space reserved for one read, whatever length is announced.
 const MAX_READ_CHUNK: usize = 256 << 10;
-/// Empty buffers above this are dropped instead of kept for reuse.
+/// Empty buffers above this size are dropped instead of reused.
 const KEEP_BUFFER: usize = 64 << 10;
 
 /// Cuts frames out of a buffer; pure, no IO.
 pub trait Decode: Send {
-    /// Takes the next frame or error out of `buf`, or returns `None` when more bytes are needed.
+    /// Removes the next frame or error from `buf`; `None` when more bytes are needed.
     fn decode(&mut self, buf: &mut BytesMut) -> Option<Result<Bytes, FramingError>>;
 
-    /// Takes what is left at end of input; called until it returns `None`.
+    /// Removes the next item of the rest at end of input; called until it returns `None`.
     fn finish(&mut self, buf: &mut BytesMut) -> Option<Result<Bytes, FramingError>>;
 
-    /// Returns how many more bytes the message under way is known to need, or 0.
+    /// Returns how many more bytes the current message is known to need, or 0.
     fn wanted(&self, buf: &BytesMut) -> usize;
 
-    /// Returns whether part of a message stands unfinished.
+    /// Returns whether a message has arrived only in part.
     fn is_partial(&self, buf: &BytesMut) -> bool;
 
-    /// Returns whether message boundaries hold whatever the messages contain, as of the last item taken.
+    /// Returns whether message boundaries are reliable whatever the messages contain, as of the last item.
     fn keeps_boundaries(&self) -> bool;
 }
 
@@ -84,7 +84,7 @@ where
             self.fatal = error.is_fatal();
         }
         if self.peak > KEEP_BUFFER && self.buf.len() <= KEEP_BUFFER {
-            // The start of the next message must not keep the room of the last one.
+            // The start of the next message must not keep the allocation of the last one.
             self.buf = BytesMut::from(&self.buf[..]);
             self.peak = self.buf.len();
         }
@@ -94,10 +94,9 @@ where
     /// One read into the buffer: `Ok(0)` is end of input.
     fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
         let wanted = self.decoder.wanted(&self.buf);
-        // Grows with what arrives: never more room than has already come in, so that an announced
-        // length costs nothing by itself.
+        // The space grows with the received bytes, so an announced length costs nothing by itself.
         let grown = wanted.min(self.buf.len()).clamp(READ_CHUNK, MAX_READ_CHUNK);
-        // Small messages share the room of one chunk.
+        // Small messages share the space of one chunk.
         if self.buf.capacity() - self.buf.len() < READ_CHUNK / 2 {
             self.buf.reserve(grown);
         }
@@ -159,7 +158,7 @@ pub struct StreamWriter<W, E> {
     io: W,
     encoder: E,
     buf: BytesMut,
-    /// Most bytes held since the buffer was last let go; what is left of it does not tell, once it is written.
+    /// Most bytes held since the buffer was last released; its length says nothing once it is written.
     peak: usize,
     total: u64,
 }
@@ -200,7 +199,7 @@ where
             }
             self.total += count as u64;
             if count == self.buf.len() {
-                // Unlike an advance, leaves all of the room in front.
+                // Unlike an advance, this keeps the whole allocation.
                 self.buf.clear();
             } else {
                 self.buf.advance(count);
@@ -220,7 +219,7 @@ where
 
     fn needs_runtime(&self) -> bool {
         let io = TypeId::of::<W>();
-        // They know the runtime they belong to.
+        // These types know their runtime.
         io != TypeId::of::<tcp::OwnedWriteHalf>() && io != TypeId::of::<unix::OwnedWriteHalf>()
     }
 
@@ -248,7 +247,7 @@ mod tests {
         let mut reader = StreamReader::new(near, ContentLengthDecoder::new(Limits::default()));
         let sending = tokio::spawn(async move {
             let body = "x".repeat(LARGE);
-            // The next message has begun: it is what keeps a buffer alive.
+            // The next message has started, which keeps the buffer in use.
             let text = format!("Content-Length: {LARGE}\r\n\r\n{body}Content-");
             far.write_all(text.as_bytes()).await.unwrap();
             far.write_all(b"Length: 2\r\n\r\n{}").await.unwrap();
@@ -279,7 +278,7 @@ mod tests {
         assert!(reading.await.unwrap() > LARGE);
     }
 
-    /// Peer checklist 118: what is announced is not what is allocated.
+    /// Peer checklist 118: an announced length is not allocated.
     #[tokio::test]
     async fn an_announced_length_takes_no_room_by_itself() {
         for announced in [60 << 20, 2_000_000_000] {
@@ -304,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Peer checklist 132: however the input looks, the buffer stays within the limit and one read.
+    /// Peer checklist 132: for any input, the buffer stays within the limit and one read.
     #[tokio::test]
     async fn noise_of_every_kind_does_not_grow_the_buffer() {
         let limits = Limits {

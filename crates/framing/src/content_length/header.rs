@@ -1,16 +1,16 @@
-//! Header lines: what one says, and where the next credible one starts in a heap of garbage.
+//! Header lines: parses one, and finds the next credible one in garbage.
 
 use memchr::memchr2_iter;
 
-/// The one header that matters, lower case, colon included.
+/// The one header that matters, in lower case with its colon.
 const NEEDLE: &[u8] = b"content-length:";
 
-/// What one header line says.
+/// The content of one header line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Field {
     /// `Content-Length`, with its value if that is decimal digits that fit.
     Length(Option<u64>),
-    /// `Content-Type` with a charset we do not read.
+    /// `Content-Type` with an unsupported charset.
     Charset(String),
     /// Any other header.
     Other,
@@ -37,7 +37,7 @@ pub(super) fn parse(line: &[u8]) -> Field {
     Field::Other
 }
 
-/// RFC 9110 token characters: what a header name is made of, and JSON or prose is not.
+/// RFC 9110 token characters: header names consist of them, JSON and prose do not.
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -49,7 +49,7 @@ fn digits(value: &[u8]) -> Option<u64> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }
 
-/// The charset of a content type, unless it is UTF-8 or not given.
+/// Returns the charset of a content type, unless it is UTF-8 or absent.
 fn foreign_charset(value: &[u8]) -> Option<String> {
     let value = String::from_utf8_lossy(value);
     let charset = value.split(';').skip(1).find_map(|parameter| {
@@ -62,8 +62,8 @@ fn foreign_charset(value: &[u8]) -> Option<String> {
     (!ours).then_some(charset)
 }
 
-/// Looks for a `content-length:` that digits follow. Returns how many leading bytes are of no use
-/// and whether what stands behind them is such a header; bytes that may still become one are kept.
+/// Searches for a `content-length:` with digits. Returns how many leading bytes can be dropped, and whether such a
+/// header follows them. Bytes that may still become a header are not counted.
 pub(super) fn find_length_header(buf: &[u8], max_line: usize) -> (usize, bool) {
     for at in memchr2_iter(b'c', b'C', buf) {
         let rest = &buf[at..];

@@ -1,7 +1,7 @@
-//! A byte stream that counts what it takes and what it gives.
+//! A byte stream that counts the bytes read and written.
 //!
-//! A WebSocket tells when it has taken or brought a whole frame, and nothing in between. Below it, every read and write
-//! counts, which is how a slow connection is told from one that stands still. Two numbers; knows nothing of frames.
+//! A WebSocket reports only whole frames. This stream under the WebSocket counts every read and write, which tells
+//! a slow connection from a stalled one. Two numbers; it knows nothing of frames.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes moved so far. Numbers by themselves: nothing else is read because of them.
+/// Bytes moved so far. The numbers order no other memory accesses.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     read: AtomicU64,
@@ -36,7 +36,7 @@ pub struct Counted<S> {
 }
 
 impl<S> Counted<S> {
-    /// Counts from here on.
+    /// Starts counting at zero.
     pub fn new(inner: S) -> Self {
         Self {
             inner,
@@ -44,7 +44,7 @@ impl<S> Counted<S> {
         }
     }
 
-    /// The counts, which grow on.
+    /// Returns the live counts.
     pub(crate) fn counts(&self) -> Arc<Counts> {
         Arc::clone(&self.counts)
     }

@@ -1,4 +1,4 @@
-//! What a WebSocket connection is asked to do beyond carrying frames.
+//! The options of a WebSocket connection.
 
 use std::time::Duration;
 
@@ -6,33 +6,33 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use super::writer::FRAGMENT;
 
-/// Read buffer, held for as long as the connection lives: measured 11 KiB a connection instead of
-/// the 139 KiB that the default buffers cost.
+/// Read buffer, allocated for the life of the connection: measured 11 KiB a connection instead of 139 KiB with the
+/// default buffers.
 const READ_BUFFER: usize = 4 << 10;
-/// Bytes gathered before they are handed to the socket. Grows on use only, so it costs an idle
-/// connection nothing; four times the read buffer saves system calls when many small frames leave.
+/// Bytes gathered before they are passed to the socket. Grows on use only, so it costs an idle connection nothing.
+/// Four times the read buffer saves system calls for many small frames.
 const WRITE_BUFFER: usize = 16 << 10;
-/// Room for control frames and headers beside the largest fragment.
+/// Space for control frames and headers besides the largest fragment.
 const CONTROL_ROOM: usize = 4 << 10;
 
-/// What becomes of binary frames.
+/// How binary frames are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BinaryFrames {
     /// A binary frame is a message like a text frame.
     #[default]
     Accept,
-    /// Binary frames are dropped unseen.
+    /// Binary frames are dropped unread.
     Ignore,
 }
 
-/// Pings of our own, and how long their answer may take.
+/// Pings that this side sends, and the time limit for their answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Time between pings.
     pub interval: Duration,
-    /// Time within which the other side must show life after a ping has left. It begins anew as long as bytes move
-    /// either way, and is longer by a second for every 16 KiB, by two minutes at most, that were written and may still be
-    /// on their way.
+    /// Time within which the other side must show life after a ping was sent. It restarts whenever bytes move in
+    /// either direction. It is longer by a second for every 16 KiB that were written and may still be on their way,
+    /// by two minutes at most.
     pub timeout: Duration,
 }
 
@@ -46,12 +46,12 @@ impl Default for KeepAlive {
     }
 }
 
-/// Behaviour of one WebSocket connection.
+/// Options of one WebSocket connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebSocketOptions {
-    /// What becomes of binary frames. Default: accepted.
+    /// How binary frames are treated. Default: accepted.
     pub binary: BinaryFrames,
-    /// Pings of our own; `None` sends none. Default: every 30 s, answer within 10 s.
+    /// Pings that this side sends; `None` sends none. Default: every 30 s, answer within 10 s.
     pub keep_alive: Option<KeepAlive>,
     /// How long a close waits for the other side to hang up. Default 1 s.
     pub close_grace: Duration,
@@ -67,13 +67,13 @@ impl Default for WebSocketOptions {
     }
 }
 
-/// Builds the configuration to accept or open a WebSocket with: small buffers, every size bounded.
+/// Builds the configuration for accepting or opening a WebSocket: small buffers, every size limited.
 ///
-/// `max_message_bytes` bounds what is read; more closes with 1009. What is written may be of any size, as it leaves in
-/// fragments.
+/// `max_message_bytes` limits incoming messages; a larger one closes with 1009. Outgoing messages may have any
+/// size, since they are sent in fragments.
 ///
-/// The buffer that a large incoming frame came in is kept by the stream until the connection ends: one that has sent a
-/// message of some size once may hold that much memory from then on.
+/// The stream keeps the buffer of a large incoming frame until the connection ends. So a connection that once
+/// received a message of some size may hold that much memory from then on.
 pub fn websocket_config(max_message_bytes: usize) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ_BUFFER)

@@ -1,7 +1,8 @@
-//! When to send a ping, and when its answer is missing. Holds times and numbers; touches no socket.
+//! Decides when to send a ping, and when its answer is missing. Holds times and numbers; touches no socket.
 //!
-//! A slow connection is not a dead one: the wait for an answer begins when the ping has left, begins anew as long as bytes
-//! move either way (where they only leave, for two minutes: the system takes what nobody fetches), and is longer after large messages, which may still stand between the ping and the other side.
+//! A slow connection is not a dead one. The wait for an answer starts when the ping was sent and restarts whenever
+//! bytes move in either direction. If bytes only leave, it restarts for two minutes at most: the system buffers
+//! bytes that the other side never reads. After large messages it is longer, because they may delay the ping.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,10 +12,10 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::options::KeepAlive;
 
-/// Bytes that pass in a second on the slowest connection worth keeping; a guess. What has been written and not been seen to
-/// arrive prolongs the wait by as many seconds.
+/// Bytes per second of the slowest supported connection (a guess). The wait is extended by the time that written
+/// bytes without confirmed arrival take at this speed.
 const SLOWEST: u64 = 16 << 10;
-/// Most seconds a wait is prolonged by. Past two minutes the operating system's own buffers hold no more.
+/// Most seconds by which a wait is extended. The operating system's buffers hold no more than two minutes' worth.
 const LONGEST: u64 = 120;
 
 /// Bytes moved by a connection so far.
@@ -24,14 +25,14 @@ pub(super) struct Moved {
     pub(super) written: u64,
 }
 
-/// What is to be done now.
+/// The action that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// A ping is to be sent.
+    /// Send a ping.
     Ping,
-    /// The ping is to be flushed; [`Pinger::flushed`] tells when it is.
+    /// Flush the ping; call [`Pinger::flushed`] afterwards.
     Flush,
-    /// The other side is to be given up.
+    /// Give up on the other side.
     End,
 }
 
@@ -39,21 +40,21 @@ pub(super) enum Due {
 enum Stage {
     /// The timer says when the next ping is due.
     Idle,
-    /// A ping has been handed to the stream when this had been moved, and has not left.
+    /// A ping has been passed to the stream but not sent; the counts at that moment.
     Queued(Option<Moved>),
-    /// A ping has left when this had been moved; the timer says when its answer is missing.
+    /// A ping has been sent; the counts at that moment. The timer says when its answer is missing.
     Waiting(Moved),
 }
 
-/// The clockwork of one connection's pings.
+/// The ping schedule of one connection.
 pub(super) struct Pinger {
     keep_alive: KeepAlive,
     stage: Stage,
     /// Boxed: a timer cannot be moved once armed.
     timer: Pin<Box<Sleep>>,
-    /// When the other side is given up although something still leaves, or could: the system takes what nobody fetches.
+    /// When to give up even if bytes still leave: the system buffers bytes that the other side never reads.
     at_last: Instant,
-    /// What had been written when a ping left, and what of it is known to have arrived.
+    /// Bytes written when a ping was sent, and how many of them are known to have arrived.
     sent: u64,
     arrived: u64,
 }
@@ -70,29 +71,29 @@ impl Pinger {
         }
     }
 
-    /// How long an answer may take, as configured.
+    /// Returns the configured time limit for an answer.
     pub(super) fn timeout(&self) -> Duration {
         self.keep_alive.timeout
     }
 
     fn restart(&mut self, after: Duration) {
         let now = Instant::now();
-        // An interval past the end of time never comes; the timer stays where it is, far off.
+        // An interval beyond the clock's range never ends; the timer stays far in the future.
         if let Some(at) = now.checked_add(after) {
             self.timer.as_mut().reset(at);
         }
     }
 
-    /// Anything that arrives shows life, a pong only most plainly: a pong can be stuck behind a large message.
+    /// Any received bytes show life, because a pong can be delayed behind a large message.
     pub(super) fn saw_life(&mut self) {
-        // One that is thought to be queued may have left, between a large message's fragments.
+        // A ping that counts as queued may have been sent between fragments of a large message.
         if self.stage != Stage::Idle {
             self.stage = Stage::Idle;
             self.restart(self.keep_alive.interval);
         }
     }
 
-    /// A pong has arrived, and so everything written before its ping has.
+    /// Notes a pong: everything written before its ping has arrived.
     pub(super) fn saw_pong(&mut self) {
         self.arrived = self.sent;
         self.saw_life();
@@ -107,7 +108,7 @@ impl Pinger {
         }
     }
 
-    /// Puts off giving up: the other side may still be there.
+    /// Postpones giving up: the other side may still be alive.
     fn hope(&mut self) {
         let longest = self
             .keep_alive
@@ -124,8 +125,8 @@ impl Pinger {
         self.restart(self.keep_alive.timeout.saturating_add(longer));
     }
 
-    /// What is to be done; pending when nothing is, until the timer goes off. To be asked again after doing it. `moved` is
-    /// looked at when an answer is missing only.
+    /// Returns the action that is due; pending until the timer ends if there is none. Call it again after the
+    /// action. `moved` is called only when an answer is missing.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, moved: impl Fn() -> Moved) -> Poll<Due> {
         loop {
             let rings = self.timer.as_mut().poll(cx).is_ready();
@@ -140,7 +141,7 @@ impl Pinger {
                     if !rings {
                         return Poll::Ready(Due::Flush);
                     }
-                    // How long a write may stand still is for the writing half to say, as long as it writes.
+                    // While it writes, the writing half decides how long a write may stall.
                     let moved = moved();
                     if before != Some(moved) {
                         self.stage = Stage::Queued(Some(moved));
@@ -202,7 +203,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_is_still_on_its_way_and_what_moves_prolong_the_wait() {
         let mut pinger = queued().await;
-        // As long as it has not left, nothing is missing.
+        // Until the ping has been sent, no answer is missing.
         tokio::time::sleep(Duration::from_mins(1)).await;
         assert_eq!(poll(&mut pinger, NOTHING), Poll::Ready(Due::Flush));
         let written = 20 * SLOWEST;
@@ -215,7 +216,7 @@ mod tests {
         assert!(poll(&mut pinger, moved).is_pending());
         tokio::time::sleep(Duration::from_secs(31)).await;
         assert_eq!(poll(&mut pinger, moved), Poll::Ready(Due::End));
-        // What an answer has confirmed is on its way no longer.
+        // Bytes confirmed by an answer are no longer on their way.
         let mut pinger = queued().await;
         pinger.flushed(sent);
         assert!(poll(&mut pinger, sent).is_pending());
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(poll(&mut pinger, sent), Poll::Ready(Due::End));
     }
 
-    /// Returns after how many seconds it is given up, 1,000 at most.
+    /// Returns after how many seconds the connection is given up, 1,000 at most.
     async fn seconds_of(pinger: &mut Pinger, moved: impl Fn(u64) -> Moved) -> u64 {
         for second in 1..1000 {
             tokio::time::sleep(Duration::from_secs(1)).await;

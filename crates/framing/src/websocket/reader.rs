@@ -46,7 +46,7 @@ where
         }
     }
 
-    /// Ends the connection for `error`, telling the other side why.
+    /// Ends the connection because of `error`, and sends the reason to the other side.
     fn fail(&mut self, error: FramingError, code: u16, text: &'static str) -> FramingError {
         self.over = true;
         self.socket.lock().verdict = Some(CloseReason::new(code, text));
@@ -64,7 +64,7 @@ where
         (!bytes.is_empty()).then_some(bytes)
     }
 
-    /// Turns a read error into an item, or into the end of input where it says no more than that.
+    /// Converts a read error to an item, or to the end of input if it means only that.
     fn error(&mut self, error: WsError) -> Option<FramingError> {
         match error {
             WsError::Capacity(CapacityError::MessageTooLong { max_size: limit, .. }) => {
@@ -101,7 +101,7 @@ where
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Due::Ping) => {
                     let mut socket = self.socket.lock();
-                    // A failed send means a broken connection, which the next read reports.
+                    // A failed send means that the connection is broken, which the next read reports.
                     let _broken = Pin::new(&mut socket.stream).start_send(Message::Ping(Bytes::new()));
                 }
                 Poll::Ready(Due::Flush) => {
@@ -147,7 +147,7 @@ where
                         return Poll::Ready(Some(Err(error)));
                     }
                 }
-                // Only now, with nothing left to read, can an answer to a ping be missing.
+                // Only when nothing is readable can an answer to a ping be missing.
                 Poll::Pending => match self.poll_pinger(cx) {
                     Poll::Ready(error) => return Poll::Ready(Some(Err(error))),
                     Poll::Pending => return Poll::Pending,

@@ -1,4 +1,4 @@
-//! The WebSocket both halves work on.
+//! The WebSocket that both halves share.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -16,19 +16,19 @@ use super::reader::WebSocketReader;
 use super::writer::WebSocketWriter;
 use crate::frame::CloseReason;
 
-/// The stream and what one half has to tell the other.
+/// The stream, and the data that the halves share.
 pub(super) struct Socket<S> {
     pub(super) stream: WebSocketStream<S>,
-    /// Set by the reader when it found the reason to close; outranks the closer's own.
+    /// The reader's reason to close, if it has one; takes precedence over the closer's.
     pub(super) verdict: Option<CloseReason>,
-    /// The writer's waker while its flush waits for the socket. The stream has one slot for
-    /// whoever flushes; a ping of the reader must not push the writer out of it.
+    /// The writer's waker while its flush waits for the socket. The stream has one waker for flushes; a ping of the
+    /// reader must not replace the writer's.
     pub(super) flushing: Option<Waker>,
     /// Bytes of the messages taken from the stream.
     pub(super) taken: u64,
     /// Bytes of the messages handed to the stream.
     pub(super) handed: u64,
-    /// What the stream below has moved, where that is counted.
+    /// Bytes moved by the underlying stream, if it counts them.
     counts: Option<Arc<Counts>>,
 }
 
@@ -45,7 +45,7 @@ where
     split_with(stream, options, None)
 }
 
-/// As [`split`], of a WebSocket whose bytes are counted.
+/// As [`split`], for a WebSocket whose bytes are counted.
 pub(crate) fn split_counted<S>(
     stream: WebSocketStream<Counted<S>>,
     options: WebSocketOptions,
@@ -80,7 +80,8 @@ where
 }
 
 impl<S> Socket<S> {
-    /// What has moved either way: every byte where they are counted, else whole messages in and pieces of messages out.
+    /// Returns the bytes moved in each direction: every byte if they are counted, else whole incoming messages and
+    /// pieces of outgoing ones.
     pub(super) fn moved(&self) -> Moved {
         match &self.counts {
             Some(counts) => Moved {
@@ -105,7 +106,7 @@ where
     }
 }
 
-/// Longest close text: a control frame holds 125 bytes, two of them the code.
+/// Longest close text: a control frame holds 125 bytes, and the code takes two.
 const MAX_CLOSE_TEXT: usize = 123;
 
 pub(super) fn close_frame(reason: &CloseReason) -> CloseFrame {

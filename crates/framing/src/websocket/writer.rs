@@ -1,7 +1,8 @@
-//! The writing half: frames out, then a close frame and a lingering close.
+//! The writing half: sends frames, then a close frame, and waits for the other side to hang up.
 //!
-//! A large message leaves in fragments (RFC 6455 section 5.4), each handed to the stream when the one before it has left:
-//! the stream's buffer holds one of them at most, and pings and pongs get through between them.
+//! A large message is sent in fragments (RFC 6455 section 5.4). Each fragment is passed to the stream once the one
+//! before it is sent. So the stream's buffer holds at most one fragment, and pings and pongs can be sent between
+//! fragments.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -21,10 +22,10 @@ use super::shared::{SharedSocket, Socket, close_frame};
 use crate::error::FramingError;
 use crate::frame::{CloseReason, FrameWriter};
 
-/// Largest fragment of a message, and largest message that is sent in one. Small enough to bound the stream's buffer, and
-/// large enough that its header costs nothing; a guess.
+/// Largest fragment, and largest message sent unfragmented. Small enough to limit the stream's buffer, and large
+/// enough to make header cost negligible (a guess).
 pub(super) const FRAGMENT: usize = 64 << 10;
-/// Bytes thrown away per read while waiting for the other side to hang up.
+/// Bytes discarded per read while waiting for the other side to hang up.
 const DISCARD: usize = 4 << 10;
 
 /// A [`FrameWriter`] over a WebSocket.
@@ -35,16 +36,16 @@ pub struct WebSocketWriter<S> {
     closing: Closing,
 }
 
-/// How far the goodbye has come.
+/// Progress of the close.
 enum Closing {
-    /// Not begun.
+    /// Not started.
     Open,
-    /// The close frame is handed to the stream.
+    /// The close frame is passed to the stream.
     Said,
-    /// The close frame has left; our side of the stream is being shut.
+    /// The close frame is sent; this side of the stream is being shut.
     Flushed,
-    /// Waiting for the other side. Hanging up with its bytes unread would reset the connection
-    /// and may destroy the close frame on its way.
+    /// Waiting for the other side. Hanging up with unread bytes would reset the connection and might destroy the
+    /// close frame on its way.
     Lingering(Pin<Box<Sleep>>),
 }
 
@@ -108,7 +109,7 @@ where
                     ready!(Pin::new(&mut socket.stream).poll_ready(cx)).map_err(write_error)?;
                     let frame = close_frame(socket.verdict.as_ref().unwrap_or(reason));
                     self.closing = Closing::Said;
-                    // Refused when the other side closed first: its close has been answered already.
+                    // Refused when the other side closed first: its close is answered already.
                     let _refused = Pin::new(&mut socket.stream).start_send(Message::Close(Some(frame)));
                 }
                 Closing::Said => {
@@ -135,16 +136,16 @@ where
     }
 }
 
-/// Frames to be sent, the first of them perhaps begun.
+/// Frames to be sent; the first may be sent in part.
 #[derive(Default)]
 struct Fed {
     frames: VecDeque<Bytes>,
-    /// Some fragments of the first frame are gone from it already.
+    /// Whether fragments of the first frame have been sent.
     begun: bool,
 }
 
 impl Fed {
-    /// The next message or fragment of one.
+    /// Returns the next message or fragment.
     fn next(&mut self) -> Result<Option<Message>, FramingError> {
         let Some(first) = self.frames.front_mut() else {
             return Ok(None);
@@ -173,7 +174,7 @@ impl Fed {
     }
 }
 
-/// Where to cut text: between characters, so that every fragment is text by itself, for those who look at them singly.
+/// Returns where to cut text: between characters, so that every fragment is valid UTF-8 by itself.
 fn fragment_end(text: &[u8]) -> usize {
     let is_inside = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let end = text.len().min(FRAGMENT);
