@@ -487,7 +487,7 @@ impl State {
         }
     }
 
-    /// Notes that a job's future is gone, however it ended.
+    /// Notes that a job's future is gone, in any way.
     pub(crate) fn end_future(&mut self, slot: Slot, track: Track, options: &PeerOptions, after: &mut After) {
         if let Some(entry) = self.entries.get_mut(&slot)
             && entry.stage == Stage::Running

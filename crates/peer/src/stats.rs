@@ -1,15 +1,15 @@
-//! Counters and the snapshot of them.
+//! Counters, and a snapshot of them.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// How far a connection has come. There is no way back.
+/// The phase of a connection. It only advances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Phase {
     /// Reads, dispatches, writes.
     Active,
-    /// Takes no more input; waits for handlers to end and writes their answers.
+    /// Accepts no more input; waits for handlers to end and writes their answers.
     ShuttingDown,
     /// Nothing is left; every waiter has been released.
     Stopped,
@@ -30,17 +30,17 @@ pub(crate) struct Counters {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// How far the connection has come.
+    /// The connection's phase.
     pub phase: Phase,
     /// Messages behind those being written.
     pub write_queue_length: usize,
-    /// Own calls without answer.
+    /// Outgoing calls without an answer.
     pub pending_outbound_call_count: usize,
-    /// Handlers at work, of requests and notifications; a request counts until it is answered.
+    /// Running handlers, of requests and notifications; a request counts until it is answered.
     pub running_inbound_request_count: usize,
-    /// Whether an own call with a deadline is pending.
+    /// Whether an outgoing call with a deadline is pending.
     pub timer_armed: bool,
-    /// Ids whose late answer would be no surprise.
+    /// Ids whose late answer is expected.
     pub recently_timed_out_call_count: usize,
     /// Of the running handlers, those of notifications.
     pub running_notification_count: usize,
@@ -48,9 +48,9 @@ pub struct Stats {
     pub queued_inbound_count: usize,
     /// Bytes of messages queued and being written.
     pub write_queue_bytes: usize,
-    /// Bytes taken from the transport.
+    /// Bytes read from the transport.
     pub bytes_read: u64,
-    /// Bytes given to the transport.
+    /// Bytes written to the transport.
     pub bytes_written: u64,
     /// Frames received, good or bad.
     pub messages_read: u64,
@@ -58,7 +58,7 @@ pub struct Stats {
     pub messages_written: u64,
     /// Read and parse errors.
     pub read_errors: u64,
-    /// Own calls that passed their deadline.
+    /// Outgoing calls that passed their deadline.
     pub calls_timed_out: u64,
     /// Log callbacks that panicked.
     pub log_panics: u64,

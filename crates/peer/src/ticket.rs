@@ -1,5 +1,5 @@
-//! What everyone knows who has to do with one incoming request or notification: its connection's books, its handler,
-//! whoever answers it. Made once, shared, never changed but for its cancelling.
+//! The data of one incoming request or notification that its record, its handler and its responder share. Made
+//! once; only its cancellation changes.
 
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ pub(crate) struct Ticket {
     /// The null id for notifications.
     pub(crate) id: WireId,
     cancelled: AtomicBool,
-    /// Made for the first who asks: most handlers have ended before anyone does.
+    /// Made on first use: most handlers end before it is needed.
     token: OnceLock<CancellationToken>,
 }
 
@@ -33,10 +33,10 @@ impl Ticket {
         }
     }
 
-    /// The token that is cancelled with this.
+    /// Returns the token that is cancelled with this ticket.
     pub(crate) fn token(&self) -> &CancellationToken {
         let token = self.token.get_or_init(CancellationToken::new);
-        // Whoever cancels meanwhile sees the token, or is seen here; the other fence is in `cancel`.
+        // A concurrent cancel either sees the token or is seen here; the other fence is in `cancel`.
         fence(Ordering::SeqCst);
         if self.cancelled.load(Ordering::Relaxed) {
             token.cancel();
@@ -44,7 +44,7 @@ impl Ticket {
         token
     }
 
-    /// Cancels; must not be called with the state locked, since it wakes whoever waits for the token.
+    /// Cancels the ticket. Must not be called with the state locked, since it wakes the token's waiters.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -53,7 +53,7 @@ impl Ticket {
         }
     }
 
-    /// Whether it was cancelled, by us or by whoever has the token.
+    /// Whether it was cancelled, by this connection or through the token.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Acquire)
             || self.token.get().is_some_and(CancellationToken::is_cancelled)

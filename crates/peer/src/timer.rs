@@ -1,7 +1,7 @@
-//! The one timer of a connection's own calls.
+//! The one timer of a connection's outgoing calls.
 //!
-//! Started by the first call that has a deadline, ended by the shutdown. It sleeps until the earliest
-//! deadline of all and fails everything that is past its own.
+//! The first call with a deadline starts it, and the shutdown ends it. It sleeps until the earliest deadline and
+//! fails every call that is past its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::shared::Shared;
 use crate::state::{After, State};
 use crate::stats::Phase;
 
-/// Longest single sleep; deadlines further away are looked at again.
+/// Longest single sleep; later deadlines are checked again.
 const LONGEST_SLEEP: Duration = Duration::from_hours(24);
 
-/// Keeps the deadlines of one connection.
+/// Enforces the deadlines of one connection.
 pub(crate) async fn run(shared: Arc<Shared>) {
     while !shared.stop.is_cancelled() {
         let next = shared.with(|state, after| {

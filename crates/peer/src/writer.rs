@@ -1,7 +1,7 @@
-//! The writing half of a connection's task: keeps the output going, watches over it, and ends the connection's life.
+//! The writing half of a connection's task: writes the output, watches for stalls, and ends the connection.
 //!
-//! It outlives everything else of a connection: it ends when no handler is left and everything is written,
-//! or when that is given up, and then declares the connection stopped.
+//! It is the last part of a connection to end: when no handler is left and everything is written, or when writing
+//! is given up. It then declares the connection stopped.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -29,7 +29,7 @@ pub(crate) async fn run(shared: Arc<Shared>, stopped: Stopped) {
             if work.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(false);
             }
-            // The beginning of the shutdown wakes this task.
+            // The start of the shutdown wakes this task.
             if shared.is_stopping() {
                 patience.as_mut().poll(cx).map(|()| true)
             } else {
@@ -43,7 +43,7 @@ pub(crate) async fn run(shared: Arc<Shared>, stopped: Stopped) {
     drop(stopped);
 }
 
-/// Declares the connection stopped on every way out, a task that is dropped, before its first poll even, among them.
+/// Declares the connection stopped on every way out, even if the task is dropped before its first poll.
 #[derive(Debug)]
 pub(crate) struct Stopped(Arc<Shared>);
 
@@ -55,7 +55,7 @@ impl Stopped {
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // A task that is dropped early has skipped the sequence; what is begun here ends here too.
+        // A task that is dropped early has skipped the shutdown sequence, so the sequence starts and ends here.
         self.0.begin_shutdown();
         release(let_go(&self.0));
         self.0.with(|state, after| {
@@ -66,16 +66,16 @@ impl Drop for Stopped {
     }
 }
 
-/// Tells senders that their messages will never be written.
+/// Notifies senders that their messages will never be written.
 fn release(frames: impl IntoIterator<Item = OutFrame>) {
     for waiter in frames.into_iter().filter_map(|frame| frame.flushed) {
-        // A sender that went away does not care.
+        // The sender may have gone away.
         let _gone = waiter.send(Err(SendError::Closed));
     }
 }
 
-/// Begins with the shutdown; returns when handlers were given up where they may be, and the flush after them took
-/// too long.
+/// Starts with the shutdown; returns when handlers were given up, if the options allow that, and the flush after
+/// them took too long.
 async fn run_out_of_patience(shared: &Arc<Shared>) {
     if let Some(limit) = shared.options.drain_timeout
         && timeout(limit, shared.closing.cancelled()).await.is_err()
@@ -84,7 +84,7 @@ async fn run_out_of_patience(shared: &Arc<Shared>) {
         shared.abandon.cancel();
     }
     shared.closing.cancelled().await;
-    // A far end that still takes something is not waited for in vain, within reason.
+    // As long as the other side accepts bytes, waiting goes on, up to a limit.
     let written = || shared.output.lock().as_ref().map_or(0, Output::bytes_written);
     let over = Instant::now() + shared.options.max_flush_time;
     loop {
@@ -99,7 +99,7 @@ async fn run_out_of_patience(shared: &Arc<Shared>) {
 
 async fn write(shared: &Arc<Shared>) {
     if let Err(error) = pump(shared).await {
-        // The transport goes first: a far end that still reads is to see the end now.
+        // The transport is dropped first, so that the other side sees the end at once.
         let unwritten = let_go(shared);
         shared.note(&Note::Error(format!("write failed: {}", describe(&error))));
         release(unwritten);
@@ -112,7 +112,7 @@ async fn write(shared: &Arc<Shared>) {
     }
 }
 
-/// Drops the transport's writing half; returns what was being written.
+/// Drops the transport's writing half; returns the messages being written.
 fn let_go(shared: &Shared) -> VecDeque<OutFrame> {
     let output = shared.output.lock().take();
     output.map_or_else(VecDeque::new, |output| {
@@ -132,7 +132,7 @@ async fn pump(shared: &Arc<Shared>) -> Result<(), FramingError> {
         match output.poll_write(shared, cx) {
             Poll::Ready(Ok(())) => {
                 patience.timer = None;
-                // Whoever queues something after this look calls for another.
+                // A message queued after this check requests another check.
                 if shared.peek(|state| state.is_closing() && state.out.is_idle()) {
                     Poll::Ready(Ok(()))
                 } else {
@@ -140,12 +140,12 @@ async fn pump(shared: &Arc<Shared>) -> Result<(), FramingError> {
                 }
             }
             Poll::Ready(Err(error)) => {
-                // No sender is to write behind it.
+                // No sender may write after the close.
                 shared.peek(|state| state.out.call());
                 Poll::Ready(Err(error))
             }
             Poll::Pending => {
-                // It is to be polled again, whatever becomes of the queue.
+                // It must be polled again, whatever happens to the queue.
                 shared.peek(|state| state.out.call());
                 match shared.options.write_stall_timeout {
                     Some(stall) => patience.poll(cx, output.bytes_written(), stall).map(Err),
@@ -166,15 +166,15 @@ async fn pump(shared: &Arc<Shared>) -> Result<(), FramingError> {
     Ok(())
 }
 
-/// Watches a transport that takes no more for now.
+/// Watches a transport that accepts no more bytes for now.
 #[derive(Default)]
 struct Stall {
-    /// What had been written when the timer was set; most writes end at once and need none.
+    /// Bytes written when the timer was set; most writes finish at once and need no timer.
     timer: Option<(u64, Pin<Box<Sleep>>)>,
 }
 
 impl Stall {
-    /// Ready when the transport took nothing at all for `stall`.
+    /// Ready when the transport accepted nothing for `stall`.
     fn poll(&mut self, cx: &mut Context<'_>, written: u64, stall: Duration) -> Poll<FramingError> {
         let until = || Instant::now() + stall;
         let (before, timer) = self
@@ -191,7 +191,7 @@ impl Stall {
     }
 }
 
-/// An error with its causes, on one line.
+/// Returns an error with its causes, on one line.
 pub(crate) fn describe(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

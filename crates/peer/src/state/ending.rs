@@ -1,5 +1,5 @@
-//! How work and the connection end before they would by themselves: cancels, the shutdown sequence, giving up. Plain
-//! data, as all of the state.
+//! Ends work and the connection early: cancels, the shutdown sequence, giving up. Plain data, like all of the
+//! state.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::options::PeerOptions;
 use crate::stats::Phase;
 
 impl State {
-    /// Answers a request with `-32800` in its handler's stead.
+    /// Answers a request with `-32800` instead of its handler.
     pub(super) fn answer_cancelled(&mut self, slot: Slot, options: &PeerOptions, after: &mut After) {
         let Some(entry) = self.entries.get(&slot).filter(|entry| entry.open.is_some()) else {
             return;
@@ -46,7 +46,7 @@ impl State {
         }
     }
 
-    /// Ends a job that was taken out of its lane without having run.
+    /// Ends a job that was taken out of its lane before it ran.
     fn refuse_waiting(&mut self, job: Job, options: &PeerOptions, after: &mut After) {
         match self.forget_waiting(&job) {
             Some(open) => {
@@ -61,7 +61,7 @@ impl State {
         after.discard.push(job);
     }
 
-    /// Fails every own call.
+    /// Fails every outgoing call.
     pub(crate) fn fail_calls(&mut self, after: &mut After) {
         for (id, pending) in self.calls.drain() {
             after.notes.push(Note::Warn(format!(
@@ -93,7 +93,7 @@ impl State {
         self.settle_down(after);
     }
 
-    /// Gives up on handlers that do not end; answers for them.
+    /// Gives up on handlers that do not end, and answers their requests.
     pub(crate) fn abandon(&mut self, options: &PeerOptions, after: &mut After) {
         let mut slots: Vec<_> = self.entries.iter().map(|(&slot, _)| slot).collect();
         slots.sort_unstable();
@@ -116,7 +116,7 @@ impl State {
         self.settle_down(after);
     }
 
-    /// Goes on with the shutdown sequence when the last handler has ended, and wakes who waits for it.
+    /// Continues the shutdown sequence when the last handler has ended, and wakes its waiters.
     pub(super) fn settle_down(&mut self, after: &mut After) {
         if self.phase == Phase::ShuttingDown && !self.closing && self.is_drained() {
             self.closing = true;
@@ -131,14 +131,14 @@ impl State {
         self.closing
     }
 
-    /// Marks a handler as waiting for the shutdown it asked for.
+    /// Marks a handler as waiting for the shutdown that it requested.
     pub(crate) fn enter_shutdown(&mut self, slot: Slot) {
         if let Some(entry) = self.entries.get_mut(&slot) {
             entry.in_shutdown = true;
         }
     }
 
-    /// Whether every handler left is one that waits for the shutdown itself.
+    /// Whether all remaining handlers wait for the shutdown itself.
     pub(crate) fn only_waiters_left(&self) -> bool {
         self.entries.iter().all(|(_, entry)| entry.in_shutdown)
     }

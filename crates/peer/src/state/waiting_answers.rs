@@ -1,4 +1,4 @@
-//! Answers that have to wait with others of their batch, within the bound on what waits.
+//! Answers that wait for others of their batch, within the limit on waiting answers.
 
 use super::{After, State};
 use crate::batch::ReplyTo;
@@ -10,7 +10,7 @@ use crate::options::PeerOptions;
 use crate::ticket::Ticket;
 
 impl State {
-    /// The answer itself, or the error in its place where it would have to wait with its batch and there is no room.
+    /// Returns the answer, or an error in its place if it would have to wait with its batch and there is no room.
     pub(super) fn within_batches(
         &self,
         open: ReplyTo,
@@ -24,7 +24,7 @@ impl State {
             return message;
         }
         let error = encode::error(&ticket.id, &ErrorObject::internal("answer too large"));
-        // An error that is short itself says more.
+        // A shorter error of its own says more.
         if error.len() >= message.len() {
             return message;
         }
@@ -35,8 +35,8 @@ impl State {
         error
     }
 
-    /// The refusal of a request itself, or one without the request's own words where it would have to wait with its batch and
-    /// there is no room.
+    /// Returns the refusal of a request, without the request's own words if it would have to wait with its batch
+    /// and there is no room.
     pub(crate) fn refusal_within_batches(
         &self,
         reply: ReplyTo,
