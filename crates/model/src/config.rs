@@ -35,7 +35,7 @@ pub struct ThreadConfig {
     /// Another root for the file tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_override: Option<String>,
-    /// The only tools allowed; an empty list allows none.
+    /// The only tools allowed; an empty list allows all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_allow_list: Option<Vec<String>>,
     /// Tools that are never allowed, whatever the other settings say.
