@@ -49,10 +49,8 @@ pub use paths::{Access, Standing, locate, resolve, trace};
 pub use policy::RulesPolicy;
 pub use programs::Programs;
 pub use reserved::Reserved;
-pub use sandbox::Hold;
-pub use sandbox::{Sandbox, WhenMissing};
-pub use tool_set::is_allowed;
-pub use tool_set::{BUILT_IN, ToolSet};
+pub use sandbox::{Hold, Sandbox, WhenMissing};
+pub use tool_set::{BUILT_IN, ToolSet, is_allowed};
 pub use view_skill::ViewSkill;
 pub use web_fetch::reach_for_a_person;
 
