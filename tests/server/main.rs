@@ -29,6 +29,8 @@ mod configuration;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod deploy;
+#[cfg(test)]
 mod doors;
 #[cfg(test)]
 mod dynamic_tools;

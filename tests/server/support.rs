@@ -223,6 +223,11 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// Returns the server that a test has started by itself, with the file in which it says where it listens.
+    pub(crate) fn of(child: Child, state: PathBuf) -> Self {
+        Self { child, state }
+    }
+
     /// Returns the address it listens on, once it does, with the token that a client of its user presents.
     pub(crate) async fn address(&self) -> String {
         self.address_by(&self.state).await

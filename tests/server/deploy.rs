@@ -1,0 +1,142 @@
+//! The unit of the Debian package: sound for systemd, and its command works where systemd would run it.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use bobbin_testkit::{Client, Link};
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::support::{PATIENCE, Process, rich};
+
+const UNIT: &str = include_str!("../../deploy/debian/bobbin@.service");
+
+/// Makes the mounts that the unit asks systemd for, and becomes the unit's command as a user without rights.
+///
+/// All that may be written is below `/mnt`: the workspace, the state directory, a `/tmp` of its own.
+const LIKE_SYSTEMD: &str = r#"
+set -e
+binary=$1; shift
+mount -t tmpfs -o mode=755 tmpfs /mnt
+mkdir /mnt/tea /mnt/state
+touch /mnt/bobbin
+mount --bind "$binary" /mnt/bobbin
+mount --bind /mnt/tea /mnt/tea
+mount --bind /mnt/state /mnt/state
+echo 0123456789abcdef0123456789abcdef >/mnt/token
+chmod 0400 /mnt/token
+chmod 0700 /mnt/state
+chown 65534:65534 /mnt/token /mnt/tea /mnt/state
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+mount -o remount,bind,ro /mnt
+mount -o remount,bind,ro /
+cd /
+exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs env -i "$@"
+"#;
+
+/// Returns the values of a setting, with the specifiers of an instance for `/mnt/tea` put in.
+fn values(name: &str) -> Vec<String> {
+    let values = UNIT
+        .lines()
+        .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    let values = values.map(|value| {
+        value
+            .replace("%I", "mnt/tea")
+            .replace("%d", "/mnt")
+            .replace("/var/lib/bobbin", "/mnt/state")
+            .replace("/usr/bin/bobbin", "/mnt/bobbin")
+            .replace("${PORT}", "0")
+    });
+    values.collect()
+}
+
+#[tokio::test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test starts the binary it tests, and systemd's checker"
+)]
+async fn the_units_command_serves_and_undoes_where_all_else_is_read_only() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("!! not tested: only root makes the mounts that systemd makes");
+        return;
+    }
+    for setting in ["ProtectSystem=strict", "PrivateTmp=true", "NoNewPrivileges=true"] {
+        assert!(
+            UNIT.contains(setting),
+            "the mounts of this test are those of {setting}"
+        );
+    }
+    assert_eq!(values("ReadWritePaths"), ["/mnt/tea"]);
+    assert_eq!(values("StateDirectory"), ["bobbin"]);
+
+    let mut command = Command::new("unshare");
+    command
+        .args([
+            "--mount",
+            "sh",
+            "-c",
+            LIKE_SYSTEMD,
+            "sh",
+            env!("CARGO_BIN_EXE_bobbin"),
+        ])
+        .arg("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .args(values("Environment"))
+        .args(values("ExecStart")[0].split(' '))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .kill_on_drop(true);
+    let child = command.spawn().unwrap();
+    let inside = PathBuf::from(format!("/proc/{}/root/mnt", child.id().unwrap()));
+    let folders = inside.join("state/state/workspaces");
+    let folder = async {
+        loop {
+            if let Some(folder) = std::fs::read_dir(&folders).ok().and_then(|mut all| all.next()) {
+                return folder.unwrap().path();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let folder = tokio::time::timeout(PATIENCE, folder).await.unwrap();
+    let server = Process::of(child, folder.join("bobbin.json"));
+
+    let mut client = Client::ready(Link::web_socket(&server.address().await).await, "unit", rich()).await;
+    let thread = client.start_thread().await;
+    let turn = client.start_turn(&thread, "run `echo x > made; cat made`").await;
+    let asked = client.wait_for("item/approval/request").await;
+    client.reply(&asked, json!({ "decision": "accept" })).await;
+    client.wait_for("turn/completed").await;
+    assert_eq!(std::fs::read_to_string(inside.join("tea/made")).unwrap(), "x\n");
+
+    let undone = client
+        .call("turn/revert", json!({ "threadId": thread, "turnId": turn }))
+        .await;
+    assert_eq!(undone["files"], json!([{ "path": "made", "action": "removed" }]));
+    assert!(!inside.join("tea/made").exists());
+    assert!(server.terminate().await.success());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "systemd's checker is another program")]
+fn systemds_checker_finds_nothing_in_the_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("bobbin@srv-tea.service");
+    std::fs::write(
+        &unit,
+        UNIT.replace("/usr/bin/bobbin", env!("CARGO_BIN_EXE_bobbin")),
+    )
+    .unwrap();
+    let output = match std::process::Command::new("systemd-analyze")
+        .arg("verify")
+        .arg(&unit)
+        .output()
+    {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            println!("!! not tested: systemd is not here");
+            return;
+        }
+        output => output.unwrap(),
+    };
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && words.is_empty(), "{words}");
+}
