@@ -4,6 +4,7 @@ use bobbin_model::TokenUsage;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
+use super::help::not_understood;
 use super::speech::{Speech, pieces};
 use super::steps::{Step, next_step};
 use bobbin_agent_api::model::{
@@ -47,6 +48,15 @@ async fn respond(request: ModelRequest<'_>, sink: &mut dyn ModelSink) -> Result<
             call(sink, id, &tool, &arguments.to_string()).await?
         }
         Step::Say(said) => say(sink, said).await?,
+        Step::NotUnderstood(line) => {
+            // For programs: the text alone looks like an answer.
+            sink.event(ModelEvent::Note {
+                code: "not_understood",
+                text: "The built-in offline model did not understand this and did nothing.".to_owned(),
+            })
+            .await?;
+            say(sink, vec![Speech::Text(not_understood(&line))]).await?
+        }
     };
     Ok(ModelReply {
         stop: Stop::Done,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::answer::answer;
-use super::help::{help, not_understood};
+use super::help::help;
 use super::instruction::Instruction;
 use super::prompt::instructions;
 use super::speech::Speech;
@@ -30,6 +30,8 @@ pub(super) enum Step {
     },
     /// Send this text and finish.
     Say(Vec<Speech>),
+    /// Say that this part of the prompt was not understood, and finish.
+    NotUnderstood(String),
 }
 
 /// The result of a call.
@@ -46,7 +48,7 @@ pub(super) fn next_step(messages: &[Message]) -> Step {
     };
     let instructions = match instructions(&prompt) {
         Ok(instructions) => instructions,
-        Err(line) => return Step::Say(vec![Speech::Text(not_understood(&line))]),
+        Err(line) => return Step::NotUnderstood(line),
     };
     let mut given = outcomes(since).into_iter();
     let mut said = Vec::new();
